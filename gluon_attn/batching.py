@@ -1,0 +1,47 @@
+"""Batches of sequences of like length, and their padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def length_batches(
+    lengths: np.ndarray, batch_size: int, generator: np.random.RandomState | None = None
+) -> list[np.ndarray]:
+    """Cut rows into batches of like length.
+
+    Args:
+        lengths: (rows,) tokens of each row.
+        batch_size: rows of a batch; the last batch holds the rest.
+        generator: shuffles rows within a length and the order of the batches; None keeps both in order, for evaluation.
+
+    Returns:
+        Row numbers, an array for each batch; every row is in exactly one.
+    """
+    rows = np.arange(len(lengths)) if generator is None else generator.permutation(len(lengths))
+    rows = rows[np.argsort(lengths[rows], kind="stable")]
+    batches = [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
+    if generator is not None:
+        batches = [batches[index] for index in generator.permutation(len(batches))]
+    return batches
+
+
+def shuffled_batches(rows: int, batch_size: int, generator: np.random.RandomState) -> list[np.ndarray]:
+    """Cut rows into batches in random order, whatever their length."""
+    order = generator.permutation(rows)
+    return [order[start : start + batch_size] for start in range(0, rows, batch_size)]
+
+
+def pad(sequences: Sequence[np.ndarray], padding: int, multiple: int = 1) -> np.ndarray:
+    """Stack sequences of ids into (rows, length) of int32, the length of the longest, rounded up to ``multiple``.
+
+    Rounding keeps the number of shapes small, since every new shape makes MXNet plan its memory anew.
+    """
+    longest = max((len(sequence) for sequence in sequences), default=0)
+    width = max(1, -(-longest // multiple)) * multiple
+    padded = np.full((len(sequences), width), padding, dtype=np.int32)
+    for row, sequence in enumerate(sequences):
+        padded[row, : len(sequence)] = sequence
+    return padded

@@ -1,0 +1,71 @@
+"""A font with Hangul for the figures, or a readable refusal: never boxes in place of Korean."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from matplotlib.font_manager import FontProperties, fontManager
+from matplotlib.ft2font import FT2Font
+
+from gluon_attn.errors import UsageError
+
+SYSTEM_FAMILIES = (
+    "NanumGothic",
+    "Nanum Gothic",
+    "Noto Sans CJK KR",
+    "Noto Sans KR",
+    "Noto Sans CJK JP",  # the first face of the collection that all Noto Sans CJK share; it has every syllable
+    "Apple SD Gothic Neo",
+    "Malgun Gothic",
+    "Baekmuk Gulim",
+    "UnDotum",
+)
+
+
+def hangul_font() -> Path:
+    """The file of a font that has every Hangul syllable.
+
+    The NanumGothic of the package ``koreanize_matplotlib`` comes before any system font: it is pinned with the other
+    packages, so a figure has the same glyphs, and the same bytes, on every machine.
+
+    Raises:
+        UsageError: neither the package nor a system font is there.
+    """
+    font = _packaged_font() or _system_font()
+    if font is None:
+        raise UsageError(
+            "no font with Hangul was found, Korean tokens would show as boxes; "
+            "install the package koreanize-matplotlib==0.1.1 or a system font such as fonts-nanum"
+        )
+    return font
+
+
+@cache
+def glyphs(font: Path) -> frozenset[int]:
+    """The code points that a font file can draw."""
+    return frozenset(FT2Font(str(font)).get_charmap())
+
+
+def _packaged_font() -> Path | None:
+    # Looked up, not imported: importing it changes matplotlib's global settings and needs distutils.
+    spec = find_spec("koreanize_matplotlib")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        font = Path(folder, "fonts", "NanumGothic.ttf")
+        if font.is_file():
+            return font
+    return None
+
+
+def _system_font() -> Path | None:
+    syllables = range(0xAC00, 0xD7A4)
+    for family in SYSTEM_FAMILIES:
+        try:
+            found = fontManager.findfont(FontProperties(family=family), fallback_to_default=False)
+        except ValueError:  # matplotlib's way to say that this family is not installed
+            continue
+        font = Path(found)
+        if glyphs(font).issuperset(syllables):
+            return font
+    return None

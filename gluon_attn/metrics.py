@@ -1,0 +1,62 @@
+"""Numbers that describe predictions and attention weights, with their intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gluon_attn.runtime import derive
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its 95 % bootstrap interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 2_000) -> Estimate:
+    """Mean of per-item values and its 95 % percentile interval over items drawn with replacement.
+
+    For a paired comparison of two systems, give the difference of their scores on each item (Koehn, 2004): both are
+    then judged on the same resampled items.
+
+    Args:
+        values: (items,) one number for each item.
+        seed: of the resampling.
+        resamples: number of resamples.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    generator = np.random.RandomState(derive(seed, "bootstrap"))
+    means = np.empty(resamples)
+    for index in range(resamples):
+        means[index] = values[generator.randint(0, len(values), len(values))].mean()
+    low, high = np.percentile(means, [2.5, 97.5])
+    return Estimate(float(values.mean()), float(low), float(high))
+
+
+def normalised_entropy(weights: np.ndarray) -> float:
+    """Entropy of one distribution over tokens divided by that of the uniform one: 0 is one token, 1 is all alike.
+
+    Args:
+        weights: (tokens,) non-negative, sum 1, two tokens or more.
+    """
+    positive = weights[weights > 0]
+    return float(-(positive * np.log2(positive)).sum() / np.log2(len(weights)))
+
+
+def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
+    """Spearman's rank correlation; 0 where one of the two is constant and ranks nothing.
+
+    Args:
+        first, second: (items,).
+    """
+    from scipy.stats import rankdata
+
+    ranks = np.stack([rankdata(first), rankdata(second)])
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    scale = np.sqrt((ranks**2).sum(axis=1).prod())
+    return float(ranks[0] @ ranks[1] / scale) if scale > 0 else 0.0

@@ -1,0 +1,103 @@
+"""Text classifiers around one self-attention layer over a bidirectional GRU, with and without the attention.
+
+The first is the network of the GluonNLP post on the attention API (Korean, Naver reviews), the others are what its
+claims must be held against. ``AsWritten`` is called with ``(ids,)``, ``Masked`` with ``(ids, valid_length)``; both give
+``(logits, weights)`` or, without attention, ``(logits,)``: ids (batch, length) of int32, valid_length (batch,), logits
+(batch, classes), weights (batch, length, length), a row for each query.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonnlp.model import AttentionCell
+from mxnet.gluon import HybridBlock, nn, rnn
+
+from gluon_attn.attention.masks import memory_mask, token_mask
+from gluon_attn.attention.pooling import mean_pooling
+from gluon_attn.encoders import BidirectionalEncoder
+
+
+class AsWritten(HybridBlock):
+    """Embedding, dropout, bidirectional GRU, self-attention, one dense layer over all positions of a fixed length.
+
+    Padding is not masked: the GRU reads it, the softmax gives it weight and the dense layer has weights for it. That is
+    how the post has it, and it ties the network to one length.
+
+    Args:
+        vocabulary_size: number of tokens.
+        embedding_units: width of an embedding.
+        units: width of one direction of the GRU.
+        length: the fixed length of a review in tokens.
+        classes: number of labels.
+        dropout: dropout of the embeddings.
+        attention: an attention cell, or None to leave it out.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: int,
+        embedding_units: int,
+        units: int,
+        length: int,
+        classes: int,
+        dropout: float,
+        attention: AttentionCell | None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(**parameters)
+        with self.name_scope():
+            self.embedding = nn.Embedding(vocabulary_size, embedding_units, sparse_grad=True)
+            self.dropout = nn.Dropout(dropout)
+            self.encoder = rnn.GRU(units, bidirectional=True, input_size=embedding_units)
+            self.attention = attention
+            self.output = nn.Dense(classes, in_units=length * 2 * units)
+
+    def hybrid_forward(self, F: Any, ids: Any) -> tuple[Any, ...]:
+        embedded = self.dropout(self.embedding(ids))
+        states = self.encoder(F.transpose(embedded, axes=(1, 0, 2)))
+        states = F.transpose(states, axes=(1, 0, 2))
+        if self.attention is None:
+            return (self.output(states),)
+        context, weights = self.attention(states, states)
+        return self.output(context), weights
+
+
+class Masked(HybridBlock):
+    """The same network with padding masked everywhere and the positions pooled, so that any length will do.
+
+    ``pooling`` decides what the dense layer sees: ``attention``, the mean over the tokens of the self-attention's
+    contexts; ``mean``, the mean of the GRU's states; ``last``, its last state of each direction.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: int,
+        embedding_units: int,
+        units: int,
+        classes: int,
+        dropout: float,
+        pooling: str,
+        attention: AttentionCell | None = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(**parameters)
+        self._pooling = pooling
+        with self.name_scope():
+            self.embedding = nn.Embedding(vocabulary_size, embedding_units, sparse_grad=True)
+            self.dropout = nn.Dropout(dropout)
+            self.encoder = BidirectionalEncoder("gru", units, layers=1, in_units=embedding_units)
+            self.attention: Any = attention
+            self.output = nn.Dense(classes, in_units=2 * units)
+
+    def hybrid_forward(self, F: Any, ids: Any, valid_length: Any) -> tuple[Any, ...]:
+        states, last = self.encoder(self.dropout(self.embedding(ids)), valid_length)
+        mask = token_mask(F, states, valid_length)
+        if self._pooling == "last":
+            return (self.output(last),)
+        if self._pooling == "mean":
+            return (self.output(mean_pooling(F, states, mask)),)
+        context, weights = self.attention(states, states, None, memory_mask(F, states, mask))
+        return self.output(mean_pooling(F, context, mask)), weights

@@ -1,0 +1,60 @@
+"""A stack of bidirectional recurrent layers, pooled by attention and by maximum, then one dense layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mxnet.gluon import HybridBlock, nn
+
+from gluon_attn.attention.masks import token_mask
+from gluon_attn.attention.pooling import AttentionPooling, max_pooling
+from gluon_attn.encoders import BidirectionalEncoder
+
+
+class StackedClassifier(HybridBlock):
+    """Text classifier whose results do not depend on padding.
+
+    Args:
+        vocabulary_size: number of tokens.
+        embedding_units: width of an embedding.
+        cell: ``gru`` or ``lstm``.
+        units: width of one direction.
+        layers: number of recurrent layers.
+        attention_units: width of the hidden layer of the attention pooling.
+        classes: number of labels.
+        embedding_dropout: dropout of the embeddings.
+        dropout: dropout between the recurrent layers and before the dense layer.
+
+    Call: ``(ids, valid_length) -> (logits, weights)`` with ids (batch, length) of int32, valid_length (batch,), logits
+    (batch, classes), weights (batch, length), zero on padding.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: int,
+        embedding_units: int,
+        cell: str,
+        units: int,
+        layers: int,
+        attention_units: int,
+        classes: int,
+        embedding_dropout: float,
+        dropout: float,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(**parameters)
+        with self.name_scope():
+            self.embedding = nn.Embedding(vocabulary_size, embedding_units, sparse_grad=True)
+            self.embedding_dropout = nn.Dropout(embedding_dropout)
+            self.encoder = BidirectionalEncoder(cell, units, layers, embedding_units, dropout)
+            self.pooling = AttentionPooling(attention_units, in_units=2 * units)
+            self.dropout = nn.Dropout(dropout)
+            self.output = nn.Dense(classes, in_units=4 * units)
+
+    def hybrid_forward(self, F: Any, ids: Any, valid_length: Any) -> tuple[Any, Any]:
+        states, _ = self.encoder(self.embedding_dropout(self.embedding(ids)), valid_length)
+        mask = token_mask(F, states, valid_length)
+        context, weights = self.pooling(states, mask)
+        pooled = F.concat(context, max_pooling(F, states, mask), dim=1)
+        return self.output(self.dropout(pooled)), weights

@@ -1,0 +1,385 @@
+"""Figures: training curves, attention matrices, distributions. Arrays in, one PNG out.
+
+Each function writes one PNG whose bytes depend on its arguments, the font and the version of matplotlib alone: no date,
+no user settings, no state of pyplot. Colours are Okabe and Ito's, which people with any colour vision can tell apart
+(https://jfly.uni-koeln.de/color/). Korean is drawn with :func:`gluon_attn.fonts.hangul_font`; a character that no font
+at hand can draw appears as its code point, ``U+1F9E1``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import matplotlib.style
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontEntry, fontManager
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Bbox
+
+from gluon_attn.errors import UsageError
+from gluon_attn.fonts import glyphs, hangul_font
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+INK, FAINT = "#26282b", "#d5d9de"
+LONGEST_MATRIX = 80
+"""Tokens along one side of an attention matrix beyond which no label could be read."""
+LONGEST_LABEL = 14
+"""Characters of a token beyond which its label is cut."""
+
+_HANGUL = "gluon-attn Hangul"
+_LATIN = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")
+_STYLE = {
+    "font.family": [_HANGUL, "DejaVu Sans"],
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 10,
+    "axes.labelsize": 10,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": "#80868d",
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.unicode_minus": False,
+    "grid.color": "#e6e8eb",
+    "grid.linewidth": 0.8,
+    "text.color": INK,
+    "text.parse_math": False,
+    "xtick.color": "#5c6168",
+    "ytick.color": "#5c6168",
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "figure.dpi": 150,
+    "savefig.dpi": 150,
+}
+
+
+def training_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], path: Path) -> None:
+    """Loss (train and validation) and validation accuracy by epoch, one colour for each variant.
+
+    Args:
+        curves: for each variant its epochs in order, each with ``epoch``, ``train_loss``, ``validation_loss`` (nats per
+            example) and ``validation_accuracy`` (per cent). The epoch with the best accuracy is ringed,
+            the first of equals.
+        path: the PNG to write.
+
+    Raises:
+        UsageError: no variants, more variants than colours, or a variant without epochs.
+    """
+    if not curves or not all(curves.values()):
+        raise UsageError("training curves: each variant needs at least one epoch")
+    if len(curves) > len(COLOURS):
+        raise UsageError(f"training curves: {len(curves)} variants are more than {len(COLOURS)} colours; draw fewer")
+    with _figure(10, 4.2, path) as figure:
+        loss, accuracy = figure.subplots(1, 2)
+        for (variant, rows), colour, marker in zip(curves.items(), COLOURS, MARKERS, strict=False):
+            epochs = [int(row["epoch"]) for row in rows]
+            scores = [row["validation_accuracy"] for row in rows]
+            style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4}
+            loss.plot(epochs, [row["train_loss"] for row in rows], linestyle=(0, (2, 1.5)), **{**style, "marker": "."})
+            loss.plot(epochs, [row["validation_loss"] for row in rows], **style)
+            best = int(np.argmax(scores))
+            label = f"{variant}: {scores[best]:.2f} % at epoch {epochs[best]}"
+            accuracy.plot(epochs, scores, label=label, **style)
+            accuracy.plot(epochs[best], scores[best], "o", markersize=11, markerfacecolor="none", color=colour)
+        loss.plot([], [], color=INK, label="validation")
+        loss.plot([], [], color=INK, linestyle=(0, (2, 1.5)), label="train")
+        loss.set(title="Loss", xlabel="epoch", ylabel="cross-entropy (nats per example)")
+        loss.set_ylim(bottom=0)
+        accuracy.set(title="Validation accuracy", xlabel="epoch", ylabel="accuracy (%)")
+        loss.legend(loc="lower left")
+        for axes in (loss, accuracy):
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        figure.legend(*accuracy.get_legend_handles_labels(), loc="outside lower center", ncols=min(2, len(curves)))
+
+
+def attention_matrix(
+    tokens_query: Sequence[str], tokens_key: Sequence[str], weights: np.ndarray, path: Path, title: str | None = None
+) -> None:
+    """Attention weights as a matrix: a row for each query, a column for each key, in per cent of the row.
+
+    Cells carry their number where there are at most 24 on a side. The colour bar marks the uniform weight, one over the
+    number of keys: what a model that attends to nothing in particular would show.
+
+    Args:
+        tokens_query: labels of the rows, from the top.
+        tokens_key: labels of the columns.
+        weights: (queries, keys), each row a distribution.
+        path: the PNG to write.
+        title: a line above the matrix, or None.
+
+    Raises:
+        UsageError: shapes disagree, weights outside 0 to 1, no tokens, or too many for any label to be read.
+    """
+    weights = np.asarray(weights, dtype=np.float64)
+    rows, columns = len(tokens_query), len(tokens_key)
+    if weights.shape != (rows, columns) or not weights.size:
+        raise UsageError(f"attention matrix: weights {weights.shape} for {rows} queries and {columns} keys")
+    if max(rows, columns) > LONGEST_MATRIX:
+        raise UsageError(f"attention matrix: {max(rows, columns)} tokens cannot be read; draw at most {LONGEST_MATRIX}")
+    if not np.all((weights >= 0) & (weights <= 1 + 1e-4)):
+        raise UsageError("attention matrix: weights outside 0 to 1")
+    numbered = max(rows, columns) <= 24
+    cell = 0.42 if numbered else 0.2  # inches
+    width, height = columns * cell, rows * cell
+    percent, uniform = 100 * weights, 100 / columns
+    # A scale that ends at the largest weight would paint nearly uniform attention as dark as sharp attention.
+    darkest = max(float(percent.max()), min(100.0, 4 * uniform))
+    # Axes of an exact size; the page then grows around whatever room the labels take.
+    with _figure(width, height, path, tight=True) as figure:
+        axes = figure.add_axes((0, 0, 1, 1))
+        image = axes.imshow(percent, cmap=_paper(), vmin=0, vmax=darkest, aspect="auto")
+        axes.set_xticks(range(columns), _labels(tokens_key), rotation=45, ha="left", rotation_mode="anchor")
+        axes.set_yticks(range(rows), _labels(tokens_query))
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0, labelsize=11 if numbered else 8)
+        axes.set(xlabel="key", ylabel="query")
+        axes.spines[:].set(visible=True, color=FAINT)
+        axes.grid(False)
+        axes.set_xticks(np.arange(1, columns) - 0.5, minor=True)
+        axes.set_yticks(np.arange(1, rows) - 0.5, minor=True)
+        axes.grid(which="minor", axis="both", color="white", linewidth=0.8)
+        axes.tick_params(which="minor", length=0)
+        if numbered:
+            _number_cells(axes, percent, darkest)
+        bar_height = max(height, 1.6)
+        bar_axes = figure.add_axes((1 + 0.25 / width, 1 - bar_height / height, 0.14 / width, bar_height / height))
+        bar = figure.colorbar(image, cax=bar_axes)
+        bar.set_label("attention weight (%)")
+        bar_axes.spines["outline"].set_edgecolor(FAINT)
+        bar_axes.plot(
+            -0.35, uniform, ">", markersize=6, color=COLOURS[1], clip_on=False, transform=bar_axes.get_yaxis_transform()
+        )
+        bar_axes.annotate(
+            f"▸ uniform: {uniform:.1f} %",
+            (-0.6, 0),
+            (0, -9),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="top",
+            fontsize=8.5,
+            color=COLOURS[1],
+        )
+        if title:
+            axes.annotate(
+                _drawable(title),
+                (0, 1),
+                (0, 10),
+                xycoords=_above(axes),
+                textcoords="offset points",
+                fontsize=12,
+                va="bottom",
+            )
+
+
+def weights_histogram(weights: Mapping[str, np.ndarray], path: Path) -> None:
+    """How attention is spread: the distribution of weights relative to uniform, on a logarithmic scale.
+
+    Args:
+        weights: for each name a 1-D array of weights times number of keys: 1 is what uniform attention gives a token.
+        path: the PNG to write.
+
+    Raises:
+        UsageError: nothing to draw, or too many names.
+    """
+    with _figure(7, 3.6, path) as figure:
+        axes = figure.subplots()
+        edges = np.linspace(-5, 5, 61)
+        logarithms = {name: np.log2(np.maximum(values, 2.0**-5)) for name, values in weights.items()}
+        _distributions(axes, logarithms, edges, lambda median: f"{2**median:.2f}×")
+        axes.set_xticks(range(-5, 6), ["≤ 1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16", "≥ 32"])
+        axes.set(title="Attention weights", xlabel="weight relative to uniform (times)", ylabel="share of tokens (%)")
+
+
+def length_histogram(
+    counts: Sequence[int], edges: Sequence[float], path: Path, marks: Mapping[float, str] | None = None
+) -> None:
+    """A histogram of lengths in tokens, with vertical marks such as the length at which texts are cut.
+
+    Args:
+        counts: texts in each bin.
+        edges: borders of the bins, one more than counts, increasing.
+        path: the PNG to write.
+        marks: a label for each length that deserves one.
+
+    Raises:
+        UsageError: edges do not fit the counts or do not increase.
+    """
+    heights, borders = np.asarray(counts, dtype=np.float64), np.asarray(edges, dtype=np.float64)
+    if not len(heights) or len(borders) != len(heights) + 1 or np.any(np.diff(borders) <= 0):
+        raise UsageError(f"length histogram: {len(heights)} counts need {len(heights) + 1} increasing edges")
+    with _figure(7, 3.6, path) as figure:
+        axes = figure.subplots()
+        axes.stairs(heights, borders, fill=True, color=COLOURS[0], alpha=0.85)
+        axes.set_xlim(borders[0], borders[-1])
+        axes.set_ylim(0, 1.22 * max(heights.max(), 1))
+        for place, (length, label) in enumerate(sorted((marks or {}).items())):
+            axes.axvline(length, color=COLOURS[1], linewidth=1.4, linestyle=(0, (4, 2)))
+            # Neighbouring labels alternate between two heights, so that close marks stay apart.
+            axes.annotate(
+                _drawable(f"{length:g}: {label}"),
+                (length, 0.97 - 0.09 * (place % 2)),
+                (4, 0),
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+                va="top",
+                fontsize=9,
+            )
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axes.set(title=f"Lengths of {heights.sum():,.0f} texts", xlabel="length (tokens)", ylabel="texts")
+
+
+def entropy_and_agreement(
+    entropy: Mapping[str, np.ndarray],
+    agreement: Mapping[str, np.ndarray],
+    path: Path,
+    agreement_label: str = "Spearman correlation",
+) -> None:
+    """The best epoch beside the over-fitted one: how spread its weights are and whether they point at what decides.
+
+    Args:
+        entropy: for each model a 1-D array, one value per review: entropy of its weights in bits over log2 of its
+            length, 0 (all on one token) to 1 (uniform). Reviews of one token have none: NaN, left out of the count n.
+        agreement: for each model a 1-D array, -1 to 1 or 0 to 1, one value per review: agreement of the weights
+            with what deleting each token does to the prediction. NaN where it is undefined, left out of the count n.
+        path: the PNG to write.
+        agreement_label: the measure of agreement, e.g. ``top-1 hit rate``.
+
+    Raises:
+        UsageError: no model, too many, or one without a single defined value.
+    """
+    with _figure(10, 3.9, path) as figure:
+        left, right = figure.subplots(1, 2)
+        _distributions(left, entropy, np.linspace(0, 1, 51))
+        left.set(
+            title="Entropy of the attention weights",
+            xlabel="entropy / log₂(length)  (0 one token, 1 uniform)",
+            ylabel="share of reviews (%)",
+        )
+        lowest = min((float(np.nanmin(values, initial=0.0)) for values in agreement.values()), default=0.0)
+        _distributions(right, agreement, np.linspace(-1 if lowest < 0 else 0, 1, 51))
+        right.set(
+            title="Agreement of weight and effect of deletion", xlabel=agreement_label, ylabel="share of reviews (%)"
+        )
+
+
+def _distributions(
+    axes: Axes, samples: Mapping[str, np.ndarray], edges: np.ndarray, written: Callable[[float], str] = "{:.2f}".format
+) -> None:
+    """Overlaid histograms in per cent, with each median as a line and, ``written`` out, in the legend."""
+    if not samples or len(samples) > len(COLOURS):
+        raise UsageError(f"distributions: {len(samples)} samples; draw 1 to {len(COLOURS)}")
+    top = 0.0
+    medians = []
+    for (name, values), colour in zip(samples.items(), COLOURS, strict=False):
+        defined = np.asarray(values, dtype=np.float64)
+        defined = defined[~np.isnan(defined)]
+        if not len(defined):
+            raise UsageError(f"distributions: {name} has no defined value")
+        counts, _ = np.histogram(np.clip(defined, edges[0], edges[-1]), edges)
+        share = 100 * counts / len(defined)
+        median = float(np.median(defined))
+        label = f"{name}: median {written(median)}, n = {len(defined):,}"
+        axes.stairs(share, edges, fill=True, color=colour, alpha=0.18)
+        axes.stairs(share, edges, color=colour, linewidth=1.6, label=label)
+        medians.append((median, colour))
+        top = max(top, float(share.max()))
+    for median, colour in medians:
+        axes.vlines(median, 0, 1.05 * top, color=colour, linewidth=1.2, linestyle=(0, (4, 2)))
+    axes.set_xlim(edges[0], edges[-1])
+    axes.set_ylim(0, top * (1.1 + 0.12 * len(samples)))
+    axes.legend(loc="upper left")
+
+
+def _above(axes: Axes) -> Callable[[RendererBase], Bbox]:
+    """A place for annotations: the axes in width, up to the top of their tick labels in height."""
+
+    def box(renderer: RendererBase) -> Bbox:
+        frame = axes.get_window_extent(renderer)
+        top = axes.xaxis.get_tightbbox(renderer)
+        return Bbox.from_extents(frame.x0, frame.y0, frame.x1, frame.y1 if top is None else max(frame.y1, top.y1))
+
+    return box
+
+
+def _labels(tokens: Sequence[str]) -> list[str]:
+    return [_drawable(token if len(token) <= LONGEST_LABEL else token[: LONGEST_LABEL - 1] + "…") for token in tokens]
+
+
+def _number_cells(axes: Axes, percent: np.ndarray, darkest: float) -> None:
+    """Write each weight into its cell, dark on light and light on dark."""
+    spread = percent.max() - percent.min()
+    for (row, column), value in np.ndenumerate(percent):
+        # Near-uniform rows differ only behind the point.
+        text = f"{value:.0f}" if spread >= 10 else f"{value:.1f}"
+        dark = value > 0.5 * darkest
+        axes.text(column, row, text, ha="center", va="center", fontsize=8.5, color="white" if dark else INK)
+
+
+def _paper() -> LinearSegmentedColormap:
+    """White to dark blue; the colours stand where CIE lightness falls evenly from 100 to 20, so ink is proportional."""
+    steps = [(0.0, "#ffffff"), (0.166, "#c6dbef"), (0.4, "#6baed6"), (0.68, "#2171b5"), (1.0, "#08306b")]
+    return LinearSegmentedColormap.from_list("paper", steps)
+
+
+def _drawable(text: str) -> str:
+    """The text with each character that no font here can draw written as its code point."""
+    covered = glyphs(hangul_font()) | glyphs(_LATIN)
+    return "".join(c if ord(c) in covered else f"U+{ord(c):04X}" for c in text)
+
+
+@contextmanager
+def _figure(width: float, height: float, path: Path, *, tight: bool = False) -> Iterator[Figure]:
+    """A figure of so many inches in the house style, written to ``path`` if the block ends without an exception.
+
+    The drawing is laid out inside these inches; with ``tight`` it has placed itself, and the page is cut around it.
+    """
+    _register_hangul()
+    with matplotlib.style.context(["default", _STYLE]):
+        figure = Figure(figsize=(width, height), layout=None if tight else ConstrainedLayoutEngine(wspace=0.06))
+        FigureCanvasAgg(figure)
+        yield figure
+        picture = BytesIO()
+        figure.savefig(
+            picture,
+            format="png",
+            facecolor="white",
+            metadata={"Software": None},
+            bbox_inches="tight" if tight else None,
+            pad_inches=0.15,
+            pil_kwargs={"optimize": True},
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        beside.write_bytes(picture.getvalue())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _register_hangul() -> None:
+    """Make the Hangul font known to matplotlib under a name of ours, so that no other font can be taken for it."""
+    if all(entry.name != _HANGUL for entry in fontManager.ttflist):
+        fontManager.ttflist.append(FontEntry(fname=str(hangul_font()), name=_HANGUL))

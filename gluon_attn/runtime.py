@@ -1,0 +1,108 @@
+"""What must be fixed before MXNet is imported: threads, instruction set, engine, random resources.
+
+Two profiles. ``portable`` gives the same bits on every x86-64 processor with AVX2: one thread, and oneDNN and OpenBLAS
+held to AVX2 kernels. ``fast`` uses the machine as it is and gives the same bits on that machine with the same number of
+threads. Measured: the sums of a matrix product are split by thread and by vector width, so a different thread count or
+instruction set changes the last bits and, after some hundred steps, every bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import random
+import sys
+from pathlib import Path
+
+from gluon_attn.errors import UsageError
+
+PROFILES = ("portable", "fast")
+
+_PORTABLE = {
+    "OMP_NUM_THREADS": "1",
+    "DNNL_MAX_CPU_ISA": "AVX2",
+    "OPENBLAS_CORETYPE": "Haswell",
+}
+# One random generator for all operators: with several, which operator draws from which depends on the order in which
+# graphs were first built, and that order differs between a run and its resumption.
+_ALWAYS = {
+    "MXNET_CPU_PARALLEL_RAND_COPY": "1",
+    "MXNET_SUBGRAPH_VERBOSE": "0",
+    "DMLC_LOG_STACK_TRACE_DEPTH": "0",
+}
+
+
+def environment(profile: str, threads: int | None = None) -> dict[str, str]:
+    """The environment variables of a profile.
+
+    Args:
+        profile: ``portable`` or ``fast``.
+        threads: OpenMP threads of the ``fast`` profile; all processors when None. ``portable`` has one, always.
+
+    Raises:
+        UsageError: unknown profile, or a thread count that the profile cannot honour.
+    """
+    if profile not in PROFILES:
+        raise UsageError(f"profile {profile!r} is unknown; choose one of {', '.join(PROFILES)}")
+    if threads is not None and threads < 1:
+        raise UsageError(f"{threads} threads cannot run anything; ask for one or more")
+    if profile == "portable":
+        if threads not in (None, 1):
+            raise UsageError(f"the portable profile runs on one thread, not {threads}; use --profile fast for more")
+        return {**_ALWAYS, **_PORTABLE}
+    return {**_ALWAYS, "OMP_NUM_THREADS": str(threads or len(os.sched_getaffinity(0)))}
+
+
+def configure(profile: str = "portable", threads: int | None = None) -> None:
+    """Set the profile's variables in this process; must run before MXNet and NumPy are first imported.
+
+    Raises:
+        UsageError: MXNet is already imported under other settings, which can no longer be changed.
+    """
+    wanted = environment(profile, threads)
+    if "mxnet" in sys.modules:
+        wrong = sorted(name for name, value in wanted.items() if os.environ.get(name) != value)
+        if wrong:
+            raise UsageError(
+                f"MXNet was imported before the {profile} profile could set {', '.join(wrong)}; start anew"
+            )
+        return
+    for name in _PORTABLE:
+        os.environ.pop(name, None)
+    os.environ.update(wanted)
+    os.environ["GLUON_ATTN_PROFILE"] = profile
+
+
+def active_profile() -> str:
+    """The profile that :func:`configure` set, or ``unset``."""
+    return os.environ.get("GLUON_ATTN_PROFILE", "unset")
+
+
+def derive(seed: int, *names: object) -> int:
+    """A seed for one purpose, derived from the run's seed: SHA-256 of the names, 31 bits.
+
+    Derived rather than drawn, so that epoch 7 of a resumed run is seeded as epoch 7 of an uninterrupted one.
+    """
+    digest = hashlib.sha256(repr((int(seed), *map(str, names))).encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+def seed_all(seed: int) -> None:
+    """Seed ``random``, NumPy and MXNet."""
+    import mxnet as mx
+    import numpy as np
+
+    random.seed(seed)
+    np.random.seed(seed)
+    mx.random.seed(seed)
+
+
+def hardware() -> str:
+    """Processor model, number of usable cores and architecture: for the manifest, never for a decision."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
+        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
+    return f"{model}, {len(os.sched_getaffinity(0))} cores, {platform.machine()}"

@@ -1,0 +1,238 @@
+"""The training loop that every script shares: seeded by epoch, checked at each step, saved whole, resumable."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mxnet as mx
+import numpy as np
+from mxnet import autograd, nd
+from mxnet.gluon import HybridBlock
+from tqdm import tqdm
+
+from gluon_attn import checkpoint, runtime
+from gluon_attn.errors import UsageError
+from gluon_attn.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one step reads: the model's inputs and the loss's target, batch first, as NumPy arrays."""
+
+    inputs: tuple[np.ndarray, ...]
+    target: np.ndarray
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to train on, apart from how.
+
+    Attributes:
+        batches: the batches of one epoch, drawn with the generator it is given.
+        steps: number of batches of an epoch.
+        loss: (model outputs, target) -> losses (batch,).
+        evaluate: the model's validation metrics; training selects by ``select``.
+        select: name of the metric.
+        higher_is_better: which way ``select`` points.
+    """
+
+    batches: Callable[[np.random.RandomState], Iterable[Batch]]
+    steps: int
+    loss: Callable[[Any, nd.NDArray], nd.NDArray]
+    evaluate: Callable[[HybridBlock], Mapping[str, float]]
+    select: str = "accuracy"
+    higher_is_better: bool = True
+
+
+@dataclass
+class Trained:
+    """What a finished run leaves: the epochs' metrics, the number of the best one, and time spent training."""
+
+    history: list[dict[str, float]]
+    best_epoch: int
+    seconds: float
+
+
+class RunDirectory:
+    """A folder that belongs to one run: ``config.json``, ``checkpoint.npz``, ``metrics.jsonl`` and ``metrics.csv``.
+
+    Opening it settles what may happen to what is there already.
+
+    Raises:
+        UsageError: the folder holds a run and neither ``resume`` nor ``overwrite`` was asked for, or the run to resume
+            was made with another configuration.
+    """
+
+    def __init__(self, path: Path, config: Mapping[str, Any], *, resume: bool = False, overwrite: bool = False) -> None:
+        self.path, self.checkpoint = path, path / "checkpoint.npz"
+        config_path = path / "config.json"
+        wanted = json.loads(json.dumps(config))
+        if config_path.exists() and overwrite:
+            shutil.rmtree(path)
+        if config_path.exists():
+            if not resume:
+                raise UsageError(f"{path}: a run is here already; go on with it (--resume) or replace it (--overwrite)")
+            found = json.loads(config_path.read_text(encoding="utf-8"))
+            if found != wanted:
+                keys = sorted(key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key))
+                raise UsageError(
+                    f"{path}: the run here differs in {', '.join(keys)}; choose another --runs or --overwrite"
+                )
+        self._write("config.json", json.dumps(wanted, ensure_ascii=False, indent=2) + "\n")
+
+    def write_metrics(self, history: list[dict[str, float]]) -> None:
+        """Write the whole history; a resumed run leaves no row of an epoch that it repeats."""
+        self._write("metrics.jsonl", "".join(json.dumps(row) + "\n" for row in history))
+        table = io.StringIO()
+        writer = csv.DictWriter(table, fieldnames=list(history[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(history)
+        self._write("metrics.csv", table.getvalue())
+
+    def _write(self, name: str, text: str) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        beside = self.path / f".{name}.part"
+        with beside.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(self.path / name)
+
+
+def fit(model: HybridBlock, task: Task, recipe: Recipe, run: RunDirectory, *, seed: int, label: str = "") -> Trained:
+    """Train an initialized model and leave it with the parameters of its best epoch.
+
+    Every epoch draws from generators seeded by (seed, epoch), and the checkpoint at its end holds all that the next one
+    reads. So a run that was killed at any instant and is started again ends with the same parameters, bit for bit.
+
+    Raises:
+        UsageError: the loss is not a number; the checkpoint of the epoch before stays.
+    """
+    optimizer = mx.optimizer.create(recipe.optimizer, learning_rate=recipe.learning_rate)
+    updater = mx.optimizer.get_updater(optimizer)
+    parameters = [parameter for _, parameter in checkpoint.named_parameters(model) if parameter.grad_req != "null"]
+    history: list[dict[str, float]] = []
+    best: dict[str, np.ndarray] = {}
+    best_epoch, spent = 0, 0.0
+    if run.checkpoint.exists():
+        saved = checkpoint.Checkpoint(run.checkpoint)
+        checkpoint.set_parameters(model, saved.group("parameters"))
+        best = saved.group("best")
+        history, best_epoch, spent = saved.state["history"], saved.state["best_epoch"], saved.state["seconds"]
+        _restore_updater(updater, saved)
+
+    sign = 1.0 if task.higher_is_better else -1.0
+    for epoch in range(len(history) + 1, recipe.epochs + 1):
+        if epoch - best_epoch > recipe.patience:
+            break
+        started = time.perf_counter()
+        runtime.seed_all(runtime.derive(seed, "epoch", epoch))
+        batches = task.batches(np.random.RandomState(runtime.derive(seed, "batches", epoch)))
+        losses = _steps(model, task, recipe, updater, parameters, batches, epoch, label)
+        train_loss = sum(losses) / task.steps
+        spent += time.perf_counter() - started
+        metrics = task.evaluate(model)
+        history.append(
+            {"epoch": epoch, "train_loss": train_loss, "seconds": round(spent, 3)}
+            | {f"validation_{name}": value for name, value in metrics.items()}
+        )
+        score = f"validation_{task.select}"
+        if best_epoch == 0 or sign * history[-1][score] > sign * history[best_epoch - 1][score]:
+            best_epoch, best = epoch, checkpoint.parameter_arrays(model)
+        checkpoint.save(
+            run.checkpoint,
+            {"parameters": checkpoint.parameter_arrays(model), "best": best, "optimizer": _optimizer_arrays(updater)},
+            {
+                "history": history,
+                "best_epoch": best_epoch,
+                "seconds": spent,
+                "seed": seed,
+                "updates": optimizer.num_update,
+                "update_counts": sorted(optimizer._index_update_count.items()),
+            },
+        )
+        run.write_metrics(history)
+    checkpoint.set_parameters(model, best)
+    return Trained(history, best_epoch, spent)
+
+
+def _steps(
+    model: HybridBlock,
+    task: Task,
+    recipe: Recipe,
+    updater: Any,
+    parameters: list[Any],
+    batches: Iterable[Batch],
+    epoch: int,
+    label: str,
+) -> list[float]:
+    """One epoch of updates; the mean loss of each step."""
+    losses: list[float] = []
+    pending: nd.NDArray | None = None
+    bar = tqdm(batches, total=task.steps, desc=f"{label} epoch {epoch}", leave=False, disable=not sys.stderr.isatty())
+    for number, batch in enumerate(bar):
+        step = (epoch - 1) * task.steps + number
+        updater.optimizer.set_learning_rate(recipe.rate(step, recipe.epochs * task.steps))
+        target = nd.array(batch.target, dtype=batch.target.dtype)
+        with autograd.record():
+            mean = task.loss(model(*(nd.array(value, dtype=value.dtype) for value in batch.inputs)), target).mean()
+        mean.backward()
+        for index, parameter in enumerate(parameters):
+            updater(index, parameter.grad(), parameter.data())
+        # The loss is read one step late, so that this thread prepares a batch while the engine computes.
+        if pending is not None:
+            losses.append(_finite(pending, epoch, number))
+            bar.set_postfix(loss=f"{losses[-1]:.3f}", refresh=False)
+        pending = mean
+    if pending is not None:
+        losses.append(_finite(pending, epoch, task.steps))
+    return losses
+
+
+def _finite(loss: nd.NDArray, epoch: int, step: int) -> float:
+    value = float(loss.asscalar())
+    if not math.isfinite(value):
+        raise UsageError(
+            f"the loss is {value} at epoch {epoch}, step {step}; the checkpoint of epoch {epoch - 1} stays; "
+            "lower the learning rate"
+        )
+    return value
+
+
+def _optimizer_arrays(updater: Any) -> dict[str, np.ndarray]:
+    """The optimizer's state of each parameter, flattened to arrays named ``<parameter>.<slot>``."""
+    arrays: dict[str, np.ndarray] = {}
+    for index, state in sorted(updater.states.items()):
+        for slot, array in enumerate(_slots(state)):
+            arrays[f"{index}.{slot}"] = array.asnumpy()
+    return arrays
+
+
+def _slots(state: Any) -> Iterator[nd.NDArray]:
+    if isinstance(state, nd.NDArray):
+        yield state
+    elif state is not None:
+        for part in state:
+            yield from _slots(part)
+
+
+def _restore_updater(updater: Any, saved: checkpoint.Checkpoint) -> None:
+    slots: dict[int, list[nd.NDArray]] = {}
+    for name, array in sorted(saved.group("optimizer").items()):
+        slots.setdefault(int(name.split(".")[0]), []).append(nd.array(array, dtype=array.dtype))
+    for index, arrays in slots.items():
+        updater.states[index] = tuple(arrays) if len(arrays) > 1 else arrays[0]
+        updater.states_synced[index] = True
+    updater.optimizer.num_update = saved.state["updates"]
+    updater.optimizer._index_update_count.update({index: count for index, count in saved.state["update_counts"]})

@@ -1,0 +1,6 @@
+"""Text in, ids out: one documented pipeline per corpus. Knows nothing of models and never imports MXNet by itself.
+
+    from preprocessing import naver
+    result = naver.prepare("nsmc", tokenizer="mecab", max_length=30)
+    result.train.ids, result.train.offsets, result.train.label, result.vocabulary, result.card
+"""

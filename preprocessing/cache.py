@@ -1,0 +1,60 @@
+"""Results on disk: one file per result, appearing whole or not at all, trusted only if its bytes have their digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preprocessing.corpora import user_cache
+from preprocessing.data import digest
+from preprocessing.errors import InputError
+from preprocessing.files import atomic_file
+
+FORMAT = 1
+_CARD, _CARD_SHA256 = "card.json", "card.sha256"
+_log = logging.getLogger(__name__)
+
+
+def path_of(name: str, key: str) -> Path:
+    """Where the result of a pipeline with this key stands: below ``GLUON_ATTN_CACHE``, else in the user cache."""
+    root = os.environ.get("GLUON_ATTN_CACHE")
+    return (Path(root) if root else user_cache() / "results") / f"{name}-{key[:32]}.npz"
+
+
+def store(path: Path, arrays: Mapping[str, np.ndarray], card: dict[str, Any]) -> None:
+    """Write a result; raises InputError when the folder cannot be written."""
+    text = json.dumps(card, ensure_ascii=False).encode("utf-8")
+    extra = {_CARD: np.frombuffer(text, np.uint8), _CARD_SHA256: np.frombuffer(hashlib.sha256(text).digest(), np.uint8)}
+    try:
+        with atomic_file(path) as stream:
+            np.savez(stream, **arrays, **extra)  # type: ignore[arg-type]
+    except OSError as error:
+        remedy = "set GLUON_ATTN_CACHE to a folder that can be written, or run without the cache"
+        raise InputError(path, f"cannot write the cache ({error.strerror})", remedy=remedy) from error
+
+
+def load(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
+    """The stored arrays and card, or None when there is none, or (with a warning) when its bytes are damaged."""
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        text = arrays.pop(_CARD).tobytes()
+        card: dict[str, Any] = json.loads(text)
+        intact = hashlib.sha256(text).digest() == arrays.pop(_CARD_SHA256).tobytes() and digest(arrays) == card["digest"]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        _log.warning("%s: cache entry cannot be read (%s); it is built again", path, error)
+        return None
+    if not intact:
+        _log.warning("%s: cache entry does not have its digest; it is built again", path)
+        return None
+    return arrays, card

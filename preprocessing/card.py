@@ -1,0 +1,170 @@
+"""The card of a result: everything one must know to make the same data again, and what one should know before using it.
+
+All numbers are computed from the data; none is typed in. A card holds no path, date, host or number of processes, so the
+same input gives the same card, byte for byte. Its structure (``card.json``; every rate is a fraction between 0 and 1):
+
+    format        1
+    pipeline      name of the pipeline
+    digest        SHA-256 of the canonical bytes of the data
+    sample        true when the corpus is the embedded sample: nothing in the numbers is then to be taken seriously
+    corpus        name, title, licence, homepage, files: {part: {file, url or null, sha256, rows: official count or null}}
+    steps         in order, each: name, version, rule, parameters: {name: value}
+                    rows    {split: {in, out}}      before the first step there are none
+                    tokens  {split: {in, out}}      null before tokenisation
+                    dropped [{split, reason, rows, examples: [row id]}]
+                    examples [{before, after}]
+    splits        {split: {rows, tokens, labels: {label: rows}, rate_of_label_1}} of the finished data
+    facts         computed on the way, by topic. From naver.py and steps.py:
+      survey        {part: {rows, empty, doubled_quotes, distinct_texts, duplicate_rows, texts_with_both_labels,
+                      labels: {label: rows}, rate_of_label_1, characters: profile}} of the official files as they are read;
+                    duplicate_rows = rows - distinct_texts
+      leaks         {as_read: ..., kept: ...}, each {rows, of_test, empty, label_of_last_copy_agrees, label_of_a_copy_agrees,
+                      label_of_all_copies_agrees}: test rows whose text stands verbatim in the official train file, before
+                      (as_read) and after (kept) empty rows were dropped
+      quotes        {split: rows that `unquote` changed}
+      lengths       {split: profile of tokens per row before truncation}
+      truncation    [{max_length, splits: {split: {rows_cut, rate_of_rows, tokens_cut, rate_of_tokens}}}], including the
+                    pipeline's own max_length
+      vocabulary    size, specials, min_freq, max_size, types_in_train, types_kept, tokens_in_train, rate_of_train_tokens_kept,
+                      most_frequent: [[token, count]]
+      unknown       {split: {tokens, unknown, rate, rows_with_unknown, rate_of_rows, types, most_frequent: [[token, count]]}}
+
+A profile is {rows, total, mean, min, max, percentiles: {"1": ..., "50": ..., "99": ...}, histogram: {width, counts}}, where
+counts[i] rows have a length from i * width to (i + 1) * width - 1. An empty split has null for mean, min, max and percentiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from preprocessing.corpora import CorpusFiles
+from preprocessing.data import Data
+from preprocessing.ragged import Ragged
+
+if TYPE_CHECKING:
+    from preprocessing.pipeline import Notes
+
+FORMAT = 1
+PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
+LENGTHS_OF_INTEREST = (10, 20, 30, 40, 50, 60, 80, 100)
+
+
+def build(
+    pipeline: str,
+    files: CorpusFiles,
+    steps: list[dict[str, Any]],
+    facts: dict[str, Any],
+    data: Data,
+    digest: str,
+) -> dict[str, Any]:
+    """The card as a JSON-able dict; its structure is in the module's docstring."""
+    return {
+        "format": FORMAT,
+        "pipeline": pipeline,
+        "digest": digest,
+        "sample": files.name == "sample",
+        "corpus": {
+            "name": files.name,
+            "title": files.title,
+            "licence": files.licence,
+            "homepage": files.homepage,
+            "files": {
+                part: {
+                    "file": path.name,
+                    "url": files.urls.get(part),
+                    "sha256": files.sha256[part],
+                    "rows": files.rows.get(part),
+                }
+                for part, path in files.paths.items()
+            },
+        },
+        "steps": steps,
+        "splits": {
+            name: {"rows": len(split), "tokens": _tokens(data, name), **label_balance(split.label)}
+            for name, split in data.splits.items()
+        },
+        "facts": facts,
+    }
+
+
+def step_record(description: dict[str, Any], before: Data, after: Data, notes: Notes) -> dict[str, Any]:
+    """One entry of ``steps``: what the step is, and what went in and came out of it."""
+    names = list(dict.fromkeys([*before.splits, *after.splits]))
+    return {
+        **description,
+        "rows": {name: {"in": _rows(before, name), "out": _rows(after, name)} for name in names},
+        "tokens": {name: {"in": _tokens(before, name), "out": _tokens(after, name)} for name in names},
+        "dropped": [asdict(dropped) for dropped in notes.dropped],
+        "examples": [{"before": before_text, "after": after_text} for before_text, after_text in notes.examples],
+    }
+
+
+def _rows(data: Data, name: str) -> int:
+    return len(data.splits[name]) if name in data.splits else 0
+
+
+def _tokens(data: Data, name: str) -> int | None:
+    if name not in data.splits:
+        return None
+    split = data.splits[name]
+    ragged = split.encoded or split.tokens
+    return None if ragged is None else len(ragged.ids)
+
+
+def label_balance(label: np.ndarray) -> dict[str, Any]:
+    """How many rows carry each label, and the fraction that carries 1."""
+    values, counts = np.unique(label, return_counts=True)
+    labels = {str(value): int(count) for value, count in zip(values, counts, strict=True)}
+    return {"labels": labels, "rate_of_label_1": rate(labels.get("1", 0), len(label))}
+
+
+def profile(lengths: np.ndarray, width: int = 1) -> dict[str, Any]:
+    """Distribution of lengths (rows,): percentiles are lengths that occur (the smallest that covers the share)."""
+    if len(lengths) == 0:
+        return {
+            "rows": 0,
+            "total": 0,
+            "mean": None,
+            "min": None,
+            "max": None,
+            "percentiles": {str(percent): None for percent in PERCENTILES},
+            "histogram": {"width": width, "counts": []},
+        }
+    ordered = np.sort(lengths)
+    at = [ordered[max(0, -(-percent * len(ordered) // 100) - 1)] for percent in PERCENTILES]
+    return {
+        "rows": len(lengths),
+        "total": int(lengths.sum()),
+        "mean": rate(int(lengths.sum()), len(lengths)),
+        "min": int(ordered[0]),
+        "max": int(ordered[-1]),
+        "percentiles": {str(percent): int(value) for percent, value in zip(PERCENTILES, at, strict=True)},
+        "histogram": {"width": width, "counts": np.bincount(lengths // width).tolist()},
+    }
+
+
+def truncation(rows: Mapping[str, Ragged], max_lengths: Sequence[int]) -> list[dict[str, Any]]:
+    """What each maximum length would cut from each split."""
+    table = []
+    for max_length in max_lengths:
+        splits = {}
+        for name, ragged in rows.items():
+            over = np.maximum(ragged.lengths - max_length, 0)
+            rows_cut, tokens_cut = int((over > 0).sum()), int(over.sum())
+            splits[name] = {
+                "rows_cut": rows_cut,
+                "rate_of_rows": rate(rows_cut, len(ragged)),
+                "tokens_cut": tokens_cut,
+                "rate_of_tokens": rate(tokens_cut, len(ragged.ids)),
+            }
+        table.append({"max_length": max_length, "splits": splits})
+    return table
+
+
+def rate(part: int, whole: int) -> float:
+    """The fraction, rounded to six digits; 0 of nothing is 0."""
+    return round(part / whole, 6) if whole else 0.0

@@ -1,0 +1,157 @@
+"""What flows through a pipeline: splits of columns, and the state that steps have learned from the training split."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from preprocessing.ragged import Ragged, pack_strings, unpack_strings
+from preprocessing.tokenizers import Tokenizer
+from preprocessing.vocabulary import PADDING_ID, Vocabulary
+
+SPLITS = ("train", "validation", "test")
+_NO_ROWS = Ragged.from_rows([])
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The rows of one split, column by column; all columns have the same number of rows.
+
+    ``row_id`` (rows,) str; ``text`` (rows,) object array of str; ``label`` (rows,) int8, -1 where there is none;
+    ``seen_in_train`` (rows,) bool, only ever true in the test split. ``tokens`` refers to ``symbols`` (the surface
+    forms, shared by all splits) and ``encoded`` to the vocabulary; both are None until their step has run.
+    """
+
+    row_id: np.ndarray
+    text: np.ndarray
+    label: np.ndarray
+    seen_in_train: np.ndarray
+    symbols: Sequence[str] = ()
+    tokens: Ragged | None = None
+    encoded: Ragged | None = None
+
+    @classmethod
+    def of(cls, texts: Sequence[str], *, row_id: Sequence[str] | None = None, label: np.ndarray | None = None) -> Split:
+        """Untokenised rows; ids count from 0 and labels are -1 unless given."""
+        rows = len(texts)
+        return cls(
+            row_id=np.array(row_id if row_id is not None else [str(row) for row in range(rows)], dtype=np.str_),
+            text=_objects(texts),
+            label=np.full(rows, -1, np.int8) if label is None else label,
+            seen_in_train=np.zeros(rows, np.bool_),
+        )
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    @property
+    def ids(self) -> np.ndarray:
+        """Vocabulary ids of all rows in one array, (tokens,) int32."""
+        return self._encoded.ids
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """(rows + 1,) int64: row ``i`` is ``ids[offsets[i]:offsets[i + 1]]``."""
+        return self._encoded.offsets
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens per row, (rows,) int64."""
+        return self._encoded.lengths
+
+    def padded(self, max_length: int | None = None, pad: int = PADDING_ID) -> np.ndarray:
+        """(rows, T) int32 ids with ``pad`` behind each row; T is ``max_length``, else the longest row."""
+        return self._encoded.padded(pad, max_length)
+
+    def words(self, row: int) -> list[str]:
+        """The tokens of one row as they stand in the text, unknown ones included."""
+        if self.tokens is None:
+            raise ValueError("this split is not tokenised yet")
+        return [self.symbols[symbol] for symbol in self.tokens[row]]
+
+    def take(self, rows: np.ndarray) -> Split:
+        """The selected rows; ``rows`` holds indices or is a boolean mask of shape (rows,)."""
+        return Split(
+            row_id=self.row_id[rows],
+            text=self.text[rows],
+            label=self.label[rows],
+            seen_in_train=self.seen_in_train[rows],
+            symbols=self.symbols,
+            tokens=None if self.tokens is None else self.tokens.take(rows),
+            encoded=None if self.encoded is None else self.encoded.take(rows),
+        )
+
+    @property
+    def _encoded(self) -> Ragged:
+        if self.encoded is None:
+            raise ValueError("this split is not encoded yet")
+        return self.encoded
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """All splits, and what was learned on the way. Steps never change a Data: they return a new one."""
+
+    splits: Mapping[str, Split] = field(default_factory=dict)
+    tokenizer: Tokenizer | None = None
+    vocabulary: Vocabulary | None = None
+
+    def with_splits(self, splits: Mapping[str, Split]) -> Data:
+        """The same state with other splits."""
+        return replace(self, splits=dict(splits))
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Everything as plain arrays (no objects): the canonical form, which is hashed and cached."""
+        symbols = next((split.symbols for split in self.splits.values()), ())
+        arrays: dict[str, np.ndarray] = {}
+        arrays["symbols.utf8"], arrays["symbols.offsets"] = pack_strings(symbols)
+        state = self.tokenizer.state() if self.tokenizer else b""
+        arrays["tokenizer.state"] = np.frombuffer(state, np.uint8)
+        learned = self.vocabulary.idx_to_token[2:] if self.vocabulary else []
+        arrays["vocabulary.utf8"], arrays["vocabulary.offsets"] = pack_strings(learned)
+        for name, split in self.splits.items():
+            arrays[f"{name}.row_id"] = split.row_id
+            arrays[f"{name}.text.utf8"], arrays[f"{name}.text.offsets"] = pack_strings(split.text.tolist())
+            arrays[f"{name}.label"], arrays[f"{name}.seen_in_train"] = split.label, split.seen_in_train
+            for column, ragged in (("tokens", split.tokens), ("encoded", split.encoded)):
+                ragged = ragged or _NO_ROWS
+                arrays[f"{name}.{column}.ids"], arrays[f"{name}.{column}.offsets"] = ragged.ids, ragged.offsets
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], tokenizer: Tokenizer | None) -> Data:
+        """The inverse of :meth:`to_arrays`; ``tokenizer`` is the unfitted one, its state comes from the arrays."""
+        symbols = unpack_strings(arrays["symbols.utf8"], arrays["symbols.offsets"])
+        splits = {}
+        for name in [key.removesuffix(".row_id") for key in arrays if key.endswith(".row_id")]:
+            splits[name] = Split(
+                row_id=arrays[f"{name}.row_id"],
+                text=_objects(unpack_strings(arrays[f"{name}.text.utf8"], arrays[f"{name}.text.offsets"])),
+                label=arrays[f"{name}.label"],
+                seen_in_train=arrays[f"{name}.seen_in_train"],
+                symbols=symbols,
+                tokens=Ragged(arrays[f"{name}.tokens.ids"], arrays[f"{name}.tokens.offsets"]),
+                encoded=Ragged(arrays[f"{name}.encoded.ids"], arrays[f"{name}.encoded.offsets"]),
+            )
+        fitted = tokenizer.restored(arrays["tokenizer.state"].tobytes()) if tokenizer else None
+        vocabulary = Vocabulary(unpack_strings(arrays["vocabulary.utf8"], arrays["vocabulary.offsets"]))
+        return cls(splits, fitted, vocabulary)
+
+
+def digest(arrays: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 over name, type, shape and bytes of each array, in the order of the names."""
+    sha = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        sha.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        sha.update(memoryview(array.reshape(-1).view(np.uint8)) if array.size else b"")
+    return sha.hexdigest()
+
+
+def _objects(texts: Sequence[str]) -> np.ndarray:
+    column = np.empty(len(texts), dtype=object)
+    column[:] = texts
+    return column

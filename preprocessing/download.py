@@ -1,0 +1,92 @@
+"""Fetch one file over HTTP: resumed where it stopped, verified by SHA-256, and present under its name only when whole.
+
+(pooch, which this project could have used, verifies and renames but starts every broken download from the beginning.)
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import urllib.error
+import urllib.request
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from typing import BinaryIO
+
+from preprocessing.errors import InputError
+from preprocessing.files import sha256_of
+
+ATTEMPTS = 3
+_BLOCK = 1 << 16
+
+
+def download(url: str, target: Path, *, sha256: str, how_to_get: str = "", timeout: float = 30.0) -> None:
+    """Write the bytes of ``url`` to ``target``. What has arrived is kept beside it as ``.<name>.<hash>.part``, so that
+    the next call, in this process or a later one, asks the server only for the rest.
+
+    Raises InputError, and leaves no file under the final name, when the server cannot be reached, when the transfer
+    stops short ``ATTEMPTS`` times, or when the finished file has another SHA-256 (it is then deleted).
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".{target.name}.{sha256[:12]}.part")
+    with part.open("ab") as stream:
+        # Two processes that fetch the same file must not write into each other's bytes.
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        if target.exists():
+            return
+        if os.fstat(stream.fileno()).st_nlink == 0:
+            # Whoever held the lock before found the bytes wrong and removed them: begin anew.
+            return download(url, target, sha256=sha256, how_to_get=how_to_get, timeout=timeout)
+        try:
+            _fetch(url, stream, how_to_get, timeout)
+        finally:
+            if part.stat().st_size == 0:
+                part.unlink()
+        found = sha256_of(part)
+        if found != sha256:
+            part.unlink()
+            reason = f"the download has SHA-256 {found}, expected {sha256}"
+            raise InputError(url, reason, remedy=how_to_get or "try again later, or fetch the file by hand")
+        part.replace(target)
+
+
+def _fetch(url: str, stream: BinaryIO, how_to_get: str, timeout: float) -> None:
+    """Append to ``stream`` until the server has no more bytes; a transfer that stops short is asked to go on."""
+    reason = ""
+    for _ in range(ATTEMPTS):
+        have = stream.seek(0, 2)
+        request = urllib.request.Request(url, headers={"User-Agent": "gluon-attn", "Range": f"bytes={have}-"})
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as response:
+                expected = _total(response, have)
+                if response.status != 206:
+                    # The server sends the whole file again: what was kept is of no use.
+                    stream.truncate(0)
+                    have = 0
+                while block := response.read(_BLOCK):
+                    stream.write(block)
+                    have += len(block)
+                stream.flush()
+                if expected is None or have >= expected:
+                    return
+                reason = f"the transfer stopped at {have} of {expected} bytes"
+        except urllib.error.HTTPError as error:
+            if error.code == 416 and have:
+                # Nothing is left to send: the part is whole, or longer than the file, which the hash will tell.
+                return
+            reason = f"the server answers {error.code} {error.reason}"
+        except (OSError, HTTPException) as error:
+            reason = str(getattr(error, "reason", error)) or type(error).__name__
+        finally:
+            stream.flush()
+    remedy = "run again to go on where it stopped" + (f", or {how_to_get}" if how_to_get else "")
+    raise InputError(url, f"download failed: {reason}", remedy=remedy)
+
+
+def _total(response: HTTPResponse, have: int) -> int | None:
+    """Size of the whole file as the answer states it, or None when it states none."""
+    length = response.headers.get("Content-Length")
+    if length is None:
+        return None
+    return int(length) + (have if response.status == 206 else 0)
+

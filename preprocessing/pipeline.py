@@ -1,0 +1,169 @@
+"""Pipelines: an ordered list of named, versioned, pure steps. Running one yields the data and its card.
+
+Same input and same pipeline give the same bytes: no step reads a clock, a random state, an unordered set, or the number
+of processes. That is what allows results to be cached under (corpus hashes, steps, versions, parameters).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+from preprocessing import cache as result_cache
+from preprocessing import card as cards
+from preprocessing.corpora import CorpusFiles
+from preprocessing.data import SPLITS, Data, Split, digest
+from preprocessing.tokenizers import Tokenizer
+from preprocessing.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a step may need besides the data; nothing in it changes the result except the corpus files."""
+
+    files: CorpusFiles | None = None
+    processes: int | None = None
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Rows of one split that a step left out, and why; ``examples`` are the ids of the first few."""
+
+    split: str
+    reason: str
+    rows: int
+    examples: list[str]
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What a step has to say about its run: computed facts by topic, drops, examples of (before, after)."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+    dropped: list[Dropped] = field(default_factory=list)
+    examples: list[tuple[str, str]] = field(default_factory=list)
+
+
+class Step(ABC):
+    """One pure transformation. Subclasses are frozen dataclasses: their fields are the step's parameters.
+
+    ``version`` is raised whenever the same input and parameters would give another output. ``for_new_text`` tells
+    whether the step also applies to texts that come after training.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    for_new_text: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def rule(self) -> str:
+        """What the step does, in words exact enough to write it again."""
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters, JSON-able; here the fields of the dataclass."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
+
+    @abstractmethod
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        """New data and notes; the given data stays as it is."""
+
+    def describe(self) -> dict[str, Any]:
+        """Name, version, rule and parameters: what identifies the step in the card and in the cache."""
+        return {"name": self.name, "version": self.version, "rule": self.rule, "parameters": self.parameters()}
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Data, card and digest of one run. ``digest`` is the SHA-256 of the canonical bytes of the data."""
+
+    pipeline: Pipeline
+    data: Data
+    card: dict[str, Any]
+    digest: str
+
+    @property
+    def splits(self) -> dict[str, Split]:
+        """The splits by name, in the order train, validation, test."""
+        return dict(self.data.splits)
+
+    @property
+    def train(self) -> Split:
+        return self.data.splits["train"]
+
+    @property
+    def validation(self) -> Split:
+        return self.data.splits["validation"]
+
+    @property
+    def test(self) -> Split:
+        return self.data.splits["test"]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary learned on the training split."""
+        if self.data.vocabulary is None:
+            raise ValueError(f"pipeline {self.pipeline.name} learns no vocabulary")
+        return self.data.vocabulary
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer, fitted on the training split where it learns anything."""
+        if self.data.tokenizer is None:
+            raise ValueError(f"pipeline {self.pipeline.name} does not tokenise")
+        return self.data.tokenizer
+
+    def encode(self, texts: Sequence[str], *, processes: int | None = None) -> Split:
+        """New texts through the same steps and the same learned state: one row per text, blank text gives a row without
+        tokens. Use ``.words(row)``, ``.ids``, ``.offsets``, ``.lengths``, ``.padded()`` of what is returned."""
+        data = Data({"new": Split.of(list(texts))}, self.data.tokenizer, self.data.vocabulary)
+        for step in self.pipeline.steps:
+            if step.for_new_text:
+                data, _ = step.apply(data, Context(processes=processes))
+        return data.splits["new"]
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A name and an ordered list of steps; the first reads the corpus files. ``tokenizer`` is the unfitted one."""
+
+    name: str
+    steps: tuple[Step, ...]
+    tokenizer: Tokenizer | None = None
+
+    def describe(self) -> list[dict[str, Any]]:
+        """All steps with their versions, rules and parameters."""
+        return [step.describe() for step in self.steps]
+
+    def key(self, files: CorpusFiles) -> str:
+        """SHA-256 of everything the result depends on: corpus bytes, steps, versions, parameters."""
+        identity = [self.name, files.name, files.sha256, self.describe(), cards.FORMAT, result_cache.FORMAT]
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+    def run(self, files: CorpusFiles, *, processes: int | None = None, cache: bool = True) -> Result:
+        """Run all steps, or read the result of an earlier identical run from the cache.
+
+        ``processes``: at most so many for tokenisation (default: all processors); it never changes the result.
+        Raises InputError for bad corpus files; a damaged cache entry is reported and built again.
+        """
+        entry = result_cache.path_of(self.name, self.key(files))
+        if cache and (found := result_cache.load(entry)) is not None:
+            arrays, card = found
+            return Result(self, Data.from_arrays(arrays, self.tokenizer), card, card["digest"])
+        data, records, facts = Data(), [], {}
+        for step in self.steps:
+            before = data
+            data, notes = step.apply(before, Context(files, processes))
+            records.append(cards.step_record(step.describe(), before, data, notes))
+            facts.update(notes.facts)
+        data = data.with_splits({name: data.splits[name] for name in SPLITS if name in data.splits})
+        arrays = data.to_arrays()
+        sha256 = digest(arrays)
+        card = cards.build(self.name, files, records, facts, data, sha256)
+        if cache:
+            result_cache.store(entry, arrays, card)
+        return Result(self, data, card, sha256)

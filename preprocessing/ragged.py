@@ -1,0 +1,111 @@
+"""Rows of unequal length as two flat arrays, so that every operation over tokens is one NumPy expression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged:
+    """``ids`` (tokens,) int32 and ``offsets`` (rows + 1,) int64: row ``i`` is ``ids[offsets[i]:offsets[i + 1]]``."""
+
+    ids: np.ndarray
+    offsets: np.ndarray
+
+    def __post_init__(self) -> None:
+        if self.ids.dtype != np.int32 or self.offsets.dtype != np.int64:
+            raise TypeError(f"ids must be int32 and offsets int64, not {self.ids.dtype} and {self.offsets.dtype}")
+        if len(self.offsets) == 0 or self.offsets[0] != 0 or self.offsets[-1] != len(self.ids):
+            raise ValueError("offsets must start at 0 and end at the number of ids")
+
+    @classmethod
+    def from_lengths(cls, ids: np.ndarray, lengths: np.ndarray) -> Ragged:
+        """Cut flat ids (tokens,) into rows of the given lengths (rows,)."""
+        return cls(np.asarray(ids, np.int32), _offsets(lengths))
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Sequence[int]]) -> Ragged:
+        """Build from nested sequences: for small data and for tests."""
+        flat = np.fromiter((item for row in rows for item in row), np.int32)
+        return cls.from_lengths(flat, np.fromiter(map(len, rows), np.int64, len(rows)))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Ragged]) -> Ragged:
+        """All rows of all parts, in order."""
+        if not parts:
+            return cls.from_rows([])
+        lengths = np.concatenate([part.lengths for part in parts])
+        return cls.from_lengths(np.concatenate([part.ids for part in parts]), lengths)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        """The ids of one row, a view of shape (length,)."""
+        row = range(len(self))[row]
+        return self.ids[self.offsets[row] : self.offsets[row + 1]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens per row, (rows,) int64."""
+        return np.diff(self.offsets)
+
+    def take(self, rows: np.ndarray) -> Ragged:
+        """The selected rows; ``rows`` holds indices or is a boolean mask of shape (len(self),)."""
+        return self._gather(self.offsets[:-1][rows], self.lengths[rows])
+
+    def slice(self, start: int, stop: int) -> Ragged:
+        """Rows ``start`` to ``stop`` without copying the ids."""
+        offsets = self.offsets[start : stop + 1]
+        return Ragged(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0])
+
+    def truncated(self, max_length: int) -> Ragged:
+        """The first ``max_length`` ids of each row."""
+        if max_length < 0:
+            raise ValueError(f"max_length must not be negative, got {max_length}")
+        return self._gather(self.offsets[:-1], np.minimum(self.lengths, max_length))
+
+    def mapped(self, table: np.ndarray) -> Ragged:
+        """Each id ``i`` replaced by ``table[i]``; the rows keep their lengths."""
+        return Ragged(np.asarray(table, np.int32)[self.ids], self.offsets)
+
+    def counts(self, size: int) -> np.ndarray:
+        """How often each of the ids 0 to ``size - 1`` occurs, (size,) int64."""
+        return np.bincount(self.ids, minlength=size).astype(np.int64, copy=False)
+
+    def padded(self, pad: int, max_length: int | None = None) -> np.ndarray:
+        """(rows, T) int32 with ``pad`` behind each row; T is ``max_length``, else the longest row. Longer rows are cut."""
+        width = int(self.lengths.max(initial=0)) if max_length is None else max_length
+        kept = self.truncated(width)
+        out = np.full((len(self), width), pad, np.int32)
+        out[np.arange(width) < kept.lengths[:, None]] = kept.ids
+        return out
+
+    def _gather(self, starts: np.ndarray, lengths: np.ndarray) -> Ragged:
+        offsets = _offsets(lengths)
+        positions = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        return Ragged(self.ids[positions], offsets)
+
+
+def _offsets(lengths: np.ndarray) -> np.ndarray:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def pack_strings(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Strings as one UTF-8 byte array (bytes,) uint8 and byte offsets (strings + 1,) int64: storable without pickle."""
+    encoded = [string.encode("utf-8") for string in strings]
+    return (
+        np.frombuffer(b"".join(encoded), np.uint8),
+        _offsets(np.fromiter(map(len, encoded), np.int64, len(encoded))),
+    )
+
+
+def unpack_strings(utf8: np.ndarray, offsets: np.ndarray) -> list[str]:
+    """The inverse of :func:`pack_strings`."""
+    raw, bounds = utf8.tobytes(), offsets.tolist()
+    return [raw[start:stop].decode("utf-8") for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]

@@ -1,0 +1,254 @@
+"""The steps that any text corpus can use. Each is pure, named, versioned, and says its rule in words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from preprocessing import card
+from preprocessing.data import Data, Split
+from preprocessing.errors import InputError
+from preprocessing.parallel import tokenize_all
+from preprocessing.pipeline import Context, Dropped, Notes, Step
+from preprocessing.ragged import Ragged
+from preprocessing.tokenizers import Tokenizer
+from preprocessing.vocabulary import PADDING, UNKNOWN, UNKNOWN_ID, Vocabulary
+
+SHOWN = 3
+MOST_FREQUENT = 20
+
+
+@dataclass(frozen=True)
+class DropEmpty(Step):
+    """Leave out rows without text."""
+
+    name = "drop-empty"
+
+    @property
+    def rule(self) -> str:
+        return "Rows whose text is empty or only white space are left out, from every split."
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        kept, dropped = {}, []
+        for name, split in data.splits.items():
+            blank = np.array([not text.strip() for text in split.text], np.bool_)
+            kept[name] = split.take(~blank)
+            if rows := int(blank.sum()):
+                dropped.append(Dropped(name, "empty text", rows, split.row_id[blank][:SHOWN].tolist()))
+        return data.with_splits(kept), Notes(dropped=dropped)
+
+
+@dataclass(frozen=True)
+class SplitByHash(Step):
+    """Take the validation rows out of the training rows."""
+
+    name = "split-by-hash"
+    one_in: int = 10
+
+    @property
+    def rule(self) -> str:
+        return (
+            f"A row of the official train file goes to validation when the first 8 hexadecimal digits of the SHA-256 of its text "
+            f"(UTF-8), read as a number, are divisible by {self.one_in}; else it stays in train. The choice depends on the text alone: "
+            f"all copies of one text land on the same side, and neither row order nor a seed matters. Test is left as it is."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        train = data.splits["train"]
+        first_digits = b"".join(hashlib.sha256(text.encode("utf-8")).digest()[:4] for text in train.text)
+        chosen = np.frombuffer(first_digits, ">u4") % self.one_in == 0
+        splits = {"train": train.take(~chosen), "validation": train.take(chosen)}
+        return data.with_splits({**splits, **{name: data.splits[name] for name in data.splits if name != "train"}}), Notes()
+
+
+@dataclass(frozen=True)
+class MarkLeaks(Step):
+    """Mark the test rows that were seen in training."""
+
+    name = "mark-leaks"
+
+    @property
+    def rule(self) -> str:
+        return (
+            "A test row is marked seen_in_train when its text stands verbatim in the official train file (train or validation). "
+            "Nothing is dropped: accuracies can be reported with and without the marked rows."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        sources = [data.splits[name] for name in ("train", "validation") if name in data.splits]
+        test = data.splits["test"]
+        known = {text for split in sources for text in split.text}
+        seen = np.array([text in known for text in test.text], np.bool_)
+        splits = {**data.splits, "test": replace(test, seen_in_train=seen)}
+        return data.with_splits(splits), Notes(facts={"leaks": leaks(sources, test)})
+
+
+def leaks(sources: list[Split], test: Split) -> dict[str, Any]:
+    """How many test rows have a text that stands in the sources, and how often the labels agree.
+
+    Copies of a text may carry different labels, hence three counts: the last copy's label agrees, that of at least one, of all.
+    """
+    wanted = set(test.text)
+    labels: dict[str, list[int]] = {}
+    for split in sources:
+        for text, label in zip(split.text, split.label.tolist(), strict=True):
+            if text in wanted:
+                labels.setdefault(text, []).append(label)
+    found = [(labels[text], own) for text, own in zip(test.text, test.label.tolist(), strict=True) if text in labels]
+    return {
+        "rows": len(found),
+        "of_test": card.rate(len(found), len(test)),
+        "empty": sum(1 for text in test.text if not text and text in labels),
+        "label_of_last_copy_agrees": sum(copies[-1] == own for copies, own in found),
+        "label_of_a_copy_agrees": sum(own in copies for copies, own in found),
+        "label_of_all_copies_agrees": sum(all(copy == own for copy in copies) for copies, own in found),
+    }
+
+
+@dataclass(frozen=True)
+class Tokenize(Step):
+    """Cut each text into tokens."""
+
+    name = "tokenize"
+    for_new_text = True
+    tokenizer: Tokenizer
+
+    @property
+    def rule(self) -> str:
+        return self.tokenizer.rule
+
+    def parameters(self) -> dict[str, Any]:
+        return {"tokenizer": self.tokenizer.name, **self.tokenizer.parameters(), "versions": self.tokenizer.versions()}
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        fitted = data.tokenizer or self.tokenizer.fit(data.splits["train"].text.tolist())
+        texts = [text for split in data.splits.values() for text in split.text]
+        symbols, rows = tokenize_all(fitted, texts, context.processes)
+        splits, start = {}, 0
+        for name, split in data.splits.items():
+            splits[name] = replace(split, symbols=symbols, tokens=rows.slice(start, start + len(split)))
+            start += len(split)
+        lengths = {name: card.profile(_tokens(split).lengths) for name, split in splits.items()}
+        first = next(iter(splits.values()))
+        examples = [(first.text[row], " ".join(first.words(row))) for row in range(min(SHOWN, len(first)))]
+        return replace(data, splits=splits, tokenizer=fitted), Notes(facts={"lengths": lengths}, examples=examples)
+
+
+@dataclass(frozen=True)
+class Truncate(Step):
+    """Keep the beginning of each row."""
+
+    name = "truncate"
+    for_new_text = True
+    max_length: int | None = None
+
+    @property
+    def rule(self) -> str:
+        if self.max_length is None:
+            return "No row is cut."
+        return f"The first {self.max_length} tokens of each row are kept, the rest is cut off."
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        rows = {name: _tokens(split) for name, split in data.splits.items()}
+        own = [] if self.max_length is None else [self.max_length]
+        table = card.truncation(rows, sorted({*card.LENGTHS_OF_INTEREST, *own}))
+        if self.max_length is None:
+            return data, Notes(facts={"truncation": table})
+        splits = {
+            name: replace(split, tokens=rows[name].truncated(self.max_length)) for name, split in data.splits.items()
+        }
+        return data.with_splits(splits), Notes(facts={"truncation": table})
+
+
+@dataclass(frozen=True)
+class LearnVocabulary(Step):
+    """Decide which tokens have an id of their own."""
+
+    name = "vocabulary"
+    min_freq: int = 1
+    max_size: int | None = None
+
+    @property
+    def rule(self) -> str:
+        limit = "" if self.max_size is None else f", at most {self.max_size} of them"
+        return (
+            f"Tokens that occur at least {self.min_freq} times in the training split{limit}, in the order of descending frequency, ties "
+            f"by the token (code points); {UNKNOWN} is 0, {PADDING} is 1. A token spelled like one of these two counts as unknown."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        train = data.splits["train"]
+        counts = _tokens(train).counts(len(train.symbols))
+        vocabulary = Vocabulary.learn(train.symbols, counts, min_freq=self.min_freq, max_size=self.max_size)
+        frequency = dict(zip(train.symbols, counts.tolist(), strict=True))
+        learned = vocabulary.idx_to_token[2:]
+        kept_tokens, all_tokens = sum(frequency[token] for token in learned), int(counts.sum())
+        facts = {
+            "size": len(vocabulary),
+            "specials": [UNKNOWN, PADDING],
+            "min_freq": self.min_freq,
+            "max_size": self.max_size,
+            "types_in_train": int((counts > 0).sum()),
+            "types_kept": len(learned),
+            "tokens_in_train": all_tokens,
+            "rate_of_train_tokens_kept": card.rate(kept_tokens, all_tokens),
+            "most_frequent": [[token, frequency[token]] for token in learned[:MOST_FREQUENT]],
+        }
+        return replace(data, vocabulary=vocabulary), Notes(facts={"vocabulary": facts})
+
+
+@dataclass(frozen=True)
+class Encode(Step):
+    """Replace tokens by ids."""
+
+    name = "encode"
+    for_new_text = True
+
+    @property
+    def rule(self) -> str:
+        return f"Each token is replaced by its index in the vocabulary, by {UNKNOWN_ID} when it has none. Nothing is added at either end."
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        if data.vocabulary is None:
+            raise InputError("step encode", "there is no vocabulary yet", remedy="put a vocabulary step before it")
+        splits, unknown = {}, {}
+        index: Mapping[int, np.ndarray] = {}
+        for name, split in data.splits.items():
+            # The symbols are one shared list: their ids are looked up once.
+            index = index if id(split.symbols) in index else {id(split.symbols): data.vocabulary.indices(split.symbols)}
+            encoded = _tokens(split).mapped(index[id(split.symbols)])
+            splits[name] = replace(split, encoded=encoded)
+            unknown[name] = _unknown(splits[name], encoded)
+        return data.with_splits(splits), Notes(facts={"unknown": unknown})
+
+
+def _unknown(split: Split, encoded: Ragged) -> dict[str, Any]:
+    missed = encoded.ids == UNKNOWN_ID
+    symbols = Counter(dict(_count(_tokens(split).ids[missed], split.symbols)))
+    rows_with = int(np.count_nonzero(np.add.reduceat(np.append(missed, False), encoded.offsets[:-1])[encoded.lengths > 0]))
+    ranked = sorted(symbols.items(), key=lambda item: (-item[1], item[0]))
+    return {
+        "tokens": len(missed),
+        "unknown": int(missed.sum()),
+        "rate": card.rate(int(missed.sum()), len(missed)),
+        "rows_with_unknown": rows_with,
+        "rate_of_rows": card.rate(rows_with, len(encoded)),
+        "types": len(ranked),
+        "most_frequent": [[token, count] for token, count in ranked[:MOST_FREQUENT]],
+    }
+
+
+def _count(ids: np.ndarray, symbols: Any) -> list[tuple[str, int]]:
+    counts = np.bincount(ids, minlength=0)
+    return [(symbols[index], int(counts[index])) for index in np.flatnonzero(counts).tolist()]
+
+
+def _tokens(split: Split) -> Ragged:
+    if split.tokens is None:
+        raise InputError("step", "the texts are not tokenised yet", remedy="put a tokenize step before it")
+    return split.tokens

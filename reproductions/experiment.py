@@ -1,0 +1,175 @@
+"""The words of a reproduction: paper, reported, variant, preset, claim, row, result, manifest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from gluon_attn.errors import UsageError
+from gluon_attn.metrics import Estimate
+from gluon_attn.recipe import Recipe
+from preprocessing.files import write_json
+
+RESULTS = Path(__file__).parent / "results"
+PAPERS = ("naver_self_attention",)
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A number that somebody else reports.
+
+    ``checked`` is ``text`` (against the published text), ``secondary`` (against a summary or README) or ``memory``; a
+    number from memory is printed with a dagger.
+    """
+
+    system: str
+    value: float
+    corpus: str
+    metric: str
+    source: str
+    checked: str = "text"
+    details: str = ""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One system of the experiment: what is built, and how it is trained in each preset.
+
+    ``settings`` are all the hyper-parameters that are not the recipe's, by name; ``reported`` is the peer that stands
+    beside it, ``comparable`` says whether the two numbers may be compared, and ``differs`` why not, or in what.
+    """
+
+    name: str
+    title: str
+    settings: Mapping[str, Any]
+    recipe: Recipe
+    reported: Reported | None = None
+    comparable: bool = False
+    differs: str = ""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One scale of the experiment. ``headline`` are the variants that ``make reproduce`` trains."""
+
+    name: str
+    corpus: str
+    seeds: tuple[int, ...]
+    variants: tuple[Variant, ...]
+    headline: tuple[str, ...]
+
+    def variant(self, name: str) -> Variant:
+        """The variant of that name.
+
+        Raises:
+            UsageError: there is none.
+        """
+        for variant in self.variants:
+            if variant.name == name:
+                return variant
+        names = ", ".join(variant.name for variant in self.variants)
+        raise UsageError(f"variant {name!r} is unknown in preset {self.name}; choose from {names}")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a results table: a variant's metric on a split, over seeds."""
+
+    variant: str
+    corpus: str
+    split: str
+    metric: str
+    signature: str
+    mean: float
+    std: float
+    per_seed: dict[str, float]
+    ci95: tuple[float, float]
+    parameters: int
+    train_seconds: float
+    reported: dict[str, Any] | None
+    comparable: bool
+    differs: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A qualitative statement of the paper and what became of it here."""
+
+    id: str
+    statement: str
+    source: str
+    effect: float
+    ci95: tuple[float, float]
+    verdict: str
+    measure: str
+
+    @classmethod
+    def judge(cls, id: str, statement: str, source: str, measure: str, effect: Estimate) -> Claim:
+        """Supported when the whole interval of the effect is above zero, not supported when it is all below."""
+        verdict = "supported" if effect.low > 0 else "not supported" if effect.high < 0 else "inconclusive"
+        return cls(id, statement, source, effect.mean, (effect.low, effect.high), verdict, measure)
+
+
+@dataclass
+class Result:
+    """What ``results/<paper>.json`` holds."""
+
+    paper: str
+    preset: str
+    rows: list[Row]
+    claims: list[Claim]
+    manifest: dict[str, Any]
+
+    def write(self, path: Path) -> None:
+        """Write the results file, whole or not at all."""
+        write_json(path, asdict(self))
+
+    @classmethod
+    def read(cls, path: Path) -> Result:
+        """Read a results file.
+
+        Raises:
+            UsageError: it is not there, or not what :meth:`write` writes.
+        """
+        try:
+            raw = json.loads(path.read_text(encoding="utf-8"))
+            rows = [Row(**{**row, "ci95": tuple(row["ci95"])}) for row in raw.pop("rows")]
+            claims = [Claim(**{**claim, "ci95": tuple(claim["ci95"])}) for claim in raw.pop("claims")]
+            return cls(rows=rows, claims=claims, **raw)
+        except FileNotFoundError:
+            raise UsageError(f"{path}: no results here; run the reproduction first") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{path}: not a results file ({error}); run the reproduction again") from None
+
+
+def script(paper: str) -> Any:
+    """The module of a paper; every one offers the same.
+
+    ``TITLE``, ``SOURCE``, ``REPORTED``, ``PRESETS``; ``prepare(preset, variant) -> data``,
+    ``build(variant, data) -> model``, ``task(variant, data) -> Task``,
+    ``evaluate(model, variant, data, last) -> (metrics, arrays)``, ``conclude(outcomes, preset) -> (rows, claims)``,
+    ``figures(outcomes, preset, directory) -> paths``, ``show(outcomes, preset, directory) -> paths`` and, where it
+    makes sense, ``predict(unit, stream, weights=...)``.
+
+    Raises:
+        UsageError: there is no such script.
+    """
+    if paper not in PAPERS:
+        raise UsageError(f"paper {paper!r} is unknown; choose from {', '.join(PAPERS)}")
+    return import_module(f"reproductions.{paper}")
+
+
+def preset(paper: str, name: str) -> Preset:
+    """A preset of a paper.
+
+    Raises:
+        UsageError: the paper or the preset is unknown.
+    """
+    presets: Mapping[str, Preset] = script(paper).PRESETS
+    if name not in presets:
+        raise UsageError(f"preset {name!r} is unknown for {paper}; choose from {', '.join(presets)}")
+    return presets[name]

@@ -1,0 +1,146 @@
+"""Tables of measured beside reported, for the terminal and for the README, which is generated from the results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+
+from gluon_attn.errors import UsageError
+from preprocessing.files import write_text
+from reproductions.experiment import RESULTS, Claim, Reported, Result, Row, preset, script
+
+README = RESULTS.parent.parent / "README.md"
+_DAGGER = {"text": "", "secondary": " (secondary source)", "memory": " †"}
+
+
+def terminal_table(result: Result) -> Table:
+    """Test accuracy of each variant: ours, reported, differs."""
+    table = Table(title=f"{script(result.paper).TITLE} ({result.rows[0].corpus}, preset {result.preset})")
+    for heading in ("variant", "ours", "without leaked", "reported", "by", "differs"):
+        table.add_column(heading, overflow="fold")
+    for row in test_rows(result):
+        reported = Reported(**row.reported) if row.reported else None
+        table.add_row(
+            row.variant,
+            _value(row),
+            _value(unleaked(result, row.variant)),
+            f"{reported.value:.2f}" if reported else "none published",
+            f"{reported.system} ({reported.source})" if reported else "",
+            row.differs,
+        )
+    return table
+
+
+def claims_table(result: Result) -> Table:
+    """The claims with effect, interval and verdict."""
+    table = Table(title="Claims")
+    for heading in ("claim", "effect", "95 % interval", "verdict", "measured as"):
+        table.add_column(heading, overflow="fold")
+    for claim in result.claims:
+        interval = f"[{claim.ci95[0]:+.3f}, {claim.ci95[1]:+.3f}]"
+        table.add_row(claim.statement, f"{claim.effect:+.3f}", interval, claim.verdict, claim.measure)
+    return table
+
+
+def test_rows(result: Result) -> list[Row]:
+    """The rows over the whole test split, one for each variant."""
+    chosen: dict[str, Row] = {}
+    for row in result.rows:
+        if row.split == "test":
+            chosen.setdefault(row.variant, row)
+    return list(chosen.values())
+
+
+def unleaked(result: Result, variant: str) -> Row:
+    """A variant's row over the test items whose text does not stand in train."""
+    return [row for row in result.rows if row.variant == variant and row.split == "test"][1]
+
+
+def markdown(result: Result) -> str:
+    """Results and claims of one paper as the README shows them."""
+    module = script(result.paper)
+    titles = {variant.name: variant.title for variant in preset(result.paper, result.preset).variants}
+    lines = [
+        "| variant | what | test accuracy, % | without leaked | parameters | minutes | reported, % | by | differs |",
+        "|-|-|-:|-:|-:|-:|-:|-|-|",
+    ]
+    for row in test_rows(result):
+        reported = Reported(**row.reported) if row.reported else None
+        cells = (
+            f"`{row.variant}`",
+            titles[row.variant],
+            f"{_value(row)} [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]",
+            _value(unleaked(result, row.variant)),
+            f"{row.parameters:,}".replace(",", " "),
+            f"{row.train_seconds / 60:.1f}",
+            f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none",
+            f"{reported.system} ({reported.source})" if reported else "",
+            row.differs,
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    lines += ["", _provenance(result), "", *_claims_markdown(result.claims), "", *_peers_table(module.REPORTED)]
+    return "\n".join(lines)
+
+
+def update_readme(*, check: bool) -> bool:
+    """Regenerate every table of the README from the results files; whether anything differed.
+
+    Args:
+        check: only compare, write nothing.
+    """
+    found = README.read_text(encoding="utf-8")
+    wanted = found
+    for path in sorted(RESULTS.glob("*.json")):
+        if path.stem.endswith(".smoke"):
+            continue
+        result = Result.read(path)
+        wanted = _between(wanted, f"results {result.paper}", markdown(result))
+    if wanted != found and not check:
+        write_text(README, wanted)
+    return wanted != found
+
+
+def _between(text: str, marker: str, content: str) -> str:
+    pattern = re.compile(rf"(<!-- {marker} -->\n).*?(<!-- /{marker} -->)", re.DOTALL)
+    if not pattern.search(text):
+        raise UsageError(f"{README.name}: the marker '<!-- {marker} -->' is missing; put it where the table belongs")
+    return pattern.sub(lambda match: match[1] + "\n" + content + "\n\n" + match[2], text)
+
+
+def _value(row: Row) -> str:
+    return f"{row.mean:.2f} ± {row.std:.2f}" if len(row.per_seed) > 1 else f"{row.mean:.2f}"
+
+
+def _provenance(result: Result) -> str:
+    manifest = result.manifest
+    seeds = ", ".join(map(str, manifest["seeds"]))
+    return (
+        f"Mean ± standard deviation over seeds {seeds}; in brackets the 95 % bootstrap interval over test reviews. "
+        f"Epoch selected on validation, test read once. Profile `{manifest['profile']}`, {manifest['threads']} thread, "
+        f"{manifest['hardware']}; commit `{manifest['commit'][:12]}`."
+    )
+
+
+def _claims_markdown(claims: Sequence[Claim]) -> list[str]:
+    lines = ["| claim | effect | 95 % interval | verdict | measured as |", "|-|-:|-:|-|-|"]
+    for claim in claims:
+        interval = f"[{claim.ci95[0]:+.3f}, {claim.ci95[1]:+.3f}]"
+        lines.append(
+            f"| {claim.statement} | {claim.effect:+.3f} | {interval} | **{claim.verdict}** | {claim.measure} |"
+        )
+    return lines
+
+
+def _peers_table(reported: Sequence[Reported]) -> list[str]:
+    lines = ["| reported by others on this test split | accuracy, % | source |", "|-|-:|-|"]
+    for peer in reported:
+        lines.append(f"| {peer.system} | {peer.value:.2f}{_DAGGER[peer.checked]} | {peer.source} |")
+    return lines
+
+
+def results_path(paper: str, preset_name: str) -> Path:
+    """Where the committed results of a paper are: those of the main preset carry no preset in their name."""
+    return RESULTS / (f"{paper}.json" if preset_name == "cpu" else f"{paper}.{preset_name}.json")

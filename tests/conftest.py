@@ -1,0 +1,74 @@
+"""What every test runs in: the portable profile, a cache of its own, real corpora only where a test asks for them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import hypothesis
+import pytest
+
+from gluon_attn import runtime
+
+if TYPE_CHECKING:
+    import numpy as np
+
+runtime.configure("portable")  # before any test imports NumPy or MXNet
+
+# Derandomized: a property test tries the same examples every time. No deadline: no test is timed.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
+hypothesis.settings.load_profile("repeatable")
+
+DATA = os.environ.get("GLUON_ATTN_DATA", "")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a corpus that is not here: ``@pytest.mark.corpus("nsmc", ...)`` names folders below the root."""
+    for item in items:
+        for marker in item.iter_markers("corpus"):
+            reason = ""
+            if not DATA:
+                reason = "GLUON_ATTN_DATA is not set: no real corpora"
+            elif not Path(DATA).is_dir():
+                reason = f"GLUON_ATTN_DATA={DATA} is not a folder"
+            elif missing := [name for name in marker.args if not (Path(DATA) / name).is_dir()]:
+                reason = f"GLUON_ATTN_DATA={DATA} has no {', '.join(missing)}"
+            if reason:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One cache for all corpus tests of this process, so that a corpus is tokenised once; never the user's own."""
+    path = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GLUON_ATTN_CACHE", str(path))
+        yield path
+
+
+@pytest.fixture(autouse=True)
+def own_cache(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any other test has a cache of its own and sees no real corpora: it does the same with and without them."""
+    if request.node.get_closest_marker("corpus") is None:
+        cache = request.getfixturevalue("tmp_path_factory").mktemp("own-cache")
+        monkeypatch.setenv("GLUON_ATTN_CACHE", str(cache))
+        monkeypatch.delenv("GLUON_ATTN_DATA", raising=False)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers that are the same every time."""
+    import numpy as np
+
+    return np.random.default_rng(20170925)
+
+
+@pytest.fixture
+def fresh_seed() -> int:
+    """A new seed at each run, for "it learns" tests; printed, and set by GLUON_ATTN_TEST_SEED to repeat a failure."""
+    seed = int(os.environ.get("GLUON_ATTN_TEST_SEED") or secrets.randbits(31))
+    print(f"GLUON_ATTN_TEST_SEED={seed}")
+    return seed
