@@ -38,7 +38,11 @@ def set_parameters(model: Block, arrays: Mapping[str, np.ndarray]) -> None:
         unlike = sorted(parameters.keys() ^ arrays.keys())
         raise UsageError(f"these parameters belong to another model; names that do not match: {', '.join(unlike[:5])}")
     for name, parameter in parameters.items():
-        if parameter.shape != arrays[name].shape:
+        # A size that is not inferred yet is 0 and takes any.
+        fits = len(parameter.shape) == arrays[name].ndim and all(
+            wanted in (0, found) for wanted, found in zip(parameter.shape, arrays[name].shape, strict=True)
+        )
+        if not fits:
             raise UsageError(f"parameter {name} has shape {arrays[name].shape}, the model wants {parameter.shape}")
         parameter.set_data(mx.nd.array(arrays[name], dtype=arrays[name].dtype))
 

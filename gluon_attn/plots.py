@@ -27,6 +27,7 @@ from matplotlib.font_manager import FontEntry, fontManager
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
+from PIL import Image
 
 from gluon_attn.errors import UsageError
 from gluon_attn.fonts import glyphs, hangul_font
@@ -41,7 +42,7 @@ LONGEST_LABEL = 14
 
 _HANGUL = "gluon-attn Hangul"
 _LATIN = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")
-_STYLE = {
+_STYLE: dict[str, Any] = {
     "font.family": [_HANGUL, "DejaVu Sans"],
     "font.size": 10,
     "axes.titlesize": 11,
@@ -76,7 +77,7 @@ _STYLE = {
 
 
 def training_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], path: Path) -> None:
-    """Loss (train and validation) and validation accuracy by epoch, one colour for each variant.
+    """Loss (train and validation) and validation accuracy by epoch, a colour and a marker for each variant.
 
     Args:
         curves: for each variant its epochs in order, each with ``epoch``, ``train_loss``, ``validation_loss`` (nats per
@@ -85,18 +86,27 @@ def training_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], path: P
         path: the PNG to write.
 
     Raises:
-        UsageError: no variants, more variants than colours, or a variant without epochs.
+        UsageError: no variants, more than can be told apart, or a variant without epochs.
     """
     if not curves or not all(curves.values()):
         raise UsageError("training curves: each variant needs at least one epoch")
-    if len(curves) > len(COLOURS):
-        raise UsageError(f"training curves: {len(curves)} variants are more than {len(COLOURS)} colours; draw fewer")
+    if len(curves) > 2 * len(COLOURS):
+        raise UsageError(
+            f"training curves: {len(curves)} variants cannot be told apart; draw {2 * len(COLOURS)} or fewer"
+        )
     with _figure(10, 4.2, path) as figure:
         loss, accuracy = figure.subplots(1, 2)
-        for (variant, rows), colour, marker in zip(curves.items(), COLOURS, MARKERS, strict=False):
+        for number, (variant, rows) in enumerate(curves.items()):
+            again, place = divmod(number, len(COLOURS))
+            colour, face = COLOURS[place], "white" if again else COLOURS[place]
             epochs = [int(row["epoch"]) for row in rows]
             scores = [row["validation_accuracy"] for row in rows]
-            style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4}
+            style: dict[str, Any] = {
+                "color": colour,
+                "marker": MARKERS[place],
+                "markersize": 5 if again else 4,
+                "markerfacecolor": face,
+            }
             loss.plot(epochs, [row["train_loss"] for row in rows], linestyle=(0, (2, 1.5)), **{**style, "marker": "."})
             loss.plot(epochs, [row["validation_loss"] for row in rows], **style)
             best = int(np.argmax(scores))
@@ -362,18 +372,14 @@ def _figure(width: float, height: float, path: Path, *, tight: bool = False) -> 
         yield figure
         picture = BytesIO()
         figure.savefig(
-            picture,
-            format="png",
-            facecolor="white",
-            metadata={"Software": None},
-            bbox_inches="tight" if tight else None,
-            pad_inches=0.15,
-            pil_kwargs={"optimize": True},
+            picture, format="png", facecolor="white", bbox_inches="tight" if tight else None, pad_inches=0.15
         )
+    # 256 colours are as many as these figures need, and a third of the bytes. No metadata survives.
+    palette = Image.open(picture).convert("RGB").quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        beside.write_bytes(picture.getvalue())
+        palette.save(beside, format="png", optimize=True, dpi=(_STYLE["savefig.dpi"],) * 2)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)

@@ -35,7 +35,7 @@ def store(path: Path, arrays: Mapping[str, np.ndarray], card: dict[str, Any]) ->
     extra = {_CARD: np.frombuffer(text, np.uint8), _CARD_SHA256: np.frombuffer(hashlib.sha256(text).digest(), np.uint8)}
     try:
         with atomic_file(path) as stream:
-            np.savez(stream, **arrays, **extra)  # type: ignore[arg-type]
+            np.savez(stream, **arrays, **extra)
     except OSError as error:
         remedy = "set GLUON_ATTN_CACHE to a folder that can be written, or run without the cache"
         raise InputError(path, f"cannot write the cache ({error.strerror})", remedy=remedy) from error
@@ -50,7 +50,8 @@ def load(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
             arrays = {name: stored[name] for name in stored.files}
         text = arrays.pop(_CARD).tobytes()
         card: dict[str, Any] = json.loads(text)
-        intact = hashlib.sha256(text).digest() == arrays.pop(_CARD_SHA256).tobytes() and digest(arrays) == card["digest"]
+        card_intact = hashlib.sha256(text).digest() == arrays.pop(_CARD_SHA256).tobytes()
+        intact = card_intact and digest(arrays) == card["digest"]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         _log.warning("%s: cache entry cannot be read (%s); it is built again", path, error)
         return None

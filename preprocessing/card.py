@@ -1,36 +1,40 @@
-"""The card of a result: everything one must know to make the same data again, and what one should know before using it.
+"""The card of a result: what one must know to make the same data again, and what one should know before using it.
 
-All numbers are computed from the data; none is typed in. A card holds no path, date, host or number of processes, so the
+All numbers are computed from the data; none is typed in. A card holds no path, date, host or number of processes: the
 same input gives the same card, byte for byte. Its structure (``card.json``; every rate is a fraction between 0 and 1):
 
     format        1
     pipeline      name of the pipeline
     digest        SHA-256 of the canonical bytes of the data
-    sample        true when the corpus is the embedded sample: nothing in the numbers is then to be taken seriously
-    corpus        name, title, licence, homepage, files: {part: {file, url or null, sha256, rows: official count or null}}
+    sample        true when the corpus is the embedded sample: its numbers mean nothing
+    corpus        name, title, licence, homepage,
+                  files: {part: {file, url or null, sha256, rows: official count or null}}
     steps         in order, each: name, version, rule, parameters: {name: value}
-                    rows    {split: {in, out}}      before the first step there are none
-                    tokens  {split: {in, out}}      null before tokenisation
-                    dropped [{split, reason, rows, examples: [row id]}]
+                    rows     {split: {in, out}}   (in is 0 for a split that the step made)
+                    tokens   {split: {in, out}}, null before tokenisation
+                    dropped  [{split, reason, rows, examples: [row id]}]
                     examples [{before, after}]
     splits        {split: {rows, tokens, labels: {label: rows}, rate_of_label_1}} of the finished data
-    facts         computed on the way, by topic. From naver.py and steps.py:
+    facts         computed on the way, by topic:
       survey        {part: {rows, empty, doubled_quotes, distinct_texts, duplicate_rows, texts_with_both_labels,
-                      labels: {label: rows}, rate_of_label_1, characters: profile}} of the official files as they are read;
-                    duplicate_rows = rows - distinct_texts
-      leaks         {as_read: ..., kept: ...}, each {rows, of_test, empty, label_of_last_copy_agrees, label_of_a_copy_agrees,
-                      label_of_all_copies_agrees}: test rows whose text stands verbatim in the official train file, before
-                      (as_read) and after (kept) empty rows were dropped
-      quotes        {split: rows that `unquote` changed}
-      lengths       {split: profile of tokens per row before truncation}
-      truncation    [{max_length, splits: {split: {rows_cut, rate_of_rows, tokens_cut, rate_of_tokens}}}], including the
-                    pipeline's own max_length
-      vocabulary    size, specials, min_freq, max_size, types_in_train, types_kept, tokens_in_train, rate_of_train_tokens_kept,
-                      most_frequent: [[token, count]]
-      unknown       {split: {tokens, unknown, rate, rows_with_unknown, rate_of_rows, types, most_frequent: [[token, count]]}}
+                    labels: {label: rows}, rate_of_label_1, characters: profile}} of the official files as they are
+                    read; duplicate_rows = rows - distinct_texts
+      leaks_as_read {rows, of_test, empty, label_of_last_copy_agrees, label_of_a_copy_agrees,
+                    label_of_all_copies_agrees}: test rows whose text stands verbatim in the official train file,
+                    empty rows included
+      leaks         the same without the empty rows: the rows with seen_in_train
+      quotes        {split: rows that the step `unquote` changed}; only with that step
+      lengths       {split: profile} of tokens per row, before truncation
+      truncation    [{max_length, splits: {split: {rows_cut, rate_of_rows, tokens_cut, rate_of_tokens}}}] for several
+                    lengths, the pipeline's own among them
+      vocabulary    size, specials, min_freq, max_size, types_in_train, types_kept, tokens_in_train,
+                    rate_of_train_tokens_kept, most_frequent: [[token, count]]
+      unknown       {split: {tokens, unknown, rate, rows_with_unknown, rate_of_rows, types,
+                    most_frequent: [[token, count]]}}, of the encoded (truncated) rows
 
-A profile is {rows, total, mean, min, max, percentiles: {"1": ..., "50": ..., "99": ...}, histogram: {width, counts}}, where
-counts[i] rows have a length from i * width to (i + 1) * width - 1. An empty split has null for mean, min, max and percentiles.
+A profile is {rows, total, mean, min, max, percentiles: {"1", "5", "10", "25", "50", "75", "90", "95", "99"},
+histogram: {width, counts}}; counts[i] rows have a length from i * width to (i + 1) * width - 1. Without rows, mean,
+min, max and all percentiles are null.
 """
 
 from __future__ import annotations
@@ -94,10 +98,11 @@ def build(
 def step_record(description: dict[str, Any], before: Data, after: Data, notes: Notes) -> dict[str, Any]:
     """One entry of ``steps``: what the step is, and what went in and came out of it."""
     names = list(dict.fromkeys([*before.splits, *after.splits]))
+    tokens = {name: {"in": _tokens(before, name), "out": _tokens(after, name)} for name in names}
     return {
         **description,
         "rows": {name: {"in": _rows(before, name), "out": _rows(after, name)} for name in names},
-        "tokens": {name: {"in": _tokens(before, name), "out": _tokens(after, name)} for name in names},
+        "tokens": tokens if any(count["out"] is not None for count in tokens.values()) else None,
         "dropped": [asdict(dropped) for dropped in notes.dropped],
         "examples": [{"before": before_text, "after": after_text} for before_text, after_text in notes.examples],
     }

@@ -62,6 +62,11 @@ class Split:
         """Tokens per row, (rows,) int64."""
         return self._encoded.lengths
 
+    def sequences(self) -> list[np.ndarray]:
+        """The ids of each row as an array (tokens,) int32, a view."""
+        bounds = self.offsets.tolist()
+        return [self.ids[start:stop] for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+
     def padded(self, max_length: int | None = None, pad: int = PADDING_ID) -> np.ndarray:
         """(rows, T) int32 ids with ``pad`` behind each row; T is ``max_length``, else the longest row."""
         return self._encoded.padded(pad, max_length)
@@ -147,7 +152,7 @@ def digest(arrays: Mapping[str, np.ndarray]) -> str:
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         sha.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-        sha.update(memoryview(array.reshape(-1).view(np.uint8)) if array.size else b"")
+        sha.update(array.data)
     return sha.hexdigest()
 
 

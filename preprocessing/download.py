@@ -89,4 +89,3 @@ def _total(response: HTTPResponse, have: int) -> int | None:
     if length is None:
         return None
     return int(length) + (have if response.status == 206 else 0)
-

@@ -6,10 +6,12 @@ import multiprocessing
 import os
 import sys
 import types
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import count
 
 import numpy as np
 
@@ -39,15 +41,18 @@ def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | No
 
 def _tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> Chunk:
     """One chunk as (symbols of the chunk, index of each token, tokens per text): small to send between processes."""
-    flat: list[str] = []
+    symbols = _numbering()
+    ids: list[int] = []
     ends = [0]
     for text in texts:
-        flat += tokenizer.tokenize(text)
-        ends.append(len(flat))
-    symbols = list(dict.fromkeys(flat))
-    index = dict(zip(symbols, range(len(symbols)), strict=True))
-    ids = np.fromiter(map(index.__getitem__, flat), np.int32, len(flat))
-    return symbols, ids, np.diff(np.array(ends, np.int64))
+        ids += map(symbols.__getitem__, tokenizer.tokenize(text))
+        ends.append(len(ids))
+    return list(symbols), np.array(ids, np.int32), np.diff(np.array(ends, np.int64))
+
+
+def _numbering() -> defaultdict[str, int]:
+    """A table that gives each new token the next number. It is asked millions of times: its default is made in C."""
+    return defaultdict(count().__next__)
 
 
 def _start_worker(tokenizer: Tokenizer) -> None:
@@ -64,10 +69,10 @@ _worker_tokenizer: Tokenizer
 
 
 def _merge(chunks: Iterable[Chunk]) -> tuple[list[str], Ragged]:
-    table: dict[str, int] = {}
+    table = _numbering()
     ids, lengths = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
     for symbols, local, tokens_per_text in chunks:
-        renumber = np.fromiter((table.setdefault(symbol, len(table)) for symbol in symbols), np.int32, len(symbols))
+        renumber = np.fromiter(map(table.__getitem__, symbols), np.int32, len(symbols))
         ids.append(renumber[local])
         lengths.append(tokens_per_text)
     return list(table), Ragged.from_lengths(np.concatenate(ids), np.concatenate(lengths))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class Ragged:
         return np.bincount(self.ids, minlength=size).astype(np.int64, copy=False)
 
     def padded(self, pad: int, max_length: int | None = None) -> np.ndarray:
-        """(rows, T) int32 with ``pad`` behind each row; T is ``max_length``, else the longest row. Longer rows are cut."""
+        """(rows, T) int32, ``pad`` behind each row; T is ``max_length``, else the longest row. Longer rows are cut."""
         width = int(self.lengths.max(initial=0)) if max_length is None else max_length
         kept = self.truncated(width)
         out = np.full((len(self), width), pad, np.int32)
@@ -108,4 +109,4 @@ def pack_strings(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 def unpack_strings(utf8: np.ndarray, offsets: np.ndarray) -> list[str]:
     """The inverse of :func:`pack_strings`."""
     raw, bounds = utf8.tobytes(), offsets.tolist()
-    return [raw[start:stop].decode("utf-8") for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [raw[start:stop].decode("utf-8") for start, stop in pairwise(bounds)]

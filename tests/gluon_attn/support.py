@@ -1,0 +1,121 @@
+"""What the tests of this room share: random arrays, gradients, finite differences, padding that must not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from mxnet import autograd, nd
+from mxnet.gluon import Block
+
+from gluon_attn import runtime
+from gluon_attn.checkpoint import named_parameters
+
+
+def normal(*shape: int, seed: int = 0, dtype: str = "float32") -> np.ndarray:
+    """Standard normal numbers, the same for the same seed and shape."""
+    return np.random.RandomState(seed).standard_normal(shape).astype(dtype)
+
+
+def array(values: Any, dtype: str | None = None) -> nd.NDArray:
+    """An NDArray of the type that the values have already; ``nd.array`` alone would make all of them float32."""
+    values = np.asarray(values, dtype=dtype)
+    return nd.array(values, dtype=values.dtype)
+
+
+def initialize(block: Block, *inputs: nd.NDArray, scale: float = 0.5, seed: int = 0) -> Block:
+    """Give every parameter normal numbers, biases too, so that none hides behind a zero."""
+    block.initialize(force_reinit=True)
+    block(*inputs)  # shapes are known after the first call
+    generator = np.random.RandomState(seed)
+    for _, parameter in named_parameters(block):
+        parameter.set_data(array(scale * generator.standard_normal(parameter.shape), parameter.dtype))
+    return block
+
+
+def copy_parameters(source: Block, target: Block) -> None:
+    """Give ``target`` the parameters that have the same place in ``source``."""
+    wanted = dict(named_parameters(target))
+    assert wanted.keys() == dict(named_parameters(source)).keys()
+    for name, parameter in named_parameters(source):
+        wanted[name].set_data(parameter.data())
+
+
+def dense(gradient: nd.NDArray) -> np.ndarray:
+    """A gradient as NumPy, sparse or not."""
+    return gradient.tostype("default").asnumpy()
+
+
+def gradients(
+    block: Block, inputs: Sequence[nd.NDArray], weigh: Callable[..., nd.NDArray], rest: Sequence[Any] = ()
+) -> dict[str, np.ndarray]:
+    """Gradients of ``weigh(*block(*inputs, *rest))`` for every parameter by name and for each of ``inputs`` by number."""
+    for values in inputs:
+        values.attach_grad()
+    with autograd.record(train_mode=False):
+        total = weigh(*block(*inputs, *rest))
+    total.backward()
+    found = {name: dense(parameter.grad()) for name, parameter in named_parameters(block)}
+    return found | {f"input {number}": dense(values.grad) for number, values in enumerate(inputs)}
+
+
+def assert_gradients_are_slopes(
+    block: Block,
+    inputs: Sequence[nd.NDArray],
+    weigh: Callable[..., nd.NDArray],
+    rest: Sequence[Any] = (),
+    *,
+    step: float = 1e-5,
+    checks: int = 6,
+) -> None:
+    """Compare gradients with central differences, in float64, at some places of every parameter and input."""
+    found = gradients(block, inputs, weigh, rest)
+    holders = {name: parameter.data() for name, parameter in named_parameters(block)}
+    holders |= {f"input {number}": values for number, values in enumerate(inputs)}
+    generator = np.random.RandomState(7)
+    for name, holder in holders.items():
+        values = holder.asnumpy()
+        assert values.dtype == np.float64, name
+        for place in generator.permutation(values.size)[:checks]:
+            sums = []
+            for sign in (1.0, -1.0):
+                moved = values.copy()
+                moved.flat[place] += sign * step
+                holder[:] = array(moved)
+                sums.append(float(weigh(*block(*inputs, *rest)).asscalar()))
+            holder[:] = array(values)
+            slope = (sums[0] - sums[1]) / (2 * step)
+            np.testing.assert_allclose(found[name].flat[place], slope, rtol=1e-6, atol=1e-8, err_msg=name)
+
+
+def every_parameter_learns(block: Block, inputs: Sequence[nd.NDArray]) -> dict[str, float]:
+    """The largest gradient of each parameter in one training pass, by name; all finite."""
+    runtime.seed_all(3)
+    with autograd.record():
+        logits = block(*inputs)[0]
+        loss = (logits * array(normal(*logits.shape, seed=5))).sum()
+    loss.backward()
+    largest = {name: float(np.abs(dense(parameter.grad())).max()) for name, parameter in named_parameters(block)}
+    assert np.isfinite(list(largest.values())).all(), largest
+    return largest
+
+
+def training_pass(block: Block, *inputs: nd.NDArray) -> np.ndarray:
+    """The first output with dropout active."""
+    with autograd.train_mode():
+        output = block(*inputs)
+    return (output[0] if isinstance(output, tuple | list) else output).asnumpy()
+
+
+def padded(sentences: Sequence[Sequence[int]], width: int, garbage: Callable[[int], np.ndarray]) -> nd.NDArray:
+    """Sentences of ids as one batch of ``width``, with ``garbage(count)`` in the padding."""
+    ids = np.empty((len(sentences), width), np.int32)
+    for row, sentence in enumerate(sentences):
+        ids[row] = np.concatenate([sentence, garbage(width - len(sentence))])
+    return array(ids)
+
+
+def lengths_of(sentences: Sequence[Sequence[int]]) -> nd.NDArray:
+    """The number of tokens of each sentence, as the models want it."""
+    return array([len(sentence) for sentence in sentences], "float32")

@@ -1,0 +1,74 @@
+"""Order, specials and the agreement with ``gluonnlp.Vocab``."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import Vocabulary
+
+TOKENS = st.lists(st.sampled_from(["가", "나", "다", "a", "B", "<unk>", "<pad>", "▁", "\u1100", "😀"]), max_size=60)
+
+
+def learn(tokens: list[str], **options: int) -> Vocabulary:
+    counts = Counter(tokens)
+    return Vocabulary.learn(list(counts), np.array(list(counts.values()), np.int64), **options)
+
+
+@given(TOKENS, st.integers(1, 4), st.integers(1, 6))
+def test_the_order_is_frequency_then_token(tokens: list[str], min_freq: int, max_size: int) -> None:
+    frequent = [(-count, token) for token, count in Counter(tokens).items() if count >= min_freq]
+    expected = [token for _, token in sorted(frequent) if token not in ("<unk>", "<pad>")]
+    assert learn(tokens, min_freq=min_freq).idx_to_token == ["<unk>", "<pad>", *expected]
+    assert learn(tokens, min_freq=min_freq, max_size=max_size).idx_to_token[2:] == expected[:max_size]
+
+
+@given(TOKENS)
+def test_the_order_of_the_symbols_does_not_matter(tokens: list[str]) -> None:
+    assert learn(tokens) == learn(tokens[::-1])
+
+
+@given(TOKENS, TOKENS)
+def test_text_yields_neither_padding_nor_foreign_ids(train: list[str], new: list[str]) -> None:
+    vocabulary = learn(train)
+    ids = vocabulary.indices(new)
+    assert ids.dtype == np.int32
+    known = [token in train and token not in ("<unk>", "<pad>") for token in new]
+    assert [index >= 2 for index in ids] == known
+    assert all(vocabulary.idx_to_token[i] == token for i, token, is_known in zip(ids, new, known, strict=True) if is_known)
+
+
+@given(TOKENS)
+def test_json_round_trip(tokens: list[str]) -> None:
+    vocabulary = learn(tokens)
+    assert Vocabulary.from_json(vocabulary.to_json()) == vocabulary
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"idx_to_token": ["a"]}', '{"idx_to_token": ["<unk>", "<pad>", 3]}'])
+def test_other_json_is_refused_by_name(text: str) -> None:
+    with pytest.raises(InputError, match=r"vocab\.json: not a vocabulary"):
+        Vocabulary.from_json(text, where="vocab.json")
+
+
+def test_repeated_tokens_and_senseless_limits_are_refused() -> None:
+    with pytest.raises(ValueError, match="distinct"):
+        Vocabulary(["가", "가"])
+    with pytest.raises(ValueError, match="min_freq"):
+        learn(["가"], min_freq=0)
+
+
+def test_gluonnlp_gets_the_very_same_indices() -> None:
+    gluonnlp = pytest.importorskip("gluonnlp")
+    tokens = "영화 가 재미 있 다 . 영화 가 재미 없 다 . <pad> <unk> ㅋㅋ 😀".split()
+    ours = learn(tokens)
+    theirs = ours.to_gluonnlp()
+    own_way = gluonnlp.Vocab(Counter(tokens), bos_token=None, eos_token=None)
+    assert theirs.idx_to_token == own_way.idx_to_token == ours.idx_to_token
+    assert theirs.unknown_token == "<unk>" and theirs.padding_token == "<pad>"
+    assert theirs.bos_token is None and theirs.eos_token is None
+    assert theirs[["영화", "없는말", "<pad>"]] == [ours["영화"], 0, 1]
