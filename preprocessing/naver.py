@@ -236,7 +236,8 @@ def write(result: Result, directory: Path, *, overwrite: bool = False) -> None:
         raise InputError(directory, "is a file, not a directory", remedy="choose another name")
     if directory.exists() and any(directory.iterdir()):
         if not overwrite:
-            raise InputError(directory, "the directory is not empty", remedy="choose another one, or ask to overwrite it")
+            remedy = "choose another one, or ask to overwrite it"
+            raise InputError(directory, "the directory is not empty", remedy=remedy)
         if not (directory / "card.json").is_file():
             raise InputError(directory, "holds other files than a result", remedy="choose another directory")
     with atomic_directory(directory) as beside:

@@ -11,7 +11,7 @@ from gluon_attn.metrics import Estimate, bootstrap
 from reproductions.experiment import Row, Variant
 from reproductions.runner import Outcome
 
-SAMPLE_WARNING = "embedded sample: this number means nothing beside those of the corpus"
+SAMPLE_WARNING = "SAMPLE: means nothing"
 
 
 def by_variant(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:

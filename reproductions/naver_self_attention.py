@@ -221,7 +221,7 @@ def evaluate(
         ``token_counts`` for networks with attention, and the ``readability`` arrays.
     """
     test = data.prepared.splits["test"]
-    read = classify(model, variant, test.encoded)
+    read = classify(model, variant, test.sequences())
     label = test.label
     arrays = {
         "probability": read.probability,
@@ -338,6 +338,9 @@ def _draw_sentence(outcome: Outcome, path: Path) -> None:
     tokens = sentence.words(0)
     read = classify(model, variant, [sentence.ids], matrices=True)
     label = f"{variant.name}: positive with probability {read.probability[0]:.2f} ({data.corpus})"
+    padding = 1 - float(read.token_weights[0].sum())
+    if padding > 0.005:
+        label += f"; {padding:.0%} of the weight is on padding"
     plots.attention_matrix(tokens, tokens, read.matrices[0], path, label)
 
 

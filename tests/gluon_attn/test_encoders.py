@@ -13,6 +13,7 @@ from gluon_attn.encoders import BidirectionalEncoder
 from tests.gluon_attn.support import array, every_parameter_learns, initialize, normal, training_pass
 
 LENGTHS = [5, 1, 3]
+KEYS = ("i2h_weight", "i2h_bias", "h2h_weight", "h2h_bias")
 
 
 def encoder_of(cell: str, layers: int, dropout: float = 0.0) -> BidirectionalEncoder:
@@ -50,7 +51,7 @@ def expected_states(encoder: BidirectionalEncoder, cell: str, layers: int, sente
     states = sentence.astype(np.float64)
     for layer in range(layers):
         ahead, behind = (
-            {key: parameters[f"{direction}.{layer}.l0_{key}"] for key in ("i2h_weight", "i2h_bias", "h2h_weight", "h2h_bias")}
+            {key: parameters[f"{direction}.{layer}._unfused.0.{key}"] for key in KEYS}
             for direction in ("forwards", "backwards")
         )
         states = np.concatenate(

@@ -119,17 +119,19 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_names_and_parameters_are_refused() -> None:
     with pytest.raises(InputError, match="known are mecab, okt"):
         tokenizers.get("mecap")
-    with pytest.raises(InputError, match="vocab_size"):
+    with pytest.raises(InputError, match="leave that parameter out"):
         tokenizers.get("mecab", vocab_size=3)
 
 
 def test_sentencepiece_repeats_and_comes_back_from_its_state(reviews: list[str]) -> None:
-    first = tokenizers.get("sentencepiece", vocab_size=400).fit(reviews)
-    again = tokenizers.get("sentencepiece", vocab_size=400).fit(reviews)
+    first = tokenizers.get("sentencepiece", vocab_size=1000).fit(reviews)
+    again = tokenizers.get("sentencepiece", vocab_size=1000).fit(reviews)
     assert first.state() == again.state() and len(first.state()) > 1000
-    restored = tokenizers.get("sentencepiece", vocab_size=400).restored(first.state())
+    restored = tokenizers.get("sentencepiece", vocab_size=1000).restored(first.state())
     tokens = [first.tokenize(text) for text in reviews]
-    assert tokens == [restored.tokenize(text) for text in reviews] == [pickle.loads(pickle.dumps(first)).tokenize(text) for text in reviews]
+    assert tokens == [restored.tokenize(text) for text in reviews]
+    pickled = pickle.loads(pickle.dumps(first))
+    assert tokens == [pickled.tokenize(text) for text in reviews]
     assert "".join(tokens[0]).replace("▁", "") == "".join(reviews[0].split())
     assert first.tokenize(" \n") == []
 
