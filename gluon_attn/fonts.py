@@ -6,10 +6,14 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from matplotlib.font_manager import FontProperties, fontManager
+import matplotlib
+from matplotlib.font_manager import FontEntry, FontProperties, fontManager
 from matplotlib.ft2font import FT2Font
 
 from gluon_attn.errors import UsageError
+
+HANGUL = "gluon-attn Hangul"
+"""The name under which :func:`register_hangul` makes the font known to matplotlib."""
 
 SYSTEM_FAMILIES = (
     "NanumGothic",
@@ -22,6 +26,8 @@ SYSTEM_FAMILIES = (
     "Baekmuk Gulim",
     "UnDotum",
 )
+
+_DEJAVU = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")  # comes with matplotlib
 
 
 def hangul_font() -> Path:
@@ -42,8 +48,24 @@ def hangul_font() -> Path:
     return font
 
 
+def register_hangul() -> None:
+    """Make the font known to matplotlib under a name of ours, so that no other font can be taken for it.
+
+    Raises:
+        UsageError: no font with Hangul is there.
+    """
+    if all(entry.name != HANGUL for entry in fontManager.ttflist):
+        fontManager.ttflist.append(FontEntry(fname=str(hangul_font()), name=HANGUL))
+
+
+def drawable(text: str) -> str:
+    """The text with each character that neither the Hangul font nor DejaVu Sans can draw written as its code point."""
+    hangul, latin = _glyphs(hangul_font()), _glyphs(_DEJAVU)
+    return "".join(c if ord(c) in hangul or ord(c) in latin else f"U+{ord(c):04X}" for c in text)
+
+
 @cache
-def glyphs(font: Path) -> frozenset[int]:
+def _glyphs(font: Path) -> frozenset[int]:
     """The code points that a font file can draw."""
     return frozenset(FT2Font(str(font)).get_charmap())
 
@@ -66,6 +88,6 @@ def _system_font() -> Path | None:
         except ValueError:  # matplotlib's way to say that this family is not installed
             continue
         font = Path(found)
-        if glyphs(font).issuperset(syllables):
+        if _glyphs(font).issuperset(syllables):
             return font
     return None

@@ -23,14 +23,13 @@ from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontEntry, fontManager
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 from PIL import Image
 
 from gluon_attn.errors import UsageError
-from gluon_attn.fonts import glyphs, hangul_font
+from gluon_attn.fonts import HANGUL, drawable, register_hangul
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -40,10 +39,8 @@ LONGEST_MATRIX = 80
 LONGEST_LABEL = 14
 """Characters of a token beyond which its label is cut."""
 
-_HANGUL = "gluon-attn Hangul"
-_LATIN = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")
 _STYLE: dict[str, Any] = {
-    "font.family": [_HANGUL, "DejaVu Sans"],
+    "font.family": [HANGUL, "DejaVu Sans"],
     "font.size": 10,
     "axes.titlesize": 11,
     "axes.titlelocation": "left",
@@ -193,7 +190,7 @@ def attention_matrix(
         )
         if title:
             axes.annotate(
-                _drawable(title),
+                drawable(title),
                 (0, 1),
                 (0, 10),
                 xycoords=_above(axes),
@@ -248,7 +245,7 @@ def length_histogram(
             axes.axvline(length, color=COLOURS[1], linewidth=1.4, linestyle=(0, (4, 2)))
             # Neighbouring labels alternate between two heights, so that close marks stay apart.
             axes.annotate(
-                _drawable(f"{length:g}: {label}"),
+                drawable(f"{length:g}: {label}"),
                 (length, 0.97 - 0.09 * (place % 2)),
                 (4, 0),
                 xycoords=("data", "axes fraction"),
@@ -334,7 +331,7 @@ def _above(axes: Axes) -> Callable[[RendererBase], Bbox]:
 
 
 def _labels(tokens: Sequence[str]) -> list[str]:
-    return [_drawable(token if len(token) <= LONGEST_LABEL else token[: LONGEST_LABEL - 1] + "…") for token in tokens]
+    return [drawable(token if len(token) <= LONGEST_LABEL else token[: LONGEST_LABEL - 1] + "…") for token in tokens]
 
 
 def _number_cells(axes: Axes, percent: np.ndarray, darkest: float) -> None:
@@ -353,19 +350,13 @@ def _paper() -> LinearSegmentedColormap:
     return LinearSegmentedColormap.from_list("paper", steps)
 
 
-def _drawable(text: str) -> str:
-    """The text with each character that no font here can draw written as its code point."""
-    covered = glyphs(hangul_font()) | glyphs(_LATIN)
-    return "".join(c if ord(c) in covered else f"U+{ord(c):04X}" for c in text)
-
-
 @contextmanager
 def _figure(width: float, height: float, path: Path, *, tight: bool = False) -> Iterator[Figure]:
     """A figure of so many inches in the house style, written to ``path`` if the block ends without an exception.
 
     The drawing is laid out inside these inches; with ``tight`` it has placed itself, and the page is cut around it.
     """
-    _register_hangul()
+    register_hangul()
     with matplotlib.style.context(["default", _STYLE]):
         figure = Figure(figsize=(width, height), layout=None if tight else ConstrainedLayoutEngine(wspace=0.06))
         FigureCanvasAgg(figure)
@@ -374,20 +365,15 @@ def _figure(width: float, height: float, path: Path, *, tight: bool = False) -> 
         figure.savefig(
             picture, format="png", facecolor="white", bbox_inches="tight" if tight else None, pad_inches=0.15
         )
-    # 256 colours are as many as these figures need, and a third of the bytes. Maximum coverage, unlike the median cut,
-    # keeps colours that few pixels have. No metadata survives.
-    colours = Image.open(picture).convert("RGB")
-    palette = colours.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
+    # Written anew, without matplotlib's metadata. A matrix keeps all its shades, they are data; lines need no more than
+    # 256 colours, which takes a third of the bytes. Maximum coverage, unlike the median cut, keeps rare colours.
+    image = Image.open(picture).convert("RGB")
+    if not tight:
+        image = image.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        palette.save(beside, format="png", optimize=True, dpi=(_STYLE["savefig.dpi"],) * 2)
+        image.save(beside, format="png", optimize=True, dpi=(_STYLE["savefig.dpi"],) * 2)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
-
-
-def _register_hangul() -> None:
-    """Make the Hangul font known to matplotlib under a name of ours, so that no other font can be taken for it."""
-    if all(entry.name != _HANGUL for entry in fontManager.ttflist):
-        fontManager.ttflist.append(FontEntry(fname=str(hangul_font()), name=_HANGUL))

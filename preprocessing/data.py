@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -65,7 +66,7 @@ class Split:
     def sequences(self) -> list[np.ndarray]:
         """The ids of each row as an array (tokens,) int32, a view."""
         bounds = self.offsets.tolist()
-        return [self.ids[start:stop] for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [self.ids[start:stop] for start, stop in pairwise(bounds)]
 
     def padded(self, max_length: int | None = None, pad: int = PADDING_ID) -> np.ndarray:
         """(rows, T) int32 ids with ``pad`` behind each row; T is ``max_length``, else the longest row."""

@@ -134,12 +134,12 @@ def mecab_dictionary() -> str:
 class KoNLPyJVM(Tokenizer):
     """KoNLPy's taggers that run in a Java virtual machine, with a guard against the texts on which they hang.
 
-    They raise on blank text and need seconds, minutes or all memory for a syllable repeated a hundred times.
+    They raise on blank text and need minutes or all memory for a syllable repeated a hundred times.
     """
 
     needs_jvm = True
     packages = ("konlpy",)
-    repeats: ClassVar[int] = 8
+    longest_run: ClassVar[int] = 8
     longest_word: ClassVar[int] = 50
     longest_piece: ClassVar[int] = 200
     tagger: ClassVar[str]
@@ -155,8 +155,10 @@ class KoNLPyJVM(Tokenizer):
     @classmethod
     def guarded(cls, text: str) -> str:
         """The text as the tagger gets it: repetitions shortened, long words cut, white space as single spaces."""
-        repeated = rf"(\S{{1,4}}?)\1{{{cls.repeats},}}"
-        shorter = re.sub(repeated, lambda match: match[1] * cls.repeats, text.replace("\0", " "))
+        shorter = text.replace("\0", " ")
+        for unit in range(1, 5):
+            times = cls.longest_run // unit
+            shorter = re.sub(rf"(\S{{{unit}}})\1{{{times},}}", "\\1" * times, shorter)
         return " ".join(piece for word in shorter.split() for piece in _pieces(word, cls.longest_word))
 
     @cached_property
@@ -167,8 +169,8 @@ class KoNLPyJVM(Tokenizer):
 
 
 _GUARD = (
-    f"Before tagging, one to four characters that repeat more than {KoNLPyJVM.repeats} times in a row are shortened "
-    f"to {KoNLPyJVM.repeats} repetitions, words above {KoNLPyJVM.longest_word} characters are cut, and texts above "
+    "Before tagging, a run of one to four characters that repeat is shortened to the repetitions that fit into "
+    f"{KoNLPyJVM.longest_run} characters, words above {KoNLPyJVM.longest_word} characters are cut, and texts above "
     f"{KoNLPyJVM.longest_piece} characters are tagged in pieces, cut at white space; white space inside a morpheme "
     "becomes U+2581."
 )

@@ -349,7 +349,6 @@ def show(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[s
     paths = {f"figure, {name}": path for name, path in figures(outcomes, preset, directory / "figures").items()}
     attentive = next((outcome for outcome in outcomes if "token_weights" in outcome.predictions), None)
     if attentive:
-        variant = preset.variant(attentive.unit.variant)
         paths["reading page"] = directory / "reviews.html"
-        write_reading_page(attentive, variant, prepare(preset, variant), paths["reading page"])
+        write_reading_page(attentive, SENTENCE, paths["reading page"])
     return paths

