@@ -93,7 +93,7 @@ def test_parameters_of_another_network_are_refused() -> None:
     arrays = checkpoint.parameter_arrays(stacked())
     with pytest.raises(UsageError, match=r"another model; names that do not match: .*attention"):
         checkpoint.set_parameters(masked(), arrays)
-    with pytest.raises(UsageError, match=r"shape \(\d+, \d+\), the model wants \(\d+, \d+\)"):
+    with pytest.raises(UsageError, match=r"bias has shape \(12,\), the model wants \(16,\)"):
         checkpoint.set_parameters(stacked(units=4), arrays)
     deferred = masked()
     its_own = masked()
@@ -218,9 +218,6 @@ def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
 
 def test_arrays_without_a_state_are_refused(tmp_path: Path) -> None:
     checkpoint.save_arrays(tmp_path / "checkpoint.npz", {"parameters/weight": np.zeros(3)})
-    assert "damaged checkpoint" in refused(tmp_path / "checkpoint.npz")
-    with (tmp_path / "checkpoint.npz").open("wb") as stream:
-        np.save(stream, np.zeros(3))
     assert "damaged checkpoint" in refused(tmp_path / "checkpoint.npz")
 
 

@@ -1,0 +1,110 @@
+"""A run of seconds in a process of its own, for tests that kill it: ``python small_run.py FOLDER [options]``.
+
+The network has everything that could make a resumed run differ: dropout in three places, embeddings with a sparse
+gradient, shapes that are known only after the first call, batches drawn by length, tokens replaced at random, a schedule
+over all steps, Adam's moments. It writes a line ``epoch`` before it validates, and at the end ``sha256 <digest>``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from gluon_attn import runtime
+
+EPOCHS, STEPS = 6, 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--model", choices=("masked", "stacked"), default="masked")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--another-before", action="store_true", help="train another network in this process first")
+    parser.add_argument("--die-writing", metavar="FILE", help="be killed by SIGKILL with half of this file written ...")
+    parser.add_argument("--time", type=int, default=1, help="... the so many-th time that it is written")
+    options = parser.parse_args()
+
+    runtime.configure("portable")
+    if options.die_writing:
+        die_writing(options.die_writing, options.time)
+    if options.another_before:
+        train(options.folder.with_name("another"), "stacked", seed=5)
+    print("sha256", train(options.folder, options.model, options.seed), flush=True)
+
+
+def die_writing(name: str, time: int) -> None:
+    """Cut the file to half at the moment before it would be complete, and die."""
+    fsync, writes = os.fsync, 0
+
+    def fatal(descriptor: int) -> None:
+        nonlocal writes
+        if Path(os.readlink(f"/proc/self/fd/{descriptor}")).name == f".{name}.part":
+            writes += 1
+            if writes == time:
+                os.truncate(descriptor, os.fstat(descriptor).st_size // 2)
+                os.kill(os.getpid(), signal.SIGKILL)
+        fsync(descriptor)
+
+    os.fsync = fatal
+
+
+def train(folder: Path, name: str, seed: int) -> str:
+    """Train as a script does, going on with what the folder holds; the digest of the parameters that are left."""
+    import mxnet as mx
+    import numpy as np
+    from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
+
+    from gluon_attn.attention.additive import AdditiveAttention
+    from gluon_attn.batching import length_batches, pad
+    from gluon_attn.checkpoint import parameter_arrays, parameters_sha256
+    from gluon_attn.models.self_attention_classifier import Masked
+    from gluon_attn.models.stacked_classifier import StackedClassifier
+    from gluon_attn.recipe import Recipe
+    from gluon_attn.training import Batch, RunDirectory, Task, fit
+
+    drawn = np.random.RandomState(0)
+    sentences = [drawn.randint(2, 30, drawn.randint(2, 12)).astype(np.int32) for _ in range(8 * STEPS)]
+    labels = np.array([ids.max() > 26 for ids in sentences], np.float32)
+    lengths = np.array([len(ids) for ids in sentences])
+    cross_entropy = SoftmaxCrossEntropyLoss()
+
+    def batches(generator: np.random.RandomState) -> Iterator[Batch]:
+        for rows in length_batches(lengths, 8, generator):
+            chosen = [np.where(generator.uniform(size=lengths[row]) < 0.1, 1, sentences[row]) for row in rows]
+            yield Batch((pad(chosen, 0, multiple=4), lengths[rows].astype(np.float32)), labels[rows])
+
+    def evaluate(model: Any) -> Mapping[str, float]:
+        print("epoch", flush=True)
+        outputs = model(mx.nd.array(pad(sentences, 0), dtype="int32"), mx.nd.array(lengths.astype(np.float32)))
+        right = (outputs[0].asnumpy().argmax(axis=1) == labels).mean()
+        return {"accuracy": float(right), "margin": float(outputs[0].asnumpy().mean())}
+
+    runtime.seed_all(runtime.derive(seed, "initial parameters"))
+    common = {"vocabulary_size": 30, "embedding_units": 8, "units": 6, "classes": 2}
+    if name == "masked":
+        model = Masked(**common, dropout=0.3, pooling="attention", attention=AdditiveAttention(5, 0.2))
+    else:
+        model = StackedClassifier(
+            **common, cell="lstm", layers=2, attention_units=5, embedding_dropout=0.3, dropout=0.3
+        )
+    model.initialize(mx.init.Xavier())
+    model.hybridize(static_alloc=True, static_shape=True)
+    recipe = Recipe(epochs=EPOCHS, batch_size=8, learning_rate=0.02, warmup_steps=4, decay="cosine")
+    run = RunDirectory(folder, {"model": name, "seed": seed}, resume=True)
+    task = Task(batches, STEPS, lambda outputs, target: cross_entropy(outputs[0], target), evaluate)
+    fit(model, task, recipe, run, seed=seed)
+    return parameters_sha256(parameter_arrays(model))
+
+
+def digest_in(output: IO[str] | list[str]) -> str | None:
+    """The digest that a run wrote, if it came to its end."""
+    return next((line.split()[1] for line in output if line.startswith("sha256")), None)
+
+
+if __name__ == "__main__":
+    main()
