@@ -110,11 +110,21 @@ class RunDirectory:
         beside.replace(self.path / name)
 
 
-def fit(model: HybridBlock, task: Task, recipe: Recipe, run: RunDirectory, *, seed: int, label: str = "") -> Trained:
+def fit(
+    model: HybridBlock,
+    task: Task,
+    recipe: Recipe,
+    run: RunDirectory,
+    *,
+    seed: int,
+    label: str = "",
+    log: Callable[[str], None] | None = None,
+) -> Trained:
     """Train an initialized model and leave it with the parameters of its best epoch.
 
     Every epoch draws from generators seeded by (seed, epoch), and the checkpoint at its end holds all that the next one
     reads. So a run that was killed at any instant and is started again ends with the same parameters, bit for bit.
+    ``log`` gets a line after each epoch, which begins with ``label``.
 
     Raises:
         UsageError: the loss is not a number; the checkpoint of the epoch before stays.
@@ -163,6 +173,9 @@ def fit(model: HybridBlock, task: Task, recipe: Recipe, run: RunDirectory, *, se
             },
         )
         run.write_metrics(history)
+        if log:
+            reached = f"loss {train_loss:.4f}, validation {task.select} {history[-1][score]:.2f}"
+            log(f"{label}: epoch {epoch} of {recipe.epochs}, {reached}, {spent:.0f} s")
     checkpoint.set_parameters(model, best)
     return Trained(history, best_epoch, spent)
 

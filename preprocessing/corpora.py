@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from preprocessing.download import download
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, MissingError
 from preprocessing.files import sha256_of
 
 SAMPLE_ROOT = Path(__file__).parent / "sample"
@@ -122,8 +122,8 @@ def user_cache() -> Path:
 def find(name: str) -> CorpusFiles:
     """Locate every file of a registered corpus, verify its SHA-256, download what is missing.
 
-    Raises InputError, in one line that says how to get the corpus, when a file is neither there nor to be had, or when
-    its bytes are not the official ones.
+    Raises InputError in one line that says what to do: MissingError when a file is neither there nor to be had, another
+    when its bytes are not the official ones.
     """
     corpus = REGISTRY.get(name)
     if corpus is None:
@@ -172,7 +172,7 @@ def _locate(corpus: Corpus, file: CorpusFile) -> tuple[Path, str]:
     if file.url is None or file.sha256 is None or offline:
         why = " and GLUON_ATTN_OFFLINE=1 forbids the download" if offline and file.url else ""
         remedy = f"{corpus.how_to_get} (GLUON_ATTN_DATA names the data root)"
-        raise InputError(looked, f"corpus {corpus.name} is not there{why}", remedy=remedy)
+        raise MissingError(looked, f"corpus {corpus.name} is not there{why}", remedy=remedy)
     target = user_cache() / "data" / file.layout[0]
     download(file.url, target, sha256=file.sha256, how_to_get=corpus.how_to_get)
     return target, "downloaded"

@@ -13,7 +13,7 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import BinaryIO
 
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, MissingError
 from preprocessing.files import sha256_of
 
 ATTEMPTS = 3
@@ -24,8 +24,8 @@ def download(url: str, target: Path, *, sha256: str, how_to_get: str = "", timeo
     """Write the bytes of ``url`` to ``target``. What has arrived is kept beside it as ``.<name>.<hash>.part``, so that
     the next call, in this process or a later one, asks the server only for the rest.
 
-    Raises InputError, and leaves no file under the final name, when the server cannot be reached, when the transfer
-    stops short ``ATTEMPTS`` times, or when the finished file has another SHA-256 (it is then deleted).
+    Leaves no file under the final name, and raises MissingError when the server cannot be reached or the transfer stops
+    short ``ATTEMPTS`` times, InputError when the finished file has another SHA-256 (it is then deleted).
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.{sha256[:12]}.part")
@@ -80,7 +80,7 @@ def _fetch(url: str, stream: BinaryIO, how_to_get: str, timeout: float) -> None:
         finally:
             stream.flush()
     remedy = "run again to go on where it stopped" + (f", or {how_to_get}" if how_to_get else "")
-    raise InputError(url, f"download failed: {reason}", remedy=remedy)
+    raise MissingError(url, f"download failed: {reason}", remedy=remedy)
 
 
 def _total(response: HTTPResponse, have: int) -> int | None:

@@ -15,3 +15,7 @@ class InputError(Exception):
         self.where, self.line, self.reason, self.remedy = str(where), line, reason, remedy
         place = self.where if line is None else f"{self.where}, line {line}"
         super().__init__(f"{place}: {reason}" + (f"; {remedy}" if remedy else ""))
+
+
+class MissingError(InputError):
+    """Input that is not here and could not be fetched, as against input that is here and damaged."""

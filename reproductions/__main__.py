@@ -5,8 +5,10 @@ Imports of what loads MXNet stand inside the commands: a runtime profile must be
 
 from __future__ import annotations
 
+import io
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +20,10 @@ from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
 
 app = typer.Typer(
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__.split("\n")[0]
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="The papers of attention, run, measured and put beside what others report.",
 )
 console = Console()
 
@@ -28,7 +33,7 @@ Seeds = Annotated[list[int] | None, typer.Option("--seed", help="Repeat for seve
 Variants = Annotated[list[str] | None, typer.Option("--variant", help="Repeat for several; all if none.")]
 Profile = Annotated[str, typer.Option(help="portable: same bits everywhere, one thread. fast: this machine as it is.")]
 Threads = Annotated[int | None, typer.Option(help="Threads of the fast profile.")]
-Jobs = Annotated[int | None, typer.Option(help="Trainings side by side; one for each core if not given.")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Trainings side by side; one for each core if not given.")]
 Runs = Annotated[Path, typer.Option(help="Folder of the run directories.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with runs that were interrupted.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace runs that are there.")]
@@ -75,13 +80,14 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="One seed.")] = 1,
     profile: Profile = "portable",
     runs: Runs = Path("runs"),
+    overwrite: Overwrite = False,
 ) -> None:
     """The headline variants with one seed: the table, the figure and the page. Goes on where it was stopped."""
+    runtime.configure(profile)
     from reproductions.experiment import preset as find_preset
 
-    runtime.configure(profile)
     headline = list(find_preset(paper, preset).headline)
-    _run(paper, preset, headline, [seed], profile, None, None, runs, True, False, False)
+    _run(paper, preset, headline, [seed], profile, None, None, runs, not overwrite, overwrite, False)
 
 
 def _run(
@@ -101,10 +107,13 @@ def _run(
     from reproductions import runner
     from reproductions.experiment import RESULTS, Result, script
     from reproductions.experiment import preset as find_preset
-    from reproductions.report import results_path, terminal_table
+    from reproductions.report import loud_if_sample, results_path, terminal_table
 
     started = time.time()
-    module, chosen = script(paper), find_preset(paper, preset)
+    module = script(paper)
+    chosen = runner.corpus_or_sample(find_preset(paper, preset))
+    if publish and chosen != find_preset(paper, preset):
+        raise UsageError(f"results of preset {preset} on the embedded sample are not published; leave out --publish")
     names = variants or [variant.name for variant in chosen.variants]
     units = runner.units_of(
         paper, chosen, variants=names, seeds=seeds or chosen.seeds, profile=profile, threads=threads, runs=runs
@@ -112,7 +121,7 @@ def _run(
     outcomes = runner.train_all(units, jobs=jobs or runner.default_jobs(profile), resume=resume, overwrite=overwrite)
     rows, claims = module.conclude(outcomes, chosen)
     result = Result(paper, preset, rows, claims, runner.manifest(outcomes, _command(), started))
-    place = units[0].directory.parent.parent
+    place = units[0].place
     result.write(place / "results.json")
     pages = module.show(outcomes, chosen, place)
     if publish:
@@ -121,7 +130,8 @@ def _run(
             module.figures(outcomes, chosen, RESULTS / paper)
     console.print(terminal_table(result))
     for what, path in {"results": place / "results.json", **pages}.items():
-        console.print(f"{what}: {path}", soft_wrap=True)
+        print(f"{what}: {path}")
+    print(loud_if_sample(result), end="")
 
 
 @app.command()
@@ -132,11 +142,14 @@ def compare(
 ) -> None:
     """Print the table of measured beside reported, and what became of the claims."""
     from reproductions.experiment import Result
-    from reproductions.report import claims_table, results_path, terminal_table
+    from reproductions.experiment import preset as find_preset
+    from reproductions.report import claims_table, loud_if_sample, results_path, terminal_table
 
+    find_preset(paper, preset)
     result = Result.read(results or results_path(paper, preset))
     console.print(terminal_table(result))
     console.print(claims_table(result))
+    print(loud_if_sample(result), end="")
 
 
 @app.command()
@@ -155,7 +168,7 @@ def verify(
 
     runtime.configure(profile, threads)
     lines, same = check(paper, preset, variant, seed, profile, threads, jobs)
-    console.print("\n".join(lines), soft_wrap=True)
+    print("\n".join(lines))
     if not same:
         raise typer.Exit(1)
 
@@ -168,7 +181,7 @@ def report(
     from reproductions.report import update_readme
 
     stale = update_readme(check=check)
-    console.print("README is out of date" if stale and check else "README written" if stale else "README is up to date")
+    print("README is out of date" if stale and check else "README written" if stale else "README is up to date")
     if stale and check:
         raise typer.Exit(1)
 
@@ -186,12 +199,15 @@ def predict(
 ) -> None:
     """Read texts on standard input, one a line; print label, probability of positive and, if asked, the weights."""
     runtime.configure(profile, threads)
+    from reproductions import runner
     from reproductions.experiment import preset as find_preset
     from reproductions.experiment import script
-    from reproductions.runner import Unit
 
-    unit = Unit(paper, preset, variant, seed, profile, threads, runs)
     find_preset(paper, preset).variant(variant)
+    unit = runner.Unit(paper, preset, variant, seed, profile, threads, runs)
+    on_sample = replace(unit, on_sample=True)
+    if on_sample.is_trained and not unit.is_trained:
+        unit = on_sample
     for line in script(paper).predict(unit, sys.stdin.buffer, weights=weights):
         print(line, flush=True)
 
@@ -220,8 +236,8 @@ def preprocess(
     naver.write(prepared, out, overwrite=overwrite)
     card_page.write(prepared.card, out / "card.html")
     for name, split in prepared.splits.items():
-        console.print(f"{name}: {len(split.label)} reviews, {len(split.ids)} tokens")
-    console.print(f"digest {prepared.digest}\nwritten to {out}; read {out / 'card.html'}", soft_wrap=True)
+        print(f"{name}: {len(split.label)} reviews, {len(split.ids)} tokens")
+    print(f"digest {prepared.digest}\nwritten to {out}; read {out / 'card.html'}")
 
 
 @app.command()
@@ -238,7 +254,7 @@ def rebuild(
         raise UsageError(f"corpus {corpus!r} cannot be rebuilt; choose naver")
     made = naver_rebuild.rebuild(raw, out, overwrite=overwrite)
     for file in made.files:
-        console.print(f"{file.verdict:9} {file.name:30} {file.rows:7} rows  {file.sha256}", soft_wrap=True)
+        print(f"{file.verdict:9} {file.name:30} {file.rows:7} rows  {file.sha256}")
     if not made.is_official:
         raise UsageError(f"{raw}: a complete crawl, but not the one behind NSMC 1.0; the files in {out} differ")
 
@@ -263,15 +279,17 @@ def train_unit(
     profile: Profile,
     runs: Runs,
     threads: Threads = None,
+    on_sample: Annotated[bool, typer.Option("--on-sample")] = False,
     resume: Resume = False,
     overwrite: Overwrite = False,
 ) -> None:
-    """One variant with one seed, in this process; ``run`` starts these."""
+    """One variant with one seed, in this process; ``run`` starts these and keeps their standard input open."""
     runtime.configure(profile, threads)
-    from reproductions.runner import Unit
-    from reproductions.runner import train_unit as train
+    from reproductions import runner
 
-    train(Unit(paper, preset, variant, seed, profile, threads, runs), resume=resume, overwrite=overwrite)
+    runner.end_with_parent()
+    unit = runner.Unit(paper, preset, variant, seed, profile, threads, runs, on_sample)
+    runner.train_unit(unit, resume=resume, overwrite=overwrite)
 
 
 def _command() -> str:
@@ -280,6 +298,9 @@ def _command() -> str:
 
 def main() -> None:
     """Run the command line; what a person can mend ends in one line and exit status 2."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that is not UTF-8 lacks some of the characters that reviews hold.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(standalone_mode=True)
     except (InputError, UsageError) as error:

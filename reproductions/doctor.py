@@ -327,17 +327,16 @@ def check_cache() -> Finding:
 CORPORA_PROBE = """
 import json
 from preprocessing import corpora
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, MissingError
 lines = []
 for name, corpus in corpora.REGISTRY.items():
     try:
         found = corpora.find(name)
         lines.append(("ok", f"{name}: {found.origin}, {next(iter(found.paths.values())).parent}", ""))
+    except MissingError as error:
+        lines.append(("note", f"{name}: not here", error.remedy))
     except InputError as error:
-        if "is not there" in error.reason:
-            lines.append(("note", f"{name}: not here", error.remedy))
-        else:
-            lines.append(("problem", f"{name}: {error.where}: {error.reason}", error.remedy))
+        lines.append(("problem", f"{name}: {error.where}: {error.reason}", error.remedy))
 print(json.dumps(lines))
 """
 

@@ -141,8 +141,10 @@ class Result:
             claims = [Claim(**{**claim, "ci95": tuple(claim["ci95"])}) for claim in raw.pop("claims")]
             return cls(rows=rows, claims=claims, **raw)
         except FileNotFoundError:
-            raise UsageError(f"{path}: no results here; run the reproduction first") from None
-        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(
+                f"{path}: no results here; run the reproduction first, or name the results.json of a run (--results)"
+            ) from None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"{path}: not a results file ({error}); run the reproduction again") from None
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from gluon_attn.errors import UsageError
 from preprocessing.files import write_text
-from reproductions.experiment import RESULTS, Claim, Reported, Result, Row, preset, script
+from reproductions.experiment import PAPERS, RESULTS, Claim, Reported, Result, Row, preset, script
 
 README = RESULTS.parent.parent / "README.md"
 _DAGGER = {"text": "", "secondary": " (secondary source)", "memory": " †"}
@@ -18,7 +18,7 @@ _DAGGER = {"text": "", "secondary": " (secondary source)", "memory": " †"}
 
 def terminal_table(result: Result) -> Table:
     """Test accuracy of each variant: ours, reported, differs."""
-    table = Table(title=f"{script(result.paper).TITLE} ({result.rows[0].corpus}, preset {result.preset})")
+    table = Table(title=f"{script(result.paper).TITLE} ({_corpora(result)}, preset {result.preset})")
     for heading in ("variant", "ours", "without leaked", "reported"):
         table.add_column(heading, no_wrap=True, justify="left" if heading == "variant" else "right")
     table.add_column("by")
@@ -36,9 +36,15 @@ def terminal_table(result: Result) -> Table:
     return table
 
 
+def loud_if_sample(result: Result) -> str:
+    """A line that nobody overlooks for what ran on the embedded sample; nothing for what did not."""
+    on_sample = any(row.corpus == "sample" for row in result.rows)
+    return "*** EMBEDDED SAMPLE: THESE NUMBERS AND VERDICTS MEAN NOTHING ***\n" if on_sample else ""
+
+
 def claims_table(result: Result) -> Table:
     """The claims with effect, interval and verdict."""
-    table = Table(title="Claims")
+    table = Table(title=f"Claims ({_corpora(result)}, preset {result.preset})")
     for heading in ("claim", "effect", "95 % interval", "verdict", "measured as"):
         table.add_column(heading, overflow="fold")
     for claim in result.claims:
@@ -88,18 +94,17 @@ def markdown(result: Result) -> str:
 
 
 def update_readme(*, check: bool) -> bool:
-    """Regenerate every table of the README from the results files; whether anything differed.
+    """Regenerate every table of the README from the results of the preset ``cpu``; whether anything differed.
 
     Args:
         check: only compare, write nothing.
     """
     found = README.read_text(encoding="utf-8")
     wanted = found
-    for path in sorted(RESULTS.glob("*.json")):
-        if path.stem.endswith(".smoke"):
-            continue
-        result = Result.read(path)
-        wanted = _between(wanted, f"results {result.paper}", markdown(result))
+    for paper in PAPERS:
+        path = results_path(paper, "cpu")
+        if path.exists():
+            wanted = _between(wanted, f"results {paper}", markdown(Result.read(path)))
     if wanted != found and not check:
         write_text(README, wanted)
     return wanted != found
@@ -110,6 +115,10 @@ def _between(text: str, marker: str, content: str) -> str:
     if not pattern.search(text):
         raise UsageError(f"{README.name}: the marker '<!-- {marker} -->' is missing; put it where the table belongs")
     return pattern.sub(lambda match: match[1] + "\n" + content + "\n\n" + match[2], text)
+
+
+def _corpora(result: Result) -> str:
+    return " and ".join(dict.fromkeys(row.corpus for row in result.rows))
 
 
 def _value(row: Row) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import datetime
+import fcntl
 import hashlib
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -21,7 +25,7 @@ import numpy as np
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from preprocessing import corpora
-from preprocessing.errors import InputError
+from preprocessing.errors import MissingError
 from preprocessing.files import write_json
 from reproductions.experiment import Preset, preset, script
 
@@ -30,7 +34,10 @@ _ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Unit:
-    """One training: a variant with a seed, in a profile, and where its files go."""
+    """One training: a variant with a seed, in a profile, and where its files go.
+
+    ``on_sample``: the preset's corpus was not to be had when the run began, and the embedded sample stands in for it.
+    """
 
     paper: str
     preset: str
@@ -39,15 +46,32 @@ class Unit:
     profile: str
     threads: int | None
     runs: Path
+    on_sample: bool = False
+
+    @property
+    def place(self) -> Path:
+        """The folder of all that is trained with the same preset, profile and corpus."""
+        return self.runs / self.paper / f"{self.preset}-{self.profile}{'-sample' if self.on_sample else ''}"
 
     @property
     def directory(self) -> Path:
-        return self.runs / self.paper / f"{self.preset}-{self.profile}" / self.variant / f"seed-{self.seed}"
+        """The run directory of this training alone."""
+        return self.place / self.variant / f"seed-{self.seed}"
+
+    @property
+    def label(self) -> str:
+        """Its name in a manifest."""
+        return f"{self.variant}/{self.seed}"
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether it has come to its end."""
+        return (self.directory / "outcome.json").exists()
 
     def arguments(self) -> list[str]:
         """How to train this unit on the command line."""
         flags = ["--preset", self.preset, "--variant", self.variant, "--seed", str(self.seed)]
-        flags += ["--profile", self.profile, "--runs", str(self.runs)]
+        flags += ["--profile", self.profile, "--runs", str(self.runs), *(["--on-sample"] if self.on_sample else [])]
         return [self.paper, *flags, *(["--threads", str(self.threads)] if self.threads else [])]
 
 
@@ -71,33 +95,69 @@ class Outcome:
         Raises:
             UsageError: the unit has not been trained to its end.
         """
-        path = unit.directory / "outcome.json"
-        if not path.exists():
-            raise UsageError(f"{unit.directory}: {unit.variant} with seed {unit.seed} is not trained yet; run it first")
-        return cls(unit, json.loads(path.read_text(encoding="utf-8")))
+        if not unit.is_trained:
+            raise UsageError(
+                f"{unit.directory}: {unit.variant} with seed {unit.seed} is not trained to its end; train it with "
+                f"gluon-attn run {unit.paper} --preset {unit.preset} --variant {unit.variant} --seed {unit.seed}"
+            )
+        return cls(unit, json.loads((unit.directory / "outcome.json").read_text(encoding="utf-8")))
 
 
-def corpus_or_sample(name: str) -> corpora.CorpusFiles:
-    """The files of a corpus, or those of the embedded sample, said loudly, where the corpus is not to be had."""
+def corpus_or_sample(wanted: Preset) -> Preset:
+    """The preset, or the same on the embedded sample, said loudly, where its corpus is not to be had.
+
+    A run asks once, before anything is trained, so that all its trainings read the same corpus.
+
+    Raises:
+        InputError: the corpus is here, but damaged.
+    """
     try:
-        return corpora.find(name)
-    except InputError as missing:
+        corpora.find(wanted.corpus)
+    except MissingError as missing:
         print(missing, file=sys.stderr)
-        print(f"*** NO {name}: THIS RUNS ON THE EMBEDDED SAMPLE; ITS NUMBERS MEAN NOTHING ***", file=sys.stderr)
-        return corpora.find("sample")
+        print(f"*** NO {wanted.corpus}: THE EMBEDDED SAMPLE IS READ; ITS NUMBERS MEAN NOTHING ***", file=sys.stderr)
+        return replace(wanted, corpus="sample")
+    return wanted
+
+
+def preset_of(unit: Unit) -> Preset:
+    """The preset that a unit is trained with."""
+    found = preset(unit.paper, unit.preset)
+    return replace(found, corpus="sample") if unit.on_sample else found
 
 
 def train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
     """Train one unit in this process, read the test split once, and write its outcome.
 
     The runtime profile must be configured already. A unit that was finished before and is resumed is left alone.
+
+    Raises:
+        UsageError: what :class:`RunDirectory` and :func:`fit` refuse, or another process is at work in the directory.
     """
+    with _alone(unit.directory):
+        return _train_unit(unit, resume=resume, overwrite=overwrite)
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """Hold the lock of a run directory, which ends with this process, however that ends."""
+    path = directory.with_name(f".{directory.name}.lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{directory}: another process is training here; stop it or wait for its end") from None
+        yield
+
+
+def _train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
     import mxnet as mx
 
     from gluon_attn import checkpoint
     from gluon_attn.training import RunDirectory, fit
 
-    module, chosen = script(unit.paper), preset(unit.paper, unit.preset)
+    module, chosen = script(unit.paper), preset_of(unit)
     variant = chosen.variant(unit.variant)
     data = module.prepare(chosen, variant)
     config = {
@@ -113,7 +173,7 @@ def train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
         "pipeline": data.digest,
     }
     run = RunDirectory(unit.directory, config, resume=resume, overwrite=overwrite)
-    if (unit.directory / "outcome.json").exists():
+    if unit.is_trained:
         return Outcome.read(unit)
 
     runtime.seed_all(runtime.derive(unit.seed, "initial parameters"))
@@ -121,7 +181,8 @@ def train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
     model.initialize(mx.init.Xavier())
     model.hybridize(static_alloc=True, static_shape=True)
     task = module.task(variant, data)
-    trained = fit(model, task, variant.recipe, run, seed=unit.seed, label=f"{unit.variant} seed {unit.seed}")
+    label = f"{unit.variant}, seed {unit.seed}"
+    trained = fit(model, task, variant.recipe, run, seed=unit.seed, label=label, log=partial(print, flush=True))
     metrics, arrays = module.evaluate(model, variant, data, checkpoint.Checkpoint(run.checkpoint))
     checkpoint.save_arrays(unit.directory / "predictions.npz", arrays)
     facts = {
@@ -143,28 +204,51 @@ def train_all(units: Sequence[Unit], *, jobs: int, resume: bool, overwrite: bool
     """Train units side by side, ``jobs`` at a time, each in a process of its own with its profile's environment.
 
     Raises:
-        UsageError: a unit failed; the others go on to their end first, and all of them can be resumed.
+        UsageError: a run is there already and neither ``resume`` nor ``overwrite`` was asked for, which is found out
+            before anything is trained; or a unit failed: the others go on to their end first, and all can be resumed.
     """
+    if resume and overwrite:
+        raise UsageError("--resume goes on with what --overwrite would delete; choose one of them")
+    there = [unit.directory for unit in units if (unit.directory / "config.json").exists()]
+    if there and not (resume or overwrite):
+        raise UsageError(
+            f"{there[0]}: {len(there)} of {len(units)} runs are here already; go on with them (--resume) or replace "
+            "them (--overwrite)"
+        )
+    flags = (["--resume"] if resume else []) + (["--overwrite"] if overwrite else [])
 
     def train(unit: Unit) -> str:
-        finished = subprocess.run(
-            [sys.executable, "-m", "reproductions", "train-unit", *unit.arguments()]
-            + (["--resume"] if resume else [])
-            + (["--overwrite"] if overwrite else []),
-            stderr=subprocess.PIPE if jobs > 1 else None,
-            text=True,
-            check=False,
-        )
-        if finished.returncode == 0:
-            return ""
-        lines = (finished.stderr or "see above").strip().splitlines()
-        return f"{unit.variant} seed {unit.seed}: {lines[-1]}"
+        command = [sys.executable, "-m", "reproductions", "train-unit", *unit.arguments(), *flags]
+        # One training alone has the terminal and its progress bar; of several, what they say is passed on line by line.
+        last = ""
+        stderr = subprocess.PIPE if jobs > 1 else None
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=stderr, encoding="utf-8") as process:
+            for line in process.stderr or ():
+                print(last, end="", file=sys.stderr, flush=True)
+                last = line
+            process.wait()
+        if process.returncode:
+            return f"{unit.variant} seed {unit.seed}: {last.strip().removeprefix('gluon-attn: ') or 'see above'}"
+        print(last, end="", file=sys.stderr, flush=True)
+        return ""
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         failures = [message for message in pool.map(train, units) if message]
     if failures:
         raise UsageError("; ".join(failures))
     return [Outcome.read(unit) for unit in units]
+
+
+def end_with_parent() -> None:
+    """End this process when the one that holds the other end of its standard input ends, even if that was killed: a
+    training that went on unseen would stand in the way of its own resumption."""
+
+    def watch() -> None:
+        while os.read(0, 1):
+            pass
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def default_jobs(profile: str) -> int:
@@ -182,10 +266,14 @@ def units_of(
     threads: int | None,
     runs: Path,
 ) -> list[Unit]:
-    """All (variant, seed) pairs, seed by seed, so that an interrupted run has whole comparisons."""
-    for name in variants:
-        chosen.variant(name)
-    return [Unit(paper, chosen.name, name, seed, profile, threads, runs) for seed in seeds for name in variants]
+    """All (variant, seed) pairs, each once, seed by seed, so that an interrupted run has whole comparisons."""
+    names = [chosen.variant(name).name for name in dict.fromkeys(variants)]
+    on_sample = chosen.corpus != preset(paper, chosen.name).corpus
+    return [
+        Unit(paper, chosen.name, name, seed, profile, threads, runs, on_sample)
+        for seed in dict.fromkeys(seeds)
+        for name in names
+    ]
 
 
 def manifest(outcomes: Sequence[Outcome], command: str, started: float) -> dict[str, Any]:
@@ -206,7 +294,7 @@ def manifest(outcomes: Sequence[Outcome], command: str, started: float) -> dict[
         "pipeline": pipelines,
         "environment": environment_digest(),
         "hardware": runtime.hardware(),
-        "parameters_sha256": {f"{o.unit.variant}/{o.unit.seed}": o.facts["parameters_sha256"] for o in outcomes},
+        "parameters_sha256": {outcome.unit.label: outcome.facts["parameters_sha256"] for outcome in outcomes},
         "started": datetime.datetime.fromtimestamp(started, datetime.UTC).isoformat(timespec="seconds"),
         "seconds": round(time.time() - started, 1),
     }

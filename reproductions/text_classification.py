@@ -21,9 +21,8 @@ from preprocessing.pipeline import Result
 from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID
 from reproductions import reading_page
 from reproductions.experiment import Variant, script
-from reproductions.experiment import preset as find_preset
 from reproductions.reading_page import Review
-from reproductions.runner import Outcome, Unit
+from reproductions.runner import Outcome, Unit, preset_of
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ def load(unit: Unit) -> tuple[HybridBlock, Variant, Data]:
     Raises:
         UsageError: it is not trained, or was trained on another corpus or preprocessing than what is here now.
     """
-    module, preset = script(unit.paper), find_preset(unit.paper, unit.preset)
+    module, preset = script(unit.paper), preset_of(unit)
     variant = preset.variant(unit.variant)
     trained = Outcome.read(unit)
     data = module.prepare(preset, variant)
@@ -208,10 +207,12 @@ def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
     model, variant, data = load(unit)
     if weights and "token_weights" not in Outcome.read(unit).predictions:
         raise UsageError(f"variant {unit.variant} has no attention and so no weights; choose another --variant")
+    if data.corpus == "sample":
+        print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE ANSWERS MEAN NOTHING ***", file=sys.stderr)
     limit = variant.settings["max_length"]
     for number, line in enumerate(stream, start=1):
         try:
-            text = line.decode("utf-8").strip()
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
         except UnicodeDecodeError as error:
             raise UsageError(
                 f"standard input, line {number}: not UTF-8 ({error.reason}); convert the text first"

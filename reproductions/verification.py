@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gluon_attn.errors import UsageError
+from preprocessing import corpora
 from reproductions import runner
-from reproductions.experiment import Result, preset
+from reproductions.experiment import Preset, Result, preset
 from reproductions.report import results_path
 
 
@@ -21,7 +22,7 @@ def verify(
     threads: int | None,
     jobs: int | None,
 ) -> tuple[list[str], bool]:
-    """Train in a new folder and compare the parameters' SHA-256.
+    """Train in a new folder and compare the parameters' SHA-256. Nothing is trained that could not be compared.
 
     In the ``portable`` profile with the committed results; in ``fast``, whose bits belong to one machine and thread
     count, with those of a second training.
@@ -30,39 +31,45 @@ def verify(
         A line for each unit, and whether all of them are the same.
 
     Raises:
-        UsageError: there is nothing to compare with, or the corpus of the committed results is not here.
+        UsageError: there is nothing to compare with.
+        InputError: the corpus is not here; the embedded sample is no substitute.
     """
     chosen = preset(paper, preset_name)
     names = variants or [variant.name for variant in chosen.variants]
+    corpus = corpora.find(chosen.corpus)
 
-    def train(folder: str) -> list[runner.Outcome]:
-        runs, which = Path(folder), seeds or chosen.seeds
-        units = runner.units_of(paper, chosen, variants=names, seeds=which, profile=profile, threads=threads, runs=runs)
-        return runner.train_all(units, jobs=jobs or runner.default_jobs(profile), resume=False, overwrite=False)
+    def units(folder: str) -> list[runner.Unit]:
+        which, runs = seeds or chosen.seeds, Path(folder)
+        return runner.units_of(paper, chosen, variants=names, seeds=which, profile=profile, threads=threads, runs=runs)
+
+    def train(folder: str) -> dict[str, str]:
+        count = jobs or runner.default_jobs(profile)
+        outcomes = runner.train_all(units(folder), jobs=count, resume=False, overwrite=False)
+        return {outcome.unit.label: outcome.facts["parameters_sha256"] for outcome in outcomes}
 
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         if profile == "portable":
-            against, expected = _committed(paper, preset_name)
+            against, expected = _committed(paper, chosen, [unit.label for unit in units(first)], corpus)
         else:
-            against, expected = "a second training", _hashes(train(second))
-        found = _hashes(train(first))
+            against, expected = "a second training", train(second)
+        found = train(first)
 
-    missing = sorted(found.keys() - expected.keys())
-    if missing:
-        raise UsageError(f"{against} holds no parameters of {', '.join(missing)}; run them with --publish")
     lines = [f"{'same   ' if found[name] == expected[name] else 'DIFFERS'} {name} {found[name]}" for name in found]
     same = all(found[name] == expected[name] for name in found)
     verdict = "same bits as" if same else "NOT the same bits as"
     return [*lines, f"{paper}, preset {preset_name}, profile {profile}: {verdict} {against}"], same
 
 
-def _hashes(outcomes: Sequence[runner.Outcome]) -> dict[str, str]:
-    return {f"{outcome.unit.variant}/{outcome.unit.seed}": outcome.facts["parameters_sha256"] for outcome in outcomes}
-
-
-def _committed(paper: str, preset_name: str) -> tuple[str, dict[str, str]]:
-    path = results_path(paper, preset_name)
+def _committed(
+    paper: str, chosen: Preset, wanted: Sequence[str], corpus: corpora.CorpusFiles
+) -> tuple[str, dict[str, str]]:
+    path = results_path(paper, chosen.name)
     manifest = Result.read(path).manifest
     if manifest["profile"] != "portable":
         raise UsageError(f"{path}: made in the {manifest['profile']} profile, whose bits belong to one machine")
-    return path.name, manifest["parameters_sha256"]
+    if manifest["corpora"] != corpus.sha256:
+        raise UsageError(f"{path}: made from other files than the {corpus.name} corpus has here; run it again")
+    expected: dict[str, str] = manifest["parameters_sha256"]
+    if missing := [label for label in wanted if label not in expected]:
+        raise UsageError(f"{path}: holds no parameters of {', '.join(missing)}; run them with --publish")
+    return path.name, expected

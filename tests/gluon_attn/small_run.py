@@ -80,9 +80,9 @@ def train(folder: Path, name: str, seed: int) -> str:
 
     def evaluate(model: Any) -> Mapping[str, float]:
         print("epoch", flush=True)
-        outputs = model(mx.nd.array(pad(sentences, 0), dtype="int32"), mx.nd.array(lengths.astype(np.float32)))
-        right = (outputs[0].asnumpy().argmax(axis=1) == labels).mean()
-        return {"accuracy": float(right), "margin": float(outputs[0].asnumpy().mean())}
+        logits, _ = model(mx.nd.array(pad(sentences, 0), dtype="int32"), mx.nd.array(lengths.astype(np.float32)))
+        right = logits.asnumpy().argmax(axis=1) == labels
+        return {"accuracy": float(right.mean()), "loss": float(cross_entropy(logits, mx.nd.array(labels)).mean().asscalar())}
 
     runtime.seed_all(runtime.derive(seed, "initial parameters"))
     common = {"vocabulary_size": 30, "embedding_units": 8, "units": 6, "classes": 2}
@@ -96,7 +96,11 @@ def train(folder: Path, name: str, seed: int) -> str:
     model.hybridize(static_alloc=True, static_shape=True)
     recipe = Recipe(epochs=EPOCHS, batch_size=8, learning_rate=0.02, warmup_steps=4, decay="cosine")
     run = RunDirectory(folder, {"model": name, "seed": seed}, resume=True)
-    task = Task(batches, STEPS, lambda outputs, target: cross_entropy(outputs[0], target), evaluate)
+
+    def loss(outputs: tuple[Any, Any], target: Any) -> Any:
+        return cross_entropy(outputs[0], target)
+
+    task = Task(batches, STEPS, loss, evaluate, select="loss", higher_is_better=False)
     fit(model, task, recipe, run, seed=seed)
     return parameters_sha256(parameter_arrays(model))
 

