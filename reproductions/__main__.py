@@ -47,12 +47,12 @@ def list_papers() -> None:
 
     for paper in PAPERS:
         module = script(paper)
-        console.print(f"[bold]{paper}[/bold]  {module.TITLE}\n  {module.SOURCE}")
+        print(f"{paper}  {module.TITLE}\n  {module.SOURCE}")
         for name, preset in module.PRESETS.items():
             seeds = ", ".join(map(str, preset.seeds))
             state = "results committed" if results_path(paper, name).exists() else "no results yet"
-            console.print(f"  preset {name}: corpus {preset.corpus}, seeds {seeds}, {state}")
-            console.print("    " + "\n    ".join(f"{v.name}: {v.title}" for v in preset.variants))
+            print(f"  preset {name}: corpus {preset.corpus}, seeds {seeds}, {state}")
+            print("".join(f"    {variant.name}: {variant.title}\n" for variant in preset.variants), end="")
 
 
 @app.command()

@@ -113,16 +113,16 @@ def test_every_mechanism_learns_to_look_up(
     assert (weights[:, 0] * asked_for).sum(axis=1).mean() > 0.9
 
 
-# --- needle: one of two tokens stands once among noise; which? ---
+# --- needle: one of four tokens stands once among noise; which? ---
 
-VOCABULARY, LENGTH = 30, 12
+NEEDLES, VOCABULARY, LENGTH = 4, 30, 12
 
 
 def draw_needle(generator: np.random.RandomState, rows: int) -> Batch:
-    ids = generator.randint(2, VOCABULARY, (rows, LENGTH)).astype(np.int32)
+    ids = generator.randint(NEEDLES, VOCABULARY, (rows, LENGTH)).astype(np.int32)
     length = generator.randint(3, LENGTH + 1, rows)
     place = (generator.uniform(size=rows) * length).astype(int)
-    needle = generator.randint(0, 2, rows)
+    needle = generator.randint(0, NEEDLES, rows)
     ids[np.arange(rows), place] = needle
     ids[np.arange(LENGTH) >= length[:, None]] = generator.randint(0, VOCABULARY)  # even a needle, in the padding
     return Batch((ids, length.astype(np.float32)), needle.astype(np.float32))
@@ -136,7 +136,7 @@ class Pooled(HybridBlock):
         with self.name_scope():
             self.embedding = nn.Embedding(VOCABULARY, UNITS, sparse_grad=True)
             self.pooling = AttentionPooling(UNITS, in_units=UNITS)
-            self.output = nn.Dense(2, in_units=UNITS)
+            self.output = nn.Dense(NEEDLES, in_units=UNITS)
 
     def hybrid_forward(self, F: Any, ids: Any, length: Any) -> tuple[Any, Any]:
         states = self.embedding(ids)
@@ -148,7 +148,8 @@ def test_attention_pooling_learns_to_find_one_token_in_noise(tmp_path: Path, fre
     accuracy, test, (_, weights) = learn(Pooled(), draw_needle, tmp_path, seed=fresh_seed, steps=300)
     ids, length = test.inputs
     assert accuracy > 0.98
-    assert (weights * ((ids < 2) & (np.arange(LENGTH) < length[:, None]))).sum(axis=1).mean() > 0.8
+    # One of the four may be known by the absence of the others, and then nothing need point at it.
+    assert (weights * ((ids < NEEDLES) & (np.arange(LENGTH) < length[:, None]))).sum(axis=1).mean() > 0.65
 
 
 def masked(pooling: str, attention: AttentionCell | None = None) -> Masked:
@@ -156,7 +157,7 @@ def masked(pooling: str, attention: AttentionCell | None = None) -> Masked:
         vocabulary_size=VOCABULARY,
         embedding_units=UNITS,
         units=UNITS,
-        classes=2,
+        classes=NEEDLES,
         dropout=0.1,
         pooling=pooling,
         attention=attention,
@@ -171,7 +172,7 @@ def stacked() -> StackedClassifier:
         units=UNITS,
         layers=2,
         attention_units=UNITS,
-        classes=2,
+        classes=NEEDLES,
         embedding_dropout=0.1,
         dropout=0.1,
     )
@@ -202,8 +203,8 @@ def test_the_network_as_written_learns_too(
     """On one length, since that is what it can do."""
 
     def draw(generator: np.random.RandomState, rows: int) -> Batch:
-        ids = generator.randint(2, VOCABULARY, (rows, LENGTH)).astype(np.int32)
-        needle = generator.randint(0, 2, rows)
+        ids = generator.randint(NEEDLES, VOCABULARY, (rows, LENGTH)).astype(np.int32)
+        needle = generator.randint(0, NEEDLES, rows)
         ids[np.arange(rows), generator.randint(0, LENGTH, rows)] = needle
         return Batch((ids,), needle.astype(np.float32))
 
@@ -212,7 +213,7 @@ def test_the_network_as_written_learns_too(
         embedding_units=UNITS,
         units=UNITS,
         length=LENGTH,
-        classes=2,
+        classes=NEEDLES,
         dropout=0.1,
         attention=attention() if attention else None,
     )
