@@ -220,7 +220,7 @@ def preprocess(
         str, typer.Option(help="mecab, okt, komoran, hannanum, kkma, whitespace, syllable, ...")
     ] = "mecab",
     max_length: Annotated[int | None, typer.Option(help="Cut reviews to this many tokens; whole if not given.")] = None,
-    min_freq: Annotated[int, typer.Option(help="Tokens seen less often in train are unknown.")] = 5,
+    min_freq: Annotated[int, typer.Option(help="Tokens seen less often in train are unknown.")] = 2,
     text: Annotated[str, typer.Option(help="official, or repaired: without the doubled quotes.")] = "official",
     sample: Annotated[bool, typer.Option("--sample", help="The embedded sample instead of the corpus.")] = False,
     processes: Annotated[int | None, typer.Option(help="Tokenising processes; the bytes are the same.")] = None,

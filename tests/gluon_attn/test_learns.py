@@ -192,7 +192,7 @@ def stacked() -> StackedClassifier:
 def test_every_classifier_learns_to_find_one_token_in_noise(
     make: Callable[[], HybridBlock], tmp_path: Path, fresh_seed: int
 ) -> None:
-    accuracy, _, _ = learn(make(), draw_needle, tmp_path, seed=fresh_seed, steps=150)
+    accuracy, _, _ = learn(make(), draw_needle, tmp_path, seed=fresh_seed, steps=200)
     assert accuracy > 0.95
 
 
@@ -217,5 +217,5 @@ def test_the_network_as_written_learns_too(
         dropout=0.1,
         attention=attention() if attention else None,
     )
-    accuracy, _, _ = learn(model, draw, tmp_path, seed=fresh_seed, steps=150)
+    accuracy, _, _ = learn(model, draw, tmp_path, seed=fresh_seed, steps=200)
     assert accuracy > 0.95
