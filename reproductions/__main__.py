@@ -293,7 +293,12 @@ def train_unit(
 
 
 def _command() -> str:
-    return " ".join(["gluon-attn", *sys.argv[1:]])
+    """The command as it was given, but for the folder of the runs, which is nobody else's and changes no number."""
+    words = sys.argv[1:]
+    if "--runs" in words:
+        place = words.index("--runs")
+        del words[place : place + 2]
+    return " ".join(["gluon-attn", *(word for word in words if not word.startswith("--runs="))])
 
 
 def main() -> None:

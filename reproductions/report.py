@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from preprocessing.files import write_text
 from reproductions.experiment import PAPERS, RESULTS, Claim, Reported, Result, Row, preset, script
 
 README = RESULTS.parent.parent / "README.md"
+BENCHMARKS = README.parent / "benchmarks" / "results"
 _DAGGER = {"text": "", "secondary": " (secondary source)", "memory": " †"}
 
 
@@ -72,8 +74,8 @@ def markdown(result: Result) -> str:
     module = script(result.paper)
     titles = {variant.name: variant.title for variant in preset(result.paper, result.preset).variants}
     lines = [
-        "| variant | what | test accuracy, % | without leaked | parameters | minutes | reported, % | by | differs |",
-        "|-|-|-:|-:|-:|-:|-:|-|-|",
+        "| variant | what | test accuracy, % | without leaked | parameters | reported, % | by | differs |",
+        "|-|-|-:|-:|-:|-:|-|-|",
     ]
     for row in test_rows(result):
         reported = Reported(**row.reported) if row.reported else None
@@ -83,7 +85,6 @@ def markdown(result: Result) -> str:
             f"{_value(row)} [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]",
             _value(unleaked(result, row.variant)),
             f"{row.parameters:,}".replace(",", " "),
-            f"{row.train_seconds / 60:.1f}",
             f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none",
             f"{reported.system} ({reported.source})" if reported else "",
             row.differs,
@@ -105,9 +106,20 @@ def update_readme(*, check: bool) -> bool:
         path = results_path(paper, "cpu")
         if path.exists():
             wanted = _between(wanted, f"results {paper}", markdown(Result.read(path)))
+    wanted = _between(wanted, "speed", speed_markdown())
     if wanted != found and not check:
         write_text(README, wanted)
     return wanted != found
+
+
+def speed_markdown() -> str:
+    """What the benchmarks measured, beside their targets: the ``table`` of each file in ``benchmarks/results``."""
+    lines = ["| measure | measured | target | met |", "|-|-:|-:|-|"]
+    for path in sorted(BENCHMARKS.glob("*.json")):
+        for line in json.loads(path.read_text(encoding="utf-8"))["table"]:
+            met = "yes" if line["met"] else "**no**"
+            lines.append(f"| {line['measure']} | {line['measured']} | {line['target']} | {met} |")
+    return "\n".join(lines)
 
 
 def _between(text: str, marker: str, content: str) -> str:

@@ -1,8 +1,9 @@
 """A run of seconds in a process of its own, for tests that kill it: ``python small_run.py FOLDER [options]``.
 
 The network has everything that could make a resumed run differ: dropout in three places, embeddings with a sparse
-gradient, shapes that are known only after the first call, batches drawn by length, tokens replaced at random, a schedule
-over all steps, Adam's moments. It writes a line ``epoch`` before it validates, and at the end ``sha256 <digest>``.
+gradient, shapes that are known only after the first call, batches drawn by length, tokens replaced at random, a
+schedule over all steps, Adam's moments. It writes a line ``epoch`` before it validates, and ``sha256 <digest>`` at its
+end.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def die_writing(name: str, time: int) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
         fsync(descriptor)
 
-    os.fsync = fatal
+    os.fsync = fatal  # type: ignore[assignment]
 
 
 def train(folder: Path, name: str, seed: int) -> str:
@@ -82,7 +83,8 @@ def train(folder: Path, name: str, seed: int) -> str:
         print("epoch", flush=True)
         logits, _ = model(mx.nd.array(pad(sentences, 0), dtype="int32"), mx.nd.array(lengths.astype(np.float32)))
         right = logits.asnumpy().argmax(axis=1) == labels
-        return {"accuracy": float(right.mean()), "loss": float(cross_entropy(logits, mx.nd.array(labels)).mean().asscalar())}
+        losses = cross_entropy(logits, mx.nd.array(labels)).asnumpy()
+        return {"accuracy": float(right.mean()), "loss": float(losses.mean())}
 
     runtime.seed_all(runtime.derive(seed, "initial parameters"))
     common = {"vocabulary_size": 30, "embedding_units": 8, "units": 6, "classes": 2}

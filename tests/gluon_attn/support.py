@@ -50,7 +50,7 @@ def dense(gradient: nd.NDArray) -> np.ndarray:
 def gradients(
     block: Block, inputs: Sequence[nd.NDArray], weigh: Callable[..., nd.NDArray], rest: Sequence[Any] = ()
 ) -> dict[str, np.ndarray]:
-    """Gradients of ``weigh(*block(*inputs, *rest))`` for every parameter by name and for each of ``inputs`` by number."""
+    """Gradients of ``weigh(*block(*inputs, *rest))`` for every parameter, and for each of ``inputs`` by its number."""
     for values in inputs:
         values.attach_grad()
     with autograd.record(train_mode=False):

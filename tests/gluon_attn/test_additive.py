@@ -26,7 +26,7 @@ QUERIES, MEMORY = 3, 5  # unlike, so that no axis can stand for another
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]], np.float32)
 
 
-def arguments(*, value: bool, mask: bool, dtype: str = "float32") -> tuple[nd.NDArray | None, ...]:
+def arguments(*, value: bool, mask: bool, dtype: str = "float32") -> tuple[Any, ...]:
     """Query, key, value and mask; query and key of other widths than each other and the value."""
     repeated = np.repeat(MASK[:, None], QUERIES, axis=1)
     return (
@@ -81,8 +81,8 @@ def test_equals_the_cell_of_gluonnlp(normalized: bool, value: bool, mask: bool) 
     copy_parameters(ours, theirs)
 
     query, key, _, given_mask = inputs
-    scores = [cell._compute_score(nd, query, key, given_mask).asnumpy() for cell in (ours, theirs)]
-    np.testing.assert_allclose(*scores, rtol=1e-5, atol=1e-6)
+    score, expected = (cell._compute_score(nd, query, key, given_mask).asnumpy() for cell in (ours, theirs))
+    np.testing.assert_allclose(score, expected, rtol=1e-5, atol=1e-6)
     for mine, reference in zip(ours(*inputs), theirs(*inputs), strict=True):
         assert mine.shape == reference.shape
         np.testing.assert_allclose(mine.asnumpy(), reference.asnumpy(), rtol=1e-5, atol=1e-6)
@@ -112,7 +112,7 @@ def test_equal_keys_get_equal_weights() -> None:
 
 
 def test_one_hot_keys_select_their_value() -> None:
-    """With v = -c and W = U = a I, the score is -c tanh(2a) where key and query agree and -2c tanh(a) where they do not."""
+    """With v = -c and W = U = a I, the score is -c tanh(2a) where key and query agree, elsewhere -2c tanh(a)."""
     key = array(np.eye(MEMORY)[None], "float32")
     query = array(np.eye(MEMORY)[[3, 0, 4]][None], "float32")
     value = array(normal(1, MEMORY, 7))

@@ -34,7 +34,9 @@ class Twin:
         return torch.nn.functional.linear(values, self.leaves[f"{name}.weight"], self.leaves.get(f"{name}.bias"))
 
     def embed(self, ids: Any) -> Any:
-        return torch.nn.functional.embedding(torch.tensor(ids.asnumpy(), dtype=torch.long), self.leaves["embedding.weight"])
+        return torch.nn.functional.embedding(
+            torch.tensor(ids.asnumpy(), dtype=torch.long), self.leaves["embedding.weight"]
+        )
 
     def recurrent(self, kind: Any, width: int, forward: str, backward: str, values: Any) -> Any:
         """One bidirectional layer of PyTorch's own with these weights, batch first, or on a packed sequence."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -25,7 +27,7 @@ def test_every_row_is_in_one_batch(lengths: list[int], size: int, seed: int | No
 def test_lengths_of_two_batches_do_not_interleave(lengths: list[int], size: int, seed: int) -> None:
     batches = length_batches(np.array(lengths, int), size, np.random.RandomState(seed))
     spans = sorted((min(lengths[row] for row in batch), max(lengths[row] for row in batch)) for batch in batches)
-    assert all(longest <= shortest for (_, longest), (shortest, _) in zip(spans, spans[1:], strict=False))
+    assert all(longest <= shortest for (_, longest), (shortest, _) in pairwise(spans))
 
 
 def test_without_a_generator_rows_and_batches_stay_in_order() -> None:
@@ -53,7 +55,9 @@ def test_shuffled_batches_hold_every_row_once(rows: int, size: int, seed: int) -
 
 
 @given(
-    st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=12), max_size=6), st.integers(0, 5), st.sampled_from([1, 4, 30])
+    st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=12), max_size=6),
+    st.integers(0, 5),
+    st.sampled_from([1, 4, 30]),
 )
 def test_padding_goes_behind_and_no_further_than_asked(sequences: list[list[int]], padding: int, multiple: int) -> None:
     padded = pad([np.array(sequence, np.int64) for sequence in sequences], padding, multiple)

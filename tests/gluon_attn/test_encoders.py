@@ -54,9 +54,7 @@ def expected_states(encoder: BidirectionalEncoder, cell: str, layers: int, sente
             {key: parameters[f"{direction}.{layer}._unfused.0.{key}"] for key in KEYS}
             for direction in ("forwards", "backwards")
         )
-        states = np.concatenate(
-            [recurrence(cell, ahead, states), recurrence(cell, behind, states[::-1])[::-1]], axis=1
-        )
+        states = np.concatenate([recurrence(cell, ahead, states), recurrence(cell, behind, states[::-1])[::-1]], axis=1)
     return states
 
 
@@ -77,7 +75,9 @@ def test_is_the_recurrence_of_the_textbook(cell: str, layers: int) -> None:
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
 @settings(max_examples=15)
 @given(
-    lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4), extra=st.integers(1, 9), magnitude=st.sampled_from([1.0, 1e3])
+    lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    extra=st.integers(1, 9),
+    magnitude=st.sampled_from([1.0, 1e3]),
 )
 def test_padding_twice_as_far_changes_nothing(cell: str, lengths: list[int], extra: int, magnitude: float) -> None:
     encoder = encoder_of(cell, layers=2)
@@ -127,5 +127,7 @@ def test_dropout_between_layers_is_active_in_training_alone(cell: str, hybridize
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
 def test_a_gradient_reaches_every_parameter(cell: str) -> None:
-    largest = every_parameter_learns(encoder_of(cell, layers=2), [array(normal(3, 6, 4, seed=1)), array(LENGTHS, "float32")])
+    largest = every_parameter_learns(
+        encoder_of(cell, layers=2), [array(normal(3, 6, 4, seed=1)), array(LENGTHS, "float32")]
+    )
     assert len(largest) == 2 * 2 * 4 and min(largest.values()) > 1e-4, largest

@@ -94,13 +94,24 @@ def draw_recall(generator: np.random.RandomState, rows: int) -> Batch:
     length = generator.randint(1, PAIRS + 1, rows)
     place = (generator.uniform(size=rows) * length).astype(int)
     row = np.arange(rows)
-    inputs = (keys[row, place].astype(np.int32), keys.astype(np.int32), values.astype(np.int32), length.astype(np.float32))
+    inputs = (
+        keys[row, place].astype(np.int32),
+        keys.astype(np.int32),
+        values.astype(np.int32),
+        length.astype(np.float32),
+    )
     return Batch(inputs, values[row, place].astype(np.float32))
 
 
 @pytest.mark.parametrize(
     "attention",
-    [lambda: AdditiveAttention(32), lambda: AdditiveAttention(32, normalized=True), dot, lambda: general(UNITS), scaled_dot],
+    [
+        lambda: AdditiveAttention(32),
+        lambda: AdditiveAttention(32, normalized=True),
+        dot,
+        lambda: general(UNITS),
+        scaled_dot,
+    ],
     ids=["additive", "additive, normalized", "dot", "general", "scaled dot"],
 )
 def test_every_mechanism_learns_to_look_up(

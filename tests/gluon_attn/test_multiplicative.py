@@ -74,7 +74,7 @@ def test_scaling_makes_the_weights_of_wide_vectors_flatter() -> None:
 
 @pytest.mark.parametrize("name", ["dot", "general", "scaled dot"])
 def test_dropout_is_passed_on(name: str) -> None:
-    cell = {"dot": lambda: dot(0.5), "general": lambda: general(UNITS, 0.5), "scaled dot": lambda: scaled_dot(0.5)}[name]()
+    cell = {"dot": dot, "general": lambda rate: general(UNITS, rate), "scaled dot": scaled_dot}[name](0.5)
     query, key = array(normal(2, QUERIES, UNITS, seed=1)), array(normal(2, MEMORY, UNITS, seed=2))
     initialize(cell, query, key)
     first, second = (training_pass(cell, query, key) for _ in range(2))

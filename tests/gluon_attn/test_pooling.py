@@ -69,7 +69,9 @@ def test_mean_and_maximum_are_those_of_the_tokens() -> None:
 
 @settings(max_examples=25)
 @given(
-    lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4), extra=st.integers(1, 9), magnitude=st.sampled_from([1, 1e6])
+    lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4),
+    extra=st.integers(1, 9),
+    magnitude=st.sampled_from([1, 1e6]),
 )
 def test_padding_twice_as_far_changes_nothing(lengths: list[int], extra: int, magnitude: float) -> None:
     short = normal(len(lengths), max(lengths), 6, seed=extra)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -26,7 +27,7 @@ def test_cosine_falls_from_the_rate_to_nothing() -> None:
     rates = [recipe.rate(step, 100) for step in range(100)]
     assert rates[0] == 2.0
     assert rates[50] == pytest.approx(1.0)
-    assert all(later < earlier for earlier, later in zip(rates, rates[1:], strict=False))
+    assert all(later < earlier for earlier, later in pairwise(rates))
     assert 0 <= rates[-1] < 0.002
 
 

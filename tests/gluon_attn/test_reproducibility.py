@@ -62,9 +62,11 @@ def epochs_saved(folder: Path) -> int:
     for path in folder.glob("[!.]*.json"):
         assert json.loads(path.read_text(encoding="utf-8"))["model"]
     for path in folder.glob("[!.]*.jsonl"):
-        assert [json.loads(row)["epoch"] for row in path.read_text(encoding="utf-8").splitlines()][0] == 1
+        rows = path.read_text(encoding="utf-8").splitlines()
+        assert [json.loads(row)["epoch"] for row in rows] == list(range(1, len(rows) + 1))
     for path in folder.glob("[!.]*.csv"):
-        assert path.read_bytes().endswith(b"\n") and len({row.count(b",") for row in path.read_bytes().splitlines()}) == 1
+        table = path.read_bytes()
+        assert table.endswith(b"\n") and len({row.count(b",") for row in table.splitlines()}) == 1
     if not (folder / "checkpoint.npz").exists():
         return 0
     saved = Checkpoint(folder / "checkpoint.npz")
@@ -88,7 +90,8 @@ def test_another_process_with_another_environment_gives_the_same_bytes(
 ) -> None:
     """Another hash seed, other threads, another locale and time zone."""
     environment = {"PYTHONHASHSEED": "4242", "OMP_NUM_THREADS": "2", "LC_ALL": "C", "TZ": "Asia/Seoul"}
-    assert_same_run(tmp_path / "run", finish(start(tmp_path / "run", "--model", "stacked", **environment)), uninterrupted["stacked"])
+    process = start(tmp_path / "run", "--model", "stacked", **environment)
+    assert_same_run(tmp_path / "run", finish(process), uninterrupted["stacked"])
 
 
 def test_a_network_trained_before_in_the_same_process_changes_nothing(
@@ -135,4 +138,5 @@ def test_killed_while_it_writes_it_ends_with_the_same_bytes(
         assert epochs_saved(folder) in saved, (name, writes)
         assert (folder / f".{name}.part").stat().st_size > 0
     assert_same_run(folder, finish(start(folder)), uninterrupted["masked"])
-    assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in uninterrupted["masked"][0].iterdir())
+    left = [sorted(path.name for path in run.iterdir()) for run in (folder, uninterrupted["masked"][0])]
+    assert left[0] == left[1]

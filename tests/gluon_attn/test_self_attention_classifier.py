@@ -81,6 +81,7 @@ def test_as_written_is_embedding_gru_attention_and_one_dense_layer() -> None:
     ids = padded(SENTENCES, LENGTH, zeros)
     logits, weights = model(ids)
     states = model.encoder(model.embedding(ids).transpose((1, 0, 2))).transpose((1, 0, 2))
+    assert model.attention is not None
     context, expected = model.attention(states, states)
     weight, bias = (getattr(model.output, name).data().asnumpy() for name in ("weight", "bias"))
     by_hand = context.asnumpy().reshape(3, -1) @ weight.T + bias
@@ -130,7 +131,8 @@ def test_parameters_are_those_that_the_equations_count() -> None:
 @given(data=st.data())
 def test_padding_twice_as_far_changes_nothing(name: str, data: st.DataObject) -> None:
     """Each sentence alone, unpadded, gives what it gives in a batch, whatever ids stand in the padding."""
-    sentences = data.draw(st.lists(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=6), min_size=1, max_size=4))
+    sentence_of = st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=6)
+    sentences = data.draw(st.lists(sentence_of, min_size=1, max_size=4))
     extra, seed = data.draw(st.integers(1, 8)), data.draw(st.integers(0, 99))
     generator = np.random.RandomState(seed)
     model, lengths = masked(name), lengths_of(sentences)

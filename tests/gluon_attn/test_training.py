@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -341,7 +342,7 @@ def test_an_update_that_is_not_a_number_does_not_replace_the_last_good_checkpoin
 def test_a_run_is_not_overwritten_unasked(tmp_path: Path) -> None:
     run_in(tmp_path / "run")
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
-    with pytest.raises(UsageError, match="--resume.*--overwrite") as raised:
+    with pytest.raises(UsageError, match=r"--resume.*--overwrite") as raised:
         RunDirectory(tmp_path / "run", {"seed": 1})
     assert str(tmp_path / "run") in str(raised.value) and "\n" not in str(raised.value)
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
@@ -382,17 +383,25 @@ def test_resuming_nothing_begins(tmp_path: Path) -> None:
     assert len(trained.history) == 5
 
 
-def test_what_an_interrupted_overwrite_left_is_not_taken_for_this_run(tmp_path: Path) -> None:
-    """A checkpoint without its configuration is of a run that nobody knows."""
+def test_what_an_interrupted_overwriting_leaves_is_not_taken_for_this_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process dies with the old run half deleted; the new one must not go on with the old one's checkpoint."""
     run_in(tmp_path / "run", recipe=replace(RECIPE, epochs=2, learning_rate=0.5))
-    (tmp_path / "run" / "config.json").unlink()  # as a process killed while it deleted the folder leaves it
+    (tmp_path / "run" / "outcome.json").write_text("{}", encoding="utf-8")
     expected, _ = run_in(tmp_path / "fresh")
-    try:
-        model, trained = run_in(tmp_path / "run")
-    except UsageError as refusal:
-        assert "checkpoint.npz" in str(refusal)
-    else:
-        assert len(trained.history) == 5 and digest(model) == digest(expected)
+
+    def delete_a_part(folder: Path) -> None:
+        (Path(folder) / "config.json").unlink()
+        raise Interrupted
+
+    monkeypatch.setattr(shutil, "rmtree", delete_a_part)
+    with pytest.raises(Interrupted):
+        run_in(tmp_path / "run", overwrite=True)
+    monkeypatch.undo()
+    model, trained = run_in(tmp_path / "run")
+    assert len(trained.history) == 5 and digest(model) == digest(expected)
+    assert sorted(os.listdir(tmp_path / "run")) == sorted(os.listdir(tmp_path / "fresh"))
 
 
 def test_a_damaged_checkpoint_is_not_resumed(tmp_path: Path) -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import random
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +15,6 @@ import numpy as np
 import pytest
 
 from preprocessing.corpora import SAMPLE_ROOT
-from reproductions import experiment, report
 from reproductions.experiment import Result, preset
 from reproductions.report import results_path
 from reproductions.runner import Unit
@@ -97,6 +93,8 @@ def test_run_writes_results_figures_and_page(trained: tuple[Path, Answer]) -> No
     result = Result.read(place / "results.json")
     assert [row.variant for row in result.rows] == ["as-written"] * 3 + ["mean"] * 3
     assert list(result.manifest["parameters_sha256"]) == ["as-written/1", "mean/1"]
+    command = f"gluon-attn run {PAPER} --preset smoke --variant as-written --variant mean --jobs 2"
+    assert result.manifest["command"] == command  # no path of this machine
     named = dict(line.split(": ", 1) for line in answer.out.splitlines() if ": /" in line)
     assert set(named) == {"results", "figure, training curves", "figure, attention of as-written", "reading page"}
     assert all(Path(path).stat().st_size > 1_000 for path in named.values())
@@ -255,45 +253,7 @@ def test_a_damaged_corpus_is_refused_and_not_replaced_by_the_sample(
     assert not (tmp_path / "runs").exists()
 
 
-# --- killed ---
-
-
-def test_killed_at_a_random_instant_and_resumed_it_ends_with_the_committed_bytes(
-    tmp_path: Path, fresh_seed: int
-) -> None:
-    """Twice: once the first training has begun, kill the command alone, as a person would; its trainings end with it."""
-    instants = random.Random(fresh_seed)
-    names = ("as-written", "best")
-    options = ["--preset", "smoke", "--runs", str(tmp_path), *(word for name in names for word in ("--variant", name))]
-    log = tmp_path / "log"
-    killed = 0
-    for _ in range(2):
-        with log.open("ab") as stream:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "reproductions", "run", PAPER, *options, "--resume"],
-                cwd=ROOT,
-                stdout=stream,
-                stderr=stream,
-            )
-        begun = [unit(tmp_path, name).directory.with_name(".seed-1.lock") for name in names]
-        while process.poll() is None and not any(path.exists() for path in begun):
-            time.sleep(0.01)
-        time.sleep(instants.uniform(0.0, 2.5))
-        process.kill()
-        killed += process.wait() == -signal.SIGKILL
-    assert killed >= 1, log.read_text(encoding="utf-8")
-    # Trainings that were left alone would hold their locks still.
-    answer = gluon_attn("run", PAPER, *options, "--resume")
-    assert answer.code == 0, answer.err
-    committed = Result.read(results_path(PAPER, "smoke")).manifest["parameters_sha256"]
-    found = Result.read(unit(tmp_path, "best").place / "results.json").manifest["parameters_sha256"]
-    assert found == {f"{name}/1": committed[f"{name}/1"] for name in names}
-    for name in names:
-        rows = (unit(tmp_path, name).directory / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-        assert [json.loads(row)["epoch"] for row in rows] == [1, 2]
-
-
-# --- compare, verify, report ---
+# --- compare ---
 
 
 def test_compare_shows_the_committed_table_and_the_claims() -> None:
@@ -322,81 +282,6 @@ def test_a_damaged_results_file_is_refused(content: str, tmp_path: Path) -> None
 
 def test_missing_results_are_refused(tmp_path: Path) -> None:
     assert "no results here" in gluon_attn("compare", PAPER, "--results", tmp_path / "results.json").refusal
-
-
-def test_verify_finds_the_committed_bytes_again() -> None:
-    answer = gluon_attn("verify", PAPER, "--preset", "smoke", "--variant", "last")
-    assert answer.code == 0, answer.out + answer.err
-    committed = Result.read(results_path(PAPER, "smoke")).manifest["parameters_sha256"]["last/1"]
-    assert f"same    last/1 {committed}" in answer.out
-    assert f"same bits as {PAPER}.smoke.json" in answer.out
-
-
-def test_verify_in_the_fast_profile_trains_twice() -> None:
-    command = [sys.executable, "-m", "reproductions", "verify", PAPER, "--preset", "smoke", "--variant", "mean"]
-    done = subprocess.run([*command, "--profile", "fast", "--threads", "1"], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "same    mean/1" in done.stdout
-    assert "profile fast: same bits as a second training" in done.stdout
-
-
-def altered(monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: object) -> None:
-    """Let other results pass for the committed ones."""
-    raw = json.loads(results_path(PAPER, "smoke").read_text(encoding="utf-8"))
-    raw["manifest"] |= changes
-    monkeypatch.setattr(report, "RESULTS", folder)
-    results_path(PAPER, "smoke").write_text(json.dumps(raw), encoding="utf-8")
-
-
-def test_verify_says_which_bits_differ(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    altered(monkeypatch, tmp_path, parameters_sha256={"mean/1": "0" * 64})
-    answer = gluon_attn("verify", PAPER, "--preset", "smoke", "--variant", "mean")
-    assert answer.code == 1
-    assert "DIFFERS mean/1" in answer.out
-    assert "NOT the same bits" in answer.out
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"parameters_sha256": {}}, "holds no parameters of mean/1"),
-        ({"profile": "fast"}, "made in the fast profile"),
-        ({"corpora": {"train": "0" * 64, "test": "1" * 64}}, "other files than the sample corpus has here"),
-    ],
-)
-def test_verify_trains_nothing_that_it_could_not_compare(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changes: dict[str, object], reason: str
-) -> None:
-    altered(monkeypatch, tmp_path, **changes)
-    answer = gluon_attn("verify", PAPER, "--preset", "smoke", "--variant", "mean")
-    assert reason in answer.refusal
-    assert "epoch" not in answer.out
-
-
-def test_verify_wants_the_corpus_itself() -> None:
-    assert "corpus nsmc is not there" in gluon_attn("verify", PAPER, "--preset", "cpu", "--variant", "mean").refusal
-
-
-def test_report_check_sees_a_table_that_was_edited_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """On a README and results of its own: those of the smoke preset in the place of the published ones."""
-    monkeypatch.setattr(report, "RESULTS", tmp_path)
-    monkeypatch.setattr(report, "README", tmp_path / "README.md")
-    shutil.copy(experiment.RESULTS / f"{PAPER}.smoke.json", tmp_path / f"{PAPER}.json")
-    readme = tmp_path / "README.md"
-    readme.write_text(f"# Title\n\n<!-- results {PAPER} -->\n<!-- /results {PAPER} -->\n\nEnd\n", encoding="utf-8")
-
-    stale = gluon_attn("report", "--check")
-    assert (stale.code, stale.out) == (1, "README is out of date\n")
-    assert "| `mean` |" not in readme.read_text(encoding="utf-8")
-    assert gluon_attn("report").out == "README written\n"
-    written = readme.read_text(encoding="utf-8")
-    assert "| `mean` |" in written and written.startswith("# Title\n") and written.endswith("\n\nEnd\n")
-    assert gluon_attn("report", "--check") == Answer(0, "README is up to date\n", "")
-
-    readme.write_text(written.replace("| `mean` |", "| `median` |"), encoding="utf-8")
-    assert gluon_attn("report", "--check").code == 1
-    assert gluon_attn("report").code == 0
-    assert readme.read_text(encoding="utf-8") == written
 
 
 # --- predict ---

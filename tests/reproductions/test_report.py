@@ -1,0 +1,187 @@
+"""Tables: every number in them comes from a results file, and none is lost on the way to the README."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from rich.table import Table
+
+from gluon_attn.errors import UsageError
+from reproductions import experiment, report
+from reproductions.experiment import PAPERS, Claim, Result, Row, preset, script
+from reproductions.report import claims_table, loud_if_sample, markdown, results_path, terminal_table, update_readme
+from tests.reproductions.support import PAPER, Answer, gluon_attn
+
+REPORTED = {
+    "system": "a peer",
+    "value": 86.37,
+    "corpus": "nsmc",
+    "metric": "accuracy",
+    "source": "its/repository",
+    "checked": "text",
+    "details": "",
+}
+
+
+def row(variant: str, split: str = "test", mean: float = 86.125, **changes: object) -> Row:
+    given = {
+        "variant": variant,
+        "corpus": "nsmc",
+        "split": split,
+        "metric": "accuracy",
+        "signature": "all",
+        "mean": mean,
+        "std": 0.25,
+        "per_seed": {"1": mean - 0.25, "2": mean + 0.25},
+        "ci95": (85.5, 86.75),
+        "parameters": 1_234_567,
+        "train_seconds": 90.0,
+        "reported": None,
+        "comparable": False,
+        "differs": "",
+    }
+    return Row(**(given | changes))  # type: ignore[arg-type]
+
+
+def result(*rows: Row, claims: tuple[Claim, ...] = ()) -> Result:
+    manifest = {
+        "seeds": [1, 2],
+        "profile": "portable",
+        "threads": 1,
+        "hardware": "a processor",
+        "commit": "0123456789abcdef",
+    }
+    return Result(PAPER, "cpu", list(rows), list(claims), manifest)
+
+
+def three(variant: str, **changes: object) -> tuple[Row, Row, Row]:
+    """What ``conclude`` gives for a variant: all of test, without leaked texts, validation."""
+    return row(variant, **changes), row(variant, mean=85.5), row(variant, "validation", 87.0)
+
+
+def drawn(table: Table, width: int) -> str:
+    page = StringIO()
+    Console(file=page, width=width, color_system=None).print(table)
+    return page.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_terminal_table_has_ours_reported_and_differs_at_any_width(width: int) -> None:
+    table = drawn(terminal_table(result(*three("mean", reported=REPORTED, differs="no GRU"), *three("last"))), width)
+    assert max(map(len, table.splitlines())) <= width
+    mean, last = (next(line for line in table.splitlines() if f"│ {name} " in line) for name in ("mean", "last"))
+    assert [cell.strip() for cell in mean.split("│")[1:5]] == ["mean", "86.12 ± 0.25", "85.50 ± 0.25", "86.37"]
+    assert "none" in last
+    assert "no GRU" in table
+    assert "nsmc, preset cpu" in table
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_claims_table_has_effect_interval_and_verdict(width: int) -> None:
+    claim = Claim("a", "A is better than B", "paper", 0.5, (0.25, 0.75), "supported", "points")
+    table = drawn(claims_table(result(*three("mean"), claims=(claim,))), width)
+    assert max(map(len, table.splitlines())) <= width
+    for shown in ("+0.500", "[+0.250,", "+0.750]", "supported", "points", "nsmc, preset cpu"):
+        assert shown in table
+
+
+def test_only_what_ran_on_the_sample_is_loud() -> None:
+    assert loud_if_sample(result(*three("mean"))) == ""
+    assert "MEAN NOTHING" in loud_if_sample(result(*three("mean"), *three("last", corpus="sample")))
+
+
+def test_markdown_shows_every_number_of_a_row() -> None:
+    page = markdown(result(*three("mean", reported=REPORTED, differs="no GRU")))
+    [line] = [line for line in page.splitlines() if line.startswith("| `mean`")]
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells == [
+        "`mean`",
+        preset(PAPER, "cpu").variant("mean").title,
+        "86.12 ± 0.25 [85.50, 86.75]",
+        "85.50 ± 0.25",
+        "1 234 567",
+        "1.5",
+        "86.37",
+        "a peer (its/repository)",
+        "no GRU",
+    ]
+    for shown in ("seeds 1, 2", "`portable`", "a processor", "`0123456789ab`"):
+        assert shown in page
+
+
+def test_markdown_marks_what_was_not_checked_against_the_text() -> None:
+    from_memory, secondary = (
+        markdown(result(*three("mean", reported=REPORTED | {"checked": checked}))) for checked in ("memory", "secondary")
+    )
+    assert "86.37 †" in from_memory
+    assert "86.37 (secondary source)" in secondary
+
+
+def test_markdown_tables_are_whole_and_list_all_peers() -> None:
+    claim = Claim("a", "A is better than B", "paper", -0.5, (-0.75, -0.25), "not supported", "points")
+    page = markdown(result(*three("mean"), *three("last"), claims=(claim,)))
+    for table in re.findall(r"(?:^\|.*\n?)+", page, re.MULTILINE):
+        assert len({line.count("|") for line in table.splitlines()}) == 1, table
+    assert "| A is better than B | -0.500 | [-0.750, -0.250] | **not supported** | points |" in page
+    for peer in script(PAPER).REPORTED:
+        assert f"| {peer.system} | {peer.value:.2f} | {peer.source} |" in page
+
+
+def test_one_seed_has_no_standard_deviation() -> None:
+    rows = [row("mean", per_seed={"1": 86.125}) for _ in range(2)]
+    [line] = [line for line in markdown(result(*rows)).splitlines() if line.startswith("| `mean`")]
+    assert "±" not in line
+
+
+def test_the_readme_shows_the_committed_results() -> None:
+    """Drift: every table of the README is the one that its results file gives; without results there is no table."""
+    assert update_readme(check=True) is False, "run `gluon-attn report`"
+    readme = report.README.read_text(encoding="utf-8")
+    for paper in PAPERS:
+        begin, end = f"<!-- results {paper} -->\n", f"<!-- /results {paper} -->"
+        assert (readme.count(begin), readme.count(end)) == (1, 1)
+        between = readme[readme.index(begin) + len(begin) : readme.index(end)].strip()
+        path = results_path(paper, "cpu")
+        assert between == (markdown(Result.read(path)) if path.exists() else "")
+
+
+def test_results_of_other_presets_do_not_reach_the_readme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    monkeypatch.setattr(report, "README", tmp_path / "README.md")
+    report.README.write_text("nothing\n", encoding="utf-8")
+    for name in ("smoke", "paper"):
+        shutil.copy(experiment.RESULTS / f"{PAPER}.smoke.json", results_path(PAPER, name))
+    assert update_readme(check=False) is False
+    shutil.copy(experiment.RESULTS / f"{PAPER}.smoke.json", results_path(PAPER, "cpu"))
+    with pytest.raises(UsageError, match=f"marker '<!-- results {PAPER} -->' is missing"):
+        update_readme(check=False)
+    assert report.README.read_text(encoding="utf-8") == "nothing\n"
+
+
+def test_report_check_sees_a_table_that_was_edited_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """On a README and results of its own: those of the smoke preset in the place of the published ones."""
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    monkeypatch.setattr(report, "README", tmp_path / "README.md")
+    shutil.copy(experiment.RESULTS / f"{PAPER}.smoke.json", tmp_path / f"{PAPER}.json")
+    readme = tmp_path / "README.md"
+    readme.write_text(f"# Title\n\n<!-- results {PAPER} -->\n<!-- /results {PAPER} -->\n\nEnd\n", encoding="utf-8")
+
+    stale = gluon_attn("report", "--check")
+    assert (stale.code, stale.out) == (1, "README is out of date\n")
+    assert "| `mean` |" not in readme.read_text(encoding="utf-8")
+    assert gluon_attn("report").out == "README written\n"
+    written = readme.read_text(encoding="utf-8")
+    assert "| `mean` |" in written and written.startswith("# Title\n") and written.endswith("\n\nEnd\n")
+    assert gluon_attn("report", "--check") == Answer(0, "README is up to date\n", "")
+
+    readme.write_text(written.replace("| `mean` |", "| `median` |"), encoding="utf-8")
+    assert gluon_attn("report", "--check").code == 1
+    assert gluon_attn("report").code == 0
+    assert readme.read_text(encoding="utf-8") == written
+
+

@@ -1,0 +1,254 @@
+"""Trainings side by side: none twice, none over another, none left behind; and the manifest that comes of them."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gluon_attn.errors import UsageError
+from preprocessing.corpora import SAMPLE_ROOT
+from preprocessing.errors import InputError
+from reproductions import runner
+from reproductions.experiment import Result, preset
+from reproductions.report import results_path
+from reproductions.runner import Outcome, Unit, corpus_or_sample, preset_of, train_all, train_unit, units_of
+from tests.reproductions.support import PAPER, ROOT, gluon_attn, outcome
+
+CPU = preset(PAPER, "cpu")
+
+
+def units(runs: Path, *variants: str, seeds: tuple[int, ...] = (1,), chosen: runner.Preset = CPU) -> list[Unit]:
+    return units_of(PAPER, chosen, variants=variants, seeds=seeds, profile="portable", threads=None, runs=runs)
+
+
+# --- units ---
+
+
+def test_units_come_seed_by_seed_and_each_once(tmp_path: Path) -> None:
+    """Two trainings of one unit, side by side, would write into the same files."""
+    wanted = [("last", 3), ("mean", 3), ("last", 1), ("mean", 1)]
+    found = units(tmp_path, "last", "mean", "last", seeds=(3, 1, 3))
+    assert [(unit.variant, unit.seed) for unit in found] == wanted
+    assert len({unit.directory for unit in found}) == 4
+
+
+def test_a_unit_says_what_the_command_line_reads(tmp_path: Path) -> None:
+    unit = Unit(PAPER, "cpu", "mean", 7, "fast", 2, tmp_path, on_sample=True)
+    assert unit.arguments() == (
+        f"{PAPER} --preset cpu --variant mean --seed 7 --profile fast --runs {tmp_path} --on-sample --threads 2".split()
+    )
+    assert unit.directory == tmp_path / PAPER / "cpu-fast-sample" / "mean" / "seed-7"
+    assert unit.label == "mean/7"
+
+
+def test_an_unknown_variant_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="variant 'hard' is unknown"):
+        units(tmp_path, "mean", "hard")
+
+
+# --- the corpus, or the sample ---
+
+
+def test_a_missing_corpus_is_replaced_by_the_sample_for_the_whole_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = corpus_or_sample(CPU)
+    assert (found.corpus, found.name, found.variants) == ("sample", "cpu", CPU.variants)
+    said = capsys.readouterr().err
+    assert "corpus nsmc is not there" in said and "*** NO nsmc" in said
+    [unit] = units(tmp_path, "mean", chosen=found)
+    assert unit.on_sample
+    assert preset_of(unit) == found
+
+
+def test_a_corpus_that_is_here_is_taken_and_nothing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    smoke = preset(PAPER, "smoke")
+    assert corpus_or_sample(smoke) == smoke
+    assert capsys.readouterr().err == ""
+    [unit] = units(tmp_path, "mean", chosen=smoke)
+    assert not unit.on_sample
+    assert preset_of(unit) == smoke
+
+
+@pytest.mark.parametrize("damaged", ["ratings_train.txt", "ratings_test.txt"])
+def test_a_damaged_corpus_is_an_error(damaged: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nsmc").mkdir()
+    shutil.copy(SAMPLE_ROOT / "reviews" / damaged, tmp_path / "nsmc" / damaged)
+    monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
+    if damaged == "ratings_test.txt":  # what comes first is missing: the sample, and the damage is not hidden for long
+        assert corpus_or_sample(CPU).corpus == "sample"
+    else:
+        with pytest.raises(InputError, match="SHA-256"):
+            corpus_or_sample(CPU)
+
+
+# --- outcomes ---
+
+
+def test_what_is_not_trained_to_its_end_has_no_outcome(tmp_path: Path) -> None:
+    [unit] = units(tmp_path, "mean")
+    unit.directory.mkdir(parents=True)
+    (unit.directory / "checkpoint.npz").touch()
+    with pytest.raises(UsageError, match=f"train it with gluon-attn run {PAPER} --preset cpu --variant mean --seed 1"):
+        Outcome.read(unit)
+
+
+def test_a_finished_unit_is_read_and_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = outcome(tmp_path, "mean", 1, {"right": [True]})
+    monkeypatch.setattr(runner, "asdict", lambda recipe: {})  # a configuration that JSON can hold, never mind which
+    train_unit(whole.unit, resume=True, overwrite=False)
+    again = train_unit(whole.unit, resume=True, overwrite=False)
+    assert again.facts == whole.facts
+    assert again.predictions["right"].tolist() == [True]
+    assert not (whole.unit.directory / "checkpoint.npz").exists()
+
+
+# --- side by side ---
+
+
+def test_nothing_is_trained_when_one_of_the_runs_is_there(tmp_path: Path) -> None:
+    there, other = units(tmp_path, "mean", "last")
+    there.directory.mkdir(parents=True)
+    (there.directory / "config.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UsageError, match="1 of 2 runs are here already; go on with them .--resume. or replace"):
+        train_all([other, there], jobs=2, resume=False, overwrite=False)
+    assert not other.directory.exists()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_failure_is_told_once_and_the_others_go_on_to_their_end(
+    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Instead of trainings, a program that fails for one variant; it keeps standard input open, as a training does."""
+    program = (
+        "import sys; name = sys.argv[sys.argv.index('--variant') + 1]; print('warning of', name, file=sys.stderr);"
+        "name == 'last' and sys.exit('gluon-attn: no room')"
+    )
+    script = tmp_path / "program"
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{program}" "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    for variant in ("mean", "dot"):
+        outcome(tmp_path, variant, 1, {})
+    monkeypatch.setattr(runner.sys, "executable", str(script))
+    some = units(tmp_path, "mean", "last", "dot", chosen=preset(PAPER, "smoke"))
+    with pytest.raises(UsageError) as caught:
+        train_all(some, jobs=jobs, resume=True, overwrite=False)
+    assert str(caught.value) == f"last seed 1: {'no room' if jobs > 1 else 'see above'}"
+    said = capfd.readouterr().err.splitlines()
+    assert sorted(line for line in said if line.startswith("warning")) == [f"warning of {n}" for n in ("dot", "last", "mean")]
+    assert ("gluon-attn: no room" in said) == (jobs == 1)
+    done = train_all([some[0], some[2]], jobs=jobs, resume=True, overwrite=False)
+    assert [one.unit.variant for one in done] == ["mean", "dot"]
+
+
+def test_two_processes_do_not_train_in_one_directory(tmp_path: Path) -> None:
+    [unit] = units(tmp_path, "mean", chosen=preset(PAPER, "smoke"))
+    unit.directory.parent.mkdir(parents=True)
+    with (unit.directory.parent / ".seed-1.lock").open("a") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(UsageError, match="seed-1: another process is training here"):
+            train_unit(unit, resume=True, overwrite=False)
+        assert not unit.directory.exists()
+
+
+def test_a_training_ends_with_whoever_started_it(tmp_path: Path) -> None:
+    """It would run for an hour; it ends when the other end of its standard input is closed, as by a kill."""
+    program = "from reproductions import runner; import time; runner.end_with_parent(); print('on', flush=True); time.sleep(3600)"
+    with subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", program], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout.readline() == b"on\n"
+        process.stdin.write(b"a word is no end\n")
+        process.stdin.flush()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.2)
+        process.stdin.close()
+        assert process.wait(60) == 1
+
+
+def test_killed_at_a_random_instant_and_resumed_it_ends_with_the_committed_bytes(
+    tmp_path: Path, fresh_seed: int
+) -> None:
+    """Kill the command alone, as a person would, and its trainings end with it: some time after a training has begun,
+    and again some time after an epoch was saved."""
+    instants = random.Random(fresh_seed)
+    names = ("as-written", "best")
+    options = ["--preset", "smoke", "--runs", str(tmp_path), *(word for name in names for word in ("--variant", name))]
+    found = units(tmp_path, *names, chosen=preset(PAPER, "smoke"))
+    locks = [unit.directory.with_name(".seed-1.lock") for unit in found]
+    saved = [unit.directory / "checkpoint.npz" for unit in found]
+    log, killed = tmp_path / "log", 0
+    for signs, longest in ((locks, 3.0), (saved, 1.0)):
+        with log.open("ab") as stream:
+            command = [sys.executable, "-m", "reproductions", "run", PAPER, *options, "--resume"]
+            process = subprocess.Popen(command, cwd=ROOT, stdout=stream, stderr=stream)
+        while process.poll() is None and not any(sign.exists() for sign in signs):
+            time.sleep(0.01)
+        time.sleep(instants.uniform(0.0, longest))
+        process.kill()
+        killed += process.wait() == -signal.SIGKILL
+    assert killed >= 1, log.read_text(encoding="utf-8")
+    # A training that was left behind would hold its lock still.
+    answer = gluon_attn("run", PAPER, *options, "--resume")
+    assert answer.code == 0, answer.err
+    committed = Result.read(results_path(PAPER, "smoke")).manifest["parameters_sha256"]
+    hashes = Result.read(found[0].place / "results.json").manifest["parameters_sha256"]
+    assert hashes == {f"{name}/1": committed[f"{name}/1"] for name in names}
+    for unit in found:
+        rows = (unit.directory / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        assert [json.loads(row)["epoch"] for row in rows] == [1, 2]
+
+
+# --- the manifest ---
+
+
+def test_the_manifest_holds_what_is_needed_to_get_the_numbers_again(tmp_path: Path) -> None:
+    outcomes = [outcome(tmp_path, name, seed, {}) for seed in (2, 1) for name in ("mean", "last")]
+    found = runner.manifest(outcomes, "gluon-attn run", time.time() - 5)
+    assert found["seeds"] == [1, 2]
+    assert found["parameters_sha256"] == {one.unit.label: one.facts["parameters_sha256"] for one in outcomes}
+    assert found["corpora"] == outcomes[0].facts["corpora"]
+    assert found["pipeline"] == {name: "c" * 64 for name in ("mean", "last")}
+    assert (found["command"], found["profile"], found["threads"]) == ("gluon-attn run", "portable", 1)
+    assert found["started"].endswith("+00:00") and 5 <= found["seconds"] < 60
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_the_environment_has_one_digest_and_the_commit_its_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = runner.environment_digest()
+    assert before == runner.environment_digest()
+    version = runner.metadata.version
+    monkeypatch.setattr(runner.metadata, "version", lambda name: "0" if name == "numpy" else version(name))
+    assert runner.environment_digest() != before
+    monkeypatch.setattr(runner, "_ROOT", Path("/"))
+    assert runner.commit() == "unknown"
+
+
+@pytest.mark.parametrize(("changed", "mark"), [(False, ""), (True, "-modified")])
+def test_a_commit_with_other_files_than_its_own_is_marked(
+    changed: bool, mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def git(*words: str) -> str:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        return subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    (tmp_path / "code.py").write_text("1\n", encoding="utf-8")
+    (tmp_path / "README.md").write_text("1\n", encoding="utf-8")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "first", "--no-verify")
+    (tmp_path / "README.md").write_text("2\n", encoding="utf-8")  # text about the code is not the code
+    if changed:
+        (tmp_path / "code.py").write_text("2\n", encoding="utf-8")
+    monkeypatch.setattr(runner, "_ROOT", tmp_path)
+    assert runner.commit() == git("rev-parse", "HEAD").strip() + mark

@@ -1,0 +1,162 @@
+"""Batches, scores and weights of networks that read texts, with a network whose answers are known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from mxnet import nd
+
+from gluon_attn.errors import UsageError
+from gluon_attn.recipe import Recipe
+from preprocessing.data import Split
+from preprocessing.ragged import Ragged
+from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID
+from reproductions.experiment import Variant, preset, script
+from reproductions.runner import Unit
+from reproductions.text_classification import Data, classify, drop_tokens, inputs, load, scores, task
+from tests.reproductions.support import PAPER, outcome
+
+
+def variant(model: str = "masked", max_length: int = 5, **settings: Any) -> Variant:
+    return Variant("made-up", "", {"model": model, "max_length": max_length, **settings}, Recipe(1, 3, 0.1))
+
+
+def ids(*rows: Sequence[int]) -> list[np.ndarray]:
+    return [np.array(row, np.int32) for row in rows]
+
+
+def split(rows: list[np.ndarray], label: Sequence[int]) -> Split:
+    made = Split.of([""] * len(rows), label=np.array(label, np.int8))
+    return Split(made.row_id, made.text, made.label, made.seen_in_train, encoded=Ragged.from_rows(rows))
+
+
+def data(**splits: Split) -> Data:
+    return Data("nsmc", {}, SimpleNamespace(splits=splits, digest="d"))  # type: ignore[arg-type]
+
+
+# --- what a network reads ---
+
+
+def test_the_network_of_the_post_reads_a_fixed_length_and_no_lengths() -> None:
+    (padded,) = inputs(variant("as written"), ids([7, 8], [], [2, 3, 4, 5, 6, 7, 8]))
+    assert padded.tolist() == [
+        [7, 8, PADDING_ID, PADDING_ID, PADDING_ID],
+        [UNKNOWN_ID, PADDING_ID, PADDING_ID, PADDING_ID, PADDING_ID],
+        [2, 3, 4, 5, 6],
+    ]
+
+
+def test_other_networks_read_padding_to_a_multiple_of_four_and_the_lengths() -> None:
+    padded, lengths = inputs(variant(), ids([7, 8], [], [2, 3, 4, 5, 6, 7, 8]))
+    assert padded.shape == (3, 8) and padded.dtype == np.int32
+    assert lengths.tolist() == [2, 1, 5] and lengths.dtype == np.float32
+    assert padded[2].tolist() == [2, 3, 4, 5, 6, PADDING_ID, PADDING_ID, PADDING_ID]
+
+
+@pytest.mark.parametrize("model", ["as written", "masked"])
+def test_an_epoch_reads_every_review_once_with_its_label(model: str) -> None:
+    rows = ids([2], [3, 3], [4, 4, 4], [5], [6, 6], [7], [8, 8, 8, 8])
+    train = split(rows, [0, 1, 0, 1, 0, 1, 0])
+    made = task(variant(model), data(train=train))
+    batches = list(made.batches(np.random.RandomState(1)))
+    assert made.steps == len(batches) == 3
+    read = sorted((int(batch.inputs[0][row, 0]), int(label)) for batch in batches for row, label in enumerate(batch.target))
+    assert read == [(int(row[0]), int(label)) for row, label in zip(rows, train.label, strict=True)]
+    again, other = (list(made.batches(np.random.RandomState(seed))) for seed in (1, 2))
+    assert all((one.inputs[0] == two.inputs[0]).all() for one, two in zip(batches, again, strict=True))
+    assert any(one.inputs[0].shape != two.inputs[0].shape or (one.inputs[0] != two.inputs[0]).any() for one, two in zip(batches, other, strict=True))
+
+
+def test_dropped_tokens_are_unknown_as_often_as_asked_and_nothing_else_changes() -> None:
+    rows = [np.full(1_000, 7), np.full(9_000, 9)]
+    dropped = drop_tokens(rows, 0.15, np.random.RandomState(0))
+    assert [set(row.tolist()) for row in dropped] == [{UNKNOWN_ID, 7}, {UNKNOWN_ID, 9}]
+    share = np.mean(np.concatenate(dropped) == UNKNOWN_ID)
+    assert share == pytest.approx(0.15, abs=4 * np.sqrt(0.15 * 0.85 / 10_000))
+    assert drop_tokens(rows, 0.0, np.random.RandomState(0)) is rows
+
+
+# --- what it answers ---
+
+
+class Counting:
+    """Not a network: the logit of "positive" is the first id, and each token's weight is its id over the sum."""
+
+    def __init__(self, *, attention: str) -> None:
+        self.attention = attention
+
+    def __call__(self, padded: nd.NDArray, lengths: nd.NDArray) -> tuple[nd.NDArray, ...]:
+        assert padded.dtype == np.int32
+        first = padded[:, 0].astype("float32")
+        logits = nd.stack(nd.zeros_like(first), first - 5, axis=1)
+        values = padded.asnumpy() * (np.arange(padded.shape[1]) < lengths.asnumpy()[:, None])
+        weights = values / values.sum(axis=1, keepdims=True)
+        if self.attention == "matrix":
+            length = padded.shape[1]
+            return logits, nd.array(np.repeat(weights[:, None], length, axis=1) * (1 + np.arange(length))[:, None])
+        return (logits, nd.array(weights)) if self.attention == "vector" else (logits,)
+
+
+REVIEWS = ids([2, 6], [9], [], [4, 1, 1, 1, 3, 3, 3], [8, 8])
+
+
+def test_answers_come_back_in_the_order_of_the_reviews() -> None:
+    read = classify(Counting(attention="vector"), variant(), REVIEWS)  # type: ignore[arg-type]
+    expected = 1 / (1 + np.exp(5 - np.array([2, 9, UNKNOWN_ID, 4, 8])))
+    np.testing.assert_allclose(read.probability, expected, rtol=1e-5)
+    for weights, wanted in zip(read.token_weights, [[0.25, 0.75], [1], [], [0.4, 0.1, 0.1, 0.1, 0.3], [0.5, 0.5]], strict=True):
+        np.testing.assert_allclose(weights, wanted, rtol=1e-6)
+
+
+def test_the_weight_of_a_token_is_its_mean_over_the_queries_of_the_review_alone() -> None:
+    read = classify(Counting(attention="matrix"), variant(), REVIEWS, matrices=True)  # type: ignore[arg-type]
+    np.testing.assert_allclose(read.matrices[0], [[0.25, 0.75], [0.5, 1.5]], rtol=1e-6)
+    np.testing.assert_allclose(read.token_weights[0], [0.375, 1.125], rtol=1e-6)
+    assert [matrix.shape for matrix in read.matrices] == [(2, 2), (1, 1), (0, 0), (5, 5), (2, 2)]
+    assert read.token_weights[2].shape == (0,)
+
+
+def test_without_attention_there_are_no_weights() -> None:
+    read = classify(Counting(attention=""), variant(), REVIEWS, matrices=True)  # type: ignore[arg-type]
+    assert [len(weights) for weights in read.token_weights] == [0] * 5
+    assert read.probability.min() > 0
+
+
+def test_scores_are_accuracy_and_cross_entropy() -> None:
+    read = classify(Counting(attention=""), variant(), ids([9], [2], [4], [8]))  # type: ignore[arg-type]
+    found = scores(read, data(validation=split(ids([9], [2], [4], [8]), [1, 0, 1, 0])), "validation")
+    probability = 1 / (1 + np.exp(5 - np.array([9, 2, 4, 8])))
+    right = np.array([probability[0], 1 - probability[1], probability[2], 1 - probability[3]])
+    assert found["accuracy"] == 50.0
+    assert found["loss"] == pytest.approx(-np.log(right).mean(), rel=1e-5)
+
+
+# --- trained networks ---
+
+
+def test_a_network_trained_on_other_data_is_not_loaded(tmp_path: Path) -> None:
+    trained = outcome(tmp_path, "mean", 1, {})
+    with pytest.raises(UsageError, match="seed-1: trained on other data than the sample corpus gives now; run it again"):
+        load(trained.unit)
+
+
+def test_a_network_that_is_not_trained_is_not_loaded(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is not trained to its end"):
+        load(Unit(PAPER, "smoke", "mean", 1, "portable", None, tmp_path))
+
+
+def test_a_checkpoint_of_another_network_is_not_loaded(tmp_path: Path) -> None:
+    """The settings were changed after the training, in a way that leaves the preprocessing alone."""
+    from gluon_attn import checkpoint
+
+    smoke = preset(PAPER, "smoke")
+    digest = script(PAPER).prepare(smoke, smoke.variant("mean")).digest
+    trained = outcome(tmp_path, "mean", 1, {}, pipeline=digest)
+    checkpoint.save(trained.unit.directory / "checkpoint.npz", {"best": {"embedding.weight": np.zeros((3, 2))}}, {})
+    with pytest.raises(UsageError, match="parameters belong to another model"):
+        load(trained.unit)
