@@ -18,7 +18,10 @@ LAST = preset(PAPER, "cpu").variant("last")
 def test_outcomes_are_grouped_by_variant_in_their_order(tmp_path: Path) -> None:
     outcomes = [outcome(tmp_path, name, seed, {}) for seed in (1, 2) for name in ("mean", "last")]
     groups = by_variant(outcomes)
-    assert {name: [one.unit.seed for one in group] for name, group in groups.items()} == {"mean": [1, 2], "last": [1, 2]}
+    assert {name: [one.unit.seed for one in group] for name, group in groups.items()} == {
+        "mean": [1, 2],
+        "last": [1, 2],
+    }
 
 
 def test_a_row_is_the_mean_over_seeds_with_the_interval_over_items(tmp_path: Path) -> None:

@@ -134,7 +134,11 @@ def test_committed_results_can_be_made_again(path: Path) -> None:
     assert set(manifest["pipeline"]) == {variant.name for variant in chosen.variants}
     assert {row.corpus for row in result.rows} == {chosen.corpus}
     assert manifest["profile"] == "portable"
-    for digest in [*manifest["parameters_sha256"].values(), *manifest["corpora"].values(), *manifest["pipeline"].values()]:
+    for digest in [
+        *manifest["parameters_sha256"].values(),
+        *manifest["corpora"].values(),
+        *manifest["pipeline"].values(),
+    ]:
         assert SHA256.fullmatch(digest)
     assert manifest["command"].startswith("gluon-attn ")
     assert not re.search(r"--runs|[ =][/~.]", manifest["command"])
@@ -162,7 +166,9 @@ def test_every_script_has_what_its_docstring_promises(paper: str) -> None:
 def test_what_is_unknown_is_named_with_what_is_known() -> None:
     with pytest.raises(UsageError, match="paper 'x' is unknown; choose from naver_self_attention"):
         script("x")
-    with pytest.raises(UsageError, match="preset 'x' is unknown for naver_self_attention; choose from smoke, cpu, paper"):
+    with pytest.raises(
+        UsageError, match="preset 'x' is unknown for naver_self_attention; choose from smoke, cpu, paper"
+    ):
         preset("naver_self_attention", "x")
     with pytest.raises(UsageError, match="variant 'x' is unknown in preset smoke; choose from as-written, "):
         preset("naver_self_attention", "smoke").variant("x")

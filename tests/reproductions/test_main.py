@@ -59,7 +59,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Answer]:
 # --- a first look ---
 
 
-@pytest.mark.parametrize("command", ["run", "reproduce", "compare", "verify", "report", "predict", "preprocess", "rebuild"])
+@pytest.mark.parametrize(
+    "command", ["run", "reproduce", "compare", "verify", "report", "predict", "preprocess", "rebuild"]
+)
 def test_each_command_explains_itself(command: str) -> None:
     answer = gluon_attn(command, "--help")
     assert answer.code == 0
@@ -69,7 +71,18 @@ def test_each_command_explains_itself(command: str) -> None:
 def test_the_first_page_names_every_command_but_the_inner_one() -> None:
     answer = gluon_attn("--help")
     assert answer.code == 0
-    for command in ("list", "run", "reproduce", "compare", "verify", "report", "predict", "preprocess", "rebuild", "doctor"):
+    for command in (
+        "list",
+        "run",
+        "reproduce",
+        "compare",
+        "verify",
+        "report",
+        "predict",
+        "preprocess",
+        "rebuild",
+        "doctor",
+    ):
         assert f" {command} " in answer.out
     assert "train-unit" not in answer.out
 
@@ -215,7 +228,9 @@ def test_reproduce_goes_on_and_ends_with_table_figure_and_page(trained: tuple[Pa
 
 
 def test_without_the_corpus_the_sample_is_read_and_everything_says_so(tmp_path: Path) -> None:
-    answer = gluon_attn("run", PAPER, "--preset", "cpu", "--variant", "mean", "--seed", 1, "--seed", 1, "--runs", tmp_path)
+    answer = gluon_attn(
+        "run", PAPER, "--preset", "cpu", "--variant", "mean", "--seed", 1, "--seed", 1, "--runs", tmp_path
+    )
     assert answer.code == 0, answer.err
     assert "corpus nsmc is not there" in answer.err
     assert "*** NO nsmc: THE EMBEDDED SAMPLE IS READ" in answer.err
@@ -272,7 +287,8 @@ def test_compare_shows_the_results_of_a_run(trained: tuple[Path, Answer]) -> Non
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "null", "[]", '"rows"', '{"rows": []}', '{"rows": [{"variant": "x"}], "claims": []}', "\ufeff{}"]
+    "content",
+    ["", "{", "null", "[]", '"rows"', '{"rows": []}', '{"rows": [{"variant": "x"}], "claims": []}', "\ufeff{}"],
 )
 def test_a_damaged_results_file_is_refused(content: str, tmp_path: Path) -> None:
     path = tmp_path / "results.json"
@@ -387,7 +403,9 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
     assert files(out) == before
     again = gluon_attn(*options, "--overwrite", "--processes", 1)
     assert again.code == 0
-    assert {name: digest for name, (digest, _) in files(out).items()} == {n: digest for n, (digest, _) in before.items()}
+    assert {name: digest for name, (digest, _) in files(out).items()} == {
+        n: digest for n, (digest, _) in before.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -421,13 +439,19 @@ def test_rebuild_refuses_a_path_that_leads_nowhere(tmp_path: Path) -> None:
         (("run", "bahdanau"), "paper 'bahdanau' is unknown; choose from naver_self_attention"),
         (("compare", "bahdanau"), "paper 'bahdanau' is unknown"),
         (("predict", "bahdanau"), "paper 'bahdanau' is unknown"),
-        (("run", PAPER, "--preset", "gpu"), "preset 'gpu' is unknown for naver_self_attention; choose from smoke, cpu, paper"),
+        (
+            ("run", PAPER, "--preset", "gpu"),
+            "preset 'gpu' is unknown for naver_self_attention; choose from smoke, cpu, paper",
+        ),
         (("compare", PAPER, "--preset", "gpu"), "preset 'gpu' is unknown"),
         (("verify", PAPER, "--preset", "gpu"), "preset 'gpu' is unknown"),
         (("run", PAPER, "--preset", "smoke", "--variant", "hard"), "variant 'hard' is unknown in preset smoke; choose"),
         (("verify", PAPER, "--preset", "smoke", "--variant", "hard"), "variant 'hard' is unknown"),
         (("predict", PAPER, "--variant", "hard"), "variant 'hard' is unknown"),
-        (("run", PAPER, "--preset", "smoke", "--profile", "slow"), "profile 'slow' is unknown; choose one of portable, fast"),
+        (
+            ("run", PAPER, "--preset", "smoke", "--profile", "slow"),
+            "profile 'slow' is unknown; choose one of portable, fast",
+        ),
         (("run", PAPER, "--preset", "smoke", "--threads", 2), "the portable profile runs on one thread, not 2"),
         (("verify", PAPER, "--preset", "smoke", "--profile", "fast", "--threads", 0), "0 threads cannot run anything"),
     ],

@@ -70,7 +70,9 @@ def test_the_network_of_the_post_is_the_one_it_describes() -> None:
     """30 tokens, 30 units of attention; at the size of our vocabulary, 13 656, nearly all parameters are embeddings."""
     assert PAPERS_OWN.variants == (CPU.variant("as-written"),)
     settings = CPU.variant("as-written").settings
-    assert {name: settings[name] for name in ("tokenizer", "max_length", "dropout", "attention_units", "attention_dropout")} == {
+    assert {
+        name: settings[name] for name in ("tokenizer", "max_length", "dropout", "attention_units", "attention_dropout")
+    } == {
         "tokenizer": "mecab",
         "max_length": 30,
         "dropout": 0.3,

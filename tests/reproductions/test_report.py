@@ -116,7 +116,8 @@ def test_markdown_shows_every_number_of_a_row() -> None:
 
 def test_markdown_marks_what_was_not_checked_against_the_text() -> None:
     from_memory, secondary = (
-        markdown(result(*three("mean", reported=REPORTED | {"checked": checked}))) for checked in ("memory", "secondary")
+        markdown(result(*three("mean", reported=REPORTED | {"checked": checked})))
+        for checked in ("memory", "secondary")
     )
     assert "86.37 †" in from_memory
     assert "86.37 (secondary source)" in secondary
@@ -183,5 +184,3 @@ def test_report_check_sees_a_table_that_was_edited_by_hand(monkeypatch: pytest.M
     assert gluon_attn("report", "--check").code == 1
     assert gluon_attn("report").code == 0
     assert readme.read_text(encoding="utf-8") == written
-
-

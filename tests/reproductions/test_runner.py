@@ -144,7 +144,9 @@ def test_a_failure_is_told_once_and_the_others_go_on_to_their_end(
         train_all(some, jobs=jobs, resume=True, overwrite=False)
     assert str(caught.value) == f"last seed 1: {'no room' if jobs > 1 else 'see above'}"
     said = capfd.readouterr().err.splitlines()
-    assert sorted(line for line in said if line.startswith("warning")) == [f"warning of {n}" for n in ("dot", "last", "mean")]
+    assert sorted(line for line in said if line.startswith("warning")) == [
+        f"warning of {n}" for n in ("dot", "last", "mean")
+    ]
     assert ("gluon-attn: no room" in said) == (jobs == 1)
     done = train_all([some[0], some[2]], jobs=jobs, resume=True, overwrite=False)
     assert [one.unit.variant for one in done] == ["mean", "dot"]
@@ -240,7 +242,9 @@ def test_a_commit_with_other_files_than_its_own_is_marked(
 ) -> None:
     def git(*words: str) -> str:
         identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        return subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            ["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True, text=True
+        ).stdout
 
     (tmp_path / "code.py").write_text("1\n", encoding="utf-8")
     (tmp_path / "README.md").write_text("1\n", encoding="utf-8")

@@ -65,11 +65,16 @@ def test_an_epoch_reads_every_review_once_with_its_label(model: str) -> None:
     made = task(variant(model), data(train=train))
     batches = list(made.batches(np.random.RandomState(1)))
     assert made.steps == len(batches) == 3
-    read = sorted((int(batch.inputs[0][row, 0]), int(label)) for batch in batches for row, label in enumerate(batch.target))
+    read = sorted(
+        (int(batch.inputs[0][row, 0]), int(label)) for batch in batches for row, label in enumerate(batch.target)
+    )
     assert read == [(int(row[0]), int(label)) for row, label in zip(rows, train.label, strict=True)]
     again, other = (list(made.batches(np.random.RandomState(seed))) for seed in (1, 2))
     assert all((one.inputs[0] == two.inputs[0]).all() for one, two in zip(batches, again, strict=True))
-    assert any(one.inputs[0].shape != two.inputs[0].shape or (one.inputs[0] != two.inputs[0]).any() for one, two in zip(batches, other, strict=True))
+    assert any(
+        one.inputs[0].shape != two.inputs[0].shape or (one.inputs[0] != two.inputs[0]).any()
+        for one, two in zip(batches, other, strict=True)
+    )
 
 
 def test_dropped_tokens_are_unknown_as_often_as_asked_and_nothing_else_changes() -> None:
@@ -109,7 +114,9 @@ def test_answers_come_back_in_the_order_of_the_reviews() -> None:
     read = classify(Counting(attention="vector"), variant(), REVIEWS)  # type: ignore[arg-type]
     expected = 1 / (1 + np.exp(5 - np.array([2, 9, UNKNOWN_ID, 4, 8])))
     np.testing.assert_allclose(read.probability, expected, rtol=1e-5)
-    for weights, wanted in zip(read.token_weights, [[0.25, 0.75], [1], [], [0.4, 0.1, 0.1, 0.1, 0.3], [0.5, 0.5]], strict=True):
+    for weights, wanted in zip(
+        read.token_weights, [[0.25, 0.75], [1], [], [0.4, 0.1, 0.1, 0.1, 0.3], [0.5, 0.5]], strict=True
+    ):
         np.testing.assert_allclose(weights, wanted, rtol=1e-6)
 
 
@@ -141,7 +148,9 @@ def test_scores_are_accuracy_and_cross_entropy() -> None:
 
 def test_a_network_trained_on_other_data_is_not_loaded(tmp_path: Path) -> None:
     trained = outcome(tmp_path, "mean", 1, {})
-    with pytest.raises(UsageError, match="seed-1: trained on other data than the sample corpus gives now; run it again"):
+    with pytest.raises(
+        UsageError, match="seed-1: trained on other data than the sample corpus gives now; run it again"
+    ):
         load(trained.unit)
 
 
