@@ -35,13 +35,15 @@ def shuffled_batches(rows: int, batch_size: int, generator: np.random.RandomStat
 
 
 def pad(sequences: Sequence[np.ndarray], padding: int, multiple: int = 1) -> np.ndarray:
-    """Stack sequences of ids into (rows, length) of int32, the length of the longest, rounded up to ``multiple``.
+    """Stack sequences of ids into (rows, length, ...) of int32, the length of the longest, rounded up to ``multiple``.
 
-    Rounding keeps the number of shapes small, since every new shape makes MXNet plan its memory anew.
+    Sequences are (tokens, ...): what comes behind the tokens is the same for all. Rounding keeps the number of shapes
+    small, since every new shape makes MXNet plan its memory anew.
     """
     longest = max((len(sequence) for sequence in sequences), default=0)
     width = max(1, -(-longest // multiple)) * multiple
-    padded = np.full((len(sequences), width), padding, dtype=np.int32)
+    behind = sequences[0].shape[1:] if sequences else ()
+    padded = np.full((len(sequences), width, *behind), padding, dtype=np.int32)
     for row, sequence in enumerate(sequences):
         padded[row, : len(sequence)] = sequence
     return padded

@@ -31,12 +31,14 @@ from gluon_attn import plots
 from gluon_attn.attention.additive import AdditiveAttention
 from gluon_attn.attention.multiplicative import scaled_dot
 from gluon_attn.checkpoint import Checkpoint, parameter_arrays, set_parameters
+from gluon_attn.embeddings import SpelledEmbedding
 from gluon_attn.metrics import Estimate, bootstrap
 from gluon_attn.models.self_attention_classifier import AsWritten, Masked
 from gluon_attn.models.stacked_classifier import StackedClassifier
 from gluon_attn.readability import readability
 from gluon_attn.recipe import Recipe
 from preprocessing import corpora, naver
+from preprocessing.spelling import Spelling
 from reproductions.analysis import SAMPLE_WARNING, accuracy_row, by_variant, paired_difference
 from reproductions.experiment import Claim, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
@@ -133,7 +135,7 @@ def _variants(
         Variant("over-fitted", "as masked, trained on and on at a constant rate: for its weights", masked, long),
         Variant(
             "best",
-            "two Bi-GRU layers, attention and maximum pooling, whole reviews",
+            "spelled tokens, Bi-GRU, attention and maximum pooling, whole reviews",
             best,
             best_recipe,
             reported=_PEER["2-layer BiLSTM, Mecab"],
@@ -149,11 +151,14 @@ _BEST = {
     "min_freq": 2,
     "max_length": 120,
     "embedding_units": 200,
+    "syllable_units": 100,
+    "syllable_min_freq": 5,
+    "syllables_of_a_token": 4,
     "cell": "gru",
-    "units": 128,
-    "layers": 2,
+    "units": 160,
+    "layers": 1,
     "attention_units": 64,
-    "embedding_dropout": 0.4,
+    "embedding_dropout": 0.5,
     "dropout": 0.5,
     "token_dropout": 0.15,
 }
@@ -162,7 +167,7 @@ _BEST_RECIPE = Recipe(epochs=6, batch_size=128, learning_rate=1e-3, warmup_steps
 _LONG = Recipe(epochs=10, batch_size=128, learning_rate=1e-3)
 
 _SMALL = {**_SETTINGS, "min_freq": 1, "embedding_units": 16, "units": 8}
-_SMALL_BEST = {**_BEST, "min_freq": 1, "embedding_units": 16, "units": 8, "attention_units": 8}
+_SMALL_BEST = {**_BEST, "min_freq": 1, "embedding_units": 16, "syllable_units": 8, "units": 8, "attention_units": 8}
 _SHORT = Recipe(epochs=2, batch_size=32, learning_rate=5e-3)
 
 _CPU = _variants(_SETTINGS, _RECIPE, _LONG, _BEST, _BEST_RECIPE)
@@ -184,7 +189,13 @@ def prepare(preset: Preset, variant: Variant) -> Data:
     pipeline = naver.pipeline(
         tokenizer=settings["tokenizer"], min_freq=settings["min_freq"], max_length=settings["max_length"]
     )
-    return Data(files.name, dict(files.sha256), pipeline.run(files))
+    prepared = pipeline.run(files)
+    spelling = None
+    if settings["model"] == "stacked":
+        spelling = Spelling.learn(
+            prepared.train, width=settings["syllables_of_a_token"], min_freq=settings["syllable_min_freq"]
+        )
+    return Data(files.name, dict(files.sha256), prepared, spelling)
 
 
 def build(variant: Variant, data: Data) -> HybridBlock:
@@ -197,9 +208,16 @@ def build(variant: Variant, data: Data) -> HybridBlock:
         "classes": 2,
         "dropout": settings["dropout"],
     }
-    if settings["model"] == "stacked":
+    if data.spelling:
+        embedding = SpelledEmbedding(
+            vocabulary_size=common["vocabulary_size"],
+            units=settings["embedding_units"],
+            syllables=len(data.spelling.syllables),
+            syllable_units=settings["syllable_units"],
+            width=data.spelling.width,
+        )
         names = ("cell", "layers", "attention_units", "embedding_dropout")
-        return StackedClassifier(**common, **{name: settings[name] for name in names})
+        return StackedClassifier(**common, **{name: settings[name] for name in names}, embedding=embedding)
     if settings["model"] == "masked":
         return Masked(**common, pooling=settings["pooling"], attention=_attention(settings))
     return AsWritten(**common, length=settings["max_length"], attention=_attention(settings))
@@ -224,7 +242,7 @@ def evaluate(
         ``token_counts`` for networks with attention, and the ``readability`` arrays.
     """
     test = data.prepared.splits["test"]
-    read = classify(model, variant, test.sequences())
+    read = classify(model, variant, data.sequences(test))
     label = test.label
     arrays = {
         "probability": read.probability,
@@ -239,7 +257,7 @@ def evaluate(
 
 
 def _readability(model: HybridBlock, variant: Variant, data: Data, last: Checkpoint) -> dict[str, np.ndarray]:
-    sequences = [ids for ids in data.prepared.splits["validation"].sequences() if 5 <= len(ids) <= 29][:1_000]
+    sequences = [ids for ids in data.sequences(data.prepared.splits["validation"]) if 5 <= len(ids) <= 29][:1_000]
 
     def read(some: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
         result = classify(model, variant, some)
@@ -341,7 +359,7 @@ def _draw_sentence(outcome: Outcome, path: Path) -> None:
     model, variant, data = load(outcome.unit)
     sentence = data.prepared.encode([SENTENCE])
     tokens = sentence.words(0)
-    read = classify(model, variant, [sentence.ids], matrices=True)
+    read = classify(model, variant, data.sequences(sentence), matrices=True)
     label = f"{variant.name}: positive with probability {read.probability[0]:.2f} ({data.corpus})"
     padding = 1 - float(read.token_weights[0].sum())
     if padding > 0.005:

@@ -17,7 +17,9 @@ from gluon_attn.batching import length_batches, pad, shuffled_batches
 from gluon_attn.checkpoint import Checkpoint, set_parameters
 from gluon_attn.errors import UsageError
 from gluon_attn.training import Batch, Task
+from preprocessing.data import Split
 from preprocessing.pipeline import Result
+from preprocessing.spelling import Spelling
 from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID
 from reproductions import reading_page
 from reproductions.experiment import Variant, script
@@ -33,9 +35,15 @@ class Data:
     corpora: dict[str, str]
     prepared: Result
 
+    spelling: Spelling | None = None
+
     @property
     def digest(self) -> str:
         return self.prepared.digest
+
+    def sequences(self, split: Split) -> list[np.ndarray]:
+        """What a network reads of each row: (tokens,) ids, or with their syllables (tokens, 1 + width)."""
+        return self.spelling.sequences(split) if self.spelling else split.sequences()
 
 
 def inputs(variant: Variant, sequences: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
@@ -44,17 +52,24 @@ def inputs(variant: Variant, sequences: Sequence[np.ndarray]) -> tuple[np.ndarra
     An empty review is read as one unknown token.
     """
     limit = variant.settings["max_length"]
-    sequences = [ids[:limit] if len(ids) else np.array([UNKNOWN_ID]) for ids in sequences]
+    sequences = [ids[:limit] if len(ids) else _unknown(ids) for ids in sequences]
     if variant.settings["model"] == "as written":
         return (pad(sequences, PADDING_ID, multiple=limit),)
     lengths = np.array([len(ids) for ids in sequences], dtype=np.float32)
     return pad(sequences, PADDING_ID, multiple=4), lengths
 
 
+def _unknown(ids: np.ndarray) -> np.ndarray:
+    """One unknown token, without syllables where ids come with them."""
+    token = np.full((1, *ids.shape[1:]), PADDING_ID, np.int32)
+    token.reshape(-1)[0] = UNKNOWN_ID
+    return token
+
+
 def task(variant: Variant, data: Data) -> Task:
     """Training batches, loss and validation of a variant."""
     train = data.prepared.splits["train"]
-    sequences = train.sequences()
+    sequences, validation = data.sequences(train), data.sequences(data.prepared.splits["validation"])
     size = variant.recipe.batch_size
     cross_entropy = SoftmaxCrossEntropyLoss()
     cross_entropy.hybridize()
@@ -73,16 +88,24 @@ def task(variant: Variant, data: Data) -> Task:
         return cross_entropy(outputs[0], target)
 
     def evaluate(model: HybridBlock) -> dict[str, float]:
-        return scores(classify(model, variant, data.prepared.splits["validation"].sequences()), data, "validation")
+        return scores(classify(model, variant, validation), data, "validation")
 
     return Task(batches, -(-len(sequences) // size), loss, evaluate)
 
 
 def drop_tokens(sequences: Sequence[np.ndarray], rate: float, generator: np.random.RandomState) -> Sequence[np.ndarray]:
-    """Replace each token by the unknown one with probability ``rate``, so that unknown words are met in training."""
+    """Make each token unknown with probability ``rate``, so that unknown words are met in training; where tokens come
+    with their syllables, half of those lose these too."""
     if rate == 0:
         return sequences
-    return [np.where(generator.uniform(size=len(ids)) < rate, UNKNOWN_ID, ids) for ids in sequences]
+    dropped = []
+    for ids in sequences:
+        draw = generator.uniform(size=len(ids))
+        dropped.append(ids.copy())
+        columns = dropped[-1].reshape(len(ids), -1)
+        columns[draw < rate, 0] = UNKNOWN_ID
+        columns[draw < rate / 2, 1:] = PADDING_ID
+    return dropped
 
 
 @dataclass(frozen=True)
@@ -165,7 +188,7 @@ def write_reading_page(outcome: Outcome, sentence: str, path: Path) -> None:
     probability = arrays["probability"]
     predicted = (probability > 0.5).astype(int)
     first = data.prepared.encode([sentence])
-    read = classify(model, variant, [first.ids], matrices=True)
+    read = classify(model, variant, data.sequences(first), matrices=True)
     featured = Review(
         id="the post's sentence",
         tokens=first.words(0),
@@ -223,7 +246,7 @@ def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
         tokens = data.prepared.tokenizer.tokenize(text)
         if len(tokens) > limit:
             print(f"line {number}: {len(tokens)} tokens, the first {limit} are read", file=sys.stderr)
-        read = classify(model, variant, [data.prepared.vocabulary.indices(tokens)])
+        read = classify(model, variant, data.sequences(data.prepared.encode([text])))
         probability = float(read.probability[0])
         answer = f"{'positive' if probability > 0.5 else 'negative'}\t{probability:.4f}"
         if weights:

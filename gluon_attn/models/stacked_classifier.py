@@ -24,9 +24,10 @@ class StackedClassifier(HybridBlock):
         classes: number of labels.
         embedding_dropout: dropout of the embeddings.
         dropout: dropout between the recurrent layers and before the dense layer.
+        embedding: gives vectors (batch, length, embedding_units) for ids of its own shape; one vector a token if None.
 
-    Call: ``(ids, valid_length) -> (logits, weights)`` with ids (batch, length) of int32, valid_length (batch,), logits
-    (batch, classes), weights (batch, length), zero on padding.
+    Call: ``(ids, valid_length) -> (logits, weights)`` with ids (batch, length, ...) of int32, valid_length (batch,),
+    logits (batch, classes), weights (batch, length), zero on padding.
     """
 
     def __init__(
@@ -41,11 +42,12 @@ class StackedClassifier(HybridBlock):
         classes: int,
         embedding_dropout: float,
         dropout: float,
+        embedding: HybridBlock | None = None,
         **parameters: Any,
     ) -> None:
         super().__init__(**parameters)
         with self.name_scope():
-            self.embedding = nn.Embedding(vocabulary_size, embedding_units, sparse_grad=True)
+            self.embedding = embedding or nn.Embedding(vocabulary_size, embedding_units, sparse_grad=True)
             self.embedding_dropout = nn.Dropout(embedding_dropout)
             self.encoder = BidirectionalEncoder(cell, units, layers, embedding_units, dropout)
             self.pooling = AttentionPooling(attention_units, in_units=2 * units)

@@ -16,8 +16,8 @@ from reproductions.experiment import PAPERS, RESULTS, Claim, Reported, Result, R
 from reproductions.report import results_path
 
 ROW = {
-    "variant", "corpus", "split", "metric", "signature", "mean", "std", "per_seed", "ci95", "parameters", "train_seconds",
-    "reported", "comparable", "differs",
+    "variant", "corpus", "split", "metric", "signature", "mean", "std", "per_seed", "ci95", "parameters",
+    "train_seconds", "reported", "comparable", "differs",
 }  # fmt: skip
 CLAIM = {"id", "statement", "source", "effect", "ci95", "verdict", "measure"}
 MANIFEST = {
@@ -38,8 +38,8 @@ committed = pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=
 def made_up() -> Result:
     peer = Reported("a peer", 86.0, "nsmc", "accuracy", "its/repository")
     row = Row(
-        "mean", "nsmc", "test", "accuracy", "all", 85.5, 0.5, {"1": 85.0, "2": 86.0}, (85.0, 86.0), 7, 1.5, asdict(peer),
-        True, "",
+        "mean", "nsmc", "test", "accuracy", "all", 85.5, 0.5, {"1": 85.0, "2": 86.0}, (85.0, 86.0), 7, 1.5,
+        asdict(peer), True, "",
     )  # fmt: skip
     claim = Claim.judge("a", "“A” is better than B", "post", "points", Estimate(1.0, 0.5, 1.5))
     return Result("naver_self_attention", "cpu", [row], [claim], {"seeds": [1, 2], "한글": "reads as it is"})
@@ -84,7 +84,7 @@ def test_a_damaged_file_is_refused_with_its_name(name: str, tmp_path: Path) -> N
     path = tmp_path / "results.json"
     content = damaged()[name]
     path.write_text(content if name == "not JSON" else json.dumps(content), encoding="utf-8")
-    with pytest.raises(UsageError, match="results.json: not a results file") as caught:
+    with pytest.raises(UsageError, match=r"results\.json: not a results file") as caught:
         Result.read(path)
     assert "\n" not in str(caught.value)
 
@@ -125,7 +125,7 @@ def test_committed_results_keep_the_contract(path: Path) -> None:
 
 @committed
 def test_committed_results_can_be_made_again(path: Path) -> None:
-    """Every variant and seed of the preset has its hash, and nothing in the manifest belongs to one person's machine."""
+    """Every variant and seed of the preset has its hash, and nothing in the manifest is of one person's machine."""
     result = Result.read(path)
     chosen, manifest = preset(result.paper, result.preset), result.manifest
     labels = {f"{variant.name}/{seed}" for variant in chosen.variants for seed in chosen.seeds}

@@ -6,6 +6,7 @@ import re
 import shutil
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -28,8 +29,8 @@ REPORTED = {
 }
 
 
-def row(variant: str, split: str = "test", mean: float = 86.125, **changes: object) -> Row:
-    given = {
+def row(variant: str, split: str = "test", mean: float = 86.125, **changes: Any) -> Row:
+    given: dict[str, Any] = {
         "variant": variant,
         "corpus": "nsmc",
         "split": split,
@@ -45,7 +46,7 @@ def row(variant: str, split: str = "test", mean: float = 86.125, **changes: obje
         "comparable": False,
         "differs": "",
     }
-    return Row(**(given | changes))  # type: ignore[arg-type]
+    return Row(**(given | changes))
 
 
 def result(*rows: Row, claims: tuple[Claim, ...] = ()) -> Result:
@@ -59,7 +60,7 @@ def result(*rows: Row, claims: tuple[Claim, ...] = ()) -> Result:
     return Result(PAPER, "cpu", list(rows), list(claims), manifest)
 
 
-def three(variant: str, **changes: object) -> tuple[Row, Row, Row]:
+def three(variant: str, **changes: Any) -> tuple[Row, Row, Row]:
     """What ``conclude`` gives for a variant: all of test, without leaked texts, validation."""
     return row(variant, **changes), row(variant, mean=85.5), row(variant, "validation", 87.0)
 

@@ -119,7 +119,7 @@ def test_nothing_is_trained_when_one_of_the_runs_is_there(tmp_path: Path) -> Non
     there, other = units(tmp_path, "mean", "last")
     there.directory.mkdir(parents=True)
     (there.directory / "config.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(UsageError, match="1 of 2 runs are here already; go on with them .--resume. or replace"):
+    with pytest.raises(UsageError, match=r"1 of 2 runs are here already; go on with them \(--resume\) or replace"):
         train_all([other, there], jobs=2, resume=False, overwrite=False)
     assert not other.directory.exists()
 
@@ -164,7 +164,10 @@ def test_two_processes_do_not_train_in_one_directory(tmp_path: Path) -> None:
 
 def test_a_training_ends_with_whoever_started_it(tmp_path: Path) -> None:
     """It would run for an hour; it ends when the other end of its standard input is closed, as by a kill."""
-    program = "from reproductions import runner; import time; runner.end_with_parent(); print('on', flush=True); time.sleep(3600)"
+    program = (
+        "import time; from reproductions import runner;"
+        "runner.end_with_parent(); print('on', flush=True); time.sleep(3600)"
+    )
     with subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", program], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

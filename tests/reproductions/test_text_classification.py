@@ -32,7 +32,7 @@ def ids(*rows: Sequence[int]) -> list[np.ndarray]:
 
 def split(rows: list[np.ndarray], label: Sequence[int]) -> Split:
     made = Split.of([""] * len(rows), label=np.array(label, np.int8))
-    return Split(made.row_id, made.text, made.label, made.seen_in_train, encoded=Ragged.from_rows(rows))
+    return Split(made.row_id, made.text, made.label, made.seen_in_train, encoded=Ragged.from_rows([row.tolist() for row in rows]))
 
 
 def data(**splits: Split) -> Data:
@@ -111,7 +111,7 @@ REVIEWS = ids([2, 6], [9], [], [4, 1, 1, 1, 3, 3, 3], [8, 8])
 
 
 def test_answers_come_back_in_the_order_of_the_reviews() -> None:
-    read = classify(Counting(attention="vector"), variant(), REVIEWS)  # type: ignore[arg-type]
+    read = classify(Counting(attention="vector"), variant(), REVIEWS)
     expected = 1 / (1 + np.exp(5 - np.array([2, 9, UNKNOWN_ID, 4, 8])))
     np.testing.assert_allclose(read.probability, expected, rtol=1e-5)
     for weights, wanted in zip(
@@ -121,7 +121,7 @@ def test_answers_come_back_in_the_order_of_the_reviews() -> None:
 
 
 def test_the_weight_of_a_token_is_its_mean_over_the_queries_of_the_review_alone() -> None:
-    read = classify(Counting(attention="matrix"), variant(), REVIEWS, matrices=True)  # type: ignore[arg-type]
+    read = classify(Counting(attention="matrix"), variant(), REVIEWS, matrices=True)
     np.testing.assert_allclose(read.matrices[0], [[0.25, 0.75], [0.5, 1.5]], rtol=1e-6)
     np.testing.assert_allclose(read.token_weights[0], [0.375, 1.125], rtol=1e-6)
     assert [matrix.shape for matrix in read.matrices] == [(2, 2), (1, 1), (0, 0), (5, 5), (2, 2)]
@@ -129,13 +129,13 @@ def test_the_weight_of_a_token_is_its_mean_over_the_queries_of_the_review_alone(
 
 
 def test_without_attention_there_are_no_weights() -> None:
-    read = classify(Counting(attention=""), variant(), REVIEWS, matrices=True)  # type: ignore[arg-type]
+    read = classify(Counting(attention=""), variant(), REVIEWS, matrices=True)
     assert [len(weights) for weights in read.token_weights] == [0] * 5
     assert read.probability.min() > 0
 
 
 def test_scores_are_accuracy_and_cross_entropy() -> None:
-    read = classify(Counting(attention=""), variant(), ids([9], [2], [4], [8]))  # type: ignore[arg-type]
+    read = classify(Counting(attention=""), variant(), ids([9], [2], [4], [8]))
     found = scores(read, data(validation=split(ids([9], [2], [4], [8]), [1, 0, 1, 0])), "validation")
     probability = 1 / (1 + np.exp(5 - np.array([9, 2, 4, 8])))
     right = np.array([probability[0], 1 - probability[1], probability[2], 1 - probability[3]])

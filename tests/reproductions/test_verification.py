@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from reproductions import report
+from reproductions import report, runner
 from reproductions.experiment import Result
 from reproductions.report import results_path
-from tests.reproductions.support import PAPER, ROOT, gluon_attn
+from tests.reproductions.support import PAPER, ROOT, gluon_attn, outcome
 
 
 def test_verify_finds_the_committed_bytes_again() -> None:
@@ -40,10 +40,13 @@ def altered(monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: object) ->
 
 
 def test_verify_says_which_bits_differ(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    altered(monkeypatch, tmp_path, parameters_sha256={"mean/1": "0" * 64})
+    altered(monkeypatch, tmp_path, parameters_sha256={"mean/1": "0" * 64, "last/1": f"{1:064x}"})
+    trained = [outcome(tmp_path, variant, 1, {}) for variant in ("mean", "last")]
+    monkeypatch.setattr(runner, "train_all", lambda units, **options: trained)
     answer = gluon_attn("verify", PAPER, "--preset", "smoke", "--variant", "mean")
     assert answer.code == 1
-    assert "DIFFERS mean/1" in answer.out
+    lines = answer.out.splitlines()
+    assert lines[:2] == [f"DIFFERS mean/1 {1:064x}", f"same    last/1 {1:064x}"]
     assert "NOT the same bits" in answer.out
 
 

@@ -1,0 +1,39 @@
+"""Embeddings of tokens that know how a token is spelled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mxnet as mx
+from mxnet.gluon import HybridBlock, nn
+
+
+class SpelledEmbedding(HybridBlock):
+    """The vector of a token plus a linear map of the vectors of its first syllables.
+
+    Rare and misspelled words, whose own vectors are poorly trained or missing, share what their syllables mean.
+
+    Args:
+        vocabulary_size: number of tokens.
+        units: width of the result.
+        syllables: number of syllables.
+        syllable_units: width of the vector of a syllable.
+        width: number of syllables given for each token.
+
+    Call: ``(ids) -> (batch, length, units)`` with ids (batch, length, 1 + width) of int32: the token, its syllables.
+    """
+
+    def __init__(
+        self, *, vocabulary_size: int, units: int, syllables: int, syllable_units: int, width: int, **parameters: Any
+    ) -> None:
+        super().__init__(**parameters)
+        normal = mx.init.Normal(0.1)
+        with self.name_scope():
+            self.token = nn.Embedding(vocabulary_size, units, weight_initializer=normal, sparse_grad=True)
+            self.syllable = nn.Embedding(syllables, syllable_units, weight_initializer=normal, sparse_grad=True)
+            self.composition = nn.Dense(units, flatten=False, in_units=width * syllable_units)
+
+    def hybrid_forward(self, F: Any, ids: Any) -> Any:
+        token = F.reshape(F.slice_axis(ids, axis=2, begin=0, end=1), (0, -1))
+        syllables = self.syllable(F.slice_axis(ids, axis=2, begin=1, end=None))
+        return self.token(token) + self.composition(F.reshape(syllables, (0, 0, -3)))
