@@ -37,6 +37,7 @@ Jobs = Annotated[int | None, typer.Option(min=1, help="Trainings side by side; o
 Runs = Annotated[Path, typer.Option(help="Folder of the run directories.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with runs that were interrupted.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace runs that are there.")]
+Replace = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier call wrote there.")]
 
 
 @app.command("list")
@@ -224,7 +225,7 @@ def preprocess(
     text: Annotated[str, typer.Option(help="official, or repaired: without the doubled quotes.")] = "official",
     sample: Annotated[bool, typer.Option("--sample", help="The embedded sample instead of the corpus.")] = False,
     processes: Annotated[int | None, typer.Option(help="Tokenising processes; the bytes are the same.")] = None,
-    overwrite: Overwrite = False,
+    overwrite: Replace = False,
 ) -> None:
     """Write a corpus as arrays, TSV, vocabulary and card, for any framework."""
     from preprocessing import card_page, corpora, naver
@@ -245,7 +246,7 @@ def rebuild(
     corpus: Annotated[str, typer.Argument(help="naver")],
     raw: Annotated[Path, typer.Option(help="raw.tar.xz, or the folder of a clone of e9t/nsmc.")],
     out: Annotated[Path, typer.Option(help="Folder to write.")],
-    overwrite: Overwrite = False,
+    overwrite: Replace = False,
 ) -> None:
     """Make the official NSMC files from the raw crawl, bit for bit, and the repaired variant beside them."""
     from preprocessing import naver_rebuild

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ ALL = [variant.name for variant in CPU.variants]
 # --- parameters ---
 
 
-def count(settings: Mapping[str, Any], vocabulary: int) -> int:
+def count(settings: Mapping[str, Any], vocabulary: int, syllables: int) -> int:
     """Trained numbers of a variant, from the equations of its parts."""
     embedding, units, classes = settings["embedding_units"], settings["units"], 2
 
@@ -39,6 +40,8 @@ def count(settings: Mapping[str, Any], vocabulary: int) -> int:
     total = vocabulary * embedding
     if settings["model"] == "stacked":
         gates = {"gru": 3, "lstm": 4}[settings["cell"]]
+        spelled = settings["syllables_of_a_token"] * settings["syllable_units"]
+        total += syllables * settings["syllable_units"] + embedding * (spelled + 1)
         total += recurrent(embedding, gates) + (settings["layers"] - 1) * recurrent(2 * units, gates)
         total += settings["attention_units"] * (2 * units + 1) + settings["attention_units"]  # hidden layer, its query
         return total + classes * (2 * 2 * units + 1)  # context and maximum
@@ -50,12 +53,16 @@ def count(settings: Mapping[str, Any], vocabulary: int) -> int:
     return total + classes * (positions * 2 * units + 1)
 
 
-def built(variant: Variant, vocabulary: int) -> Any:
+def built(variant: Variant, vocabulary: int, syllables: int) -> Any:
     """The network of a variant, with all its shapes known."""
-    data = SimpleNamespace(prepared=SimpleNamespace(vocabulary=range(vocabulary)))
+    text, spelling = np.array([2, 3, 4], np.int32), None
+    if variant.settings["model"] == "stacked":
+        spelling = SimpleNamespace(syllables=range(syllables), width=variant.settings["syllables_of_a_token"])
+        text = np.full((3, 1 + spelling.width), 2, np.int32)
+    data = SimpleNamespace(prepared=SimpleNamespace(vocabulary=range(vocabulary)), spelling=spelling)
     model = post.build(variant, data)  # type: ignore[arg-type]
     model.initialize()
-    model(*(nd.array(array, dtype=array.dtype) for array in inputs(variant, [np.array([2, 3, 4])])))
+    model(*(nd.array(array, dtype=array.dtype) for array in inputs(variant, [text])))
     return model
 
 
@@ -63,7 +70,7 @@ def built(variant: Variant, vocabulary: int) -> Any:
 def test_every_variant_has_the_parameters_that_its_equations_count(name: str) -> None:
     for chosen in (SMOKE, CPU):
         variant = chosen.variant(name)
-        assert parameter_count(built(variant, 1_000)) == count(variant.settings, 1_000)
+        assert parameter_count(built(variant, 1_000, 70)) == count(variant.settings, 1_000, 70)
 
 
 def test_the_network_of_the_post_is_the_one_it_describes() -> None:
@@ -83,7 +90,7 @@ def test_the_network_of_the_post_is_the_one_it_describes() -> None:
 
 @pytest.mark.corpus("nsmc")
 def test_on_the_corpus_the_committed_parameters_are_those_of_the_actual_vocabulary() -> None:
-    """The vocabularies are counted here from the whole reviews: tokens seen often enough in what is not cut off."""
+    """The vocabularies are counted here from the whole reviews: what is seen often enough and not cut off."""
     train = naver.prepare("nsmc", processes=2).train
     assert train.tokens is not None
     expected = {}
@@ -91,10 +98,16 @@ def test_on_the_corpus_the_committed_parameters_are_those_of_the_actual_vocabula
         settings = variant.settings
         assert settings["tokenizer"] == "mecab"
         seen = train.tokens.truncated(settings["max_length"]).counts(len(train.symbols))
-        vocabulary = 2 + int((seen >= settings["min_freq"]).sum())
-        expected[variant.name] = count(settings, vocabulary)
-        assert parameter_count(built(variant, vocabulary)) == expected[variant.name]
+        vocabulary, syllables = 2 + int((seen >= settings["min_freq"]).sum()), 0
         assert 13_000 < vocabulary < 30_000
+        if settings["model"] == "stacked":
+            characters: Counter[str] = Counter()
+            for symbol, times in zip(train.symbols, seen.tolist(), strict=True):
+                characters.update({character: times * symbol.count(character) for character in set(symbol)})
+            syllables = 2 + sum(times >= settings["syllable_min_freq"] for times in characters.values())
+            assert 1_000 < syllables < 3_000
+        expected[variant.name] = count(settings, vocabulary, syllables)
+        assert parameter_count(built(variant, vocabulary, syllables)) == expected[variant.name]
     if results_path(PAPER, "cpu").exists():
         committed = Result.read(results_path(PAPER, "cpu"))
         assert {row.variant: row.parameters for row in committed.rows} == expected

@@ -32,7 +32,9 @@ def ids(*rows: Sequence[int]) -> list[np.ndarray]:
 
 def split(rows: list[np.ndarray], label: Sequence[int]) -> Split:
     made = Split.of([""] * len(rows), label=np.array(label, np.int8))
-    return Split(made.row_id, made.text, made.label, made.seen_in_train, encoded=Ragged.from_rows([row.tolist() for row in rows]))
+    return Split(
+        made.row_id, made.text, made.label, made.seen_in_train, encoded=Ragged.from_rows([row.tolist() for row in rows])
+    )
 
 
 def data(**splits: Split) -> Data:
@@ -62,7 +64,7 @@ def test_other_networks_read_padding_to_a_multiple_of_four_and_the_lengths() -> 
 def test_an_epoch_reads_every_review_once_with_its_label(model: str) -> None:
     rows = ids([2], [3, 3], [4, 4, 4], [5], [6, 6], [7], [8, 8, 8, 8])
     train = split(rows, [0, 1, 0, 1, 0, 1, 0])
-    made = task(variant(model), data(train=train))
+    made = task(variant(model), data(train=train, validation=train))
     batches = list(made.batches(np.random.RandomState(1)))
     assert made.steps == len(batches) == 3
     read = sorted(
@@ -75,6 +77,26 @@ def test_an_epoch_reads_every_review_once_with_its_label(model: str) -> None:
         one.inputs[0].shape != two.inputs[0].shape or (one.inputs[0] != two.inputs[0]).any()
         for one, two in zip(batches, other, strict=True)
     )
+
+
+def test_tokens_that_come_with_their_syllables_are_padded_as_rows() -> None:
+    """An empty review is one unknown token without syllables."""
+    padded, lengths = inputs(variant(), [np.array([[7, 3], [8, 4]], np.int32), np.zeros((0, 2), np.int32)])
+    assert padded.dtype == np.int32 and lengths.tolist() == [2, 1]
+    nothing = [PADDING_ID, PADDING_ID]
+    assert padded.tolist() == [
+        [[7, 3], [8, 4], nothing, nothing],
+        [[UNKNOWN_ID, PADDING_ID], nothing, nothing, nothing],
+    ]
+
+
+def test_half_of_the_dropped_tokens_lose_their_syllables_too() -> None:
+    tokens = np.tile(np.array([7, 3, 4], np.int32), (10_000, 1))
+    [dropped] = drop_tokens([tokens], 0.2, np.random.RandomState(0))
+    kinds, counts = np.unique(dropped, axis=0, return_counts=True)
+    assert kinds.tolist() == [[UNKNOWN_ID, PADDING_ID, PADDING_ID], [UNKNOWN_ID, 3, 4], [7, 3, 4]]
+    np.testing.assert_allclose(counts / 10_000, [0.1, 0.1, 0.8], atol=4 * np.sqrt(0.16 / 10_000))
+    assert (tokens == [7, 3, 4]).all()  # the corpus itself stays as it is
 
 
 def test_dropped_tokens_are_unknown_as_often_as_asked_and_nothing_else_changes() -> None:

@@ -1,0 +1,201 @@
+"""The classifiers ``AsWritten`` and ``Masked`` in PyTorch, and the loop that trains them as fast as PyTorch goes.
+
+Nothing here knows MXNet: both bring an OpenMP runtime, so a peer is measured in a process of its own.
+
+    python -m benchmarks.peers.torch_classifiers '{"arrays": "reviews.npz", "threads": 2, ...}'
+
+prints the measurement as one line of JSON; see :func:`measure`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+OPTIMIZERS = ("adam", "fused adam", "sparse adam")
+RECURRENT = ("packed", "reversed")
+# `no`; `around the GRU`: as torch.compile does by itself, it leaves nn.GRU as it is; `whole`: the GRU unrolled too.
+COMPILE = ("no", "around the GRU", "whole")
+
+
+class AdditiveAttention(nn.Module):
+    """score = v . tanh(W q + b + U k), with dropout of the weights; ``(states, mask) -> (context, weights)``."""
+
+    def __init__(self, width: int, units: int, dropout: float) -> None:
+        super().__init__()
+        self.query = nn.Linear(width, units)
+        self.key = nn.Linear(width, units, bias=False)
+        self.score = nn.Linear(units, 1, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, states: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        hidden = torch.tanh(self.query(states)[:, :, None] + self.key(states)[:, None])
+        score = self.score(hidden).squeeze(-1)
+        if mask is not None:
+            score = score.masked_fill(~mask[:, None], -torch.inf)
+        weights = self.dropout(score.softmax(-1))
+        return torch.bmm(weights, states), weights
+
+
+class AsWritten(nn.Module):
+    """Embedding, dropout, bidirectional GRU, self-attention, one dense layer over all positions of a fixed length."""
+
+    def __init__(self, settings: Mapping[str, Any], *, sparse: bool = False) -> None:
+        super().__init__()
+        units = settings["units"]
+        self.embedding = nn.Embedding(settings["vocabulary_size"], settings["embedding_units"], sparse=sparse)
+        self.dropout = nn.Dropout(settings["dropout"])
+        self.encoder = nn.GRU(settings["embedding_units"], units, bidirectional=True, batch_first=True)
+        self.attention = AdditiveAttention(2 * units, settings["attention_units"], settings["attention_dropout"])
+        self.output = nn.Linear(settings["max_length"] * 2 * units, 2)
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        states, _ = self.encoder(self.dropout(self.embedding(ids)))
+        context, weights = self.attention(states)
+        return self.output(context.flatten(1)), weights
+
+
+class Masked(nn.Module):
+    """The same with padding masked everywhere and the contexts averaged over the tokens.
+
+    ``recurrent``: how the GRU is kept from the padding: ``packed`` sequences, or a backward layer that reads each
+    sentence ``reversed`` by its own length.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], *, sparse: bool = False, recurrent: str = "packed") -> None:
+        super().__init__()
+        units = settings["units"]
+        self.embedding = nn.Embedding(settings["vocabulary_size"], settings["embedding_units"], sparse=sparse)
+        self.dropout = nn.Dropout(settings["dropout"])
+        encoder = {"packed": PackedGRU, "reversed": ReversingGRU}[recurrent]
+        self.encoder = encoder(settings["embedding_units"], units)
+        self.attention = AdditiveAttention(2 * units, settings["attention_units"], settings["attention_dropout"])
+        self.output = nn.Linear(2 * units, 2)
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        states = self.encoder(self.dropout(self.embedding(ids)), lengths)
+        mask = torch.arange(ids.shape[1]) < lengths[:, None]
+        context, weights = self.attention(states, mask)
+        mean = torch.bmm((mask / lengths[:, None])[:, None], context).squeeze(1)
+        return self.output(mean), weights
+
+
+class PackedGRU(nn.Module):
+    """Bidirectional GRU over packed sequences: (batch, length, in_units), (batch,) -> (batch, length, 2 * units)."""
+
+    def __init__(self, in_units: int, units: int) -> None:
+        super().__init__()
+        self.both = nn.GRU(in_units, units, bidirectional=True, batch_first=True)
+
+    def forward(self, sequence: Tensor, lengths: Tensor) -> Tensor:
+        packed = pack_padded_sequence(sequence, lengths, batch_first=True, enforce_sorted=False)
+        states, _ = pad_packed_sequence(self.both(packed)[0], batch_first=True, total_length=sequence.shape[1])
+        return states
+
+
+class ReversingGRU(nn.Module):
+    """The same with one layer for each direction; on padding its states are arbitrary."""
+
+    def __init__(self, in_units: int, units: int) -> None:
+        super().__init__()
+        self.ahead = nn.GRU(in_units, units, batch_first=True)
+        self.behind = nn.GRU(in_units, units, batch_first=True)
+
+    def forward(self, sequence: Tensor, lengths: Tensor) -> Tensor:
+        position = torch.arange(sequence.shape[1])
+        length = lengths[:, None]
+        rows = torch.where(position < length, length - 1 - position, position)[:, :, None]
+        backward, _ = self.behind(sequence.gather(1, rows.expand_as(sequence)))
+        return torch.cat([self.ahead(sequence)[0], backward.gather(1, rows.expand_as(backward))], 2)
+
+
+def build(settings: Mapping[str, Any], *, optimizer: str, recurrent: str) -> nn.Module:
+    """The network of a variant: ``settings`` are the variant's own, with ``vocabulary_size``."""
+    sparse = optimizer == "sparse adam"
+    if settings["model"] == "as written":
+        return AsWritten(settings, sparse=sparse)
+    return Masked(settings, sparse=sparse, recurrent=recurrent)
+
+
+def optimizers_of(model: nn.Module, name: str, rate: float) -> list[torch.optim.Optimizer]:
+    """Adam over all parameters; ``sparse adam`` updates only the rows of the embedding that a batch has touched."""
+    if name != "sparse adam":
+        return [torch.optim.Adam(model.parameters(), rate, fused=name == "fused adam")]
+    embedding = model.get_parameter("embedding.weight")
+    rest = [parameter for parameter in model.parameters() if parameter is not embedding]
+    return [torch.optim.SparseAdam([embedding], rate), torch.optim.Adam(rest, rate, fused=True)]
+
+
+def batches(ids: Tensor, lengths: Tensor, size: int, buckets: bool) -> Iterator[Tensor]:
+    """Row numbers of the batches of an epoch in random order; with ``buckets``, batches of like length."""
+    order = torch.randperm(len(ids))
+    if not buckets:
+        yield from order.split(size)
+        return
+    chunks = order[torch.sort(lengths[order], stable=True).indices].split(size)
+    for index in torch.randperm(len(chunks)).tolist():
+        yield chunks[index]
+
+
+def measure(spec: Mapping[str, Any]) -> dict[str, float]:
+    """Train for two epochs and time the second; the first compiles and warms up.
+
+    Args:
+        spec: ``arrays`` (path of an ``.npz`` with ids (rows, max_length), lengths (rows,) and labels (rows,), all
+            int64), ``threads``, ``settings``, ``batch_size``, ``learning_rate``, and the choices ``optimizer``,
+            ``recurrent``, ``compile``, ``buckets``.
+
+    Returns:
+        ``seconds`` and ``cpu_seconds`` of the second epoch, ``warm_up_seconds``, ``parameters``.
+    """
+    torch.set_num_threads(spec["threads"])
+    torch.manual_seed(1)
+    with np.load(spec["arrays"]) as arrays:
+        ids, lengths, labels = (torch.from_numpy(arrays[name]) for name in ("ids", "lengths", "labels"))
+    model = build(spec["settings"], optimizer=spec["optimizer"], recurrent=spec["recurrent"])
+    optimizers = optimizers_of(model, spec["optimizer"], spec["learning_rate"])
+    torch._dynamo.config.allow_rnn = spec["compile"] == "whole"
+    torch._dynamo.config.recompile_limit = 64  # every bucket has a length of its own
+    network = model if spec["compile"] == "no" else torch.compile(model, dynamic=False)
+
+    def epoch() -> None:
+        for rows in batches(ids, lengths, spec["batch_size"], spec["buckets"]):
+            length = lengths[rows]
+            width = -(-int(length.max()) // 4) * 4 if spec["buckets"] else ids.shape[1]
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            logits, _ = network(ids[rows, :width], length)
+            loss = functional.cross_entropy(logits, labels[rows])
+            loss.backward()
+            for optimizer in optimizers:
+                optimizer.step()
+            if not loss.isfinite():
+                raise ArithmeticError(f"the loss is {loss.item()}")
+
+    started = time.perf_counter()
+    epoch()
+    begun, cpu = time.perf_counter(), time.process_time()
+    epoch()
+    return {
+        "seconds": time.perf_counter() - begun,
+        "cpu_seconds": time.process_time() - cpu,
+        "warm_up_seconds": begun - started,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+    }
+
+
+if __name__ == "__main__":
+    wanted = json.loads(sys.argv[1])
+    if wanted["threads"] == 1:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    print(json.dumps(measure(wanted)))
