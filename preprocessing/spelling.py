@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from preprocessing.data import Split
-from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID, Vocabulary
+from preprocessing.vocabulary import PADDING_ID, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,6 @@ class Spelling:
         characters = list(counts)
         frequency = np.array([counts[character] for character in characters])
         return cls(Vocabulary.learn(characters, frequency, min_freq=min_freq), width)
-
-    @property
-    def unknown(self) -> np.ndarray:
-        """The row (1 + width,) of an unknown token without any syllables."""
-        return np.array([UNKNOWN_ID] + [PADDING_ID] * self.width, np.int32)
 
     def sequences(self, split: Split) -> list[np.ndarray]:
         """For each row of a split (tokens, 1 + width) int32: the id of the token, then those of its syllables."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 
@@ -67,6 +67,32 @@ def accuracy_row(
         reported=asdict(reported) if reported else None,
         comparable=bool(reported) and variant.comparable and not on_sample,
         differs=SAMPLE_WARNING if on_sample else variant.differs,
+    )
+
+
+def averaged_row(
+    outcomes: Sequence[Outcome], variant: Variant, *, signature: str, items: np.ndarray | None = None
+) -> Row:
+    """One row of test accuracy for all seeds as one classifier, whose probability is the mean of theirs.
+
+    Arguments are those of :func:`accuracy_row`; the standard deviation of one classifier is 0.
+    """
+    probability = np.mean([outcome.predictions["probability"] for outcome in outcomes], axis=0)
+    first = outcomes[0].predictions
+    positive = (first["probability"] > 0.5) == first["right"]
+    right = 100.0 * ((probability > 0.5) == positive)
+    estimate = bootstrap(right if items is None else right[items], seed=0)
+    row = accuracy_row(outcomes, variant, split="test", signature=signature, items=items)
+    return replace(
+        row,
+        variant=f"{variant.name}-averaged",
+        mean=estimate.mean,
+        std=0.0,
+        per_seed={"+".join(row.per_seed): estimate.mean},
+        ci95=(estimate.low, estimate.high),
+        parameters=row.parameters * len(outcomes),
+        train_seconds=row.train_seconds * len(outcomes),
+        differs=SAMPLE_WARNING if row.corpus == "sample" else f"{len(outcomes)} networks, their probabilities averaged",
     )
 
 

@@ -39,7 +39,7 @@ from gluon_attn.readability import readability
 from gluon_attn.recipe import Recipe
 from preprocessing import corpora, naver
 from preprocessing.spelling import Spelling
-from reproductions.analysis import SAMPLE_WARNING, accuracy_row, by_variant, paired_difference
+from reproductions.analysis import SAMPLE_WARNING, accuracy_row, averaged_row, by_variant, paired_difference
 from reproductions.experiment import Claim, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
 from reproductions.text_classification import Data, classify, load, predict, scores, task, write_reading_page
@@ -286,6 +286,9 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
         rows.append(accuracy_row(group, variant, split="test", signature=everything))
         rows.append(accuracy_row(group, variant, split="test", signature=without, items=unseen))
         rows.append(accuracy_row(group, variant, split="validation", signature="best epoch"))
+        if name == "best" and len(group) > 1:
+            rows.append(averaged_row(group, variant, signature=everything))
+            rows.append(averaged_row(group, variant, signature=without, items=unseen))
     claims = [
         Claim.judge(id, statement, SOURCE, _POINTS, paired_difference(groups, first, second))
         for id, statement, first, second in _COMPARISONS

@@ -81,7 +81,7 @@ def markdown(result: Result) -> str:
         reported = Reported(**row.reported) if row.reported else None
         cells = (
             f"`{row.variant}`",
-            titles[row.variant],
+            titles.get(row.variant, "the probabilities of all its seeds, averaged"),
             f"{_value(row)} [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]",
             _value(unleaked(result, row.variant)),
             f"{row.parameters:,}".replace(",", " "),

@@ -71,3 +71,9 @@ def test_padding_goes_behind_and_no_further_than_asked(sequences: list[list[int]
 @pytest.mark.parametrize(("longest", "width"), [(1, 4), (4, 4), (5, 8)])
 def test_widths_are_rounded_up(longest: int, width: int) -> None:
     assert pad([np.arange(longest), np.arange(1)], 0, multiple=4).shape == (2, width)
+
+
+def test_what_comes_behind_a_token_is_padded_with_it() -> None:
+    padded = pad([np.array([[1, 2], [3, 4]]), np.zeros((0, 2), int)], 9, multiple=3)
+    assert padded.tolist() == [[[1, 2], [3, 4], [9, 9]], [[9, 9]] * 3]
+    assert padded.dtype == np.int32

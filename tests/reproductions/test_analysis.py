@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reproductions.analysis import accuracy_row, by_variant, mean_right, paired_difference
+from reproductions.analysis import accuracy_row, averaged_row, by_variant, mean_right, paired_difference
 from reproductions.experiment import Reported, Variant, preset
 from tests.reproductions.support import PAPER, outcome
 
@@ -98,3 +98,18 @@ def test_a_difference_of_nothing_is_nothing(tmp_path: Path) -> None:
     estimate = paired_difference(groups, "mean", "last")
     assert (estimate.mean, estimate.low, estimate.high) == (0.0, 0.0, 0.0)
     assert mean_right(groups["mean"]).tolist() == (100.0 * right).tolist()
+
+
+def test_averaged_seeds_are_one_classifier(tmp_path: Path) -> None:
+    # Labels 1, 1, 0, 0. The seeds disagree on the first and the third review; the surer one decides.
+    probabilities = [np.array([0.9, 0.6, 0.4, 0.2]), np.array([0.3, 0.8, 0.9, 0.1])]
+    rights = [np.array([True, True, True, True]), np.array([False, True, False, True])]
+    outcomes = [
+        outcome(tmp_path, "mean", seed, {"probability": probability, "right": right})
+        for seed, probability, right in zip((1, 2), probabilities, rights, strict=True)
+    ]
+    row = averaged_row(outcomes, MEAN, signature="all")
+    assert (row.variant, row.mean, row.std, row.per_seed) == ("mean-averaged", 75.0, 0.0, {"1+2": 75.0})
+    assert row.parameters == 2 * 10
+    some = averaged_row(outcomes, MEAN, signature="some", items=np.array([True, True, False, True]))
+    assert some.mean == 100.0

@@ -181,6 +181,21 @@ def test_a_training_ends_with_whoever_started_it(tmp_path: Path) -> None:
         assert process.wait(60) == 1
 
 
+def test_when_a_run_is_killed_its_trainings_do_not_go_on(tmp_path: Path) -> None:
+    """Killed when a training has just begun, which then would need seconds to its end."""
+    [unit] = units(tmp_path, "mean", chosen=preset(PAPER, "smoke"))
+    lock = unit.directory.with_name(".seed-1.lock")
+    command = [sys.executable, "-m", "reproductions", "run", *unit.arguments()]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not lock.exists():
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    with lock.open("a") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)  # when whoever trained has ended
+    assert not unit.is_trained
+
+
 def test_killed_at_a_random_instant_and_resumed_it_ends_with_the_committed_bytes(
     tmp_path: Path, fresh_seed: int
 ) -> None:
