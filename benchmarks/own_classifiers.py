@@ -38,6 +38,7 @@ def prepared(variant_name: str, steps: int) -> tuple[Any, Any, Any]:
 
 def describe(variant_name: str, steps: int, path: Path) -> dict[str, Any]:
     """Write what the peers read to ``path``, and state what there is to compute."""
+    import mxnet as mx
     import numpy as np
 
     from gluon_attn.checkpoint import parameter_count
@@ -51,6 +52,8 @@ def describe(variant_name: str, steps: int, path: Path) -> dict[str, Any]:
     np.savez(path, ids=ids.astype(np.int64), lengths=lengths, labels=train.label.astype(np.int64))
     model = script.build(variant, data)
     model.initialize()
+    batch = next(iter(script.task(variant, data).batches(np.random.RandomState(1))))
+    model(*(mx.nd.array(array, dtype=array.dtype) for array in batch.inputs))  # some shapes are only known now
     settings = {**variant.settings, "vocabulary_size": len(data.prepared.vocabulary)}
     return {
         "corpus": data.corpus,

@@ -108,7 +108,7 @@ def _run(
     from reproductions import runner
     from reproductions.experiment import RESULTS, Result, script
     from reproductions.experiment import preset as find_preset
-    from reproductions.report import loud_if_sample, results_path, terminal_table
+    from reproductions.report import loud_if_sample, results_path, terminal_tables
 
     started = time.time()
     module = script(paper)
@@ -129,7 +129,7 @@ def _run(
         result.write(results_path(paper, preset))
         if preset != "smoke":
             module.figures(outcomes, chosen, RESULTS / paper)
-    console.print(terminal_table(result))
+    console.print(terminal_tables(result))
     for what, path in {"results": place / "results.json", **pages}.items():
         print(f"{what}: {path}")
     print(loud_if_sample(result), end="")
@@ -144,11 +144,11 @@ def compare(
     """Print the table of measured beside reported, and what became of the claims."""
     from reproductions.experiment import Result
     from reproductions.experiment import preset as find_preset
-    from reproductions.report import claims_table, loud_if_sample, results_path, terminal_table
+    from reproductions.report import claims_table, loud_if_sample, results_path, terminal_tables
 
     find_preset(paper, preset)
     result = Result.read(results or results_path(paper, preset))
-    console.print(terminal_table(result))
+    console.print(terminal_tables(result))
     console.print(claims_table(result))
     print(loud_if_sample(result), end="")
 

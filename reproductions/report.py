@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.console import Group
 from rich.table import Table
 
 from gluon_attn.errors import UsageError
@@ -18,24 +19,24 @@ BENCHMARKS = README.parent / "benchmarks" / "results"
 _DAGGER = {"text": "", "secondary": " (secondary source)", "memory": " †"}
 
 
-def terminal_table(result: Result) -> Table:
-    """Test accuracy of each variant: ours, reported, differs."""
-    table = Table(title=f"{script(result.paper).TITLE} ({_corpora(result)}, preset {result.preset})")
+def terminal_tables(result: Result) -> Group:
+    """Test accuracy of each variant beside what others report, and below, who reports it and what differs."""
+    numbers = Table(title=f"{script(result.paper).TITLE} ({_corpora(result)}, preset {result.preset})")
     for heading in ("variant", "ours", "without leaked", "reported"):
-        table.add_column(heading, no_wrap=True, justify="left" if heading == "variant" else "right")
-    table.add_column("by")
-    table.add_column("differs")
+        numbers.add_column(heading, no_wrap=True, justify="left" if heading == "variant" else "right")
+    differences = Table("variant", "reported by", "differs", title="Reported by whom, and what differs")
     for row in test_rows(result):
         reported = Reported(**row.reported) if row.reported else None
-        table.add_row(
+        numbers.add_row(
             row.variant,
             _value(row),
             _value(unleaked(result, row.variant)),
             f"{reported.value:.2f}" if reported else "none published",
-            f"{reported.system} ({reported.source})" if reported else "",
-            row.differs,
         )
-    return table
+        if reported or row.differs:
+            by = f"{reported.system} ({reported.source})" if reported else ""
+            differences.add_row(row.variant, by, row.differs)
+    return Group(numbers, differences)
 
 
 def loud_if_sample(result: Result) -> str:

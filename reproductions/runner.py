@@ -93,14 +93,18 @@ class Outcome:
         """Read a finished unit.
 
         Raises:
-            UsageError: the unit has not been trained to its end.
+            UsageError: the unit has not been trained to its end, or the file is damaged.
         """
         if not unit.is_trained:
             raise UsageError(
                 f"{unit.directory}: {unit.variant} with seed {unit.seed} is not trained to its end; train it with "
                 f"gluon-attn run {unit.paper} --preset {unit.preset} --variant {unit.variant} --seed {unit.seed}"
             )
-        return cls(unit, json.loads((unit.directory / "outcome.json").read_text(encoding="utf-8")))
+        path = unit.directory / "outcome.json"
+        try:
+            return cls(unit, json.loads(path.read_text(encoding="utf-8")))
+        except ValueError as error:
+            raise UsageError(f"{path}: damaged ({error}); delete it and run again with --resume") from None
 
 
 def corpus_or_sample(wanted: Preset) -> Preset:

@@ -12,7 +12,6 @@ from reproductions.experiment import Reported, Variant, preset
 from tests.reproductions.support import PAPER, outcome
 
 MEAN = preset(PAPER, "cpu").variant("mean")
-LAST = preset(PAPER, "cpu").variant("last")
 
 
 def test_outcomes_are_grouped_by_variant_in_their_order(tmp_path: Path) -> None:

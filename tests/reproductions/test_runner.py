@@ -102,6 +102,14 @@ def test_what_is_not_trained_to_its_end_has_no_outcome(tmp_path: Path) -> None:
         Outcome.read(unit)
 
 
+def test_a_damaged_outcome_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    whole = outcome(tmp_path, "mean", 1, {})
+    path = whole.unit.directory / "outcome.json"
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(UsageError, match=r"outcome\.json: damaged .*; delete it and run again with --resume"):
+        Outcome.read(whole.unit)
+
+
 def test_a_finished_unit_is_read_and_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = outcome(tmp_path, "mean", 1, {"right": [True]})
     monkeypatch.setattr(runner, "asdict", lambda recipe: {})  # a configuration that JSON can hold, never mind which
