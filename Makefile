@@ -29,7 +29,7 @@ reproduce: $(VENV)/.project
 
 # One OpenMP thread for each of the two processes: the portable profile wants it, and two cores have no more to give.
 test: lint
-	@OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 $(TESTS)
+	@OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile $(TESTS)
 
 lint: $(VENV)/.project
 	@$(VENV)/bin/ruff check --quiet --output-format=concise .

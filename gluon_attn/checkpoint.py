@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -94,10 +95,18 @@ class Checkpoint:
             raise UsageError(f"{path}: no checkpoint here; train first") from None
         except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
             raise UsageError(f"{path}: damaged checkpoint ({error}); delete it and train again") from None
+        self._path = path
 
     def group(self, name: str) -> dict[str, np.ndarray]:
-        """The arrays of one group, without the group's name."""
-        return dict(self._members(f"{name}/"))
+        """The arrays of one group, without the group's name.
+
+        Raises:
+            UsageError: the file is damaged.
+        """
+        try:
+            return dict(self._members(f"{name}/"))
+        except (ValueError, OSError, zipfile.BadZipFile, zlib.error) as error:
+            raise UsageError(f"{self._path}: damaged checkpoint ({error}); delete it and train again") from None
 
     def _members(self, prefix: str) -> Iterator[tuple[str, np.ndarray]]:
         for key in self._file.files:

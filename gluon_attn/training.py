@@ -79,11 +79,17 @@ class RunDirectory:
         config_path = path / "config.json"
         wanted = json.loads(json.dumps(config))
         if config_path.exists() and overwrite:
-            shutil.rmtree(path)
+            replaced = path.with_name(f".{path.name}.replaced")
+            shutil.rmtree(replaced, ignore_errors=True)
+            path.rename(replaced)  # at once: nothing of the old run is ever taken for the new one
+            shutil.rmtree(replaced)
         if config_path.exists():
             if not resume:
                 raise UsageError(f"{path}: a run is here already; go on with it (--resume) or replace it (--overwrite)")
-            found = json.loads(config_path.read_text(encoding="utf-8"))
+            try:
+                found = json.loads(config_path.read_text(encoding="utf-8"))
+            except ValueError as error:
+                raise UsageError(f"{config_path}: damaged ({error}); replace the run (--overwrite)") from None
             if found != wanted:
                 keys = sorted(key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key))
                 raise UsageError(
@@ -141,6 +147,7 @@ def fit(
         best = saved.group("best")
         history, best_epoch, spent = saved.state["history"], saved.state["best_epoch"], saved.state["seconds"]
         _restore_updater(updater, saved)
+        run.write_metrics(history)  # the run may have been killed between its checkpoint and its metrics
 
     sign = 1.0 if task.higher_is_better else -1.0
     for epoch in range(len(history) + 1, recipe.epochs + 1):

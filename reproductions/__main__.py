@@ -115,6 +115,8 @@ def _run(
     chosen = runner.corpus_or_sample(find_preset(paper, preset))
     if publish and chosen != find_preset(paper, preset):
         raise UsageError(f"results of preset {preset} on the embedded sample are not published; leave out --publish")
+    if publish and (variants or seeds):
+        raise UsageError("a published table is whole; leave out --variant and --seed, or --publish")
     names = variants or [variant.name for variant in chosen.variants]
     units = runner.units_of(
         paper, chosen, variants=names, seeds=seeds or chosen.seeds, profile=profile, threads=threads, runs=runs

@@ -92,6 +92,7 @@ def averaged_row(
         ci95=(estimate.low, estimate.high),
         parameters=row.parameters * len(outcomes),
         train_seconds=row.train_seconds * len(outcomes),
+        comparable=False,
         differs=SAMPLE_WARNING if row.corpus == "sample" else f"{len(outcomes)} networks, their probabilities averaged",
     )
 

@@ -12,7 +12,9 @@ with a rate that falls from 0.001 to 0 as a cosine, the epoch with the best vali
 a tenth of the official training file, chosen by the SHA-256 of the text, so that copies of a review never stand on both
 sides. Networks that do not depend on padding read batches of like length; those of the post read random ones.
 
-Claims: attention is at least as good as none; additive against dot-product; what masking the padding does; and the
+Adam is MXNet's lazy one: of the embeddings only those in a batch are updated, momentum included.
+
+Claims: attention is better than none; additive against dot-product; what masking the padding does; and the
 post's remark that a badly trained model shows no readable weights.
 """
 
@@ -72,7 +74,9 @@ REPORTED = (
     Reported("sentence CNN, Mecab", 85.84, source="aisolab/nlp_implementation", **_NSMC),
     Reported("fastText", 85.50, source="monologg/KoBERT-nsmc", **_NSMC),
     Reported("3-layer BiLSTM, self-attention r=5, Mecab", 85.10, source="simonjisu/nsmc_study", **_NSMC),
-    Reported("BiLSTM 128, word2vec 300, Okt", 83.0, source="gusalsdmlwlq.github.io", **_NSMC),
+    Reported(
+        "BiLSTM 128, word2vec 300, Okt", 83.0, source="gusalsdmlwlq.github.io", details="given as about 83", **_NSMC
+    ),
 )
 _PEER = {reported.system: reported for reported in REPORTED}
 
@@ -246,7 +250,7 @@ def evaluate(
     label = test.label
     arrays = {
         "probability": read.probability,
-        "right": np.where(label == 1, read.probability > 0.5, read.probability <= 0.5),
+        "right": (read.probability > 0.5) == (label == 1),
     }
     if any(len(weights) for weights in read.token_weights):
         arrays["token_weights"] = np.concatenate(read.token_weights).astype(np.float32)

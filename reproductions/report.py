@@ -31,7 +31,7 @@ def terminal_tables(result: Result) -> Group:
             row.variant,
             _value(row),
             _value(unleaked(result, row.variant)),
-            f"{reported.value:.2f}" if reported else "none published",
+            f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none published",
         )
         if reported or row.differs:
             by = f"{reported.system} ({reported.source})" if reported else ""
@@ -141,10 +141,11 @@ def _value(row: Row) -> str:
 def _provenance(result: Result) -> str:
     manifest = result.manifest
     seeds = ", ".join(map(str, manifest["seeds"]))
+    commits = ", ".join(f"`{commit[:12]}`" for commit in manifest["commit"].split(", "))
     return (
         f"Mean ± standard deviation over seeds {seeds}; in brackets the 95 % bootstrap interval over test reviews. "
         f"Epoch selected on validation, test read once. Profile `{manifest['profile']}`, {manifest['threads']} thread, "
-        f"{manifest['hardware']}; commit `{manifest['commit'][:12]}`."
+        f"{manifest['hardware']}; trained at {commits}."
     )
 
 
@@ -161,7 +162,8 @@ def _claims_markdown(claims: Sequence[Claim]) -> list[str]:
 def _peers_table(reported: Sequence[Reported]) -> list[str]:
     lines = ["| reported by others on this test split | accuracy, % | source |", "|-|-:|-|"]
     for peer in reported:
-        lines.append(f"| {peer.system} | {peer.value:.2f}{_DAGGER[peer.checked]} | {peer.source} |")
+        details = f" ({peer.details})" if peer.details else ""
+        lines.append(f"| {peer.system}{details} | {peer.value:.2f}{_DAGGER[peer.checked]} | {peer.source} |")
     return lines
 
 

@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -199,6 +198,8 @@ def _train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
         "corpus": data.corpus,
         "corpora": data.corpora,
         "pipeline": data.digest,
+        "commit": commit(),
+        "environment": environment_digest(),
     }
     write_json(unit.directory / "outcome.json", facts)
     return Outcome(unit, facts)
@@ -281,26 +282,37 @@ def units_of(
 
 
 def manifest(outcomes: Sequence[Outcome], command: str, started: float) -> dict[str, Any]:
-    """What is needed to get the numbers again, as the results file holds it."""
+    """What is needed to get the numbers again, as the results file holds it.
+
+    ``commit`` names every commit that something was trained at, ``started`` is when this table was begun and
+    ``seconds`` the sum over its trainings.
+
+    Raises:
+        UsageError: the trainings do not belong to one environment.
+    """
     first = outcomes[0]
     corpora: dict[str, str] = {}
     pipelines: dict[str, str] = {}
     for outcome in outcomes:
-        corpora |= outcome.facts["corpora"]
+        corpus = outcome.facts["corpus"]
+        corpora |= {f"{corpus}/{part}": sha256 for part, sha256 in outcome.facts["corpora"].items()}
         pipelines[outcome.unit.variant] = outcome.facts["pipeline"]
+    environments = {outcome.facts["environment"] for outcome in outcomes}
+    if len(environments) > 1:
+        raise UsageError(f"{first.unit.place}: trained in {len(environments)} environments; train all of it in one")
     return {
         "command": command,
-        "commit": commit(),
+        "commit": ", ".join(dict.fromkeys(outcome.facts["commit"] for outcome in outcomes)),
         "seeds": sorted({outcome.unit.seed for outcome in outcomes}),
         "profile": first.unit.profile,
         "threads": int(runtime.environment(first.unit.profile, first.unit.threads)["OMP_NUM_THREADS"]),
         "corpora": corpora,
         "pipeline": pipelines,
-        "environment": environment_digest(),
+        "environment": first.facts["environment"],
         "hardware": runtime.hardware(),
         "parameters_sha256": {outcome.unit.label: outcome.facts["parameters_sha256"] for outcome in outcomes},
         "started": datetime.datetime.fromtimestamp(started, datetime.UTC).isoformat(timespec="seconds"),
-        "seconds": round(time.time() - started, 1),
+        "seconds": round(sum(outcome.facts["train_seconds"] for outcome in outcomes), 1),
     }
 
 

@@ -149,10 +149,10 @@ def classify(model: HybridBlock, variant: Variant, sequences: Sequence[np.ndarra
 def scores(read: Read, data: Data, split: str) -> dict[str, float]:
     """Accuracy in per cent and mean cross-entropy in nats."""
     label = data.prepared.splits[split].label
-    right = np.where(label == 1, read.probability, 1 - read.probability)
+    of_label = np.where(label == 1, read.probability, 1 - read.probability)
     return {
-        "accuracy": 100.0 * float((right > 0.5).mean()),
-        "loss": float(-np.log(np.maximum(right, 1e-12)).mean()),
+        "accuracy": 100.0 * float(((read.probability > 0.5) == (label == 1)).mean()),
+        "loss": float(-np.log(np.maximum(of_label, 1e-12)).mean()),
     }
 
 

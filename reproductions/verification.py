@@ -67,7 +67,7 @@ def _committed(
     manifest = Result.read(path).manifest
     if manifest["profile"] != "portable":
         raise UsageError(f"{path}: made in the {manifest['profile']} profile, whose bits belong to one machine")
-    if manifest["corpora"] != corpus.sha256:
+    if manifest["corpora"] != {f"{corpus.name}/{part}": sha256 for part, sha256 in corpus.sha256.items()}:
         raise UsageError(f"{path}: made from other files than the {corpus.name} corpus has here; run it again")
     expected: dict[str, str] = manifest["parameters_sha256"]
     if missing := [label for label in wanted if label not in expected]:
