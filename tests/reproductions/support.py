@@ -70,6 +70,8 @@ def outcome(folder: Path, variant: str, seed: int, arrays: Mapping[str, Any], **
         "corpus": "nsmc",
         "corpora": {"train": "a" * 64, "test": "b" * 64},
         "pipeline": "c" * 64,
+        "commit": "d" * 40,
+        "environment": "e" * 64,
     }
     (unit.directory / "outcome.json").write_text(json.dumps(given | facts), encoding="utf-8")
     return Outcome.read(unit)

@@ -130,7 +130,8 @@ def test_markdown_tables_are_whole_and_list_all_peers() -> None:
         assert len({line.count("|") for line in table.splitlines()}) == 1, table
     assert "| A is better than B | -0.500 | [-0.750, -0.250] | **not supported** | points |" in page
     for peer in script(PAPER).REPORTED:
-        assert f"| {peer.system} | {peer.value:.2f} | {peer.source} |" in page
+        details = f" ({peer.details})" if peer.details else ""
+        assert f"| {peer.system}{details} | {peer.value:.2f} | {peer.source} |" in page
 
 
 def test_one_seed_has_no_standard_deviation() -> None:

@@ -241,15 +241,23 @@ def test_killed_at_a_random_instant_and_resumed_it_ends_with_the_committed_bytes
 
 
 def test_the_manifest_holds_what_is_needed_to_get_the_numbers_again(tmp_path: Path) -> None:
-    outcomes = [outcome(tmp_path, name, seed, {}) for seed in (2, 1) for name in ("mean", "last")]
+    commits = {"mean": "d" * 40, "last": "f" * 40}
+    outcomes = [outcome(tmp_path, name, seed, {}, commit=commits[name]) for seed in (2, 1) for name in commits]
     found = runner.manifest(outcomes, "gluon-attn run", time.time() - 5)
     assert found["seeds"] == [1, 2]
     assert found["parameters_sha256"] == {one.unit.label: one.facts["parameters_sha256"] for one in outcomes}
-    assert found["corpora"] == outcomes[0].facts["corpora"]
+    assert found["corpora"] == {"nsmc/train": "a" * 64, "nsmc/test": "b" * 64}
+    assert found["commit"] == f"{'d' * 40}, {'f' * 40}" and found["environment"] == "e" * 64
     assert found["pipeline"] == {name: "c" * 64 for name in ("mean", "last")}
     assert (found["command"], found["profile"], found["threads"]) == ("gluon-attn run", "portable", 1)
-    assert found["started"].endswith("+00:00") and 5 <= found["seconds"] < 60
+    assert found["started"].endswith("+00:00") and found["seconds"] == 4 * 2.0
     assert json.loads(json.dumps(found)) == found
+
+
+def test_trainings_of_two_environments_make_no_table(tmp_path: Path) -> None:
+    outcomes = [outcome(tmp_path, "mean", seed, {}, environment=str(seed) * 64) for seed in (1, 2)]
+    with pytest.raises(UsageError, match="2 environments"):
+        runner.manifest(outcomes, "gluon-attn run", time.time())
 
 
 def test_the_environment_has_one_digest_and_the_commit_its_mark(monkeypatch: pytest.MonkeyPatch) -> None:
