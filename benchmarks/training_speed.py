@@ -1,6 +1,6 @@
 """How fast do the two attention variants of the Naver script train, beside the same networks in PyTorch?
 
-    python -m benchmarks.training_speed [--threads 2 1] [--repetitions 5] [--steps 200]
+    python -m benchmarks.training_speed [--threads 2 1] [--repetitions 5] [--steps 200] [--unrolled]
 
 Everything that training needs is timed: making batches, forward, backward, update; validation is not. Our rows are
 ``training.fit`` itself on the script's own network and task; the peers are ``peers/torch_classifiers.py``. All read the
@@ -78,14 +78,14 @@ class Setting:
         return f"{self.threads} thread{'s' * (self.threads > 1)}"
 
 
-def peers(variant: str) -> list[list[Row]]:
-    """The peer's rows, each as the ways among which its fastest is sought."""
+def peers(variant: str, unrolled: bool) -> list[list[Row]]:
+    """The peer's rows, each as the ways among which its fastest is sought; the compiled GRU among them if asked for."""
     recurrent = ("packed", "reversed") if variant == "masked" else ("packed",)
     eager = list(product(("no",), ("adam", "fused adam", "sparse adam"), recurrent))
     # Sparse gradients do not compile, nor do packed sequences as a whole.
     around = list(product(("around the GRU",), ("fused adam",), recurrent))
-    whole = ("whole", "fused adam", recurrent[-1])
-    rows = [("PyTorch eager", eager, False), ("PyTorch compiled", [*around, whole], False)]
+    whole = [("whole", "fused adam", recurrent[-1])] if unrolled else []
+    rows = [("PyTorch eager", eager, False), ("PyTorch compiled", [*around, *whole], False)]
     if variant == "masked":
         # Not as a whole: the unrolled GRU would be compiled for every length, minutes each.
         rows += [("PyTorch eager, our buckets", eager, True), ("PyTorch compiled, our buckets", around, True)]
@@ -121,14 +121,14 @@ def run(row: Row, setting: Setting) -> dict[str, Any]:
     return measured
 
 
-def measure(setting: Setting, repetitions: int) -> dict[str, Any]:
+def measure(setting: Setting, repetitions: int, unrolled: bool) -> dict[str, Any]:
     """All rows with one number of threads: first each of PyTorch's ways once, then the rows in turn."""
     print(f"{setting.title}: PyTorch's ways", flush=True)
     rows: list[Row] = []
     tried: list[dict[str, Any]] = []
     for variant in VARIANTS:
         rows.append(Row(variant, OURS))
-        for ways in peers(variant):
+        for ways in peers(variant, unrolled):
             runs = [run(way, setting) for way in ways]
             tried += [asdict(way) | measured for way, measured in zip(ways, runs, strict=True)]
             seconds = [measured["seconds"] for measured in runs]
@@ -205,6 +205,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[2, 1], help="thread counts, each measured by itself")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--steps", type=int, default=200, help="timed updates, after as many that are not")
+    parser.add_argument("--unrolled", action="store_true", help="compile the unrolled GRU too: ten minutes")
     parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args()
 
@@ -218,7 +219,7 @@ def main() -> None:
             flags = ["--variant", variant, "--steps", str(options.steps), "--arrays", str(path)]
             what[variant] = in_process("own_classifiers", ["describe", *flags], 1)
         settings = [Setting(threads, options.steps, what, arrays) for threads in options.threads]
-        measured = {setting.threads: measure(setting, options.repetitions) for setting in settings}
+        measured = {setting.threads: measure(setting, options.repetitions, options.unrolled) for setting in settings}
     lines = [line for setting in settings for line in table(measured[setting.threads], setting.title)]
     for setting in settings:
         show(measured[setting.threads], setting.title)

@@ -391,9 +391,10 @@ def test_what_an_interrupted_overwriting_leaves_is_not_taken_for_this_run(
     (tmp_path / "run" / "outcome.json").write_text("{}", encoding="utf-8")
     expected, _ = run_in(tmp_path / "fresh")
 
-    def delete_a_part(folder: Path) -> None:
-        (Path(folder) / "config.json").unlink()
-        raise Interrupted
+    def delete_a_part(folder: Path, **_: Any) -> None:
+        if (folder / "config.json").exists():
+            (folder / "config.json").unlink()
+            raise Interrupted
 
     monkeypatch.setattr(shutil, "rmtree", delete_a_part)
     with pytest.raises(Interrupted):
