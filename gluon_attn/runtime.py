@@ -62,7 +62,8 @@ def configure(profile: str = "portable", threads: int | None = None) -> None:
     """
     wanted = environment(profile, threads)
     if "mxnet" in sys.modules:
-        wrong = sorted(name for name, value in wanted.items() if os.environ.get(name) != value)
+        settled = sorted({**wanted, **_PORTABLE})  # what only the portable profile sets must be absent in the other
+        wrong = [name for name in settled if os.environ.get(name) != wanted.get(name)]
         if wrong:
             raise UsageError(
                 f"MXNet was imported before the {profile} profile could set {', '.join(wrong)}; start anew"

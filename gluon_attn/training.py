@@ -116,6 +116,10 @@ class RunDirectory:
         beside.replace(self.path / name)
 
 
+# MXNet's Nadam multiplies up its momentum schedule in a private attribute.
+_NOT_RESUMABLE = ("nadam",)
+
+
 def fit(
     model: HybridBlock,
     task: Task,
@@ -135,18 +139,22 @@ def fit(
     Raises:
         UsageError: the loss is not a number; the checkpoint of the epoch before stays.
     """
+    if recipe.optimizer in _NOT_RESUMABLE:
+        raise UsageError(f"optimizer {recipe.optimizer} keeps numbers that no checkpoint holds; choose adam or another")
     optimizer = mx.optimizer.create(recipe.optimizer, learning_rate=recipe.learning_rate)
     updater = mx.optimizer.get_updater(optimizer)
-    parameters = [parameter for _, parameter in checkpoint.named_parameters(model) if parameter.grad_req != "null"]
+    trained = [(name, one) for name, one in checkpoint.named_parameters(model) if one.grad_req != "null"]
+    parameters = [parameter for _, parameter in trained]
     history: list[dict[str, float]] = []
     best: dict[str, np.ndarray] = {}
     best_epoch, spent = 0, 0.0
     if run.checkpoint.exists():
         saved = checkpoint.Checkpoint(run.checkpoint)
-        checkpoint.set_parameters(model, saved.group("parameters"))
+        arrays = saved.group("parameters")
+        checkpoint.set_parameters(model, arrays)
         best = saved.group("best")
         history, best_epoch, spent = saved.state["history"], saved.state["best_epoch"], saved.state["seconds"]
-        _restore_updater(updater, saved)
+        _restore_updater(updater, saved, [arrays[name] for name, _ in trained])
         run.write_metrics(history)  # the run may have been killed between its checkpoint and its metrics
 
     sign = 1.0 if task.higher_is_better else -1.0
@@ -158,6 +166,9 @@ def fit(
         batches = task.batches(np.random.RandomState(runtime.derive(seed, "batches", epoch)))
         losses = _steps(model, task, recipe, updater, parameters, batches, epoch, label)
         train_loss = sum(losses) / task.steps
+        arrays = checkpoint.parameter_arrays(model)
+        if not all(np.isfinite(array).all() for array in arrays.values()):
+            raise _diverged("a parameter is not a number", epoch, task.steps)
         spent += time.perf_counter() - started
         metrics = task.evaluate(model)
         history.append(
@@ -166,10 +177,10 @@ def fit(
         )
         score = f"validation_{task.select}"
         if best_epoch == 0 or sign * history[-1][score] > sign * history[best_epoch - 1][score]:
-            best_epoch, best = epoch, checkpoint.parameter_arrays(model)
+            best_epoch, best = epoch, arrays
         checkpoint.save(
             run.checkpoint,
-            {"parameters": checkpoint.parameter_arrays(model), "best": best, "optimizer": _optimizer_arrays(updater)},
+            {"parameters": arrays, "best": best, "optimizer": _optimizer_arrays(updater)},
             {
                 "history": history,
                 "best_epoch": best_epoch,
@@ -223,11 +234,13 @@ def _steps(
 def _finite(loss: nd.NDArray, epoch: int, step: int) -> float:
     value = float(loss.asscalar())
     if not math.isfinite(value):
-        raise UsageError(
-            f"the loss is {value} at epoch {epoch}, step {step}; the checkpoint of epoch {epoch - 1} stays; "
-            "lower the learning rate"
-        )
+        raise _diverged(f"the loss is {value}", epoch, step)
     return value
+
+
+def _diverged(what: str, epoch: int, step: int) -> UsageError:
+    stays = f"the checkpoint of epoch {epoch - 1} stays; " if epoch > 1 else ""
+    return UsageError(f"{what} at epoch {epoch}, step {step}; {stays}lower the learning rate")
 
 
 def _optimizer_arrays(updater: Any) -> dict[str, np.ndarray]:
@@ -247,12 +260,14 @@ def _slots(state: Any) -> Iterator[nd.NDArray]:
             yield from _slots(part)
 
 
-def _restore_updater(updater: Any, saved: checkpoint.Checkpoint) -> None:
-    slots: dict[int, list[nd.NDArray]] = {}
-    for name, array in sorted(saved.group("optimizer").items()):
-        slots.setdefault(int(name.split(".")[0]), []).append(nd.array(array, dtype=array.dtype))
-    for index, arrays in slots.items():
-        updater.states[index] = tuple(arrays) if len(arrays) > 1 else arrays[0]
+def _restore_updater(updater: Any, saved: checkpoint.Checkpoint, weights: list[np.ndarray]) -> None:
+    """Fill fresh states of the optimizer's own shape with what :func:`_optimizer_arrays` has saved."""
+    arrays = saved.group("optimizer")
+    for index in sorted({int(name.split(".")[0]) for name in arrays}):
+        state = updater.optimizer.create_state_multi_precision(index, nd.array(weights[index]))
+        for slot, target in enumerate(_slots(state)):
+            target[:] = nd.array(arrays[f"{index}.{slot}"], dtype=target.dtype)
+        updater.states[index] = state
         updater.states_synced[index] = True
     updater.optimizer.num_update = saved.state["updates"]
     updater.optimizer._index_update_count.update({index: count for index, count in saved.state["update_counts"]})

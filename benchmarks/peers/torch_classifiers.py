@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-OPTIMIZERS = ("adam", "fused adam", "sparse adam")
+OPTIMIZERS = ("fused adam", "sparse adam")
 RECURRENT = ("packed", "reversed")
 # `no`; `around the GRU`: as torch.compile does by itself, it leaves nn.GRU as it is; `whole`: the GRU unrolled too.
 COMPILE = ("no", "around the GRU", "whole")
@@ -130,7 +130,7 @@ def build(settings: Mapping[str, Any], *, optimizer: str, recurrent: str) -> nn.
 def optimizers_of(model: nn.Module, name: str, rate: float) -> list[torch.optim.Optimizer]:
     """Adam over all parameters; ``sparse adam`` updates only the rows of the embedding that a batch has touched."""
     if name != "sparse adam":
-        return [torch.optim.Adam(model.parameters(), rate, fused=name == "fused adam")]
+        return [torch.optim.Adam(model.parameters(), rate, fused=True)]
     embedding = model.get_parameter("embedding.weight")
     rest = [parameter for parameter in model.parameters() if parameter is not embedding]
     return [torch.optim.SparseAdam([embedding], rate), torch.optim.Adam(rest, rate, fused=True)]
