@@ -46,6 +46,8 @@ def set_parameters(model: Block, arrays: Mapping[str, np.ndarray]) -> None:
         if not fits:
             raise UsageError(f"parameter {name} has shape {arrays[name].shape}, the model wants {parameter.shape}")
         parameter.set_data(mx.nd.array(arrays[name], dtype=arrays[name].dtype))
+        if parameter._deferred_init:
+            parameter._finish_deferred_init()  # its shape is known now, so it can be read before the first call
 
 
 def parameters_sha256(arrays: Mapping[str, np.ndarray]) -> str:

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from gluon_attn import runtime
 
-EPOCHS, STEPS = 6, 5
+EPOCHS, STEPS = 8, 5
 
 
 def main() -> None:
@@ -104,6 +104,7 @@ def train(folder: Path, name: str, seed: int) -> str:
 
     task = Task(batches, STEPS, loss, evaluate, select="loss", higher_is_better=False)
     fit(model, task, recipe, run, seed=seed)
+    evaluate(model)  # as every script does at the end
     return parameters_sha256(parameter_arrays(model))
 
 
