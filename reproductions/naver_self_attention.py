@@ -229,7 +229,8 @@ def build(variant: Variant, data: Data) -> HybridBlock:
 
 def _attention(settings: Mapping[str, Any]) -> AttentionCell | None:
     if settings["attention"] == "additive":
-        return AdditiveAttention(settings["attention_units"], settings["attention_dropout"])
+        length = settings["max_length"] if settings["model"] == "as written" else None
+        return AdditiveAttention(settings["attention_units"], settings["attention_dropout"], length)
     if settings["attention"] == "scaled dot":
         return scaled_dot(settings["attention_dropout"])
     return None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from gluonnlp.model import MLPAttentionCell
 from mxnet import autograd, nd
+from mxnet.base import MXNetError
 from mxnet.gluon import nn
 
 from gluon_attn.attention.additive import AdditiveAttention
@@ -100,6 +101,28 @@ def test_equals_the_cell_of_gluonnlp(normalized: bool, value: bool, mask: bool) 
     for name, gradient in mine.items():
         assert np.abs(reference[name]).max() > 1e-4, f"{name}: nothing is compared"
         np.testing.assert_allclose(gradient, reference[name], rtol=2e-4, atol=2e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_a_fixed_length_changes_no_result(hybridized: bool) -> None:
+    inputs = [array(normal(2, MEMORY, width, seed=width)) for width in (4, 6, 7)]
+    mask = array(np.repeat(MASK[:, None], MEMORY, axis=1))
+    free = initialize(AdditiveAttention(8), *inputs, mask)
+    fixed = initialize(AdditiveAttention(8, length=MEMORY), *inputs, mask, seed=99)
+    copy_parameters(free, fixed)
+    if hybridized:
+        fixed.hybridize(static_alloc=True, static_shape=True)
+
+    def weigh(context: nd.NDArray, weights: nd.NDArray) -> nd.NDArray:
+        return (context**2).sum() + (weights * array(normal(*weights.shape))).sum()
+
+    expected, found = (gradients(cell, inputs, weigh, [mask]) for cell in (free, fixed))
+    assert expected.keys() == found.keys()
+    for name, gradient in expected.items():
+        assert np.abs(gradient).max() > 1e-4, f"{name}: nothing is compared"
+        np.testing.assert_allclose(found[name], gradient, rtol=1e-5, atol=1e-6, err_msg=name)
+    with pytest.raises(MXNetError):
+        fixed(*(values[:, 1:] for values in inputs), mask[:, 1:, 1:])[0].wait_to_read()
 
 
 def test_equal_keys_get_equal_weights() -> None:
