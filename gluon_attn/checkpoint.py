@@ -32,7 +32,7 @@ def set_parameters(model: Block, arrays: Mapping[str, np.ndarray]) -> None:
     """Give every parameter of the model its array.
 
     Raises:
-        UsageError: the names or shapes are those of another model.
+        UsageError: the names or shapes are those of another model, which stays as it was.
     """
     parameters = dict(named_parameters(model))
     if parameters.keys() != arrays.keys():
@@ -45,6 +45,7 @@ def set_parameters(model: Block, arrays: Mapping[str, np.ndarray]) -> None:
         )
         if not fits:
             raise UsageError(f"parameter {name} has shape {arrays[name].shape}, the model wants {parameter.shape}")
+    for name, parameter in parameters.items():
         parameter.set_data(mx.nd.array(arrays[name], dtype=arrays[name].dtype))
         if parameter._deferred_init:
             parameter._finish_deferred_init()  # its shape is known now, so it can be read before the first call

@@ -6,6 +6,8 @@ from typing import Any
 
 from mxnet.gluon import HybridBlock, nn, rnn
 
+from gluon_attn.attention.masks import token_mask
+
 _CELLS = {"gru": rnn.GRU, "lstm": rnn.LSTM}
 
 
@@ -77,3 +79,105 @@ def _reversal(F: Any, states: Any, valid_length: Any) -> Any:
 def _rows(F: Any, states: Any, rows: Any) -> Any:
     """The states (length, batch, units) that stand at ``rows`` (length, batch) of the flattened states."""
     return F.take(F.reshape(states, (-3, 0)), rows, axis=0)
+
+
+class LastingLSTM(HybridBlock):
+    """One LSTM layer that keeps its state on padding, so that its last states are those of each sentence's end.
+
+    A fused layer gives the cell state of the last step of the batch only. Here one more input, 1 on padding, shuts the
+    input gate and opens the forget gate there by fixed weights so large that the gates are 0 and 1 exactly.
+
+    Args:
+        units: width of the states.
+        in_units: width of the input.
+
+    Call: ``(sequence, padding) -> (states, hidden, cell)``, time first: sequence (length, batch, in_units), padding
+    (length, batch, 1) of 0/1, states (length, batch, units), hidden and cell (batch, units) of the last token. States
+    on padding are undefined; mask them.
+    """
+
+    def __init__(self, units: int, in_units: int, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self._units = units
+        with self.name_scope():
+            self.i2h_weight = self.params.get("i2h_weight", shape=(4 * units, in_units))
+            self.h2h_weight = self.params.get("h2h_weight", shape=(4 * units, units))
+            self.i2h_bias = self.params.get("i2h_bias", shape=(4 * units,), init="zeros")
+            self.h2h_bias = self.params.get("h2h_bias", shape=(4 * units,), init="zeros")
+
+    def hybrid_forward(
+        self, F: Any, sequence: Any, padding: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
+    ) -> tuple[Any, Any, Any]:
+        column = F.ones((self._units, 1))
+        gates = F.concat(-_SHUT * column, _SHUT * column, 0.0 * column, 0.0 * column, dim=0)  # input, forget, cell, out
+        weight = F.concat(i2h_weight, gates, dim=1)
+        vectors = (F.reshape(array, (-1,)) for array in (weight, h2h_weight, i2h_bias, h2h_bias))
+        start = F.broadcast_axis(F.zeros_like(F.slice_axis(padding, axis=0, begin=0, end=1)), axis=2, size=self._units)
+        states, _, cell = F.RNN(
+            F.concat(sequence, padding, dim=2),
+            F._internal._rnn_param_concat(*vectors, dim=0),
+            start,
+            start,
+            state_size=self._units,
+            num_layers=1,
+            mode="lstm",
+            state_outputs=True,
+        )
+        tokens = F.reshape(F.sum(1.0 - padding, axis=0), (-1,))
+        hidden = F.SequenceLast(states, tokens, use_sequence_length=True)
+        return states, hidden, F.reshape(cell, (-3, 0))
+
+
+_SHUT = 1e4
+
+
+class ReadingLSTM(HybridBlock):
+    """A stack of LSTM layers that reads each sentence forwards or backwards and hands over its last states.
+
+    Args:
+        units: width of a layer.
+        layers: number of layers.
+        in_units: width of the input.
+        backwards: read each sentence from its last token to its first (Sutskever et al., 2014, sec. 3.3).
+        dropout: dropout before every layer but the first.
+
+    Call: ``(sequence, valid_length) -> (states, hidden, cells)`` with sequence (batch, length, in_units), states (batch,
+    length, units) in the order of the sentence whichever way it was read, and for each layer hidden and cell (batch,
+    units) after the last token that was read. States on padding are undefined; mask them.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        layers: int,
+        in_units: int,
+        *,
+        backwards: bool = False,
+        dropout: float = 0.0,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(**parameters)
+        self._backwards = backwards
+        with self.name_scope():
+            self.dropout = nn.Dropout(dropout)
+            self.layers = nn.HybridSequential()
+            with self.layers.name_scope():
+                for index in range(layers):
+                    self.layers.add(LastingLSTM(units, in_units if index == 0 else units))
+
+    def hybrid_forward(self, F: Any, sequence: Any, valid_length: Any) -> tuple[Any, list[Any], list[Any]]:
+        padding = F.expand_dims(F.transpose(1.0 - token_mask(F, sequence, valid_length)), axis=2)
+        states = F.transpose(sequence, axes=(1, 0, 2))
+        reversal = _reversal(F, states, valid_length) if self._backwards else None
+        if self._backwards:
+            states = _rows(F, states, reversal)
+        hidden, cells = [], []
+        for index, layer in enumerate(self.layers):
+            if index:
+                states = self.dropout(states)
+            states, last_hidden, last_cell = layer(states, padding)
+            hidden.append(last_hidden)
+            cells.append(last_cell)
+        if self._backwards:
+            states = _rows(F, states, reversal)
+        return F.transpose(states, axes=(1, 0, 2)), hidden, cells

@@ -5,14 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from gluon_attn.errors import UsageError
+
+DECAYS = ("constant", "cosine")
+
 
 @dataclass(frozen=True)
 class Recipe:
     """How to train. Rates are those of MXNet's optimizer of that name; gradients are of the mean loss of a batch.
 
-    ``warmup_steps`` raises the rate linearly from zero; ``decay`` is ``constant`` or ``cosine`` (to zero at the last
-    step of the last epoch). ``patience`` is the number of epochs without a better validation result after which
+    ``warmup_steps`` raises the rate linearly, to its full height at the last of them; ``decay`` is ``constant`` or
+    ``cosine`` (half a period over all steps, zero only after the last). ``patience`` is the number of epochs without a better validation result after which
     training ends; the parameters kept are always those of the best epoch.
+
+    Raises:
+        UsageError: a decay that is not known.
     """
 
     epochs: int
@@ -22,6 +29,10 @@ class Recipe:
     warmup_steps: int = 0
     decay: str = "constant"
     patience: int = 1_000
+
+    def __post_init__(self) -> None:
+        if self.decay not in DECAYS:
+            raise UsageError(f"decay {self.decay!r} is unknown; choose one of {', '.join(DECAYS)}")
 
     def rate(self, step: int, total_steps: int) -> float:
         """Learning rate of a step, counted from 0."""

@@ -137,10 +137,14 @@ def fit(
     ``log`` gets a line after each epoch, which begins with ``label``.
 
     Raises:
-        UsageError: the loss is not a number; the checkpoint of the epoch before stays.
+        UsageError: the optimizer is unknown or cannot be resumed; the loss, a parameter or the validation result is not
+            a number, or an epoch had other than ``task.steps`` batches: the checkpoint of the epoch before stays.
     """
     if recipe.optimizer in _NOT_RESUMABLE:
         raise UsageError(f"optimizer {recipe.optimizer} keeps numbers that no checkpoint holds; choose adam or another")
+    if recipe.optimizer not in mx.optimizer.Optimizer.opt_registry:
+        known = ", ".join(sorted(mx.optimizer.Optimizer.opt_registry))
+        raise UsageError(f"optimizer {recipe.optimizer!r} is unknown; choose one of {known}")
     optimizer = mx.optimizer.create(recipe.optimizer, learning_rate=recipe.learning_rate)
     updater = mx.optimizer.get_updater(optimizer)
     trained = [(name, one) for name, one in checkpoint.named_parameters(model) if one.grad_req != "null"]
@@ -165,6 +169,8 @@ def fit(
         runtime.seed_all(runtime.derive(seed, "epoch", epoch))
         batches = task.batches(np.random.RandomState(runtime.derive(seed, "batches", epoch)))
         losses = _steps(model, task, recipe, updater, parameters, batches, epoch, label)
+        if len(losses) != task.steps:
+            raise UsageError(f"epoch {epoch} had {len(losses)} batches, the task says {task.steps}; make them agree")
         train_loss = sum(losses) / task.steps
         arrays = checkpoint.parameter_arrays(model)
         if not all(np.isfinite(array).all() for array in arrays.values()):
@@ -176,6 +182,8 @@ def fit(
             | {f"validation_{name}": value for name, value in metrics.items()}
         )
         score = f"validation_{task.select}"
+        if not math.isfinite(history[-1][score]):
+            raise _diverged(f"the {score.replace('_', ' ')} is {history[-1][score]}", epoch, task.steps)
         if best_epoch == 0 or sign * history[-1][score] > sign * history[best_epoch - 1][score]:
             best_epoch, best = epoch, arrays
         checkpoint.save(

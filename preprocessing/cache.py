@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import logging
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,25 @@ def path_of(name: str, key: str) -> Path:
     return (Path(root) if root else user_cache() / "results") / f"{name}-{key[:32]}.npz"
 
 
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Wait until no other process is at work in the folder of this path, so that of several that want a result the
+    first makes it and the others read it.
+
+    Raises InputError when the folder cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = os.open(path.parent, os.O_RDONLY)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
 def store(path: Path, arrays: Mapping[str, np.ndarray], card: dict[str, Any]) -> None:
     """Write a result; raises InputError when the folder cannot be written."""
     text = json.dumps(card, ensure_ascii=False).encode("utf-8")
@@ -37,8 +58,12 @@ def store(path: Path, arrays: Mapping[str, np.ndarray], card: dict[str, Any]) ->
         with atomic_file(path) as stream:
             np.savez(stream, **arrays, **extra)
     except OSError as error:
-        remedy = "set GLUON_ATTN_CACHE to a folder that can be written, or run without the cache"
-        raise InputError(path, f"cannot write the cache ({error.strerror})", remedy=remedy) from error
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> InputError:
+    remedy = "set GLUON_ATTN_CACHE to a folder that can be written, or run without the cache"
+    return InputError(path, f"cannot write the cache ({error.strerror})", remedy=remedy)
 
 
 def load(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
+import numpy as np
+
 from preprocessing import cache as result_cache
 from preprocessing import card as cards
 from preprocessing.corpora import CorpusFiles
@@ -151,9 +153,18 @@ class Pipeline:
         Raises InputError for bad corpus files; a damaged cache entry is reported and built again.
         """
         entry = result_cache.path_of(self.name, self.key(files))
-        if cache and (found := result_cache.load(entry)) is not None:
-            arrays, card = found
-            return Result(self, Data.from_arrays(arrays, self.tokenizer), card, card["digest"])
+        if not cache:
+            return self._run(files, processes)[0]
+        with result_cache.alone(entry):
+            if (found := result_cache.load(entry)) is None:
+                result, arrays = self._run(files, processes)
+                result_cache.store(entry, arrays, result.card)
+                return result
+        arrays, card = found
+        return Result(self, Data.from_arrays(arrays, self.tokenizer), card, card["digest"])
+
+    def _run(self, files: CorpusFiles, processes: int | None) -> tuple[Result, dict[str, np.ndarray]]:
+        """Run all steps; the result and its canonical arrays."""
         data, records, facts = Data(), [], {}
         for step in self.steps:
             before = data
@@ -164,6 +175,4 @@ class Pipeline:
         arrays = data.to_arrays()
         sha256 = digest(arrays)
         card = cards.build(self.name, files, records, facts, data, sha256)
-        if cache:
-            result_cache.store(entry, arrays, card)
-        return Result(self, data, card, sha256)
+        return Result(self, data, card, sha256), arrays

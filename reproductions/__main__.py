@@ -304,6 +304,9 @@ def _command() -> str:
     return " ".join(["gluon-attn", *(word for word in words if not word.startswith("--runs="))])
 
 
+_INTERRUPTED = 130
+
+
 def main() -> None:
     """Run the command line; what a person can mend ends in one line and exit status 2."""
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -314,6 +317,10 @@ def main() -> None:
     except (InputError, UsageError) as error:
         print(f"gluon-attn: {error}", file=sys.stderr)
         sys.exit(2)
+    except SystemExit as ended:
+        if ended.code == _INTERRUPTED:  # typer ends so at Ctrl-C, without a word
+            print("gluon-attn: interrupted; a run goes on where it was with --resume", file=sys.stderr)
+        raise
     except OSError as error:
         print(f"gluon-attn: {error.filename or 'input/output'}: {error.strerror}", file=sys.stderr)
         sys.exit(2)

@@ -11,10 +11,10 @@ def token_mask(F: Any, sequence: Any, valid_length: Any) -> Any:
     Args:
         F: ``mxnet.nd`` or ``mxnet.sym``.
         sequence: (batch, length, ...), read for its length only.
-        valid_length: (batch,), number of tokens, at least 1.
+        valid_length: (batch,), number of tokens, at least 1; of the type of ``sequence``.
 
     Returns:
-        (batch, length) of float 0/1.
+        (batch, length) of 0/1, of the same type.
     """
     position = F.expand_dims(F.contrib.arange_like(sequence, axis=1), axis=0)
     return F.broadcast_lesser(position, F.expand_dims(valid_length, axis=1))

@@ -47,7 +47,9 @@ class StackedClassifier(HybridBlock):
     ) -> None:
         super().__init__(**parameters)
         with self.name_scope():
-            self.embedding = embedding or nn.Embedding(vocabulary_size, embedding_units, sparse_grad=True)
+            if embedding is None:
+                embedding = nn.Embedding(vocabulary_size, embedding_units, sparse_grad=True)
+            self.embedding = embedding
             self.embedding_dropout = nn.Dropout(embedding_dropout)
             self.encoder = BidirectionalEncoder(cell, units, layers, embedding_units, dropout)
             self.pooling = AttentionPooling(attention_units, in_units=2 * units)

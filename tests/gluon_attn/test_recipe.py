@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+from gluon_attn.errors import UsageError
 from gluon_attn.recipe import Recipe
 
 
@@ -36,6 +37,11 @@ def test_warmup_and_cosine_multiply() -> None:
     decayed = Recipe(epochs=1, batch_size=8, learning_rate=2.0, decay="cosine")
     assert both.rate(4, 100) == pytest.approx(decayed.rate(4, 100) * 0.5)
     assert both.rate(60, 100) == decayed.rate(60, 100)
+
+
+def test_an_unknown_decay_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"'cosin' is unknown; choose one of constant, cosine"):
+        Recipe(epochs=1, batch_size=8, learning_rate=1.0, decay="cosin")
 
 
 def test_a_recipe_is_plain_and_cannot_be_changed() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -334,6 +335,28 @@ def test_an_update_that_is_not_a_number_does_not_replace_the_last_good_checkpoin
     last, good = (Checkpoint(tmp_path / name / "checkpoint.npz").group("parameters") for name in ("bad", "one"))
     assert all(np.isfinite(values).all() for values in last.values())
     assert parameters_sha256(last) == parameters_sha256(good)
+
+
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_a_validation_result_that_is_not_a_number_is_never_the_best(tmp_path: Path, epoch: int) -> None:
+    scores = [50.0, 60.0]
+    scores[epoch - 1] = math.nan
+    task = replace(TASK, evaluate=accuracy_from(scores), select="accuracy", higher_is_better=True)
+    with pytest.raises(UsageError, match=rf"validation accuracy is nan at epoch {epoch}, step {STEPS};"):
+        run_in(tmp_path / "run", task=task, recipe=replace(RECIPE, epochs=2))
+    assert (tmp_path / "run" / "checkpoint.npz").exists() == (epoch == 2)
+
+
+@pytest.mark.parametrize("said", [STEPS - 1, STEPS + 1])
+def test_an_epoch_has_as_many_batches_as_the_task_says(tmp_path: Path, said: int) -> None:
+    with pytest.raises(UsageError, match=rf"epoch 1 had {STEPS} batches, the task says {said};"):
+        run_in(tmp_path / "run", task=replace(TASK, steps=said))
+    assert not (tmp_path / "run" / "checkpoint.npz").exists()
+
+
+def test_an_unknown_optimizer_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"'adamm' is unknown; choose one of .*adam, "):
+        run_in(tmp_path / "run", recipe=replace(RECIPE, optimizer="adamm"))
 
 
 # --- the folder of a run ---

@@ -202,6 +202,25 @@ def test_the_second_run_reads_the_cache(monkeypatch: pytest.MonkeyPatch) -> None
     assert second.tokenizer.state() == first.tokenizer.state() != b""
 
 
+def test_of_two_processes_that_begin_together_one_does_the_work() -> None:
+    program = (
+        "import sys; from preprocessing import cache, naver; keep = cache.store;"
+        "cache.store = lambda *given: (print('made'), keep(*given));"
+        "sys.stdin.readline(); print(naver.prepare('sample', tokenizer='sentencepiece').digest)"
+    )
+    both = [
+        subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    for process in both:
+        assert process.stdin
+        process.stdin.write("\n")
+        process.stdin.flush()
+    lines = [line for process in both for line in process.communicate()[0].split()]
+    assert lines.count("made") == 1
+    assert len(lines) == 3 and len(set(lines)) == 2
+
+
 def entry() -> Path:
     (found,) = Path(os.environ["GLUON_ATTN_CACHE"]).iterdir()
     return found

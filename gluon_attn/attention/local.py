@@ -1,0 +1,75 @@
+"""Local attention: a window of the memory around one place (Luong et al., 2015, sec. 3.2).
+
+Both blocks are called as :class:`~gluon_attn.attention.stepwise.GlobalAttention` is. Places count from 0 in the order
+of the source sentence, whichever way the encoder has read it. Outside the window 2 D + 1 wide, cut at the ends of the
+sentence, weights are 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mxnet.gluon import HybridBlock, nn
+
+from gluon_attn.attention.masks import additive_mask
+
+
+class MonotonicAttention(HybridBlock):
+    """*local-m*: the window's middle is p_t = t, or the last token where the source is shorter.
+
+    Args:
+        score: a score of :mod:`gluon_attn.attention.stepwise`.
+        radius: D, half the width of the window in tokens.
+    """
+
+    def __init__(self, score: HybridBlock, radius: int, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self._radius = radius
+        with self.name_scope():
+            self.score = score
+
+    def keys(self, F: Any, memory: Any) -> Any:
+        return self.score.keys(F, memory)
+
+    def hybrid_forward(self, F: Any, query: Any, keys: Any, mask: Any, step: Any) -> Any:
+        last = F.sum(mask, axis=1, keepdims=True) - 1.0
+        distance = _distance(F, mask, F.broadcast_minimum(step, last))
+        return F.softmax(self.score(query, keys) + additive_mask(mask * (distance <= self._radius)), axis=-1)
+
+
+class PredictiveAttention(HybridBlock):
+    """*local-p*: p_t = S sigmoid(v . tanh(W q)) for a sentence of S tokens (eq. 9 of the section), and the softmax over
+    the window times exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2 (eq. 10). These weights do not sum to 1.
+
+    Here p_t lies between 0 and S - 1, places counting from 0; the paper's runs from 0 to S.
+
+    Args:
+        score: a score of :mod:`gluon_attn.attention.stepwise`.
+        radius: D, half the width of the window in tokens.
+        query_units: width of the query.
+    """
+
+    def __init__(self, score: HybridBlock, radius: int, query_units: int, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self._radius = radius
+        with self.name_scope():
+            self.score = score
+            self.hidden = nn.Dense(query_units, activation="tanh", use_bias=False, flatten=False, in_units=query_units)
+            self.place = nn.Dense(1, activation="sigmoid", use_bias=False, flatten=False, in_units=query_units)
+
+    def keys(self, F: Any, memory: Any) -> Any:
+        return self.score.keys(F, memory)
+
+    def hybrid_forward(self, F: Any, query: Any, keys: Any, mask: Any, step: Any) -> Any:
+        last = F.sum(mask, axis=1, keepdims=True) - 1.0
+        distance = _distance(F, mask, last * self.place(self.hidden(query)))
+        # The window is a question of where, answered without a gradient; the Gaussian lets p_t learn.
+        window = F.BlockGrad(distance <= self._radius)
+        weights = F.softmax(self.score(query, keys) + additive_mask(mask * window), axis=-1)
+        return weights * F.exp(-2.0 * F.square(distance / self._radius))
+
+
+def _distance(F: Any, mask: Any, middle: Any) -> Any:
+    """How far each place is from ``middle`` (batch, 1): (batch, memory_length)."""
+    places = F.expand_dims(F.contrib.arange_like(mask, axis=1), axis=0)
+    return F.abs(F.broadcast_sub(places, middle))

@@ -1,0 +1,113 @@
+"""Attention of one decoder step: a query against a memory whose keys were projected once for the sentence.
+
+A cell of GluonNLP projects the keys at every call. A decoder calls at every step, so here the two are apart: ``keys``
+is called once for a sentence, the block itself at each step. Scores and weights equal those of GluonNLP's cells.
+
+Shapes: memory (batch, memory_length, memory_units), keys (batch, memory_length, key_units), query (batch, query_units),
+scores (batch, memory_length).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mxnet.gluon import HybridBlock, nn
+
+from gluon_attn.attention.masks import additive_mask
+
+
+class AdditiveScore(HybridBlock):
+    """v . tanh(W q + U k + b) (Bahdanau et al., 2015, appendix A.1.2; Luong et al., 2015, eq. 8, as *concat*).
+
+    Args:
+        units: width of the hidden layer.
+        query_units, memory_units: widths of what is compared.
+        use_bias: whether there is a b; neither paper writes one, GluonNLP's ``MLPAttentionCell`` has it.
+    """
+
+    def __init__(
+        self, units: int, query_units: int, memory_units: int, use_bias: bool = True, **parameters: Any
+    ) -> None:
+        super().__init__(**parameters)
+        with self.name_scope():
+            self.query = nn.Dense(units, use_bias=use_bias, flatten=False, in_units=query_units)
+            self.key = nn.Dense(units, use_bias=False, flatten=False, in_units=memory_units)
+            self.hidden = nn.Activation("tanh")
+            self.value = nn.Dense(1, use_bias=False, flatten=False, in_units=units)
+
+    def keys(self, F: Any, memory: Any) -> Any:
+        return self.key(memory)
+
+    def hybrid_forward(self, F: Any, query: Any, keys: Any) -> Any:
+        # A product with ones repeats the query for every key; its backward pass is a product too, not a slow sum.
+        ones = F.ones_like(F.slice_axis(keys, axis=2, begin=0, end=1))
+        sums = F.batch_dot(ones, F.expand_dims(self.query(query), axis=1)) + keys
+        return F.reshape(self.value(self.hidden(sums)), (0, -1))
+
+
+class DotScore(HybridBlock):
+    """q . k (Luong et al., 2015, eq. 8, *dot*); query and memory have the same width."""
+
+    def keys(self, F: Any, memory: Any) -> Any:
+        return memory
+
+    def hybrid_forward(self, F: Any, query: Any, keys: Any) -> Any:
+        return F.reshape(F.batch_dot(keys, F.expand_dims(query, axis=2)), (0, -1))
+
+
+class GeneralScore(DotScore):
+    """q . (W k) (Luong et al., 2015, eq. 8, *general*).
+
+    Args:
+        query_units, memory_units: widths of what is compared.
+    """
+
+    def __init__(self, query_units: int, memory_units: int, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        with self.name_scope():
+            self.key = nn.Dense(query_units, use_bias=False, flatten=False, in_units=memory_units)
+
+    def keys(self, F: Any, memory: Any) -> Any:
+        return self.key(memory)
+
+
+class LocationScore(HybridBlock):
+    """W q, one score for each place, whatever stands there (Luong et al., 2015, eq. 9, *location*).
+
+    Args:
+        places: length of the longest sentence; a longer one is an error of MXNet.
+        query_units: width of the query.
+    """
+
+    def __init__(self, places: int, query_units: int, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        with self.name_scope():
+            self.place = nn.Dense(places, use_bias=False, flatten=False, in_units=query_units)
+
+    def keys(self, F: Any, memory: Any) -> Any:
+        return memory
+
+    def hybrid_forward(self, F: Any, query: Any, keys: Any) -> Any:
+        return F.slice_like(self.place(query), F.reshape(F.slice_axis(keys, axis=2, begin=0, end=1), (0, -1)), axes=1)
+
+
+class GlobalAttention(HybridBlock):
+    """Weights over the whole memory: the softmax of the scores (Luong et al., 2015, sec. 3.1).
+
+    Args:
+        score: one of the scores above.
+
+    Call: ``(query, keys, mask, step) -> weights`` with mask (batch, memory_length) of 0/1 and step (batch, 1), the
+    number of the target token, which only local attention reads.
+    """
+
+    def __init__(self, score: HybridBlock, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        with self.name_scope():
+            self.score = score
+
+    def keys(self, F: Any, memory: Any) -> Any:
+        return self.score.keys(F, memory)
+
+    def hybrid_forward(self, F: Any, query: Any, keys: Any, mask: Any, step: Any) -> Any:
+        return F.softmax(self.score(query, keys) + additive_mask(mask), axis=-1)

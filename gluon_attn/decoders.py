@@ -1,0 +1,123 @@
+"""Blocks that several decoders share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mxnet.gluon import HybridBlock, nn
+
+
+def each_step(F: Any, sequence: Any, steps: int) -> list[Any]:
+    """The time steps of (batch, steps, units) as a list of (batch, units)."""
+    if steps == 1:
+        return [F.reshape(sequence, (-3, 0))]
+    return list(F.split(sequence, num_outputs=steps, axis=1, squeeze_axis=True))
+
+
+class StepGRU(HybridBlock):
+    """One step of a gated recurrent unit that reads a token and a context (Cho et al., 2014, appendix A.1.2; Bahdanau et
+    al., 2015, appendix A.1.1).
+
+        z, r = sigmoid(W [e, c] + U s)    proposal = tanh(W [e, c] + U (r * s))    s' = s + z * (proposal - s)
+
+    Args:
+        units: width of the state.
+        in_units: width of a token's embedding e.
+        context_units: width of the vectors of which the context c is a weighted sum.
+
+    The call is for one step: ``(state, weights, gates_in, proposal_in, gates_of, proposal_of) -> state`` with state
+    (batch, units), weights (batch, memory_length), the next two one step of :meth:`inputs`, the last two those of
+    :meth:`contexts`.
+    """
+
+    def __init__(self, units: int, in_units: int, context_units: int, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self._units = units
+        with self.name_scope():
+            self.gates_in = nn.Dense(2 * units, flatten=False, in_units=in_units)
+            self.proposal_in = nn.Dense(units, flatten=False, in_units=in_units)
+            self.gates_of = nn.Dense(2 * units, use_bias=False, flatten=False, in_units=context_units)
+            self.proposal_of = nn.Dense(units, use_bias=False, flatten=False, in_units=context_units)
+            self.gates = nn.Dense(2 * units, use_bias=False, in_units=units)
+            self.proposal = nn.Dense(units, use_bias=False, in_units=units)
+
+    def inputs(self, embedded: Any) -> tuple[Any, Any]:
+        """The tokens' part, for all steps at once: embedded (batch, steps, in_units)."""
+        return self.gates_in(embedded), self.proposal_in(embedded)
+
+    def contexts(self, memory: Any) -> tuple[Any, Any]:
+        """The memory's part, once for a sentence: memory (batch, memory_length, context_units)."""
+        return self.gates_of(memory), self.proposal_of(memory)
+
+    def hybrid_forward(
+        self, F: Any, state: Any, weights: Any, gates_in: Any, proposal_in: Any, gates_of: Any, proposal_of: Any
+    ) -> Any:
+        weights = F.expand_dims(weights, axis=1)
+        gates = gates_in + F.reshape(F.batch_dot(weights, gates_of), (-3, 0)) + self.gates(state)
+        gates = F.Activation(gates, act_type="sigmoid")
+        update = F.slice_axis(gates, axis=1, begin=0, end=self._units)
+        reset = F.slice_axis(gates, axis=1, begin=self._units, end=None)
+        proposal = proposal_in + F.reshape(F.batch_dot(weights, proposal_of), (-3, 0)) + self.proposal(reset * state)
+        return state + update * (F.Activation(proposal, act_type="tanh") - state)
+
+
+class StepLSTM(HybridBlock):
+    """One step of a long short-term memory without peepholes (Hochreiter and Schmidhuber, 1997; gates as in MXNet).
+
+    Args:
+        units: width of the state.
+        in_units: width of the input.
+        fed_units: width of what is fed back from the step before, 0 for nothing.
+
+    The call is for one step: ``(inputs, hidden, cell[, fed]) -> (hidden, cell)`` with inputs one step of :meth:`inputs`
+    and hidden, cell (batch, units), fed (batch, fed_units).
+    """
+
+    def __init__(self, units: int, in_units: int, fed_units: int = 0, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self._units = units
+        with self.name_scope():
+            self.i2h = nn.Dense(4 * units, flatten=False, in_units=in_units)
+            self.h2h = nn.Dense(4 * units, use_bias=False, in_units=units + fed_units)
+
+    def inputs(self, sequence: Any) -> Any:
+        """The input's part of the gates, for all steps at once or for one: (..., in_units)."""
+        return self.i2h(sequence)
+
+    def hybrid_forward(self, F: Any, inputs: Any, hidden: Any, cell: Any, fed: Any = None) -> tuple[Any, Any]:
+        before = hidden if fed is None else F.concat(hidden, fed, dim=1)
+        gates = inputs + self.h2h(before)
+        # Input, forget and output gate side by side are one sigmoid; the proposal stands behind them.
+        opened = F.Activation(F.slice_axis(gates, axis=1, begin=0, end=3 * self._units), act_type="sigmoid")
+        proposal = F.Activation(F.slice_axis(gates, axis=1, begin=3 * self._units, end=None), act_type="tanh")
+        let_in, keep, let_out = F.split(opened, num_outputs=3, axis=1)
+        cell = keep * cell + let_in * proposal
+        return let_out * F.Activation(cell, act_type="tanh"), cell
+
+
+class MaxoutReadout(HybridBlock):
+    """Linear maps of several arrays, added, and of each two units the larger (Goodfellow et al., 2013; Bahdanau et al.,
+    2015, appendix A.2.2).
+
+    Args:
+        units: width of the result.
+        in_units: width of each array.
+
+    Call: ``(*arrays) -> features``, arrays (batch, steps, width), features (batch, steps, units).
+    """
+
+    def __init__(self, units: int, in_units: tuple[int, ...], **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self._units = units
+        with self.name_scope():
+            self.maps = nn.HybridSequential()
+            with self.maps.name_scope():
+                for index, width in enumerate(in_units):
+                    self.maps.add(nn.Dense(2 * units, use_bias=index == 0, flatten=False, in_units=width))
+
+    def hybrid_forward(self, F: Any, *arrays: Any) -> Any:
+        total, *rest = (one(array) for one, array in zip(self.maps, arrays, strict=True))
+        for part in rest:
+            total = total + part
+        first = F.slice_axis(total, axis=2, begin=0, end=self._units)
+        return F.maximum(first, F.slice_axis(total, axis=2, begin=self._units, end=None))

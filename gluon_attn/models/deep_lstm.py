@@ -1,0 +1,123 @@
+"""Deep LSTM encoder-decoder, alone (Sutskever et al., 2014, "Sequence to sequence learning with neural networks") or with
+attention on its top layer (Luong et al., 2015, "Effective approaches to attention-based neural machine translation")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mxnet.gluon import HybridBlock, nn, rnn
+
+from gluon_attn.attention.masks import token_mask
+from gluon_attn.decoders import StepLSTM, each_step
+from gluon_attn.encoders import ReadingLSTM
+from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
+
+
+class DeepLSTM(EncoderDecoder):
+    """A stack of LSTM layers reads the source; a second stack begins with its last states and says the target.
+
+    With attention, the top state h of each step looks at the encoder's top states m: context = sum of weights_s m_s,
+    and the features are the attentional vector tanh(W [context, h]) (Luong et al., eq. 5), which with input feeding
+    (sec. 3.3) is also read by the first layer at the next step. Without attention the features are h.
+
+    Args:
+        units: width of every layer.
+        layers: number of layers on either side.
+        backwards: the encoder reads the source from its last token to its first.
+        attention: one of :mod:`gluon_attn.attention.stepwise` or :mod:`gluon_attn.attention.local`, with queries and
+            memory of ``units``; None for none.
+        feeding: input feeding; needs attention.
+        layer_dropout: dropout before every layer but the first, and of the features.
+        **common: of :class:`EncoderDecoder`.
+    """
+
+    def __init__(
+        self,
+        *,
+        units: int,
+        layers: int,
+        source_units: int,
+        target_units: int,
+        backwards: bool,
+        attention: HybridBlock | None = None,
+        feeding: bool = False,
+        layer_dropout: float = 0.0,
+        **common: Any,
+    ) -> None:
+        super().__init__(source_units=source_units, target_units=target_units, feature_units=units, **common)
+        if feeding and attention is None:
+            raise ValueError("input feeding feeds what attention gives; there is none")
+        self._layers, self._feeding = layers, feeding
+        with self.name_scope():
+            self.encoder = ReadingLSTM(units, layers, source_units, backwards=backwards, dropout=layer_dropout)
+            self.attention = attention
+            self.attentional = attention and nn.Dense(
+                units, activation="tanh", use_bias=False, flatten=False, in_units=2 * units
+            )
+            self.layer_dropout = nn.Dropout(layer_dropout)
+            self.decoder = nn.HybridSequential()
+            with self.decoder.name_scope():
+                for index in range(layers):
+                    width = target_units if index == 0 else units
+                    if feeding:
+                        self.decoder.add(StepLSTM(units, width, units if index == 0 else 0))
+                    else:
+                        self.decoder.add(rnn.LSTM(units, input_size=width))
+
+    def encode(self, F: Any, source: Any, source_length: Any) -> tuple[Arrays, Arrays]:
+        embedded = self.embedding_dropout(self.source_embedding(source))
+        states, hidden, cells = self.encoder(embedded, source_length)
+        if self.attention is None:
+            return (), (*hidden, *cells)
+        memory = (self.attention.keys(F, states), states, token_mask(F, states, source_length))
+        step = F.zeros_like(F.expand_dims(source_length, axis=1))
+        fed = (F.zeros_like(hidden[-1]),) if self._feeding else ()
+        return memory, (*hidden, *cells, step, *fed)
+
+    def decode(self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int) -> tuple[Any, Any, Arrays]:
+        hidden, cells = list(state[: self._layers]), list(state[self._layers : 2 * self._layers])
+        run = self._decode_fed if self._feeding else self._decode_at_once
+        return run(F, embedded, memory, hidden, cells, state[2 * self._layers :], steps)
+
+    def _decode_at_once(
+        self, F: Any, embedded: Any, memory: Arrays, hidden: list[Any], cells: list[Any], rest: Arrays, steps: int
+    ) -> tuple[Any, Any, Arrays]:
+        """No step reads what another one said: each layer runs over all steps before the next, attention last."""
+        states = F.transpose(embedded, axes=(1, 0, 2))
+        for index, layer in enumerate(self.decoder):
+            if index:
+                states = self.layer_dropout(states)
+            begin = [F.expand_dims(hidden[index], axis=0), F.expand_dims(cells[index], axis=0)]
+            states, last = layer(states, begin)
+            hidden[index], cells[index] = (F.reshape(array, (-3, 0)) for array in last)
+        states = F.transpose(states, axes=(1, 0, 2))
+        if self.attention is None:
+            return self.layer_dropout(states), None, (*hidden, *cells)
+        keys, values, mask = memory
+        (step,) = rest
+        weights = [self.attention(query, keys, mask, step + i) for i, query in enumerate(each_step(F, states, steps))]
+        alignment = F.stack(*weights, axis=1)
+        features = self.attentional(F.concat(F.batch_dot(alignment, values), states, dim=2))
+        return self.layer_dropout(features), alignment, (*hidden, *cells, step + steps)
+
+    def _decode_fed(
+        self, F: Any, embedded: Any, memory: Arrays, hidden: list[Any], cells: list[Any], rest: Arrays, steps: int
+    ) -> tuple[Any, Any, Arrays]:
+        """Step after step, each reading the attentional vector of the one before."""
+        keys, values, mask = memory
+        step, fed = rest
+        weights, features = [], []
+        first = next(iter(self.decoder))
+        for i, inputs in enumerate(each_step(F, first.inputs(embedded), steps)):
+            for index, layer in enumerate(self.decoder):
+                if index == 0:
+                    hidden[0], cells[0] = layer(inputs, hidden[0], cells[0], fed)
+                else:
+                    below = layer.inputs(self.layer_dropout(hidden[index - 1]))
+                    hidden[index], cells[index] = layer(below, hidden[index], cells[index])
+            weights.append(self.attention(hidden[-1], keys, mask, step + i))
+            context = F.reshape(F.batch_dot(F.expand_dims(weights[-1], axis=1), values), (-3, 0))
+            fed = self.attentional(F.concat(context, hidden[-1], dim=1))
+            features.append(fed)
+        stacked = self.layer_dropout(F.stack(*features, axis=1))
+        return stacked, F.stack(*weights, axis=1), (*hidden, *cells, step + steps, fed)

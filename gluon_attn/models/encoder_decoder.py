@@ -1,0 +1,141 @@
+"""What all encoder-decoders share: p(target | source) token by token, in training and in search from the same code."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from mxnet import nd
+from mxnet.gluon import HybridBlock, nn
+
+from gluon_attn.graphs import Graphs
+
+Arrays = tuple[Any, ...]
+
+
+class EncoderDecoder(HybridBlock):
+    """A network that reads a source sentence and gives the probability of each next token of the target.
+
+    A subclass writes down ``encode`` and ``decode``; training unrolls ``decode`` over the target, search calls it for
+    one token at a time. All arrays that pass between them have the batch as their first axis, so that search can pick
+    and repeat rows.
+
+    Args:
+        source_vocabulary, target_vocabulary: number of tokens, the special ones included.
+        source_units, target_units: width of an embedding.
+        feature_units: width of what ``decode`` gives to the output layer.
+        dropout: dropout of both embeddings.
+        smoothing: part of the probability that label smoothing spreads evenly over the vocabulary (Szegedy et al., 2016,
+            sec. 7).
+        tied: the output layer's weights are the target embeddings; needs ``feature_units == target_units``.
+
+    Call: ``(source, source_length, inputs, targets) -> (loss, nll)``: source (batch, source_length) of int32,
+    source_length (batch,), inputs (batch, steps) the target behind its begin-of-sentence token, targets (batch, steps)
+    the target with its end-of-sentence token, 0 on padding; nll (batch, steps) is -ln p of each target token in nats,
+    loss (batch, steps) the same with smoothed labels; both 0 on padding.
+    """
+
+    def __init__(
+        self,
+        *,
+        source_vocabulary: int,
+        target_vocabulary: int,
+        source_units: int,
+        target_units: int,
+        feature_units: int,
+        dropout: float = 0.0,
+        smoothing: float = 0.0,
+        tied: bool = False,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(**parameters)
+        if tied and feature_units != target_units:
+            raise ValueError(f"tied weights need equal widths, not {feature_units} features and {target_units} units")
+        self._graphs = Graphs(self)
+        self._vocabulary, self._smoothing = target_vocabulary, smoothing
+        with self.name_scope():
+            self.source_embedding = nn.Embedding(source_vocabulary, source_units, sparse_grad=True)
+            self.target_embedding = nn.Embedding(target_vocabulary, target_units, sparse_grad=not tied)
+            self.embedding_dropout = nn.Dropout(dropout)
+            self.output = nn.Dense(
+                target_vocabulary,
+                flatten=False,
+                in_units=feature_units,
+                params=self.target_embedding.params if tied else None,
+            )
+
+    @abstractmethod
+    def encode(self, F: Any, source: Any, source_length: Any) -> tuple[Arrays, Arrays]:
+        """What is computed once for a sentence: ``(memory, state)``, the arrays that stay and those that each target
+        token changes, the same number of each for every sentence."""
+
+    @abstractmethod
+    def decode(self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int) -> tuple[Any, Any, Arrays]:
+        """Read ``steps`` target tokens and get ready to say the next of each.
+
+        Args:
+            F: ``mxnet.nd`` or ``mxnet.sym``.
+            embedded: (batch, steps, target_units) embeddings of the tokens before.
+            memory, state: of ``encode`` or of the call before.
+            steps: number of tokens.
+
+        Returns:
+            features (batch, steps, feature_units) for the output layer; weights (batch, steps, memory_length), or None
+            without attention; the state after the last token.
+        """
+
+    def forward(
+        self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray, targets: nd.NDArray
+    ) -> tuple[nd.NDArray, nd.NDArray]:
+        arrays = (source, source_length, inputs, targets)
+        losses: tuple[nd.NDArray, nd.NDArray] = self._graphs(self._losses, *arrays, steps=inputs.shape[1])
+        return losses
+
+    def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Arrays, Arrays]:
+        """Read source sentences: ``(memory, state)`` for :meth:`step`, arrays whose first axis is the batch."""
+        memory, state = self._graphs(self.encode, source, source_length)
+        return tuple(memory), tuple(state)
+
+    def step(
+        self, tokens: nd.NDArray, memory: Arrays, state: Arrays
+    ) -> tuple[nd.NDArray, nd.NDArray | None, Arrays]:
+        """Say the next token: tokens (batch,) the last ones, begin-of-sentence at first. Returns ln p (batch,
+        target_vocabulary), weights (batch, memory_length) or None without attention, and the state after."""
+        found = self._graphs(self._step, tokens, *memory, *state, of_memory=len(memory))
+        log_p, state, *weights = found
+        return log_p, weights[0] if weights else None, tuple(state)
+
+    def align(
+        self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray
+    ) -> nd.NDArray:
+        """Weights (batch, steps, memory_length) with which given targets are read: the alignment of a translation."""
+        weights: nd.NDArray = self._graphs(self._weights, source, source_length, inputs, steps=inputs.shape[1])
+        return weights
+
+    def _losses(
+        self, F: Any, source: Any, source_length: Any, inputs: Any, targets: Any, *, steps: int
+    ) -> tuple[Any, Any]:
+        memory, state = self.encode(F, source, source_length)
+        features, _, _ = self.decode(F, self._embedded(inputs), memory, state, steps)
+        log_p = F.log_softmax(self.output(features), axis=-1)
+        real = F.cast(targets, "float32") != 0
+        nll = -F.pick(log_p, targets, axis=-1) * real
+        if not self._smoothing:
+            return nll, nll
+        # A product with ones costs a tenth of a sum over the vocabulary.
+        total = F.FullyConnected(log_p, F.ones((1, self._vocabulary)), no_bias=True, num_hidden=1, flatten=False)
+        spread = -F.reshape(total, (0, -1)) * real / self._vocabulary
+        return (1.0 - self._smoothing) * nll + self._smoothing * spread, nll
+
+    def _step(self, F: Any, tokens: Any, *arrays: Any, of_memory: int) -> tuple[Any, ...]:
+        embedded = self._embedded(F.expand_dims(tokens, axis=1))
+        features, weights, state = self.decode(F, embedded, arrays[:of_memory], arrays[of_memory:], 1)
+        log_p = F.log_softmax(F.reshape(self.output(features), (-3, 0)), axis=-1)
+        return (log_p, state) if weights is None else (log_p, state, F.reshape(weights, (-3, 0)))
+
+    def _weights(self, F: Any, source: Any, source_length: Any, inputs: Any, *, steps: int) -> Any:
+        memory, state = self.encode(F, source, source_length)
+        return self.decode(F, self._embedded(inputs), memory, state, steps)[1]
+
+    def _embedded(self, ids: Any) -> Any:
+        return self.embedding_dropout(self.target_embedding(ids))

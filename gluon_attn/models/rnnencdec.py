@@ -1,0 +1,67 @@
+"""RNN encoder-decoder: the whole source in one vector, which every step reads (Cho et al., 2014, "Learning phrase
+representations using RNN encoder-decoder", sec. 2 and appendix A; the *RNNencdec* of Bahdanau et al., 2015)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mxnet.gluon import nn, rnn
+
+from gluon_attn.decoders import MaxoutReadout, StepGRU, each_step
+from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
+
+
+class RNNEncDec(EncoderDecoder):
+    """A GRU reads the source forwards; its last state is all that the decoder knows of it.
+
+        c = tanh(V h_last)    s_0 = tanh(V' c)
+        s_i = GRU(s_{i-1}, [E y_{i-1}, c])    features = maxout(U s_i + V E y_{i-1} + C c)
+
+    The decoder's GRU is the paper's (the reset gate before the product), the encoder's that of MXNet and cuDNN (behind
+    it).
+
+    Args:
+        units: width of the encoder, of c and of the decoder.
+        maxout_units: width of the features.
+        feature_dropout: dropout of the features.
+        **common: of :class:`EncoderDecoder`.
+    """
+
+    def __init__(
+        self,
+        *,
+        units: int,
+        maxout_units: int,
+        source_units: int,
+        target_units: int,
+        feature_dropout: float = 0.0,
+        **common: Any,
+    ) -> None:
+        super().__init__(source_units=source_units, target_units=target_units, feature_units=maxout_units, **common)
+        with self.name_scope():
+            self.encoder = rnn.GRU(units, input_size=source_units)
+            self.summary = nn.Dense(units, activation="tanh", in_units=units)
+            self.initial = nn.Dense(units, activation="tanh", in_units=units)
+            self.gru = StepGRU(units, in_units=target_units, context_units=units)
+            self.readout = MaxoutReadout(maxout_units, (units, target_units, units))
+            self.feature_dropout = nn.Dropout(feature_dropout)
+
+    def encode(self, F: Any, source: Any, source_length: Any) -> tuple[Arrays, Arrays]:
+        embedded = self.embedding_dropout(self.source_embedding(source))
+        states = self.encoder(F.transpose(embedded, axes=(1, 0, 2)))
+        context = self.summary(F.SequenceLast(states, source_length, use_sequence_length=True))
+        as_memory = F.expand_dims(context, axis=1)  # a memory of one place, on which all weight lies
+        return (as_memory, *self.gru.contexts(as_memory)), (self.initial(context),)
+
+    def decode(self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int) -> tuple[Any, Any, Arrays]:
+        as_memory, *contexts = memory
+        (hidden,) = state
+        everything = F.ones_like(F.reshape(F.slice_axis(as_memory, axis=2, begin=0, end=1), (0, -1)))
+        inputs = [each_step(F, part, steps) for part in self.gru.inputs(embedded)]
+        states = []
+        for step_inputs in zip(*inputs, strict=True):
+            hidden = self.gru(hidden, everything, *step_inputs, *contexts)
+            states.append(hidden)
+        repeated = F.broadcast_like(as_memory, embedded, lhs_axes=(1,), rhs_axes=(1,))
+        features = self.readout(F.stack(*states, axis=1), embedded, repeated)
+        return self.feature_dropout(features), None, (hidden,)
