@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,38 @@ def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 2_000) -> Estim
         means[index] = values[generator.randint(0, len(values), len(values))].mean()
     low, high = np.percentile(means, [2.5, 97.5])
     return Estimate(float(values.mean()), float(low), float(high))
+
+
+def bootstrap_of_totals(
+    first: np.ndarray,
+    second: np.ndarray,
+    score: Callable[[np.ndarray], float],
+    *,
+    seed: int,
+    resamples: int = 1_000,
+) -> Estimate:
+    """Difference of two systems in a metric of sums over items, such as BLEU, with its paired bootstrap interval (Koehn,
+    2004): both systems are judged on the same resampled items.
+
+    Args:
+        first, second: (runs, items, counts) what each item adds to each sum; scores of several runs of a system are
+            averaged.
+        score: (counts,) sums over items to the metric.
+        seed: of the resampling.
+        resamples: number of resamples.
+    """
+    generator = np.random.RandomState(derive(seed, "bootstrap"))
+    items = first.shape[1]
+
+    def difference(rows: np.ndarray) -> float:
+        # A product with how often each item was drawn is the sum over the draw.
+        drawn = np.bincount(rows, minlength=items)
+        ours, theirs = (np.mean([score(drawn @ run) for run in system]) for system in (first, second))
+        return float(ours - theirs)
+
+    differences = [difference(generator.randint(0, items, items)) for _ in range(resamples)]
+    low, high = np.percentile(differences, [2.5, 97.5])
+    return Estimate(difference(np.arange(items)), float(low), float(high))
 
 
 def normalised_entropy(weights: np.ndarray) -> float:

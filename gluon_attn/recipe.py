@@ -18,6 +18,9 @@ class Recipe:
     ``cosine`` (half a period over all steps, zero only after the last). ``patience`` is the number of epochs without a better validation result after which
     training ends; the parameters kept are always those of the best epoch.
 
+    ``clip_norm`` scales the gradients of a step down to that Euclidean norm over all parameters, where they are longer
+    (Pascanu et al., 2013).
+
     Raises:
         UsageError: a decay that is not known.
     """
@@ -29,6 +32,7 @@ class Recipe:
     warmup_steps: int = 0
     decay: str = "constant"
     patience: int = 1_000
+    clip_norm: float | None = None
 
     def __post_init__(self) -> None:
         if self.decay not in DECAYS:

@@ -227,6 +227,8 @@ def _steps(
         with autograd.record():
             mean = task.loss(model(*(nd.array(value, dtype=value.dtype) for value in batch.inputs)), target).mean()
         mean.backward()
+        if recipe.clip_norm is not None:
+            updater.optimizer.rescale_grad = min(1.0, recipe.clip_norm / _norm(parameters))
         for index, parameter in enumerate(parameters):
             updater(index, parameter.grad(), parameter.data())
         # The loss is read one step late, so that this thread prepares a batch while the engine computes.
@@ -237,6 +239,14 @@ def _steps(
     if pending is not None:
         losses.append(_finite(pending, epoch, task.steps))
     return losses
+
+
+def _norm(parameters: list[Any]) -> float:
+    """Euclidean norm of all gradients; of a sparse one only the rows that are there are read."""
+    gradients = [parameter.grad() for parameter in parameters]
+    dense = [gradient.data if gradient.stype == "row_sparse" else gradient for gradient in gradients]
+    squares = nd.multi_sum_sq(*dense, num_arrays=len(dense)).asnumpy()
+    return max(math.sqrt(float(squares.sum(dtype=np.float64))), 1e-12)
 
 
 def _finite(loss: nd.NDArray, epoch: int, step: int) -> float:

@@ -1,0 +1,178 @@
+"""Beam search over encoder-decoders, many sentences at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from mxnet import nd
+
+from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
+
+# Rows are rounded up to whole multiples of this: every new shape is a graph to be built.
+_ROWS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """A translation found by search.
+
+    Attributes:
+        ids: its tokens, without begin and end of sentence.
+        score: what the search has ranked by: ``log_p`` divided by the length penalty.
+        log_p: ln p of all its tokens, the end of sentence included where it was said.
+        weights: (steps, memory_length) weights of each token and of the end of sentence; None without attention.
+    """
+
+    ids: tuple[int, ...]
+    score: float
+    log_p: float
+    weights: np.ndarray | None
+
+
+def length_penalty(length: int, alpha: float, k: float = 5.0) -> float:
+    """((k + length) / (k + 1)) ** alpha (Wu et al., 2016, eq. 14): 1 for alpha 0, which prefers short translations."""
+    return float(((k + length) / (k + 1.0)) ** alpha)
+
+
+def beam_search(
+    models: Sequence[EncoderDecoder],
+    source: np.ndarray,
+    source_length: np.ndarray,
+    *,
+    beam: int,
+    alpha: float,
+    max_steps: int,
+    begin: int,
+    end: int,
+) -> list[list[Hypothesis]]:
+    """Find likely translations.
+
+    What it finds is what GluonNLP's ``BeamSearchSampler`` finds: a finished translation holds its place in the beam as
+    long as its score is among the best. But only unfinished ones are computed: finished ones and whole sentences leave
+    the batch. A beam of 1 is greedy search.
+
+    Args:
+        models: several are an ensemble, whose probabilities are averaged at each token.
+        source: (sentences, length) of int32, padded.
+        source_length: (sentences,).
+        beam: number of translations kept for each sentence, at most the size of the vocabulary.
+        alpha: of the length penalty.
+        max_steps: where a translation is cut off that has not ended by itself.
+        begin, end: ids of begin and end of sentence.
+
+    Returns:
+        For each sentence up to ``beam`` translations, the best first.
+    """
+    read = [model.start(nd.array(source, dtype="int32"), nd.array(source_length, dtype="float32")) for model in models]
+    memories, states = [memory for memory, _ in read], [state for _, state in read]
+    beams = _Beams(len(source), beam, alpha, end)
+    tokens = np.full(len(source), begin, np.int32)
+    held = np.arange(len(source))  # the sentence whose memory each row holds
+    for _ in range(max_steps):
+        taken = _rounded(beams.parents)
+        if not np.array_equal(held, wanted := _rounded(beams.sentence)):
+            # The memory of a sentence is the same in all its rows: any row that has it will do.
+            first = np.full(beams.sentences, -1)
+            first[held[::-1]] = np.arange(len(held))[::-1]
+            memories, held = [_take(memory, first[wanted]) for memory in memories], wanted
+        if not np.array_equal(taken, np.arange(len(states[0][0]))):
+            states = [_take(state, taken) for state in states]
+        last = nd.array(_rounded(tokens), dtype="int32")
+        said = [model.step(last, memory, state) for model, memory, state in zip(models, memories, states, strict=True)]
+        states = [state for _, _, state in said]
+        log_p = said[0][0] if len(said) == 1 else nd.log(sum(nd.exp(one) for one, _, _ in said) / len(said))
+        best, ids = (array.asnumpy()[: len(tokens)] for array in nd.topk(log_p, k=beam, ret_typ="both", dtype="int32"))
+        weights = said[0][1]
+        tokens = beams.extend(best, ids, None if weights is None else weights.asnumpy()[: len(tokens)])
+        if not len(tokens):
+            break
+    return [beams.hypotheses(sentence) for sentence in range(beams.sentences)]
+
+
+class _Beams:
+    """The beams of all sentences: what was said, from which place each translation came, which are finished.
+
+    Attributes:
+        sentence: (rows,) the sentence of each unfinished translation.
+        parents: (rows,) the row of the step before that each continues.
+    """
+
+    def __init__(self, sentences: int, beam: int, alpha: float, end: int) -> None:
+        self.sentences, self._beam, self._alpha, self._end = sentences, beam, alpha, end
+        self.sentence, self.parents = np.arange(sentences), np.arange(sentences)
+        self._place = np.zeros(sentences, np.int64)  # of each row in its beam
+        self._log_p = np.full((sentences, beam), -np.inf)
+        self._log_p[:, 0] = 0.0
+        self._score = np.full((sentences, beam), -np.inf)
+        self._finished = np.full((sentences, beam), -np.inf)  # the score of a finished translation
+        self._steps: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]] = []
+
+    def extend(self, best: np.ndarray, ids: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        """Choose the best of all continuations and of what is finished.
+
+        Args:
+            best, ids: (rows, beam) ln p of the likeliest next tokens, and which they are.
+            weights: (rows, memory_length) of the step.
+
+        Returns:
+            The last token of each unfinished translation, (rows,) of int32.
+        """
+        n, k = self.sentences, self._beam
+        row = np.full((n, k), -1)
+        row[self.sentence, self._place] = np.arange(len(self.sentence))
+        log_p = np.full((n, k, k), -np.inf)
+        log_p[self.sentence, self._place] = self._log_p[self.sentence, self._place][:, None] + best
+        token = np.full((n, k, k), -1, np.int32)
+        token[self.sentence, self._place] = ids
+        penalty = length_penalty(len(self._steps) + 1, self._alpha)
+        scores = np.concatenate([log_p.reshape(n, -1) / penalty, self._finished], axis=1)
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        stays = order >= k * k
+        place = np.where(stays, order - k * k, order // k)
+        self._score = np.take_along_axis(scores, order, axis=1)
+        self._log_p = np.where(
+            stays,
+            np.take_along_axis(self._log_p, place, axis=1),
+            np.take_along_axis(log_p.reshape(n, -1), np.minimum(order, k * k - 1), axis=1),
+        )
+        said = np.take_along_axis(token.reshape(n, -1), np.minimum(order, k * k - 1), axis=1)
+        said = np.where(stays, -1, said)
+        from_row = np.where(stays, -1, np.take_along_axis(row, place, axis=1))
+        self._steps.append((place, said, from_row, weights))
+        alive = np.isfinite(self._score) & ~stays & (said != self._end)
+        self._finished = np.where(alive, -np.inf, self._score)
+        self.sentence, self._place = np.nonzero(alive)
+        self.parents = from_row[self.sentence, self._place]
+        return said[self.sentence, self._place]
+
+    def hypotheses(self, sentence: int) -> list[Hypothesis]:
+        """The translations of a sentence, the best first."""
+        return [
+            self._trace(sentence, place) for place in range(self._beam) if np.isfinite(self._score[sentence, place])
+        ]
+
+    def _trace(self, sentence: int, place: int) -> Hypothesis:
+        score, log_p = float(self._score[sentence, place]), float(self._log_p[sentence, place])
+        ids, looked = [], []
+        for places, said, from_row, weights in reversed(self._steps):
+            if said[sentence, place] >= 0:
+                ids.append(int(said[sentence, place]))
+                if weights is not None:
+                    looked.append(weights[from_row[sentence, place]])
+            place = int(places[sentence, place])
+        ids.reverse()
+        if ids and ids[-1] == self._end:
+            ids.pop()
+        return Hypothesis(tuple(ids), score, log_p, np.stack(looked[::-1]) if looked else None)
+
+
+def _rounded(rows: np.ndarray) -> np.ndarray:
+    """Rows with the first repeated behind them, up to a whole multiple."""
+    return np.concatenate([rows, np.repeat(rows[:1], -len(rows) % _ROWS)])
+
+
+def _take(arrays: Arrays, rows: np.ndarray) -> Arrays:
+    index = nd.array(rows, dtype="int32")
+    return tuple(nd.take(array, index, axis=0) for array in arrays)

@@ -1,0 +1,49 @@
+"""BLEU and chrF of decoded translations, by sacreBLEU, with what is needed to compare two systems sentence by sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sacrebleu.metrics import BLEU, CHRF
+
+# Of a sentence: matching n-grams for n = 1 to 4, n-grams for n = 1 to 4, length, length of the reference.
+COUNTS = 10
+
+
+class Bleu:
+    """One way to count BLEU.
+
+    Args:
+        tokenize: sacreBLEU's tokenizer: ``13a`` for detokenised text, ``none`` for text that is tokenised already,
+            ``ko-mecab`` for Korean.
+        lowercase: whether both sides are lower-cased first.
+    """
+
+    def __init__(self, tokenize: str = "13a", lowercase: bool = False) -> None:
+        self._bleu = BLEU(tokenize=tokenize, lowercase=lowercase)
+        self._sentence = BLEU(tokenize=tokenize, lowercase=lowercase, effective_order=True)
+
+    def counts(self, hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
+        """What each sentence adds to the BLEU of the corpus: (sentences, COUNTS) of int32."""
+        rows = []
+        for hypothesis, reference in zip(hypotheses, references, strict=True):
+            score = self._sentence.sentence_score(hypothesis, [reference])
+            rows.append([*score.counts, *score.totals, score.sys_len, score.ref_len])
+        return np.array(rows, np.int32).reshape(-1, COUNTS)
+
+    def signature(self, hypotheses: Sequence[str], references: Sequence[str]) -> str:
+        """sacreBLEU's own words for how this BLEU was counted."""
+        self._bleu.corpus_score(list(hypotheses), [list(references)])
+        return str(self._bleu.get_signature())
+
+
+def bleu(totals: np.ndarray) -> float:
+    """BLEU of a corpus from the sum of its sentences' counts: (COUNTS,) to a number between 0 and 100."""
+    correct, total, (length, reference_length) = totals[:4].tolist(), totals[4:8].tolist(), totals[8:].tolist()
+    return float(BLEU.compute_bleu(correct, total, length, reference_length, smooth_method="exp").score)
+
+
+def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """chrF2 of a corpus (Popović, 2015): between 0 and 100."""
+    return float(CHRF().corpus_score(list(hypotheses), [list(references)]).score)
