@@ -160,6 +160,7 @@ def _train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
     from gluon_attn import checkpoint
     from gluon_attn.training import RunDirectory, fit
 
+    trained_at = commit()  # now: the tree may have changed by the time that training ends
     module, chosen = script(unit.paper), preset_of(unit)
     variant = chosen.variant(unit.variant)
     data = module.prepare(chosen, variant)
@@ -198,7 +199,7 @@ def _train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
         "corpus": data.corpus,
         "corpora": data.corpora,
         "pipeline": data.digest,
-        "commit": commit(),
+        "commit": trained_at,
         "environment": environment_digest(),
     }
     write_json(unit.directory / "outcome.json", facts)
