@@ -47,3 +47,31 @@ def pad(sequences: Sequence[np.ndarray], padding: int, multiple: int = 1) -> np.
     for row, sequence in enumerate(sequences):
         padded[row, : len(sequence)] = sequence
     return padded
+
+
+def pair_batches(
+    source_lengths: np.ndarray,
+    target_lengths: np.ndarray,
+    batch_size: int,
+    multiples: tuple[int, int],
+    generator: np.random.RandomState,
+) -> list[np.ndarray]:
+    """Cut pairs of sequences into batches of like length on both sides, in random order.
+
+    Args:
+        source_lengths, target_lengths: (rows,) tokens of each row.
+        batch_size: rows of a batch; the last batch holds the rest.
+        multiples: to what lengths the batches will be padded on either side; lengths with the same multiple are alike.
+        generator: shuffles the rows of like length and the order of the batches.
+
+    Returns:
+        Row numbers, an array for each batch; every row is in exactly one.
+    """
+    rows = generator.permutation(len(source_lengths))
+    source, target = (
+        -(-lengths[rows] // multiple)
+        for lengths, multiple in zip((source_lengths, target_lengths), multiples, strict=True)
+    )
+    rows = rows[np.lexsort((source, target))]
+    batches = [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
+    return [batches[index] for index in generator.permutation(len(batches))]

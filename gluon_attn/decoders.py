@@ -15,8 +15,8 @@ def each_step(F: Any, sequence: Any, steps: int) -> list[Any]:
 
 
 class StepGRU(HybridBlock):
-    """One step of a gated recurrent unit that reads a token and a context (Cho et al., 2014, appendix A.1.2; Bahdanau et
-    al., 2015, appendix A.1.1).
+    """One step of a gated recurrent unit that reads a token and a context (Cho et al., 2014, appendix A.1.2; Bahdanau
+    et al., 2015, appendix A.1.1).
 
         z, r = sigmoid(W [e, c] + U s)    proposal = tanh(W [e, c] + U (r * s))    s' = s + z * (proposal - s)
 

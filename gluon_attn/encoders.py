@@ -141,9 +141,9 @@ class ReadingLSTM(HybridBlock):
         backwards: read each sentence from its last token to its first (Sutskever et al., 2014, sec. 3.3).
         dropout: dropout before every layer but the first.
 
-    Call: ``(sequence, valid_length) -> (states, hidden, cells)`` with sequence (batch, length, in_units), states (batch,
-    length, units) in the order of the sentence whichever way it was read, and for each layer hidden and cell (batch,
-    units) after the last token that was read. States on padding are undefined; mask them.
+    Call: ``(sequence, valid_length) -> (states, hidden, cells)`` with sequence (batch, length, in_units), states
+    (batch, length, units) in the order of the sentence whichever way it was read, and for each layer hidden and cell
+    (batch, units) after the last token that was read. States on padding are undefined; mask them.
     """
 
     def __init__(

@@ -14,9 +14,9 @@ from mxnet.gluon import HybridBlock
 class Graphs:
     """Calls methods of a block as compiled graphs.
 
-    A compiled graph of MXNet has one plan for its memory and makes it anew whenever the shapes of its inputs change; and
-    a loop over the target's tokens is unrolled when a graph is built. So there is one graph for each method and shapes,
-    and batches should come in few shapes. A block that is not hybridized is called as it is.
+    A compiled graph of MXNet has one plan for its memory and makes it anew whenever the shapes of its inputs change;
+    and a loop over the target's tokens is unrolled when a graph is built. So there is one graph for each method and
+    shapes, and batches should come in few shapes. A block that is not hybridized is called as it is.
 
     Args:
         owner: the block whose methods are called; its ``hybridize`` decides.

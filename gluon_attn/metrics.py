@@ -47,8 +47,8 @@ def bootstrap_of_totals(
     seed: int,
     resamples: int = 1_000,
 ) -> Estimate:
-    """Difference of two systems in a metric of sums over items, such as BLEU, with its paired bootstrap interval (Koehn,
-    2004): both systems are judged on the same resampled items.
+    """Difference of two systems in a metric of sums over items, such as BLEU, with its paired bootstrap interval
+    (Koehn, 2004): both systems are judged on the same resampled items.
 
     Args:
         first, second: (runs, items, counts) what each item adds to each sum; scores of several runs of a system are

@@ -15,9 +15,8 @@ class Recipe:
     """How to train. Rates are those of MXNet's optimizer of that name; gradients are of the mean loss of a batch.
 
     ``warmup_steps`` raises the rate linearly, to its full height at the last of them; ``decay`` is ``constant`` or
-    ``cosine`` (half a period over all steps, zero only after the last). ``patience`` is the number of epochs without a better validation result after which
-    training ends; the parameters kept are always those of the best epoch.
-
+    ``cosine`` (half a period over all steps, zero only after the last). ``patience`` is the number of epochs without a
+    better validation result after which training ends; the parameters kept are always those of the best epoch.
     ``clip_norm`` scales the gradients of a step down to that Euclidean norm over all parameters, where they are longer
     (Pascanu et al., 2013).
 

@@ -1,4 +1,4 @@
-"""BLEU and chrF of decoded translations, by sacreBLEU, with what is needed to compare two systems sentence by sentence."""
+"""BLEU and chrF of decoded translations by sacreBLEU, and what comparing two systems by sentences needs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Deep LSTM encoder-decoder, alone (Sutskever et al., 2014, "Sequence to sequence learning with neural networks") or with
-attention on its top layer (Luong et al., 2015, "Effective approaches to attention-based neural machine translation")."""
+"""Deep LSTM encoder-decoder, alone (Sutskever et al., 2014, "Sequence to sequence learning with neural networks") or
+with attention on its top layer (Luong et al., 2015, "Effective approaches to attention-based neural machine
+translation")."""
 
 from __future__ import annotations
 
@@ -50,8 +51,8 @@ class DeepLSTM(EncoderDecoder):
         self._layers, self._feeding = layers, feeding
         with self.name_scope():
             self.encoder = ReadingLSTM(units, layers, source_units, backwards=backwards, dropout=layer_dropout)
-            self.attention = attention
-            self.attentional = attention and nn.Dense(
+            self.attention: Any = attention
+            self.attentional: Any = attention and nn.Dense(
                 units, activation="tanh", use_bias=False, flatten=False, in_units=2 * units
             )
             self.layer_dropout = nn.Dropout(layer_dropout)

@@ -22,16 +22,17 @@ class EncoderDecoder(HybridBlock):
 
     Args:
         source_vocabulary, target_vocabulary: number of tokens, the special ones included.
+        padding: id of the padding behind a target.
         source_units, target_units: width of an embedding.
         feature_units: width of what ``decode`` gives to the output layer.
         dropout: dropout of both embeddings.
-        smoothing: part of the probability that label smoothing spreads evenly over the vocabulary (Szegedy et al., 2016,
-            sec. 7).
+        smoothing: part of the probability that label smoothing spreads evenly over the vocabulary (Szegedy et al.,
+            2016, sec. 7).
         tied: the output layer's weights are the target embeddings; needs ``feature_units == target_units``.
 
     Call: ``(source, source_length, inputs, targets) -> (loss, nll)``: source (batch, source_length) of int32,
     source_length (batch,), inputs (batch, steps) the target behind its begin-of-sentence token, targets (batch, steps)
-    the target with its end-of-sentence token, 0 on padding; nll (batch, steps) is -ln p of each target token in nats,
+    the target with its end-of-sentence token, padded; nll (batch, steps) is -ln p of each target token in nats,
     loss (batch, steps) the same with smoothed labels; both 0 on padding.
     """
 
@@ -40,6 +41,7 @@ class EncoderDecoder(HybridBlock):
         *,
         source_vocabulary: int,
         target_vocabulary: int,
+        padding: int,
         source_units: int,
         target_units: int,
         feature_units: int,
@@ -52,7 +54,7 @@ class EncoderDecoder(HybridBlock):
         if tied and feature_units != target_units:
             raise ValueError(f"tied weights need equal widths, not {feature_units} features and {target_units} units")
         self._graphs = Graphs(self)
-        self._vocabulary, self._smoothing = target_vocabulary, smoothing
+        self._vocabulary, self._padding, self._smoothing = target_vocabulary, padding, smoothing
         with self.name_scope():
             self.source_embedding = nn.Embedding(source_vocabulary, source_units, sparse_grad=True)
             self.target_embedding = nn.Embedding(target_vocabulary, target_units, sparse_grad=not tied)
@@ -96,18 +98,14 @@ class EncoderDecoder(HybridBlock):
         memory, state = self._graphs(self.encode, source, source_length)
         return tuple(memory), tuple(state)
 
-    def step(
-        self, tokens: nd.NDArray, memory: Arrays, state: Arrays
-    ) -> tuple[nd.NDArray, nd.NDArray | None, Arrays]:
+    def step(self, tokens: nd.NDArray, memory: Arrays, state: Arrays) -> tuple[nd.NDArray, nd.NDArray | None, Arrays]:
         """Say the next token: tokens (batch,) the last ones, begin-of-sentence at first. Returns ln p (batch,
         target_vocabulary), weights (batch, memory_length) or None without attention, and the state after."""
         found = self._graphs(self._step, tokens, *memory, *state, of_memory=len(memory))
         log_p, state, *weights = found
         return log_p, weights[0] if weights else None, tuple(state)
 
-    def align(
-        self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray
-    ) -> nd.NDArray:
+    def align(self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray) -> nd.NDArray:
         """Weights (batch, steps, memory_length) with which given targets are read: the alignment of a translation."""
         weights: nd.NDArray = self._graphs(self._weights, source, source_length, inputs, steps=inputs.shape[1])
         return weights
@@ -118,7 +116,7 @@ class EncoderDecoder(HybridBlock):
         memory, state = self.encode(F, source, source_length)
         features, _, _ = self.decode(F, self._embedded(inputs), memory, state, steps)
         log_p = F.log_softmax(self.output(features), axis=-1)
-        real = F.cast(targets, "float32") != 0
+        real = F.cast(targets, "float32") != self._padding
         nll = -F.pick(log_p, targets, axis=-1) * real
         if not self._smoothing:
             return nll, nll

@@ -47,9 +47,7 @@ class RNNSearch(EncoderDecoder):
         feature_dropout: float = 0.0,
         **common: Any,
     ) -> None:
-        super().__init__(
-            source_units=source_units, target_units=target_units, feature_units=maxout_units, **common
-        )
+        super().__init__(source_units=source_units, target_units=target_units, feature_units=maxout_units, **common)
         self._units = units
         with self.name_scope():
             self.encoder = BidirectionalEncoder("gru", units, layers=1, in_units=source_units)
@@ -67,7 +65,12 @@ class RNNSearch(EncoderDecoder):
         states, last = self.encoder(embedded, source_length)
         states = self.encoder_dropout(states)
         backward_first = F.slice_axis(last, axis=1, begin=self._units, end=None)
-        memory = (self.attention.keys(F, states), *self.gru.contexts(states), states, token_mask(F, states, source_length))
+        memory = (
+            self.attention.keys(F, states),
+            *self.gru.contexts(states),
+            states,
+            token_mask(F, states, source_length),
+        )
         return memory, (self.initial(backward_first),)
 
     def decode(self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int) -> tuple[Any, Any, Arrays]:
