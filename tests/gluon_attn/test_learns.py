@@ -22,9 +22,15 @@ from gluon_attn.attention.additive import AdditiveAttention
 from gluon_attn.attention.masks import memory_mask, token_mask
 from gluon_attn.attention.multiplicative import dot, general, scaled_dot
 from gluon_attn.attention.pooling import AttentionPooling
+from gluon_attn.attention.stepwise import GeneralScore, GlobalAttention
+from gluon_attn.models.deep_lstm import DeepLSTM
+from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.models.rnnencdec import RNNEncDec
+from gluon_attn.models.rnnsearch import RNNSearch
 from gluon_attn.models.self_attention_classifier import AsWritten, Masked
 from gluon_attn.models.stacked_classifier import StackedClassifier
 from gluon_attn.recipe import Recipe
+from gluon_attn.search import beam_search
 from gluon_attn.training import Batch, RunDirectory, Task, fit
 from tests.gluon_attn.support import array
 
@@ -230,3 +236,83 @@ def test_the_network_as_written_learns_too(
     )
     accuracy, _, _ = learn(model, draw, tmp_path, seed=fresh_seed, steps=200)
     assert accuracy > 0.95
+
+
+# --- mirror: say a short sentence backwards, in another vocabulary; every token must come from its own place ---
+
+SYMBOLS, SHORTEST, LONGEST = 8, 2, 5
+PADDING, BEGIN, END, FIRST = 1, 2, 3, 4
+MIRROR: dict[str, Any] = {
+    "source_vocabulary": FIRST + SYMBOLS,
+    "target_vocabulary": FIRST + SYMBOLS,
+    "padding": PADDING,
+    "source_units": UNITS,
+    "target_units": UNITS,
+    "units": 32,
+}
+
+
+def draw_mirror(generator: np.random.RandomState, rows: int) -> Batch:
+    """Source, its length, the target behind its begin, the target with its end; symbol i is said as i + 1."""
+    length = generator.randint(SHORTEST, LONGEST + 1, rows)
+    source = np.full((rows, LONGEST), PADDING, np.int32)
+    inputs, targets = np.full((2, rows, LONGEST + 1), PADDING, np.int32)
+    inputs[:, 0] = BEGIN
+    for row, tokens in enumerate(length):
+        symbols = generator.randint(0, SYMBOLS, tokens)
+        source[row, :tokens] = FIRST + symbols
+        said = FIRST + (symbols[::-1] + 1) % SYMBOLS
+        inputs[row, 1 : tokens + 1] = targets[row, :tokens] = said
+        targets[row, tokens] = END
+    return Batch((source, length.astype(np.float32), inputs, targets), targets)
+
+
+@pytest.mark.parametrize(
+    ("make", "steps", "wanted"),
+    [
+        (lambda: RNNSearch(attention_units=32, maxout_units=UNITS, encoder_dropout=0.05, **MIRROR), 160, 0.97),
+        (lambda: RNNEncDec(maxout_units=UNITS, **MIRROR), 300, 0.8),
+        (
+            lambda: DeepLSTM(
+                layers=2,
+                backwards=False,
+                attention=GlobalAttention(GeneralScore(32, 32)),
+                feeding=True,
+                layer_dropout=0.05,
+                **MIRROR,
+            ),
+            200,
+            0.97,
+        ),
+    ],
+    ids=["rnnsearch", "rnnencdec", "deep lstm, general, feeding"],
+)
+def test_every_encoder_decoder_learns_to_say_a_sentence_backwards(
+    make: Callable[[], EncoderDecoder], steps: int, wanted: float, tmp_path: Path, fresh_seed: int
+) -> None:
+    """Judged by what it says itself, token by token, on sentences that it has hardly seen."""
+    source, length, _, targets = draw_mirror(np.random.RandomState(runtime.derive(fresh_seed, "test")), 200).inputs
+
+    def evaluate(model: HybridBlock) -> Mapping[str, float]:
+        found = beam_search([model], source, length, beam=1, alpha=0.0, max_steps=LONGEST + 1, begin=BEGIN, end=END)
+        said = np.full_like(targets, PADDING)
+        for row, (best,) in enumerate(found):
+            ids = [*best.ids, END][: LONGEST + 1]
+            said[row, : len(ids)] = ids
+        real = targets != PADDING
+        return {"accuracy": float((said == targets)[real].mean())}
+
+    def batches(generator: np.random.RandomState) -> Iterator[Batch]:
+        return (draw_mirror(generator, SIZE) for _ in range(steps))
+
+    def loss(outputs: tuple[nd.NDArray, nd.NDArray], target: nd.NDArray) -> nd.NDArray:
+        return outputs[0].sum() / (target.astype("float32") != PADDING).sum()
+
+    runtime.seed_all(fresh_seed)
+    model = make()
+    model.initialize(mx.init.Xavier())
+    model.hybridize(static_alloc=True, static_shape=True)
+    recipe = Recipe(epochs=1, batch_size=SIZE, learning_rate=0.01, clip_norm=5.0)
+    run = RunDirectory(tmp_path, {"seed": fresh_seed})
+    trained = fit(model, Task(batches, steps, loss, evaluate), recipe, run, seed=fresh_seed)
+    assert trained.history[-1]["validation_accuracy"] > wanted

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from gluon_attn.metrics import bootstrap, normalised_entropy, rank_correlation
+from gluon_attn.metrics import bootstrap, bootstrap_of_totals, normalised_entropy, rank_correlation
+from gluon_attn.runtime import derive
 
 
 def test_the_interval_of_a_mean_is_the_one_of_the_normal_law() -> None:
@@ -49,6 +50,71 @@ def test_the_same_seed_resamples_the_same() -> None:
     np.random.seed(0)
     bootstrap(values, seed=1)
     assert np.random.uniform() == expected, "the global generator was drawn from"
+
+
+def accuracy(totals: np.ndarray) -> float:
+    """A metric of two sums: right answers over answers."""
+    return float(totals[0] / totals[1])
+
+
+def geometric(totals: np.ndarray) -> float:
+    """A metric that is no mean over items, as BLEU is none."""
+    return float(np.exp(np.log(totals[:3]).mean()) / totals[3])
+
+
+def counts(runs: int, items: int, seed: int, *, higher: int = 0) -> np.ndarray:
+    return np.random.RandomState(seed).randint(1, 9 + higher, (runs, items, 4)).astype(float)
+
+
+def test_the_totals_of_a_mean_have_the_interval_of_the_mean() -> None:
+    """With one count for each item the ratio of sums is the mean, and the same seed draws the same items."""
+    generator = np.random.RandomState(0)
+    first, second = (generator.randint(0, 2, 300).astype(float) for _ in range(2))
+    ours, theirs = (np.stack([values, np.ones(300)], axis=1)[None] for values in (first, second))
+    found = bootstrap_of_totals(ours, theirs, accuracy, seed=4, resamples=500)
+    expected = bootstrap(first - second, seed=4, resamples=500)
+    assert (found.mean, found.low, found.high) == pytest.approx((expected.mean, expected.low, expected.high))
+    assert found.low < found.mean < found.high
+
+
+def test_totals_are_added_up_before_they_are_scored_and_runs_averaged_after() -> None:
+    """Resampling written out item by item: the metric of sums, never the mean of metrics."""
+    first, second = counts(3, 20, 1, higher=4), counts(2, 20, 2)
+    found = bootstrap_of_totals(first, second, geometric, seed=7, resamples=200)
+
+    def difference(rows: np.ndarray) -> float:
+        ours, theirs = (
+            np.mean([geometric(np.sum([run[row] for row in rows], axis=0)) for run in system])
+            for system in (first, second)
+        )
+        return float(ours - theirs)
+
+    generator = np.random.RandomState(derive(7, "bootstrap"))
+    drawn = [difference(generator.randint(0, 20, 20)) for _ in range(200)]
+    assert found.mean == pytest.approx(difference(np.arange(20)))
+    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])))
+
+
+def test_systems_are_judged_on_the_same_items() -> None:
+    """Two alike but for a tenth more of the first count: their difference hardly depends on who is drawn."""
+    second = counts(1, 200, 3)
+    first = second * [1.1, 1, 1, 1]
+    paired = bootstrap_of_totals(first, second, geometric, seed=1)
+    shuffled = bootstrap_of_totals(first[:, ::-1], second, geometric, seed=1)
+    assert paired.mean == pytest.approx(shuffled.mean)
+    assert paired.low > 0 and (shuffled.high - shuffled.low) > 5 * (paired.high - paired.low)
+
+
+def test_the_difference_of_totals_turns_with_its_sign_and_repeats_with_its_seed() -> None:
+    first, second = counts(1, 50, 1), counts(2, 50, 2)
+    one, turned = (
+        bootstrap_of_totals(*pair, geometric, seed=3, resamples=200) for pair in ((first, second), (second, first))
+    )
+    assert (turned.mean, turned.low, turned.high) == pytest.approx((-one.mean, -one.high, -one.low))
+    assert bootstrap_of_totals(first, second, geometric, seed=3, resamples=200) == one
+    assert bootstrap_of_totals(first, second, geometric, seed=4, resamples=200) != one
+    same = bootstrap_of_totals(first, first, geometric, seed=3, resamples=200)
+    assert (same.mean, same.low, same.high) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from gluon_attn.recipe import Recipe
 def test_a_plain_recipe_keeps_its_rate() -> None:
     recipe = Recipe(epochs=3, batch_size=8, learning_rate=0.25)
     assert {recipe.rate(step, 30) for step in range(30)} == {0.25}
-    assert recipe.optimizer == "adam"
+    assert recipe.optimizer == "adam" and recipe.clip_norm is None
 
 
 def test_warmup_is_linear_and_ends_at_the_rate() -> None:
@@ -45,7 +45,7 @@ def test_an_unknown_decay_is_refused() -> None:
 
 
 def test_a_recipe_is_plain_and_cannot_be_changed() -> None:
-    recipe = Recipe(epochs=3, batch_size=8, learning_rate=1e-3, decay="cosine", patience=2)
+    recipe = Recipe(epochs=3, batch_size=8, learning_rate=1e-3, decay="cosine", patience=2, clip_norm=1.5)
     assert Recipe(**json.loads(json.dumps(dataclasses.asdict(recipe)))) == recipe
     with pytest.raises(dataclasses.FrozenInstanceError):
         recipe.epochs = 4  # type: ignore[misc]

@@ -98,6 +98,104 @@ def test_the_updates_are_those_of_the_textbook(tmp_path: Path, schedule: dict[st
     np.testing.assert_allclose(model.bias.data().asnumpy(), b, rtol=1e-4, atol=1e-6)
 
 
+# --- clipping ---
+
+
+@pytest.mark.parametrize("clip_norm", [0.05, 1.5])
+def test_clipped_updates_are_those_of_the_textbook(tmp_path: Path, clip_norm: float) -> None:
+    """g <- g * clip / |g| where |g| > clip, with one norm over all parameters; 1.5 clips some steps and not others."""
+    recipe = replace(RECIPE, clip_norm=clip_norm, warmup_steps=3)
+    model, _ = run_in(tmp_path, recipe=recipe)
+    w, b, clipped = np.full((3, 1), 0.5), 0.0, []
+    for epoch in range(1, 6):
+        for number, batch in enumerate(batches(np.random.RandomState(derive(1, "batches", epoch)))):
+            x = batch.inputs[0].astype(np.float64)
+            residual = x @ w + b - batch.target
+            gradient, of_bias = x.T @ residual / len(x), float(residual.mean())
+            norm = math.sqrt(float((gradient**2).sum()) + of_bias**2)
+            clipped.append(norm > clip_norm)
+            rate = recipe.rate((epoch - 1) * STEPS + number, 5 * STEPS) * min(1.0, clip_norm / norm)
+            w, b = w - rate * gradient, b - rate * of_bias
+    assert all(clipped) if clip_norm == 0.05 else 0 < sum(clipped) < len(clipped)
+    np.testing.assert_allclose(model.weight.data().asnumpy(), w.T, rtol=1e-4)
+    np.testing.assert_allclose(model.bias.data().asnumpy(), b, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_norm_that_is_never_reached_changes_no_bit(tmp_path: Path, optimizer: str) -> None:
+    recipe = replace(RECIPE, optimizer=optimizer)
+    free, _ = run_in(tmp_path / "free", recipe=recipe)
+    held, _ = run_in(tmp_path / "held", recipe=replace(recipe, clip_norm=1e6))
+    low, _ = run_in(tmp_path / "low", recipe=replace(recipe, clip_norm=1e-3))
+    assert digest(free) == digest(held) != digest(low)
+
+
+class Bag(HybridBlock):
+    """The sum of the vectors of some ids, and one number of it: a sparse gradient and a dense one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        with self.name_scope():
+            self.embedding = nn.Embedding(9, 3, sparse_grad=True)
+            self.output = nn.Dense(1, in_units=3)
+
+    def hybrid_forward(self, F: Any, ids: Any) -> Any:
+        return self.output(F.sum(self.embedding(ids), axis=1))
+
+
+@pytest.mark.parametrize("clip_norm", [0.02, 1e6])
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_rows_of_a_sparse_gradient_are_part_of_the_norm(tmp_path: Path, clip_norm: float, hybridized: bool) -> None:
+    """An id that stands twice in a batch has one row, the sum of both; rows that are not there stay as they are."""
+    ids = np.array([[1, 4, 1], [4, 7, 2]], np.int32)
+    target = np.array([[3.0], [-2.0]], np.float32)
+    model = Bag()
+    model.initialize()
+    model.embedding.weight.set_data(array(normal(9, 3, seed=1)))
+    model.output.weight.set_data(array(normal(1, 3, seed=2)))
+    model.hybridize(hybridized, static_alloc=True, static_shape=True)
+    before = {name: one.astype(np.float64) for name, one in parameter_arrays(model).items()}
+
+    e, v, b = (before[name] for name in ("embedding.weight", "output.weight", "output.bias"))
+    summed = e[ids].sum(axis=1)
+    residual = (summed @ v.T + b - target) / len(ids)
+    gradients = {
+        "embedding.weight": np.zeros_like(e),
+        "output.weight": residual.T @ summed,
+        "output.bias": residual.sum(0),
+    }
+    for row in range(2):
+        for one in ids[row]:
+            gradients["embedding.weight"][one] += residual[row] * v[0]
+    norm = math.sqrt(sum(float((gradient**2).sum()) for gradient in gradients.values()))
+    assert 0.02 < norm < 1e6
+
+    task = Task(lambda _: [Batch((ids,), target)], 1, squared, accuracy_from([1.0]))
+    recipe = replace(RECIPE, epochs=1, clip_norm=clip_norm)
+    fit(model, task, recipe, RunDirectory(tmp_path, {}), seed=1)
+    assert model.embedding.weight.list_grad()[0].stype == "row_sparse"
+    for name, found in parameter_arrays(model).items():
+        change = 0.05 * min(1.0, clip_norm / norm) * gradients[name]
+        np.testing.assert_allclose(found - before[name], -change, rtol=2e-3, atol=2e-7, err_msg=name)
+
+
+def test_an_interrupted_run_with_clipping_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    recipe = replace(RECIPE, optimizer="adam", clip_norm=0.3, warmup_steps=6)
+    expected, _ = run_in(tmp_path / "whole", recipe=recipe)
+    with pytest.raises(Interrupted):
+        run_in(tmp_path / "parts", task=interrupted_in(TASK, 3, at="batches"), recipe=recipe)
+    model, _ = run_in(tmp_path / "parts", recipe=recipe, resume=True)
+    assert digest(model) == digest(expected)
+
+
+def test_a_gradient_that_is_not_a_number_is_not_clipped_into_one(tmp_path: Path) -> None:
+    run_in(tmp_path / "two", recipe=replace(RECIPE, epochs=2, clip_norm=0.1))
+    with pytest.raises(UsageError, match="epoch 3, step 2;"):
+        run_in(tmp_path / "bad", task=poisoned(3, 2, np.nan), recipe=replace(RECIPE, clip_norm=0.1))
+    last, good = (Checkpoint(tmp_path / name / "checkpoint.npz").group("parameters") for name in ("bad", "two"))
+    assert parameters_sha256(last) == parameters_sha256(good)
+
+
 def test_a_last_batch_may_be_smaller(tmp_path: Path) -> None:
     def uneven(generator: np.random.RandomState) -> Iterator[Batch]:
         order = generator.permutation(ROWS)

@@ -1,0 +1,173 @@
+"""``RNNSearch`` and ``DeepLSTM`` with attention in PyTorch, eager, and the loop that trains them.
+
+Written as one would for speed: what no step changes is computed once for all steps, keys are projected once for a
+sentence, the vocabulary's product is one for all tokens; the optimizer is fused.
+
+    python -m benchmarks.peers.torch_translators '{"arrays": "pairs.npz", "threads": 2, ...}'
+
+prints the measurement as one line of JSON; see :func:`measure`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+PADDING = 1
+
+
+class RNNSearch(nn.Module):
+    """Bahdanau et al. (2015): bidirectional GRU, additive attention, GRU decoder, maxout readout."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        super().__init__()
+        units, width, hidden = settings["units"], settings["embedding_units"], settings["attention_units"]
+        self.units, self.maxout = units, settings["maxout_units"]
+        self.source_embedding = nn.Embedding(settings["source_vocabulary"], width)
+        self.target_embedding = nn.Embedding(settings["target_vocabulary"], width)
+        self.dropout = nn.Dropout(settings["dropout"])
+        self.encoder = nn.GRU(width, units, bidirectional=True, batch_first=True)
+        self.initial = nn.Linear(units, units)
+        self.query = nn.Linear(units, hidden, bias=False)
+        self.key = nn.Linear(2 * units, hidden, bias=False)
+        self.score = nn.Linear(hidden, 1, bias=False)
+        self.from_token = nn.Linear(width, 3 * units)
+        self.from_context = nn.Linear(2 * units, 3 * units, bias=False)
+        self.gates = nn.Linear(units, 2 * units, bias=False)
+        self.proposal = nn.Linear(units, units, bias=False)
+        self.readout = nn.Linear(units + width + 2 * units, 2 * self.maxout)
+        self.output = nn.Linear(self.maxout, settings["target_vocabulary"])
+
+    def forward(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Tensor:
+        packed = pack_padded_sequence(
+            self.dropout(self.source_embedding(source)), lengths, batch_first=True, enforce_sorted=False
+        )
+        packed, last = self.encoder(packed)
+        states, _ = pad_packed_sequence(packed, batch_first=True, total_length=source.shape[1])
+        gap = (torch.arange(source.shape[1]) >= lengths[:, None]) * -1e18
+        keys, values = self.key(states), self.from_context(states)
+        embedded = self.dropout(self.target_embedding(inputs))
+        tokens = self.from_token(embedded)
+        state = torch.tanh(self.initial(last[1]))
+        before, alignments = [], []
+        for step in range(inputs.shape[1]):
+            score = self.score(torch.tanh(self.query(state)[:, None] + keys)).squeeze(2)
+            weights = torch.softmax(score + gap, 1)[:, None]
+            before.append(state)
+            alignments.append(weights)
+            read = tokens[:, step] + torch.bmm(weights, values).squeeze(1)
+            gates = torch.sigmoid(read[:, : 2 * self.units] + self.gates(state))
+            update, reset = gates.chunk(2, 1)
+            proposal = torch.tanh(read[:, 2 * self.units :] + self.proposal(reset * state))
+            state = state + update * (proposal - state)
+        contexts = torch.bmm(torch.cat(alignments, 1), states)
+        features = self.readout(torch.cat([torch.stack(before, 1), embedded, contexts], 2))
+        features = torch.maximum(features[..., : self.maxout], features[..., self.maxout :])
+        return self.output(self.dropout(features))
+
+
+class DeepLSTM(nn.Module):
+    """Luong et al. (2015): stacked LSTMs, global attention with the score *general*, input feeding."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        super().__init__()
+        units, width, self.layers = settings["units"], settings["embedding_units"], settings["layers"]
+        self.source_embedding = nn.Embedding(settings["source_vocabulary"], width)
+        self.target_embedding = nn.Embedding(settings["target_vocabulary"], width)
+        self.dropout = nn.Dropout(settings["dropout"])
+        self.encoder = nn.LSTM(width, units, self.layers, batch_first=True, dropout=settings["dropout"])
+        self.decoder = nn.ModuleList(nn.LSTMCell(width + units if i == 0 else units, units) for i in range(self.layers))
+        self.key = nn.Linear(units, units, bias=False)
+        self.attentional = nn.Linear(2 * units, units, bias=False)
+        self.output = nn.Linear(units, settings["target_vocabulary"])
+
+    def forward(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Tensor:
+        # Read backwards: each sentence reversed by its own length, then its states put back in order.
+        position = torch.arange(source.shape[1])
+        rows = torch.where(position < lengths[:, None], lengths[:, None] - 1 - position, position)
+        packed = pack_padded_sequence(
+            self.dropout(self.source_embedding(source.gather(1, rows))), lengths, batch_first=True, enforce_sorted=False
+        )
+        packed, (hidden, cell) = self.encoder(packed)
+        states, _ = pad_packed_sequence(packed, batch_first=True, total_length=source.shape[1])
+        states = states.gather(1, rows[:, :, None].expand_as(states))
+        gap = (position >= lengths[:, None]) * -1e18
+        keys = self.key(states).transpose(1, 2)
+        embedded = self.dropout(self.target_embedding(inputs))
+        state = [(hidden[i], cell[i]) for i in range(self.layers)]
+        fed = torch.zeros_like(hidden[-1])
+        features = []
+        for step in range(inputs.shape[1]):
+            below = torch.cat([embedded[:, step], fed], 1)
+            for i, layer in enumerate(self.decoder):
+                state[i] = layer(below if i == 0 else self.dropout(below), state[i])
+                below = state[i][0]
+            weights = torch.softmax(torch.bmm(below[:, None], keys) + gap[:, None], 2)
+            context = torch.bmm(weights, states).squeeze(1)
+            fed = torch.tanh(self.attentional(torch.cat([context, below], 1)))
+            features.append(fed)
+        return self.output(self.dropout(torch.stack(features, 1)))
+
+
+MODELS = {"rnnsearch": RNNSearch, "deep lstm": DeepLSTM}
+
+
+def measure(spec: Mapping[str, Any]) -> dict[str, float]:
+    """Train on the given batches twice and time the second time.
+
+    Args:
+        spec: ``arrays`` (path of an ``.npz`` with ``source_0``, ``lengths_0``, ``inputs_0``, ``targets_0`` and so on for
+            each of ``batches`` batches, padded, int64), ``threads``, ``settings`` with ``model``, ``learning_rate``,
+            ``clip_norm``.
+
+    Returns:
+        ``seconds`` and ``cpu_seconds`` of the second time, ``warm_up_seconds``, ``parameters``.
+    """
+    torch.set_num_threads(spec["threads"])
+    torch.manual_seed(1)
+    with np.load(spec["arrays"]) as arrays:
+        batches = [
+            tuple(torch.from_numpy(arrays[f"{name}_{i}"]) for name in ("source", "lengths", "inputs", "targets"))
+            for i in range(spec["batches"])
+        ]
+    model = MODELS[spec["settings"]["model"]](spec["settings"])
+    optimizer = torch.optim.Adam(model.parameters(), spec["learning_rate"], fused=True)
+
+    def epoch() -> None:
+        for source, lengths, inputs, targets in batches:
+            optimizer.zero_grad()
+            logits = model(source, lengths, inputs)
+            loss = functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=PADDING)
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), spec["clip_norm"])
+            optimizer.step()
+            if not loss.isfinite():
+                raise ArithmeticError(f"the loss is {loss.item()}")
+
+    started = time.perf_counter()
+    epoch()
+    begun, cpu = time.perf_counter(), time.process_time()
+    epoch()
+    return {
+        "seconds": time.perf_counter() - begun,
+        "cpu_seconds": time.process_time() - cpu,
+        "warm_up_seconds": begun - started,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+    }
+
+
+if __name__ == "__main__":
+    wanted = json.loads(sys.argv[1])
+    if wanted["threads"] == 1:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    print(json.dumps(measure(wanted)))
