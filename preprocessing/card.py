@@ -70,7 +70,7 @@ def build(
         "format": FORMAT,
         "pipeline": pipeline,
         "digest": digest,
-        "sample": files.name == "sample",
+        "sample": files.origin == "embedded",
         "corpus": {
             "name": files.name,
             "title": files.title,
@@ -78,7 +78,7 @@ def build(
             "homepage": files.homepage,
             "files": {
                 part: {
-                    "file": path.name,
+                    "file": f"{path.name}: {files.members[part]}" if part in files.members else path.name,
                     "url": files.urls.get(part),
                     "sha256": files.sha256[part],
                     "rows": files.rows.get(part),

@@ -1,4 +1,4 @@
-"""Strict reading of text files, packed or not: every fault ends in one line with file, line number, reason and remedy."""
+"""Strict reading of text files, packed or not: every fault ends in one line with file, line, reason and remedy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -16,7 +17,7 @@ from preprocessing.errors import InputError
 
 FETCH_AGAIN = "fetch the official file again"
 _BLOCK = 1 << 16
-_BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+_BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
 
 
 def read_bytes(path: Path, member: str | None = None) -> bytes:
@@ -72,14 +73,17 @@ def read_lines(path: Path, member: str | None = None) -> list[str]:
 
 
 @contextmanager
-def _opened(path: Path, member: str | None) -> Iterator[IO[bytes]]:
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path) as archive, archive.open(_inside(path, archive, member)) as packed:
-            yield packed
-        return
-    opener = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
-    with opener(path, "rb") as stream:
-        yield stream
+def _opened(path: Path, member: str | None) -> Iterator[IO[bytes] | BufferedIOBase]:
+    with ExitStack() as stack:
+        if path.suffix == ".zip":
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            yield stack.enter_context(archive.open(_inside(path, archive, member)))
+        elif path.suffix == ".gz":
+            yield stack.enter_context(gzip.GzipFile(path))
+        elif path.suffix == ".xz":
+            yield stack.enter_context(lzma.LZMAFile(path))
+        else:
+            yield stack.enter_context(path.open("rb"))
 
 
 def _inside(path: Path, archive: zipfile.ZipFile, member: str | None) -> str:
