@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles
-from preprocessing.data import Data
+from preprocessing.data import Data, Dataset
 from preprocessing.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def build(
     files: CorpusFiles,
     steps: list[dict[str, Any]],
     facts: dict[str, Any],
-    data: Data,
+    splits: dict[str, Any],
     digest: str,
 ) -> dict[str, Any]:
     """The card as a JSON-able dict; its structure is in the module's docstring."""
@@ -70,7 +70,7 @@ def build(
         "format": FORMAT,
         "pipeline": pipeline,
         "digest": digest,
-        "sample": files.name == "sample",
+        "sample": files.origin == "embedded",
         "corpus": {
             "name": files.name,
             "title": files.title,
@@ -78,7 +78,7 @@ def build(
             "homepage": files.homepage,
             "files": {
                 part: {
-                    "file": path.name,
+                    "file": f"{path.name}: {files.members[part]}" if part in files.members else path.name,
                     "url": files.urls.get(part),
                     "sha256": files.sha256[part],
                     "rows": files.rows.get(part),
@@ -87,37 +87,37 @@ def build(
             },
         },
         "steps": steps,
-        "splits": {
-            name: {"rows": len(split), "tokens": _tokens(data, name), **label_balance(split.label)}
-            for name, split in data.splits.items()
-        },
+        "splits": splits,
         "facts": facts,
     }
 
 
-def step_record(description: dict[str, Any], before: Data, after: Data, notes: Notes) -> dict[str, Any]:
+def splits(data: Data) -> dict[str, Any]:
+    """The entry ``splits`` of a card of labelled texts."""
+    rows, tokens = data.rows(), data.token_counts()
+    return {
+        name: {"rows": rows[name], "tokens": tokens[name], **label_balance(split.label)}
+        for name, split in data.splits.items()
+    }
+
+
+def step_record(description: dict[str, Any], before: Dataset, after: Dataset, notes: Notes) -> dict[str, Any]:
     """One entry of ``steps``: what the step is, and what went in and came out of it."""
-    names = list(dict.fromkeys([*before.splits, *after.splits]))
-    tokens = {name: {"in": _tokens(before, name), "out": _tokens(after, name)} for name in names}
+    rows_in, rows_out = before.rows(), after.rows()
+    tokens_in, tokens_out = before.token_counts(), after.token_counts()
+    rows = {name: {"in": rows_in.get(name, 0), "out": rows_out.get(name, 0)} for name in _names(rows_in, rows_out)}
+    tokens = {name: {"in": tokens_in.get(name), "out": tokens_out.get(name)} for name in _names(tokens_in, tokens_out)}
     return {
         **description,
-        "rows": {name: {"in": _rows(before, name), "out": _rows(after, name)} for name in names},
+        "rows": rows,
         "tokens": tokens if any(count["out"] is not None for count in tokens.values()) else None,
         "dropped": [asdict(dropped) for dropped in notes.dropped],
         "examples": [{"before": before_text, "after": after_text} for before_text, after_text in notes.examples],
     }
 
 
-def _rows(data: Data, name: str) -> int:
-    return len(data.splits[name]) if name in data.splits else 0
-
-
-def _tokens(data: Data, name: str) -> int | None:
-    if name not in data.splits:
-        return None
-    split = data.splits[name]
-    ragged = split.encoded or split.tokens
-    return None if ragged is None else len(ragged.ids)
+def _names(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return list(dict.fromkeys([*before, *after]))
 
 
 def label_balance(label: np.ndarray) -> dict[str, Any]:
