@@ -15,8 +15,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-import numpy as np
-
 from preprocessing import cache as result_cache
 from preprocessing import card as cards
 from preprocessing.corpora import CorpusFiles
