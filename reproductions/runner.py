@@ -29,6 +29,7 @@ from preprocessing.files import write_json
 from reproductions.experiment import Preset, preset, script
 
 _ROOT = Path(__file__).parent.parent
+_ROOMS = ("gluon_attn", "preprocessing", "reproductions/*.py")
 
 
 @dataclass(frozen=True)
@@ -318,11 +319,11 @@ def manifest(outcomes: Sequence[Outcome], command: str, started: float) -> dict[
 
 
 def commit() -> str:
-    """The commit of this tree, marked when files differ from it; ``unknown`` outside a clone."""
+    """The commit of this tree, marked when code that trains differs from it; ``unknown`` outside a clone."""
     try:
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=_ROOT, capture_output=True, text=True, check=True)
         dirty = subprocess.run(
-            ["git", "status", "--porcelain", "--untracked-files=no", "--", "*.py"],
+            ["git", "status", "--porcelain", "--untracked-files=no", "--", *_ROOMS],
             cwd=_ROOT,
             capture_output=True,
             text=True,
