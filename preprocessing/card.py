@@ -44,8 +44,8 @@ The card of a translation pipeline has the same structure; what is counted of on
       stand_ins     {language: what is said of it}; only where the text of another one is taken for it
       normalized    {side: {split: rows that normalisation changed}}
       hash_split    {pairs, groups, groups_of_one_pair, largest_group, groups_with_pairs_of_train, rows: {split: rows}}
-      overlap       {split: {rows, letters: counts, verbatim: counts}}, counts {source, target, either, pair}: rows whose
-                    source, target, either, or very pair stands in train
+      overlap       {split: {rows, letters: counts, verbatim: counts}}, counts {source, target, either, pair}: rows
+                    whose source, target, either, or very pair stands in train
       truecase      {side: {words, with_several_ways}}
       bpe           {asked_for, learned, types_in_train}: merges
       lengths, vocabulary, unknown

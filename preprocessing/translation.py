@@ -92,7 +92,7 @@ CORPORA: dict[str, ParallelCorpus] = {
         (
             Collection("tatoeba", UNSPLIT, _EN_KO, ignored=1, note="Translated by people."),
             Collection("korsts-train", "train", _EN_KO, note="The Korean side is machine translation."),
-            Collection("park-train", "train", optional=True, note="News, aligned automatically."),
+            Collection("park-train", "train", optional=True, note="News."),
             Collection("korsts-dev", "validation korsts", _EN_KO, note="Translated by people."),
             Collection("park-dev", "validation park", note="News."),
             Collection("korsts-test", "test korsts", _EN_KO, note="Translated by people."),

@@ -116,6 +116,8 @@ def parallel_text(
     card_page.write(prepared.card, out / "card.html")
     for name, pair in prepared.splits.items():
         print(f"{name}: {len(pair)} pairs, {len(pair.source.ids)} and {len(pair.target.ids)} tokens")
-    for says in (*prepared.card["facts"].get("missing", {}).values(), *prepared.stand_ins):
+    for part, says in prepared.card["facts"].get("missing", {}).items():
+        print(f"*** {part}: {says} ***")
+    for says in prepared.stand_ins:
         print(f"*** {says} ***")
     print(f"digest {prepared.digest}\nwritten to {out}; read {out / 'card.html'}")

@@ -328,7 +328,6 @@ def test_the_card_of_parallel_text_makes_a_page(tokens: str, tmp_path: Path) -> 
     assert ("pieces per row, " in page.text) is (tokens == "bpe")
     assert "cut after" not in page.text, "nothing is cut, pairs are left out"
     assert len(page.named("svg")) == (12 if tokens == "bpe" else 6), "tokens, and pieces, of three splits on two sides"
-    rows = {name: len(pair) for name, pair in result.splits.items()}
     html = (tmp_path / "card.html").read_text(encoding="utf-8")
     for name, split in result.card["splits"].items():
         cells = "".join(f'<td class="number">{split[key]:,}</td>' for key in ("rows", "source_tokens", "target_tokens"))
