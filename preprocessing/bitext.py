@@ -114,7 +114,7 @@ class BothSides(Step[Bitext]):
         return " ".join(f"{side.capitalize()}: {rules.get(side, 'nothing is done.')}" for side in SIDES)
 
     def parameters(self) -> dict[str, Any]:
-        return {side: step.parameters() for side, step in self.steps.items()}
+        return {side: parameters for side, step in self.steps.items() if (parameters := step.parameters())}
 
     def describe(self) -> dict[str, Any]:
         first = next(iter(self.steps.values()))

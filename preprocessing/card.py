@@ -32,6 +32,28 @@ same input gives the same card, byte for byte. Its structure (``card.json``; eve
       unknown       {split: {tokens, unknown, rate, rows_with_unknown, rate_of_rows, types,
                     most_frequent: [[token, count]]}}, of the encoded (truncated) rows
 
+The card of a translation pipeline has the same structure; what is counted of one text there is counted of two here:
+
+    corpus        file is ``archive: member`` where one file of a zip archive is read; sha256 is then the member's
+    steps         tokens by ``<split> <side>``; a step that is applied to each side has parameters {source, target}
+    splits        {split: {rows, source_tokens, target_tokens}}
+    facts
+      collections   {part: {split, note, rows, distinct_source, distinct_target, repeated_pairs, padded_with_space,
+                    characters: {side: profile}}} of the files as they are read
+      missing       {part: what is said of it}; only where a corpus is used without one of its collections
+      stand_ins     {language: what is said of it}; only where the text of another one is taken for it
+      normalized    {side: {split: rows that normalisation changed}}
+      hash_split    {pairs, groups, groups_of_one_pair, largest_group, groups_with_pairs_of_train, rows: {split: rows}}
+      overlap       {split: {rows, letters: counts, verbatim: counts}}, counts {source, target, either, pair}: rows
+                    whose source, target, either, or very pair stands in train
+      truecase      {side: {words, with_several_ways}}
+      bpe           {asked_for, learned, types_in_train}: merges
+      lengths, vocabulary, unknown
+                    as above, by side: {side: {split: profile}}, {side: ...}, {side: {split: ...}}; lengths are those
+                    before train pairs are left out for them
+      piece_lengths {side: {split: profile}} after words were cut into pieces
+      round_trip    {side: {split: {rows, exact, but_for_spaces}}}: rows that detokenisation restores
+
 A profile is {rows, total, mean, min, max, percentiles: {"1", "5", "10", "25", "50", "75", "90", "95", "99"},
 histogram: {width, counts}}; counts[i] rows have a length from i * width to (i + 1) * width - 1. Without rows, mean,
 min, max and all percentiles are null.

@@ -11,7 +11,9 @@ from typing import Any, ClassVar
 from sacremoses import MosesDetokenizer, MosesTokenizer
 
 from preprocessing.normalization import JOINER, SPACE
-from preprocessing.tokenizers import Mecab, SentencePiece, Tokenizer
+from preprocessing.tokenizers import Mecab, SentencePiece, Tokenizer, import_package
+
+SEED = 1
 
 
 class ReversibleTokenizer(Tokenizer):
@@ -94,11 +96,15 @@ class JointSentencePiece(SentencePiece, ReversibleTokenizer):
 
     rule = (
         "Pieces of one SentencePiece unigram model learned from the training split of both sides, in one thread, "
-        "without sampling, seed 1; every character of the training text is a piece, the text is not normalised again, "
-        f"and U+2581 ({SPACE}) marks the start of a word. Detokenisation joins the pieces and restores the normalised "
-        "text exactly."
+        f"without sampling, the generator seeded with {SEED} all the same; every character of the training text is a "
+        f"piece, the text is not normalised again, and U+2581 ({SPACE}) marks the start of a word. Detokenisation "
+        "joins the pieces and restores the normalised text exactly."
     )
     training: ClassVar[dict[str, Any]] = {"normalization_rule_name": "identity", "character_coverage": 1.0}
+
+    def fit(self, texts: Sequence[str]) -> SentencePiece:
+        import_package("sentencepiece").set_random_generator_seed(SEED)
+        return super().fit(texts)
 
     def detokenize(self, tokens: Sequence[str]) -> str:
         return "".join(tokens).replace(SPACE, " ").strip()

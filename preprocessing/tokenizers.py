@@ -225,7 +225,7 @@ class SentencePiece(Tokenizer):
         return {"vocab_size": self.vocab_size, "model_type": "unigram"}
 
     def fit(self, texts: Sequence[str]) -> SentencePiece:
-        trainer = _import("sentencepiece").SentencePieceTrainer
+        trainer = import_package("sentencepiece").SentencePieceTrainer
         written = io.BytesIO()
         try:
             trainer.train(
@@ -259,7 +259,7 @@ class SentencePiece(Tokenizer):
     def _processor(self) -> Any:
         if not self.model:
             raise ValueError("train the SentencePiece tokenizer with fit() first")
-        return _import("sentencepiece").SentencePieceProcessor(model_proto=self.model)
+        return import_package("sentencepiece").SentencePieceProcessor(model_proto=self.model)
 
 
 TOKENIZERS: dict[str, type[Tokenizer]] = {
@@ -296,7 +296,7 @@ def installed_version(package: str) -> str:
         raise InputError(f"package {package}", "is not installed", remedy=f"pip install {package}") from error
 
 
-def _import(package: str) -> Any:
+def import_package(package: str) -> Any:
     try:
         return import_module(package)
     except ImportError as error:

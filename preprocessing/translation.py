@@ -92,7 +92,7 @@ CORPORA: dict[str, ParallelCorpus] = {
         (
             Collection("tatoeba", UNSPLIT, _EN_KO, ignored=1, note="Translated by people."),
             Collection("korsts-train", "train", _EN_KO, note="The Korean side is machine translation."),
-            Collection("park-train", "train", optional=True, note="News, aligned automatically."),
+            Collection("park-train", "train", optional=True, note="News."),
             Collection("korsts-dev", "validation korsts", _EN_KO, note="Translated by people."),
             Collection("park-dev", "validation park", note="News."),
             Collection("korsts-test", "test korsts", _EN_KO, note="Translated by people."),
@@ -217,14 +217,12 @@ def prepare(
 ) -> TranslationResult:
     """Find a corpus and run :func:`pipeline` on it; ``options`` are those of the pipeline.
 
-    Files of one's own (:func:`own_files`) are given as they are.
+    Files are given as they are: those of :func:`own_files`, or of ``corpora.given`` under the name of a known corpus.
     """
-    if isinstance(corpus, CorpusFiles):
-        return pipeline(OWN_FILES, source=source, target=target, **options).run(
-            corpus, processes=processes, cache=cache
-        )
-    chosen = pipeline(corpus, source=source, target=target, **options)
-    return chosen.run(corpora.find(corpus), processes=processes, cache=cache)
+    name = corpus if isinstance(corpus, str) else corpus.name
+    chosen = pipeline(name, source=source, target=target, **options)
+    files = corpora.find(corpus) if isinstance(corpus, str) else corpus
+    return chosen.run(files, processes=processes, cache=cache)
 
 
 def own_files(folder: Path, source: str, target: str, licence: str = "not stated") -> CorpusFiles:
@@ -294,6 +292,11 @@ class TranslationResult:
     def target_vocabulary(self) -> Vocabulary:
         """Learned on the target side of train."""
         return _learned(self.data.target)
+
+    @property
+    def stand_ins(self) -> list[str]:
+        """One sentence for each language that the corpus does not have; another language stands in for it."""
+        return list(self.card["facts"].get("stand_ins", {}).values())
 
     def encode(self, texts: Sequence[str], *, processes: int | None = None) -> Split:
         """New source sentences through the same steps and the same learned state, one row per sentence."""

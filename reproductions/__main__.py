@@ -18,6 +18,8 @@ from rich.console import Console
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
+from reproductions import preprocess
+from reproductions.preprocess import Replace
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -25,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="The papers of attention, run, measured and put beside what others report.",
 )
+app.add_typer(preprocess.app, name="preprocess")
 console = Console()
 
 Paper = Annotated[str, typer.Argument(help="The script's name; `gluon-attn list` shows them.")]
@@ -37,7 +40,6 @@ Jobs = Annotated[int | None, typer.Option(min=1, help="Trainings side by side; o
 Runs = Annotated[Path, typer.Option(help="Folder of the run directories.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with runs that were interrupted.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace runs that are there.")]
-Replace = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier call wrote there.")]
 
 
 @app.command("list")
@@ -213,34 +215,6 @@ def predict(
         unit = on_sample
     for line in script(paper).predict(unit, sys.stdin.buffer, weights=weights):
         print(line, flush=True)
-
-
-@app.command()
-def preprocess(
-    corpus: Annotated[str, typer.Argument(help="naver")],
-    out: Annotated[Path, typer.Option(help="Folder to write; it must not exist or be empty.")],
-    tokenizer: Annotated[
-        str, typer.Option(help="mecab, okt, komoran, hannanum, kkma, whitespace, syllable, ...")
-    ] = "mecab",
-    max_length: Annotated[int | None, typer.Option(help="Cut reviews to this many tokens; whole if not given.")] = None,
-    min_freq: Annotated[int, typer.Option(help="Tokens seen less often in train are unknown.")] = 2,
-    text: Annotated[str, typer.Option(help="official, or repaired: without the doubled quotes.")] = "official",
-    sample: Annotated[bool, typer.Option("--sample", help="The embedded sample instead of the corpus.")] = False,
-    processes: Annotated[int | None, typer.Option(help="Tokenising processes; the bytes are the same.")] = None,
-    overwrite: Replace = False,
-) -> None:
-    """Write a corpus as arrays, TSV, vocabulary and card, for any framework."""
-    from preprocessing import card_page, corpora, naver
-
-    if corpus != "naver":
-        raise UsageError(f"corpus {corpus!r} has no pipeline; choose naver")
-    pipeline = naver.pipeline(tokenizer=tokenizer, max_length=max_length, min_freq=min_freq, text=text)
-    prepared = pipeline.run(corpora.find("sample" if sample else "nsmc"), processes=processes)
-    naver.write(prepared, out, overwrite=overwrite)
-    card_page.write(prepared.card, out / "card.html")
-    for name, split in prepared.splits.items():
-        print(f"{name}: {len(split.label)} reviews, {len(split.ids)} tokens")
-    print(f"digest {prepared.digest}\nwritten to {out}; read {out / 'card.html'}")
 
 
 @app.command()
