@@ -174,17 +174,18 @@ class AnyPipeline(ABC, Generic[DataT, ResultT]):
         """
         entry = result_cache.path_of(self.name, self.key(files))
         if not cache:
-            return self._run(files, processes)[0]
+            data, card, _ = self._run(files, processes)
+            return self.result(data, card, card["digest"])
         with result_cache.alone(entry):
             if (found := result_cache.load(entry)) is None:
-                result, arrays = self._run(files, processes)
-                result_cache.store(entry, arrays, result.card)
-                return result
+                data, card, arrays = self._run(files, processes)
+                result_cache.store(entry, arrays, card)
+                return self.result(data, card, card["digest"])
         arrays, card = found
         return self.result(self.restored(arrays), card, card["digest"])
 
-    def _run(self, files: CorpusFiles, processes: int | None) -> tuple[ResultT, dict[str, np.ndarray]]:
-        """Run all steps; the result and its canonical arrays."""
+    def _run(self, files: CorpusFiles, processes: int | None) -> tuple[DataT, dict[str, Any], dict[str, np.ndarray]]:
+        """Run all steps: the data, its card and its canonical arrays."""
         data, records, facts = self.nothing(), [], {}
         for step in self.steps:
             before = data
@@ -193,9 +194,8 @@ class AnyPipeline(ABC, Generic[DataT, ResultT]):
             facts.update(notes.facts)
         data = data.finished()
         arrays = data.to_arrays()
-        sha256 = digest(arrays)
-        card = cards.build(self.name, files, records, facts, self.splits_of_card(data), sha256)
-        return self.result(data, card, sha256), arrays
+        card = cards.build(self.name, files, records, facts, self.splits_of_card(data), digest(arrays))
+        return data, card, arrays
 
 
 @dataclass(frozen=True)
