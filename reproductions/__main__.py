@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -209,12 +208,43 @@ def predict(
     from reproductions.experiment import script
 
     find_preset(paper, preset).variant(variant)
-    unit = runner.Unit(paper, preset, variant, seed, profile, threads, runs)
-    on_sample = replace(unit, on_sample=True)
-    if on_sample.is_trained and not unit.is_trained:
-        unit = on_sample
-    for line in script(paper).predict(unit, sys.stdin.buffer, weights=weights):
+    module = script(paper)
+    if not hasattr(module, "predict"):
+        raise UsageError(f"{paper} does not classify texts; gluon-attn translate {paper} translates them")
+    unit = runner.trained_or_on_sample(runner.Unit(paper, preset, variant, seed, profile, threads, runs))
+    for line in module.predict(unit, sys.stdin.buffer, weights=weights):
         print(line, flush=True)
+
+
+@app.command()
+def translate(
+    paper: Paper,
+    variant: Annotated[str, typer.Option(help="Which trained variant translates.")],
+    preset: PresetName = "cpu",
+    seed: Annotated[int, typer.Option(help="Which trained seed.")] = 1,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    runs: Runs = Path("runs"),
+    alignments: Annotated[
+        Path | None, typer.Option(help="A new folder for the weights of each line, as JSON and as a heatmap.")
+    ] = None,
+) -> None:
+    """Read source sentences on standard input, one a line, and print a translation for each."""
+    runtime.configure(profile, threads)
+    from reproductions import runner
+    from reproductions.experiment import preset as find_preset
+    from reproductions.experiment import script
+
+    find_preset(paper, preset).variant(variant)
+    module = script(paper)
+    if not hasattr(module, "translate_lines"):
+        raise UsageError(f"{paper} does not translate; gluon-attn predict {paper} classifies texts")
+    if alignments is not None and alignments.exists():
+        raise UsageError(f"{alignments}: is there already; name a new folder for the alignments")
+    unit = runner.trained_or_on_sample(runner.Unit(paper, preset, variant, seed, profile, threads, runs))
+    interactive = sys.stdin.isatty()
+    for line in module.translate_lines(unit, sys.stdin.buffer, interactive=interactive, alignments=alignments):
+        print(line, flush=interactive)
 
 
 @app.command()

@@ -236,7 +236,9 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 _lost_more(groups["encdec-all"], groups["search-all"]),
             )
         )
-    monotone = np.concatenate([outcome.predictions["monotone"] for outcome in groups.get("rnnsearch", [])] or [[]])
+    monotone = np.concatenate(
+        [outcome.predictions["monotone"] for outcome in groups.get("rnnsearch", [])] or [np.zeros(0)]
+    )
     if len(monotone):  # a network that has learned nothing may say too little
         measure = f"mean rank correlation of target and source places over sentences, minus 0.5{sample}"
         effect = bootstrap(monotone - 0.5, seed=0)

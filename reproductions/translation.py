@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -196,15 +197,8 @@ def evaluate(
         Metrics, and arrays by sentence: ``bleu`` and ``sacrebleu`` counts (sentences, 10), ``nats`` and ``tokens`` of
         the reference, ``words`` of the source, and the translations as ``text_utf8`` and ``text_offsets``.
     """
-    settings, test = variant.settings, data.prepared.splits["test"]
-    found = translate(
-        [model],
-        data,
-        test.source,
-        beam=settings["beam"],
-        alpha=settings["alpha"],
-        replace_unknown=settings.get("replace_unknown", False),
-    )
+    test = data.prepared.splits["test"]
+    found = translate([model], data, test.source, **_search(variant))
     texts, references = [one.text for one in found], data.prepared.references("test")
     nats, tokens = likelihoods(model, test)
     utf8, offsets = pack_strings(texts)
@@ -353,34 +347,35 @@ def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignmen
         UsageError: a line is not UTF-8, or alignments are asked of a network without attention.
     """
     model, variant, data = load(unit)
-    settings = variant.settings
-    record = None
-    if alignments is not None:
-        alignments.mkdir(parents=True, exist_ok=True)
-        record = (alignments / "alignments.jsonl").open("w", encoding="utf-8", newline="\n")
+    if data.corpus == "sample":
+        print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE TRANSLATIONS MEAN NOTHING ***", file=sys.stderr)
     lines = enumerate(stream, start=1)
     while read := list(islice(lines, 1 if interactive else 4 * SENTENCES)):
         texts = [_decoded(number, line) for number, line in read]
         encoded = data.prepared.encode(texts, processes=1)
-        found = translate(
-            [model],
-            data,
-            encoded,
-            beam=settings["beam"],
-            alpha=settings["alpha"],
-            replace_unknown=settings.get("replace_unknown", False),
-        )
+        found = translate([model], data, encoded, **_search(variant))
         for row, ((number, _), text, one) in enumerate(zip(read, texts, found, strict=True)):
+            if alignments is not None and text:
+                if one.weights is None:
+                    raise UsageError(f"variant {unit.variant} has no attention and so no alignments; choose another")
+                _write_alignment(number, encoded.words(row), one, alignments)
             yield one.text if text else ""
-            if record is None or not text:
-                continue
-            if one.weights is None:
-                raise UsageError(f"variant {unit.variant} has no attention and so no alignments; choose another")
-            fact = {"line": number, "source": encoded.words(row), "target": one.tokens, "weights": one.weights.tolist()}
-            record.write(json.dumps(fact, ensure_ascii=False) + "\n")
-            draw(encoded.words(row), one, alignments / f"line-{number}.png", f"line {number}")  # type: ignore[operator]
-    if record is not None:
-        record.close()
+
+
+def _write_alignment(number: int, words: list[str], found: Translation, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = [] if found.weights is None else found.weights.tolist()
+    fact = {"line": number, "source": words, "target": found.tokens, "weights": weights}
+    with (folder / "alignments.jsonl").open("a", encoding="utf-8", newline="\n") as stream:
+        stream.write(json.dumps(fact, ensure_ascii=False) + "\n")
+    draw(words, found, folder / f"line-{number}.png", f"line {number}")
+
+
+def _search(variant: Variant) -> dict[str, Any]:
+    """How a variant's settings say that it searches."""
+    settings = variant.settings
+    unknown = settings.get("replace_unknown", False)
+    return {"beam": settings["beam"], "alpha": settings["alpha"], "replace_unknown": unknown}
 
 
 def _decoded(number: int, line: bytes) -> str:
