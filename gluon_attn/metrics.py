@@ -41,18 +41,18 @@ def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 2_000) -> Estim
 
 def bootstrap_of_totals(
     first: np.ndarray,
-    second: np.ndarray,
+    second: np.ndarray | None,
     score: Callable[[np.ndarray], float],
     *,
     seed: int,
     resamples: int = 1_000,
 ) -> Estimate:
-    """Difference of two systems in a metric of sums over items, such as BLEU, with its paired bootstrap interval
-    (Koehn, 2004): both systems are judged on the same resampled items.
+    """A metric of sums over items, such as BLEU, or the difference of two systems in it, with its bootstrap interval
+    over items (Koehn, 2004): two systems are judged on the same resampled items.
 
     Args:
         first, second: (runs, items, counts) what each item adds to each sum; scores of several runs of a system are
-            averaged.
+            averaged. No second system: the metric of the first.
         score: (counts,) sums over items to the metric.
         seed: of the resampling.
         resamples: number of resamples.
@@ -60,15 +60,15 @@ def bootstrap_of_totals(
     generator = np.random.RandomState(derive(seed, "bootstrap"))
     items = first.shape[1]
 
-    def difference(rows: np.ndarray) -> float:
+    def measured(rows: np.ndarray) -> float:
         # A product with how often each item was drawn is the sum over the draw.
         drawn = np.bincount(rows, minlength=items)
-        ours, theirs = (np.mean([score(drawn @ run) for run in system]) for system in (first, second))
-        return float(ours - theirs)
+        means = [np.mean([score(drawn @ run) for run in system]) for system in (first, second) if system is not None]
+        return float(means[0] - means[1]) if len(means) == 2 else float(means[0])
 
-    differences = [difference(generator.randint(0, items, items)) for _ in range(resamples)]
-    low, high = np.percentile(differences, [2.5, 97.5])
-    return Estimate(difference(np.arange(items)), float(low), float(high))
+    resampled = [measured(generator.randint(0, items, items)) for _ in range(resamples)]
+    low, high = np.percentile(resampled, [2.5, 97.5])
+    return Estimate(measured(np.arange(items)), float(low), float(high))
 
 
 def normalised_entropy(weights: np.ndarray) -> float:

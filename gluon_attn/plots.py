@@ -73,14 +73,21 @@ _STYLE: dict[str, Any] = {
 }
 
 
-def training_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], path: Path) -> None:
-    """Loss (train and validation) and validation accuracy by epoch, a colour and a marker for each variant.
+def training_curves(
+    curves: Mapping[str, Sequence[Mapping[str, float]]],
+    path: Path,
+    *,
+    score: tuple[str, str, str] = ("accuracy", "accuracy", " %"),
+    per: str = "example",
+) -> None:
+    """Loss (train and validation) and a validation score by epoch, a colour and a marker for each variant.
 
     Args:
-        curves: for each variant its epochs in order, each with ``epoch``, ``train_loss``, ``validation_loss`` (nats per
-            example) and ``validation_accuracy`` (per cent). The epoch with the best accuracy is ringed,
-            the first of equals.
+        curves: for each variant its epochs in order, each with ``epoch``, ``train_loss``, ``validation_loss`` (nats)
+            and the score. The epoch with the best score is ringed, the first of equals.
         path: the PNG to write.
+        score: the score's name behind ``validation_``, how it is called, and its unit; larger is better.
+        per: what the loss is a mean over.
 
     Raises:
         UsageError: no variants, more than can be told apart, or a variant without epochs.
@@ -91,13 +98,14 @@ def training_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], path: P
         raise UsageError(
             f"training curves: {len(curves)} variants cannot be told apart; draw {2 * len(COLOURS)} or fewer"
         )
+    name, called, unit = score
     with _figure(10, 4.2, path) as figure:
         loss, accuracy = figure.subplots(1, 2)
         for number, (variant, rows) in enumerate(curves.items()):
             again, place = divmod(number, len(COLOURS))
             colour, face = COLOURS[place], "white" if again else COLOURS[place]
             epochs = [int(row["epoch"]) for row in rows]
-            scores = [row["validation_accuracy"] for row in rows]
+            scores = [row[f"validation_{name}"] for row in rows]
             style: dict[str, Any] = {
                 "color": colour,
                 "marker": MARKERS[place],
@@ -107,14 +115,16 @@ def training_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], path: P
             loss.plot(epochs, [row["train_loss"] for row in rows], linestyle=(0, (2, 1.5)), **{**style, "marker": "."})
             loss.plot(epochs, [row["validation_loss"] for row in rows], **style)
             best = int(np.argmax(scores))
-            label = f"{variant}: {scores[best]:.2f} % at epoch {epochs[best]}"
+            label = f"{variant}: {scores[best]:.2f}{unit} at epoch {epochs[best]}"
             accuracy.plot(epochs, scores, label=label, **style)
             accuracy.plot(epochs[best], scores[best], "o", markersize=11, markerfacecolor="none", color=colour)
         loss.plot([], [], color=INK, label="validation")
         loss.plot([], [], color=INK, linestyle=(0, (2, 1.5)), label="train")
-        loss.set(title="Loss", xlabel="epoch", ylabel="cross-entropy (nats per example)")
+        loss.set(title="Loss", xlabel="epoch", ylabel=f"cross-entropy (nats per {per})")
         loss.set_ylim(bottom=0)
-        accuracy.set(title="Validation accuracy", xlabel="epoch", ylabel="accuracy (%)")
+        accuracy.set(
+            title=f"Validation {called}", xlabel="epoch", ylabel=f"{called} ({unit.strip()})" if unit else called
+        )
         loss.legend(loc="lower left")
         for axes in (loss, accuracy):
             axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -255,6 +265,32 @@ def length_histogram(
             )
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.set(title=f"Lengths of {heights.sum():,.0f} texts", xlabel="length (tokens)", ylabel="texts")
+
+
+def score_by_length(scores: Mapping[str, Sequence[float]], lengths: Sequence[str], path: Path, score: str) -> None:
+    """A score of each variant on sentences of like length (Bahdanau et al., 2015, figure 2).
+
+    Args:
+        scores: for each variant one score for each group.
+        lengths: what the groups are called, from short to long.
+        path: the PNG to write.
+        score: what the score is called.
+
+    Raises:
+        UsageError: a variant with another number of scores than there are groups, or too many variants.
+    """
+    if len(scores) > len(COLOURS):
+        raise UsageError(f"scores by length: {len(scores)} variants cannot be told apart; draw {len(COLOURS)} or fewer")
+    if wrong := [name for name, values in scores.items() if len(values) != len(lengths)]:
+        raise UsageError(f"scores by length: {wrong[0]} needs {len(lengths)} scores, it has {len(scores[wrong[0]])}")
+    with _figure(7, 4, path) as figure:
+        axes = figure.subplots()
+        for (variant, values), colour, marker in zip(scores.items(), COLOURS, MARKERS, strict=False):
+            axes.plot(range(len(lengths)), values, color=colour, marker=marker, markersize=5, label=variant)
+        axes.set_xticks(range(len(lengths)), lengths)
+        axes.set_ylim(bottom=0)
+        axes.set(title=f"{score} by length", xlabel="source length (words)", ylabel=score)
+        axes.legend(loc="best")
 
 
 def entropy_and_agreement(

@@ -6,5 +6,12 @@ In a few lines:
     result = naver.prepare("nsmc", tokenizer="mecab", max_length=30)
     result.train.ids, result.train.offsets, result.train.label, result.vocabulary, result.card
 
-Steps: ``steps.py`` and ``naver.py``. Tokenizers: ``tokenizers.py``. The card's structure: ``card.py``.
+and for text in two languages:
+
+    from preprocessing import translation
+    result = translation.prepare("multi30k en-de", source="en", target="de", tokens="bpe")
+    result.splits["train"].source.sequences(), result.target_vocabulary, result.detokenize(["ein", "Hund", "."])
+
+Steps: ``steps.py``, ``naver.py`` and, of parallel text, ``bitext_steps.py`` and ``translation.py``. Tokenizers:
+``tokenizers.py``, with an inverse ``reversible.py``. The card's structure: ``card.py``.
 """

@@ -32,6 +32,28 @@ same input gives the same card, byte for byte. Its structure (``card.json``; eve
       unknown       {split: {tokens, unknown, rate, rows_with_unknown, rate_of_rows, types,
                     most_frequent: [[token, count]]}}, of the encoded (truncated) rows
 
+The card of a translation pipeline has the same structure; what is counted of one text there is counted of two here:
+
+    corpus        file is ``archive: member`` where one file of a zip archive is read; sha256 is then the member's
+    steps         tokens by ``<split> <side>``; a step that is applied to each side has parameters {source, target}
+    splits        {split: {rows, source_tokens, target_tokens}}
+    facts
+      collections   {part: {split, note, rows, distinct_source, distinct_target, repeated_pairs, padded_with_space,
+                    characters: {side: profile}}} of the files as they are read
+      missing       {part: what is said of it}; only where a corpus is used without one of its collections
+      stand_ins     {language: what is said of it}; only where the text of another one is taken for it
+      normalized    {side: {split: rows that normalisation changed}}
+      hash_split    {pairs, groups, groups_of_one_pair, largest_group, groups_with_pairs_of_train, rows: {split: rows}}
+      overlap       {split: {rows, letters: counts, verbatim: counts}}, counts {source, target, either, pair}: rows
+                    whose source, target, either, or very pair stands in train
+      truecase      {side: {words, with_several_ways}}
+      bpe           {asked_for, learned, types_in_train}: merges
+      lengths, vocabulary, unknown
+                    as above, by side: {side: {split: profile}}, {side: ...}, {side: {split: ...}}; lengths are those
+                    before train pairs are left out for them
+      piece_lengths {side: {split: profile}} after words were cut into pieces
+      round_trip    {side: {split: {rows, exact, but_for_spaces}}}: rows that detokenisation restores
+
 A profile is {rows, total, mean, min, max, percentiles: {"1", "5", "10", "25", "50", "75", "90", "95", "99"},
 histogram: {width, counts}}; counts[i] rows have a length from i * width to (i + 1) * width - 1. Without rows, mean,
 min, max and all percentiles are null.
@@ -46,7 +68,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles
-from preprocessing.data import Data
+from preprocessing.data import Data, Dataset
 from preprocessing.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -62,7 +84,7 @@ def build(
     files: CorpusFiles,
     steps: list[dict[str, Any]],
     facts: dict[str, Any],
-    data: Data,
+    splits: dict[str, Any],
     digest: str,
 ) -> dict[str, Any]:
     """The card as a JSON-able dict; its structure is in the module's docstring."""
@@ -70,7 +92,7 @@ def build(
         "format": FORMAT,
         "pipeline": pipeline,
         "digest": digest,
-        "sample": files.name == "sample",
+        "sample": files.origin == "embedded",
         "corpus": {
             "name": files.name,
             "title": files.title,
@@ -78,7 +100,7 @@ def build(
             "homepage": files.homepage,
             "files": {
                 part: {
-                    "file": path.name,
+                    "file": f"{path.name}: {files.members[part]}" if part in files.members else path.name,
                     "url": files.urls.get(part),
                     "sha256": files.sha256[part],
                     "rows": files.rows.get(part),
@@ -87,37 +109,37 @@ def build(
             },
         },
         "steps": steps,
-        "splits": {
-            name: {"rows": len(split), "tokens": _tokens(data, name), **label_balance(split.label)}
-            for name, split in data.splits.items()
-        },
+        "splits": splits,
         "facts": facts,
     }
 
 
-def step_record(description: dict[str, Any], before: Data, after: Data, notes: Notes) -> dict[str, Any]:
+def splits(data: Data) -> dict[str, Any]:
+    """The entry ``splits`` of a card of labelled texts."""
+    rows, tokens = data.rows(), data.token_counts()
+    return {
+        name: {"rows": rows[name], "tokens": tokens[name], **label_balance(split.label)}
+        for name, split in data.splits.items()
+    }
+
+
+def step_record(description: dict[str, Any], before: Dataset, after: Dataset, notes: Notes) -> dict[str, Any]:
     """One entry of ``steps``: what the step is, and what went in and came out of it."""
-    names = list(dict.fromkeys([*before.splits, *after.splits]))
-    tokens = {name: {"in": _tokens(before, name), "out": _tokens(after, name)} for name in names}
+    rows_in, rows_out = before.rows(), after.rows()
+    tokens_in, tokens_out = before.token_counts(), after.token_counts()
+    rows = {name: {"in": rows_in.get(name, 0), "out": rows_out.get(name, 0)} for name in _names(rows_in, rows_out)}
+    tokens = {name: {"in": tokens_in.get(name), "out": tokens_out.get(name)} for name in _names(tokens_in, tokens_out)}
     return {
         **description,
-        "rows": {name: {"in": _rows(before, name), "out": _rows(after, name)} for name in names},
+        "rows": rows,
         "tokens": tokens if any(count["out"] is not None for count in tokens.values()) else None,
         "dropped": [asdict(dropped) for dropped in notes.dropped],
         "examples": [{"before": before_text, "after": after_text} for before_text, after_text in notes.examples],
     }
 
 
-def _rows(data: Data, name: str) -> int:
-    return len(data.splits[name]) if name in data.splits else 0
-
-
-def _tokens(data: Data, name: str) -> int | None:
-    if name not in data.splits:
-        return None
-    split = data.splits[name]
-    ragged = split.encoded or split.tokens
-    return None if ragged is None else len(ragged.ids)
+def _names(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return list(dict.fromkeys([*before, *after]))
 
 
 def label_balance(label: np.ndarray) -> dict[str, Any]:

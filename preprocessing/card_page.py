@@ -16,7 +16,24 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from preprocessing.files import write_text
 
-KNOWN_FACTS = ("survey", "leaks_as_read", "leaks", "quotes", "lengths", "truncation", "vocabulary", "unknown")
+KNOWN_FACTS = (
+    "survey",
+    "leaks_as_read",
+    "leaks",
+    "quotes",
+    "lengths",
+    "truncation",
+    "vocabulary",
+    "unknown",
+    # Of parallel corpora.
+    "collections",
+    "missing",
+    "stand_ins",
+    "hash_split",
+    "overlap",
+    "piece_lengths",
+    "round_trip",
+)
 """Topics that have a place on the page; any other is shown as it stands in the card."""
 
 WIDTH, HEIGHT = 640, 180
@@ -67,13 +84,24 @@ def write(card: Mapping[str, Any], path: Path) -> None:
     )
     environment.filters |= {"count": _count, "percent": _percent, "link": _link, "json": _json}
     facts = {topic: card["facts"].get(topic, {}) for topic in KNOWN_FACTS}
+    for topic in ("lengths", "piece_lengths", "unknown", "round_trip"):
+        facts[topic] = _by_split(facts[topic])
+    vocabularies = {"": facts["vocabulary"]}
+    if _has_sides(facts["vocabulary"]):
+        vocabularies = {f", {side}": vocabulary for side, vocabulary in facts["vocabulary"].items()}
     characters = {part: survey["characters"] for part, survey in facts["survey"].items()}
     leaks = {"as read": facts["leaks_as_read"], "after empty rows were dropped": facts["leaks"]}
-    cut = _own_max_length(card)
+    cut = None if facts["collections"] else _own_max_length(card)
+    rows = [name for step in card["steps"] for name in step["rows"]] if facts["collections"] else []
+    counted = [step["tokens"] for step in card["steps"] if step["tokens"]]
     page = environment.get_template("card_page.html.j2").render(
         card=card,
         facts=facts,
         cut=cut,
+        row_columns=list(dict.fromkeys([*card["splits"], *rows])),
+        token_columns=[*counted[-1]] if facts["collections"] and counted else [*card["splits"]],
+        vocabularies=vocabularies,
+        piece_plots=histograms(facts["piece_lengths"]),
         leaks={when: leak for when, leak in leaks.items() if leak},
         characters=characters,
         token_plots=histograms(facts["lengths"], cut),
@@ -83,6 +111,18 @@ def write(card: Mapping[str, Any], path: Path) -> None:
         height=HEIGHT,
     )
     write_text(path, page)
+
+
+def _has_sides(fact: Mapping[str, Any]) -> bool:
+    """Whether a fact is stated for each side of a parallel corpus."""
+    return list(fact) == ["source", "target"]
+
+
+def _by_split(fact: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A fact by side and split as one by split, the sides of each beneath another; any other fact as it is."""
+    if not _has_sides(fact):
+        return fact
+    return {f"{name}, {side}": fact[side][name] for name in fact["source"] for side in fact}
 
 
 def histograms(profiles: Mapping[str, Mapping[str, Any]], cut: int | None = None) -> list[Histogram]:

@@ -6,15 +6,33 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Protocol, Self
 
 import numpy as np
 
 from preprocessing.ragged import Ragged, pack_strings, unpack_strings
 from preprocessing.tokenizers import Tokenizer
-from preprocessing.vocabulary import PADDING_ID, Vocabulary
+from preprocessing.vocabulary import PADDING_ID, SPECIALS, Vocabulary
 
 SPLITS = ("train", "validation", "test")
 _NO_ROWS = Ragged.from_rows([])
+_LEARNED = "learned."
+
+
+class Dataset(Protocol):
+    """What a pipeline and its card need of the data that flows: :class:`Data` of one text, or a bitext of two."""
+
+    def rows(self) -> dict[str, int]:
+        """Rows by split."""
+
+    def token_counts(self) -> dict[str, int | None]:
+        """Tokens by split, or by split and side; None before tokenisation."""
+
+    def finished(self) -> Self:
+        """The splits in the order train, validation, test, others; without what only the steps needed."""
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The canonical form, which is hashed and cached."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +40,10 @@ class Split:
     """The rows of one split, column by column; all columns have the same number of rows.
 
     ``row_id`` (rows,) str; ``text`` (rows,) object array of str; ``label`` (rows,) int8, -1 where there is none;
-    ``seen_in_train`` (rows,) bool, only ever true in the test split. ``tokens`` refers to ``symbols`` (the surface
+    ``seen_in_train`` (rows,) bool, never true in the training split. ``tokens`` refers to ``symbols`` (the surface
     forms, shared by all splits) and ``encoded`` to the vocabulary; both are None until their step has run.
+    ``normalized`` (rows,) object array of str is the text as the tokenizer gets it, where that is not ``text`` itself;
+    it is there only while the steps run.
     """
 
     row_id: np.ndarray
@@ -33,6 +53,7 @@ class Split:
     symbols: Sequence[str] = ()
     tokens: Ragged | None = None
     encoded: Ragged | None = None
+    normalized: np.ndarray | None = None
 
     @classmethod
     def of(cls, texts: Sequence[str], *, row_id: Sequence[str] | None = None, label: np.ndarray | None = None) -> Split:
@@ -40,13 +61,18 @@ class Split:
         rows = len(texts)
         return cls(
             row_id=np.array(row_id if row_id is not None else [str(row) for row in range(rows)], dtype=np.str_),
-            text=_objects(texts),
+            text=object_column(texts),
             label=np.full(rows, -1, np.int8) if label is None else label,
             seen_in_train=np.zeros(rows, np.bool_),
         )
 
     def __len__(self) -> int:
         return len(self.text)
+
+    @property
+    def prepared(self) -> np.ndarray:
+        """The text as the tokenizer gets it, (rows,) object array of str."""
+        return self.text if self.normalized is None else self.normalized
 
     @property
     def ids(self) -> np.ndarray:
@@ -88,6 +114,7 @@ class Split:
             symbols=self.symbols,
             tokens=None if self.tokens is None else self.tokens.take(rows),
             encoded=None if self.encoded is None else self.encoded.take(rows),
+            normalized=None if self.normalized is None else self.normalized[rows],
         )
 
     @property
@@ -99,15 +126,37 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """All splits, and what was learned on the way. Steps never change a Data: they return a new one."""
+    """All splits, and what was learned on the way. Steps never change a Data: they return a new one.
+
+    ``learned``: what steps other than tokenizer and vocabulary have learned from the training split, by name.
+    """
 
     splits: Mapping[str, Split] = field(default_factory=dict)
     tokenizer: Tokenizer | None = None
     vocabulary: Vocabulary | None = None
+    learned: Mapping[str, bytes] = field(default_factory=dict)
 
     def with_splits(self, splits: Mapping[str, Split]) -> Data:
         """The same state with other splits."""
         return replace(self, splits=dict(splits))
+
+    def with_learned(self, **learned: bytes) -> Data:
+        """The same splits with more that was learned."""
+        return replace(self, learned={**self.learned, **learned})
+
+    def rows(self) -> dict[str, int]:
+        """Rows by split."""
+        return {name: len(split) for name, split in self.splits.items()}
+
+    def token_counts(self) -> dict[str, int | None]:
+        """Tokens by split, None before tokenisation."""
+        rows = {name: split.encoded or split.tokens for name, split in self.splits.items()}
+        return {name: None if ragged is None else len(ragged.ids) for name, ragged in rows.items()}
+
+    def finished(self) -> Data:
+        """The splits in the order train, validation, test, others; without what only the steps needed."""
+        names = sorted(self.splits, key=lambda name: SPLITS.index(name) if name in SPLITS else len(SPLITS))
+        return self.with_splits({name: replace(self.splits[name], normalized=None) for name in names})
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays (no objects): the canonical form, which is hashed and cached."""
@@ -116,8 +165,10 @@ class Data:
         arrays["symbols.utf8"], arrays["symbols.offsets"] = pack_strings(symbols)
         state = self.tokenizer.state() if self.tokenizer else b""
         arrays["tokenizer.state"] = np.frombuffer(state, np.uint8)
-        learned = self.vocabulary.idx_to_token[2:] if self.vocabulary else []
+        learned = self.vocabulary.learned if self.vocabulary else []
         arrays["vocabulary.utf8"], arrays["vocabulary.offsets"] = pack_strings(learned)
+        for name, state in self.learned.items():
+            arrays[_LEARNED + name] = np.frombuffer(state, np.uint8)
         for name, split in self.splits.items():
             arrays[f"{name}.row_id"] = split.row_id
             arrays[f"{name}.text.utf8"], arrays[f"{name}.text.offsets"] = pack_strings(split.text.tolist())
@@ -128,14 +179,19 @@ class Data:
         return arrays
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], tokenizer: Tokenizer | None) -> Data:
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, np.ndarray],
+        tokenizer: Tokenizer | None,
+        specials: tuple[str, ...] = SPECIALS,
+    ) -> Data:
         """The inverse of :meth:`to_arrays`; ``tokenizer`` is the unfitted one, its state comes from the arrays."""
         symbols = unpack_strings(arrays["symbols.utf8"], arrays["symbols.offsets"])
         splits = {}
         for name in [key.removesuffix(".row_id") for key in arrays if key.endswith(".row_id")]:
             splits[name] = Split(
                 row_id=arrays[f"{name}.row_id"],
-                text=_objects(unpack_strings(arrays[f"{name}.text.utf8"], arrays[f"{name}.text.offsets"])),
+                text=object_column(unpack_strings(arrays[f"{name}.text.utf8"], arrays[f"{name}.text.offsets"])),
                 label=arrays[f"{name}.label"],
                 seen_in_train=arrays[f"{name}.seen_in_train"],
                 symbols=symbols,
@@ -143,8 +199,9 @@ class Data:
                 encoded=Ragged(arrays[f"{name}.encoded.ids"], arrays[f"{name}.encoded.offsets"]),
             )
         fitted = tokenizer.restored(arrays["tokenizer.state"].tobytes()) if tokenizer else None
-        vocabulary = Vocabulary(unpack_strings(arrays["vocabulary.utf8"], arrays["vocabulary.offsets"]))
-        return cls(splits, fitted, vocabulary)
+        vocabulary = Vocabulary(unpack_strings(arrays["vocabulary.utf8"], arrays["vocabulary.offsets"]), specials)
+        learned = {key.removeprefix(_LEARNED): arrays[key].tobytes() for key in arrays if key.startswith(_LEARNED)}
+        return cls(splits, fitted, vocabulary, learned)
 
 
 def digest(arrays: Mapping[str, np.ndarray]) -> str:
@@ -157,7 +214,8 @@ def digest(arrays: Mapping[str, np.ndarray]) -> str:
     return sha.hexdigest()
 
 
-def _objects(texts: Sequence[str]) -> np.ndarray:
+def object_column(texts: Sequence[str]) -> np.ndarray:
+    """Strings as an object array (rows,), whatever their lengths."""
     column = np.empty(len(texts), dtype=object)
     column[:] = texts
     return column

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from preprocessing.errors import InputError
+
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
@@ -41,6 +43,25 @@ def atomic_directory(path: Path) -> Iterator[Path]:
         beside.replace(path)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+@contextmanager
+def result_directory(path: Path, *, overwrite: bool) -> Iterator[Path]:
+    """As :func:`atomic_directory`, for a result with its card.
+
+    Raises InputError when the directory holds something, unless ``overwrite`` is true and what it holds is an earlier
+    result (it has a ``card.json``): that is then replaced as a whole.
+    """
+    if path.exists() and not path.is_dir():
+        raise InputError(path, "is a file, not a directory", remedy="choose another name")
+    if path.exists() and any(path.iterdir()):
+        if not overwrite:
+            remedy = "choose another one, or ask to overwrite it"
+            raise InputError(path, "the directory is not empty", remedy=remedy)
+        if not (path / "card.json").is_file():
+            raise InputError(path, "holds other files than a result", remedy="choose another directory")
+    with atomic_directory(path) as beside:
+        yield beside
 
 
 def write_text(path: Path, text: str) -> None:

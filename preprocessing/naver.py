@@ -21,9 +21,10 @@ from preprocessing import card, corpora, tokenizers
 from preprocessing.corpora import CorpusFiles
 from preprocessing.data import Data, Split
 from preprocessing.errors import InputError
-from preprocessing.files import atomic_directory, write_json, write_text
+from preprocessing.files import result_directory, write_json, write_text
 from preprocessing.pipeline import Context, Notes, Pipeline, Result, Step
 from preprocessing.ragged import pack_strings
+from preprocessing.reading import FETCH_AGAIN, decoded
 from preprocessing.steps import (
     SHOWN,
     DropEmpty,
@@ -39,7 +40,6 @@ from preprocessing.steps import (
 from preprocessing.tokenizers import Tokenizer
 
 HEADER = "id\tdocument\tlabel"
-_FETCH_AGAIN = "fetch the official file again"
 
 
 def pipeline(
@@ -117,31 +117,22 @@ def read_ratings(path: Path, *, rows: int | None = None) -> Split:
     invalid UTF-8, another header, a column too many or too few, a label that is not 0 or 1, a last line without its
     line feed, or another number of rows than ``rows`` (when that is given)."""
     raw = path.read_bytes()
-    content = _decoded(path, raw)
+    content = decoded(path, raw)
     header, _, body = content.partition("\n")
     if header != HEADER:
         shown = header[:60].encode("unicode_escape").decode()
         reason = f"the header is '{shown}', expected id, document, label between tabs"
-        raise InputError(path, reason, line=1, remedy=f"add the header line, or {_FETCH_AGAIN}")
+        raise InputError(path, reason, line=1, remedy=f"add the header line, or {FETCH_AGAIN}")
     if not raw.endswith(b"\n"):
         reason = "the last line has no line feed: the file is cut short"
-        raise InputError(path, reason, line=content.count("\n") + 1, remedy=_FETCH_AGAIN)
+        raise InputError(path, reason, line=content.count("\n") + 1, remedy=FETCH_AGAIN)
     if not body:
-        raise InputError(path, "no rows below the header", line=1, remedy=_FETCH_AGAIN)
+        raise InputError(path, "no rows below the header", line=1, remedy=FETCH_AGAIN)
     label = _checked_labels(path, np.frombuffer(raw, np.uint8)[len(HEADER) + 1 :], content)
     if rows is not None and len(label) != rows:
-        raise InputError(path, f"{len(label)} rows, the official file has {rows}", remedy=_FETCH_AGAIN)
+        raise InputError(path, f"{len(label)} rows, the official file has {rows}", remedy=FETCH_AGAIN)
     fields = body.replace("\n", "\t").split("\t")[:-1]
     return Split.of(fields[1::3], row_id=fields[0::3], label=label)
-
-
-def _decoded(path: Path, raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        reason = f"invalid UTF-8 (byte 0x{raw[error.start]:02x}: {error.reason})"
-        raise InputError(path, reason, line=line, remedy=f"save the file as UTF-8, or {_FETCH_AGAIN}") from error
 
 
 def _checked_labels(path: Path, body: np.ndarray, content: str) -> np.ndarray:
@@ -232,15 +223,7 @@ def write(result: Result, directory: Path, *, overwrite: bool = False) -> None:
     Raises InputError when the directory holds something, unless ``overwrite`` is true and what it holds is an earlier
     result (it has a ``card.json``): that is then replaced as a whole.
     """
-    if directory.exists() and not directory.is_dir():
-        raise InputError(directory, "is a file, not a directory", remedy="choose another name")
-    if directory.exists() and any(directory.iterdir()):
-        if not overwrite:
-            remedy = "choose another one, or ask to overwrite it"
-            raise InputError(directory, "the directory is not empty", remedy=remedy)
-        if not (directory / "card.json").is_file():
-            raise InputError(directory, "holds other files than a result", remedy="choose another directory")
-    with atomic_directory(directory) as beside:
+    with result_directory(directory, overwrite=overwrite) as beside:
         for name, split in result.splits.items():
             utf8, text_offsets = pack_strings(split.text.tolist())
             np.savez(

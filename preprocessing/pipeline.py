@@ -9,18 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from preprocessing import cache as result_cache
 from preprocessing import card as cards
 from preprocessing.corpora import CorpusFiles
-from preprocessing.data import SPLITS, Data, Split, digest
+from preprocessing.data import Data, Dataset, Split, digest
 from preprocessing.tokenizers import Tokenizer
 from preprocessing.vocabulary import Vocabulary
+
+DataT = TypeVar("DataT", bound=Dataset)
+ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,9 @@ class Notes:
     examples: list[tuple[str, str]] = field(default_factory=list)
 
 
-class Step(ABC):
-    """One pure transformation. Subclasses are frozen dataclasses: their fields are the step's parameters.
+class Step(ABC, Generic[DataT]):
+    """One pure transformation of a :class:`Data`, or of another kind of data. Subclasses are frozen dataclasses: their
+    fields are the step's parameters.
 
     ``version`` is raised whenever the same input and parameters would give another output. ``for_new_text`` tells
     whether the step also applies to texts that come after training.
@@ -71,7 +75,7 @@ class Step(ABC):
         return {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
 
     @abstractmethod
-    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+    def apply(self, data: DataT, context: Context) -> tuple[DataT, Notes]:
         """New data and notes; the given data stays as it is."""
 
     def describe(self) -> dict[str, Any]:
@@ -130,12 +134,28 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Pipeline:
-    """A name and an ordered list of steps; the first reads the corpus files. ``tokenizer`` is the unfitted one."""
+class AnyPipeline(ABC, Generic[DataT, ResultT]):
+    """A name and an ordered list of steps; the first reads the corpus files. What flows through is up to the subclass:
+    :class:`Pipeline` has rows of one text, a translation pipeline rows of two."""
 
     name: str
-    steps: tuple[Step, ...]
-    tokenizer: Tokenizer | None = None
+    steps: tuple[Step[DataT], ...]
+
+    @abstractmethod
+    def nothing(self) -> DataT:
+        """The data that the first step gets."""
+
+    @abstractmethod
+    def restored(self, arrays: Mapping[str, np.ndarray]) -> DataT:
+        """The data back from its canonical form."""
+
+    @abstractmethod
+    def splits_of_card(self, data: DataT) -> dict[str, Any]:
+        """What the card says of each split of the finished data."""
+
+    @abstractmethod
+    def result(self, data: DataT, card: dict[str, Any], digest: str) -> ResultT:
+        """What :meth:`run` returns."""
 
     def describe(self) -> list[dict[str, Any]]:
         """All steps with their versions, rules and parameters."""
@@ -146,7 +166,7 @@ class Pipeline:
         identity = [self.name, files.name, files.sha256, self.describe(), cards.FORMAT, result_cache.FORMAT]
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
-    def run(self, files: CorpusFiles, *, processes: int | None = None, cache: bool = True) -> Result:
+    def run(self, files: CorpusFiles, *, processes: int | None = None, cache: bool = True) -> ResultT:
         """Run all steps, or read the result of an earlier identical run from the cache.
 
         ``processes``: at most so many for tokenisation (default: all processors); it never changes the result.
@@ -154,25 +174,44 @@ class Pipeline:
         """
         entry = result_cache.path_of(self.name, self.key(files))
         if not cache:
-            return self._run(files, processes)[0]
+            data, card, _ = self._run(files, processes)
+            return self.result(data, card, card["digest"])
         with result_cache.alone(entry):
             if (found := result_cache.load(entry)) is None:
-                result, arrays = self._run(files, processes)
-                result_cache.store(entry, arrays, result.card)
-                return result
+                data, card, arrays = self._run(files, processes)
+                result_cache.store(entry, arrays, card)
+                return self.result(data, card, card["digest"])
         arrays, card = found
-        return Result(self, Data.from_arrays(arrays, self.tokenizer), card, card["digest"])
+        return self.result(self.restored(arrays), card, card["digest"])
 
-    def _run(self, files: CorpusFiles, processes: int | None) -> tuple[Result, dict[str, np.ndarray]]:
-        """Run all steps; the result and its canonical arrays."""
-        data, records, facts = Data(), [], {}
+    def _run(self, files: CorpusFiles, processes: int | None) -> tuple[DataT, dict[str, Any], dict[str, np.ndarray]]:
+        """Run all steps: the data, its card and its canonical arrays."""
+        data, records, facts = self.nothing(), [], {}
         for step in self.steps:
             before = data
             data, notes = step.apply(before, Context(files, processes))
             records.append(cards.step_record(step.describe(), before, data, notes))
             facts.update(notes.facts)
-        data = data.with_splits({name: data.splits[name] for name in SPLITS if name in data.splits})
+        data = data.finished()
         arrays = data.to_arrays()
-        sha256 = digest(arrays)
-        card = cards.build(self.name, files, records, facts, data, sha256)
-        return Result(self, data, card, sha256), arrays
+        card = cards.build(self.name, files, records, facts, self.splits_of_card(data), digest(arrays))
+        return data, card, arrays
+
+
+@dataclass(frozen=True)
+class Pipeline(AnyPipeline[Data, Result]):
+    """A pipeline of rows with one text. ``tokenizer`` is the unfitted one."""
+
+    tokenizer: Tokenizer | None = None
+
+    def nothing(self) -> Data:
+        return Data()
+
+    def restored(self, arrays: Mapping[str, np.ndarray]) -> Data:
+        return Data.from_arrays(arrays, self.tokenizer)
+
+    def splits_of_card(self, data: Data) -> dict[str, Any]:
+        return cards.splits(data)
+
+    def result(self, data: Data, card: dict[str, Any], digest: str) -> Result:
+        return Result(self, data, card, digest)

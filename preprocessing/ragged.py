@@ -73,6 +73,11 @@ class Ragged:
         """Each id ``i`` replaced by ``table[i]``; the rows keep their lengths."""
         return Ragged(np.asarray(table, np.int32)[self.ids], self.offsets)
 
+    def expanded(self, table: Ragged) -> Ragged:
+        """Each id ``i`` replaced by the ids of row ``i`` of ``table``: none, one or several."""
+        parts = table.take(self.ids)
+        return Ragged(parts.ids, parts.offsets[self.offsets])
+
     def counts(self, size: int) -> np.ndarray:
         """How often each of the ids 0 to ``size - 1`` occurs, (size,) int64."""
         return np.bincount(self.ids, minlength=size).astype(np.int64, copy=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from preprocessing.parallel import tokenize_all
 from preprocessing.pipeline import Context, Dropped, Notes, Step
 from preprocessing.ragged import Ragged
 from preprocessing.tokenizers import Tokenizer
-from preprocessing.vocabulary import PADDING, UNKNOWN, UNKNOWN_ID, Vocabulary
+from preprocessing.vocabulary import SPECIALS, UNKNOWN_ID, Vocabulary
 
 SHOWN = 3
 MOST_FREQUENT = 20
 
 
 @dataclass(frozen=True)
-class DropEmpty(Step):
+class DropEmpty(Step[Data]):
     """Leave out rows without text."""
 
     name = "drop-empty"
@@ -43,7 +43,7 @@ class DropEmpty(Step):
 
 
 @dataclass(frozen=True)
-class SplitByHash(Step):
+class SplitByHash(Step[Data]):
     """Take the validation rows out of the training rows."""
 
     name = "split-by-hash"
@@ -67,7 +67,7 @@ class SplitByHash(Step):
 
 
 @dataclass(frozen=True)
-class MarkLeaks(Step):
+class MarkLeaks(Step[Data]):
     """Mark the test rows that were seen in training."""
 
     name = "mark-leaks"
@@ -117,7 +117,7 @@ def leaks(copies: Mapping[str, list[int]], test: Split) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Tokenize(Step):
+class Tokenize(Step[Data]):
     """Cut each text into tokens."""
 
     name = "tokenize"
@@ -132,8 +132,8 @@ class Tokenize(Step):
         return {"tokenizer": self.tokenizer.name, **self.tokenizer.parameters(), "versions": self.tokenizer.versions()}
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
-        fitted = data.tokenizer or self.tokenizer.fit(data.splits["train"].text.tolist())
-        texts = [text for split in data.splits.values() for text in split.text]
+        fitted = data.tokenizer or self.tokenizer.fit(data.splits["train"].prepared.tolist())
+        texts = [text for split in data.splits.values() for text in split.prepared]
         symbols, rows = tokenize_all(fitted, texts, context.processes)
         splits, start = {}, 0
         for name, split in data.splits.items():
@@ -141,12 +141,12 @@ class Tokenize(Step):
             start += len(split)
         lengths = {name: card.profile(_tokens(split).lengths) for name, split in splits.items()}
         first = next(iter(splits.values()))
-        examples = [(first.text[row], " ".join(first.words(row))) for row in range(min(SHOWN, len(first)))]
+        examples = [(first.prepared[row], " ".join(first.words(row))) for row in range(min(SHOWN, len(first)))]
         return replace(data, splits=splits, tokenizer=fitted), Notes(facts={"lengths": lengths}, examples=examples)
 
 
 @dataclass(frozen=True)
-class Truncate(Step):
+class Truncate(Step[Data]):
     """Keep the beginning of each row."""
 
     name = "truncate"
@@ -172,32 +172,37 @@ class Truncate(Step):
 
 
 @dataclass(frozen=True)
-class LearnVocabulary(Step):
+class LearnVocabulary(Step[Data]):
     """Decide which tokens have an id of their own."""
 
     name = "vocabulary"
+    specials: ClassVar[tuple[str, ...]] = SPECIALS
     min_freq: int = 1
     max_size: int | None = None
 
     @property
     def rule(self) -> str:
         limit = "" if self.max_size is None else f", at most {self.max_size} of them"
+        places = ", ".join(f"{special} is {index}" for index, special in enumerate(self.specials))
+        these = {2: "two", 4: "four"}[len(self.specials)]
         return (
             f"Tokens that occur at least {self.min_freq} times in the training split{limit}, in the order of "
-            f"descending frequency, ties by the token (code points); {UNKNOWN} is 0, {PADDING} is 1. A token spelled "
-            "like one of these two counts as unknown."
+            f"descending frequency, ties by the token (code points); {places}. A token spelled "
+            f"like one of these {these} counts as unknown."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         train = data.splits["train"]
         counts = _tokens(train).counts(len(train.symbols))
-        vocabulary = Vocabulary.learn(train.symbols, counts, min_freq=self.min_freq, max_size=self.max_size)
+        vocabulary = Vocabulary.learn(
+            train.symbols, counts, min_freq=self.min_freq, max_size=self.max_size, specials=self.specials
+        )
         frequency = dict(zip(train.symbols, counts.tolist(), strict=True))
-        learned = vocabulary.idx_to_token[2:]
+        learned = vocabulary.learned
         kept_tokens, all_tokens = sum(frequency[token] for token in learned), int(counts.sum())
         facts = {
             "size": len(vocabulary),
-            "specials": [UNKNOWN, PADDING],
+            "specials": list(self.specials),
             "min_freq": self.min_freq,
             "max_size": self.max_size,
             "types_in_train": int((counts > 0).sum()),
@@ -210,7 +215,7 @@ class LearnVocabulary(Step):
 
 
 @dataclass(frozen=True)
-class Encode(Step):
+class Encode(Step[Data]):
     """Replace tokens by ids."""
 
     name = "encode"

@@ -24,7 +24,7 @@ class Tokenizer(ABC):
     """Base of all tokenizers. Cheap to make and to pickle: an analyser is loaded where it is first needed."""
 
     name: ClassVar[str]
-    rule: ClassVar[str]
+    rule: str
     packages: ClassVar[tuple[str, ...]] = ()
     needs_jvm: ClassVar[bool] = False
 
@@ -34,7 +34,7 @@ class Tokenizer(ABC):
 
     def versions(self) -> dict[str, str]:
         """The installed versions of the packages that decide about the tokens."""
-        return {package: _version(package) for package in self.packages}
+        return {package: installed_version(package) for package in self.packages}
 
     def fit(self, texts: Sequence[str]) -> Tokenizer:
         """A tokenizer trained on texts; one that learns nothing returns itself."""
@@ -53,7 +53,7 @@ class Tokenizer(ABC):
         """The tokens of one text, in order; [] for blank text."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if key not in ("_parse", "_processor")}
+        return {key: value for key, value in vars(self).items() if not key.startswith("_")}
 
 
 class Whitespace(Tokenizer):
@@ -215,6 +215,7 @@ class SentencePiece(Tokenizer):
         "text is normalised by nmt_nfkc first, and U+2581 marks the start of a word."
     )
     packages = ("sentencepiece",)
+    training: ClassVar[dict[str, Any]] = {"normalization_rule_name": "nmt_nfkc"}
 
     def __init__(self, vocab_size: int = 8000, model: bytes = b"") -> None:
         """``vocab_size``: an upper bound on the pieces; a small corpus yields fewer."""
@@ -224,7 +225,7 @@ class SentencePiece(Tokenizer):
         return {"vocab_size": self.vocab_size, "model_type": "unigram"}
 
     def fit(self, texts: Sequence[str]) -> SentencePiece:
-        trainer = _import("sentencepiece").SentencePieceTrainer
+        trainer = import_package("sentencepiece").SentencePieceTrainer
         written = io.BytesIO()
         try:
             trainer.train(
@@ -235,20 +236,20 @@ class SentencePiece(Tokenizer):
                 hard_vocab_limit=False,
                 num_threads=1,
                 shuffle_input_sentence=False,
-                normalization_rule_name="nmt_nfkc",
                 minloglevel=2,
+                **self.training,
             )
         except RuntimeError as error:
             reason = f"cannot be trained on {len(texts)} texts: {' '.join(str(error).split())}"
             remedy = "give more text or another vocab_size"
             raise InputError("tokenizer sentencepiece", reason, remedy=remedy) from error
-        return SentencePiece(self.vocab_size, written.getvalue())
+        return type(self)(self.vocab_size, written.getvalue())
 
     def state(self) -> bytes:
         return self.model
 
     def restored(self, state: bytes) -> SentencePiece:
-        return SentencePiece(self.vocab_size, state)
+        return type(self)(self.vocab_size, state)
 
     def tokenize(self, text: str) -> list[str]:
         pieces: list[str] = self._processor.encode(text, out_type=str)
@@ -258,7 +259,7 @@ class SentencePiece(Tokenizer):
     def _processor(self) -> Any:
         if not self.model:
             raise ValueError("train the SentencePiece tokenizer with fit() first")
-        return _import("sentencepiece").SentencePieceProcessor(model_proto=self.model)
+        return import_package("sentencepiece").SentencePieceProcessor(model_proto=self.model)
 
 
 TOKENIZERS: dict[str, type[Tokenizer]] = {
@@ -288,14 +289,14 @@ def _pieces(text: str, longest: int) -> Iterator[str]:
         start += cut
 
 
-def _version(package: str) -> str:
+def installed_version(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError as error:
         raise InputError(f"package {package}", "is not installed", remedy=f"pip install {package}") from error
 
 
-def _import(package: str) -> Any:
+def import_package(package: str) -> Any:
     try:
         return import_module(package)
     except ImportError as error:

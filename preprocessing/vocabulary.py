@@ -13,26 +13,38 @@ from preprocessing.errors import InputError
 if TYPE_CHECKING:
     import gluonnlp
 
-UNKNOWN, PADDING = "<unk>", "<pad>"
-UNKNOWN_ID, PADDING_ID = 0, 1
+UNKNOWN, PADDING, BEGIN, END = "<unk>", "<pad>", "<bos>", "<eos>"
+UNKNOWN_ID, PADDING_ID, BEGIN_ID, END_ID = 0, 1, 2, 3
+
+SPECIALS = (UNKNOWN, PADDING)
+SEQUENCE_SPECIALS = (UNKNOWN, PADDING, BEGIN, END)
+"""For text that a model writes: it needs to begin and to end."""
 
 
 class Vocabulary:
-    """A fixed list of tokens: ``<unk>`` is 0, ``<pad>`` is 1, the learned tokens follow.
+    """A fixed list of tokens: ``<unk>`` is 0, ``<pad>`` is 1, further specials and then the learned tokens follow.
 
-    A corpus token that is spelled like one of the two specials is unknown: text can never produce padding.
+    A corpus token that is spelled like one of the specials is unknown: text can never produce padding or an end.
     """
 
-    def __init__(self, tokens: Iterable[str]) -> None:
-        """``tokens``: the learned tokens in their final order, without the specials."""
-        self.idx_to_token: list[str] = [UNKNOWN, PADDING, *tokens]
+    def __init__(self, tokens: Iterable[str], specials: tuple[str, ...] = SPECIALS) -> None:
+        """``tokens``: the learned tokens in their final order, without the specials. ``specials``: ``SPECIALS`` or
+        ``SEQUENCE_SPECIALS``, whose ids are their places."""
+        self.specials = specials
+        self.idx_to_token: list[str] = [*specials, *tokens]
         self.token_to_idx: dict[str, int] = {token: index for index, token in enumerate(self.idx_to_token)}
         if len(self.token_to_idx) != len(self.idx_to_token):
             raise ValueError("the tokens of a vocabulary must be distinct and differ from the specials")
 
     @classmethod
     def learn(
-        cls, symbols: Sequence[str], counts: np.ndarray, *, min_freq: int = 1, max_size: int | None = None
+        cls,
+        symbols: Sequence[str],
+        counts: np.ndarray,
+        *,
+        min_freq: int = 1,
+        max_size: int | None = None,
+        specials: tuple[str, ...] = SPECIALS,
     ) -> Vocabulary:
         """Keep symbols seen ``min_freq`` times or more, at most ``max_size`` of them (specials not counted).
 
@@ -42,9 +54,14 @@ class Vocabulary:
             raise ValueError(f"min_freq must be at least 1, got {min_freq}")
         frequency = counts.tolist()
         frequent = np.flatnonzero(counts >= min_freq).tolist()
-        kept = [index for index in frequent if symbols[index] not in (UNKNOWN, PADDING)]
+        kept = [index for index in frequent if symbols[index] not in specials]
         kept.sort(key=lambda index: (-frequency[index], symbols[index]))
-        return cls(symbols[index] for index in kept[:max_size])
+        return cls((symbols[index] for index in kept[:max_size]), specials)
+
+    @property
+    def learned(self) -> list[str]:
+        """The tokens behind the specials."""
+        return self.idx_to_token[len(self.specials) :]
 
     def __len__(self) -> int:
         return len(self.idx_to_token)
@@ -65,7 +82,7 @@ class Vocabulary:
     def indices(self, tokens: Sequence[str]) -> np.ndarray:
         """Ids (len(tokens),) int32 of tokens *that come from text*: unknown ones and look-alikes of specials get 0."""
         found = np.fromiter((self.token_to_idx.get(token, UNKNOWN_ID) for token in tokens), np.int32, len(tokens))
-        found[found == PADDING_ID] = UNKNOWN_ID
+        found[found < len(self.specials)] = UNKNOWN_ID
         return found
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
@@ -78,9 +95,13 @@ class Vocabulary:
             {
                 "idx_to_token": self.idx_to_token,
                 "token_to_idx": self.token_to_idx,
-                "reserved_tokens": [PADDING],
+                "reserved_tokens": list(self.specials[1:]),
                 "unknown_token": UNKNOWN,
-                "identifiers_to_tokens": {"bos_token": None, "eos_token": None, "padding_token": PADDING},
+                "identifiers_to_tokens": {
+                    "bos_token": BEGIN if BEGIN in self.specials else None,
+                    "eos_token": END if END in self.specials else None,
+                    "padding_token": PADDING,
+                },
             },
             ensure_ascii=False,
         )
@@ -89,10 +110,14 @@ class Vocabulary:
     def from_json(cls, text: str, *, where: str = "vocabulary") -> Vocabulary:
         """Read what :meth:`to_json` wrote; raises InputError (``where`` names the file) when it is anything else."""
         try:
-            tokens = json.loads(text)["idx_to_token"]
+            stored = json.loads(text)
+            tokens = stored["idx_to_token"]
             if tokens[:2] != [UNKNOWN, PADDING] or not all(isinstance(token, str) for token in tokens):
                 raise ValueError("the first two tokens are not <unk> and <pad>")
-            return cls(tokens[2:])
+            specials = (UNKNOWN, *stored["reserved_tokens"])
+            if specials not in (SPECIALS, SEQUENCE_SPECIALS) or tokens[: len(specials)] != list(specials):
+                raise ValueError("its reserved tokens are not the first ones")
+            return cls(tokens[len(specials) :], specials)
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(where, f"not a vocabulary ({error})", remedy="write it again with `preprocess`") from error
 

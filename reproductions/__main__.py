@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +17,8 @@ from rich.console import Console
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
+from reproductions import preprocess
+from reproductions.preprocess import Replace
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -25,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="The papers of attention, run, measured and put beside what others report.",
 )
+app.add_typer(preprocess.app, name="preprocess")
 console = Console()
 
 Paper = Annotated[str, typer.Argument(help="The script's name; `gluon-attn list` shows them.")]
@@ -37,7 +39,6 @@ Jobs = Annotated[int | None, typer.Option(min=1, help="Trainings side by side; o
 Runs = Annotated[Path, typer.Option(help="Folder of the run directories.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with runs that were interrupted.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace runs that are there.")]
-Replace = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier call wrote there.")]
 
 
 @app.command("list")
@@ -207,40 +208,43 @@ def predict(
     from reproductions.experiment import script
 
     find_preset(paper, preset).variant(variant)
-    unit = runner.Unit(paper, preset, variant, seed, profile, threads, runs)
-    on_sample = replace(unit, on_sample=True)
-    if on_sample.is_trained and not unit.is_trained:
-        unit = on_sample
-    for line in script(paper).predict(unit, sys.stdin.buffer, weights=weights):
+    module = script(paper)
+    if not hasattr(module, "predict"):
+        raise UsageError(f"{paper} does not classify texts; gluon-attn translate {paper} translates them")
+    unit = runner.trained_or_on_sample(runner.Unit(paper, preset, variant, seed, profile, threads, runs))
+    for line in module.predict(unit, sys.stdin.buffer, weights=weights):
         print(line, flush=True)
 
 
 @app.command()
-def preprocess(
-    corpus: Annotated[str, typer.Argument(help="naver")],
-    out: Annotated[Path, typer.Option(help="Folder to write; it must not exist or be empty.")],
-    tokenizer: Annotated[
-        str, typer.Option(help="mecab, okt, komoran, hannanum, kkma, whitespace, syllable, ...")
-    ] = "mecab",
-    max_length: Annotated[int | None, typer.Option(help="Cut reviews to this many tokens; whole if not given.")] = None,
-    min_freq: Annotated[int, typer.Option(help="Tokens seen less often in train are unknown.")] = 2,
-    text: Annotated[str, typer.Option(help="official, or repaired: without the doubled quotes.")] = "official",
-    sample: Annotated[bool, typer.Option("--sample", help="The embedded sample instead of the corpus.")] = False,
-    processes: Annotated[int | None, typer.Option(help="Tokenising processes; the bytes are the same.")] = None,
-    overwrite: Replace = False,
+def translate(
+    paper: Paper,
+    variant: Annotated[str, typer.Option(help="Which trained variant translates.")],
+    preset: PresetName = "cpu",
+    seed: Annotated[int, typer.Option(help="Which trained seed.")] = 1,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    runs: Runs = Path("runs"),
+    alignments: Annotated[
+        Path | None, typer.Option(help="A new folder for the weights of each line, as JSON and as a heatmap.")
+    ] = None,
 ) -> None:
-    """Write a corpus as arrays, TSV, vocabulary and card, for any framework."""
-    from preprocessing import card_page, corpora, naver
+    """Read source sentences on standard input, one a line, and print a translation for each."""
+    runtime.configure(profile, threads)
+    from reproductions import runner
+    from reproductions.experiment import preset as find_preset
+    from reproductions.experiment import script
 
-    if corpus != "naver":
-        raise UsageError(f"corpus {corpus!r} has no pipeline; choose naver")
-    pipeline = naver.pipeline(tokenizer=tokenizer, max_length=max_length, min_freq=min_freq, text=text)
-    prepared = pipeline.run(corpora.find("sample" if sample else "nsmc"), processes=processes)
-    naver.write(prepared, out, overwrite=overwrite)
-    card_page.write(prepared.card, out / "card.html")
-    for name, split in prepared.splits.items():
-        print(f"{name}: {len(split.label)} reviews, {len(split.ids)} tokens")
-    print(f"digest {prepared.digest}\nwritten to {out}; read {out / 'card.html'}")
+    find_preset(paper, preset).variant(variant)
+    module = script(paper)
+    if not hasattr(module, "translate_lines"):
+        raise UsageError(f"{paper} does not translate; gluon-attn predict {paper} classifies texts")
+    if alignments is not None and alignments.exists():
+        raise UsageError(f"{alignments}: is there already; name a new folder for the alignments")
+    unit = runner.trained_or_on_sample(runner.Unit(paper, preset, variant, seed, profile, threads, runs))
+    interactive = sys.stdin.isatty()
+    for line in module.translate_lines(unit, sys.stdin.buffer, interactive=interactive, alignments=alignments):
+        print(line, flush=interactive)
 
 
 @app.command()

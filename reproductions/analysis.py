@@ -49,19 +49,37 @@ def accuracy_row(
     else:
         values = [max(row["validation_accuracy"] for row in outcome.facts["history"]) for outcome in outcomes]
         estimate = Estimate(float(np.mean(values)), min(values), max(values))
+    row = row_of(outcomes, variant, split=split, metric="accuracy", signature=signature, values=values, ci95=estimate)
+    return row if items is None else replace(row, reported=None, comparable=False)
+
+
+def row_of(
+    outcomes: Sequence[Outcome],
+    variant: Variant,
+    *,
+    split: str,
+    metric: str,
+    signature: str,
+    values: Sequence[float],
+    ci95: Estimate,
+) -> Row:
+    """One row of any metric: its value for each outcome, in their order, and an interval. What a peer reports stands
+    beside its own metric on test."""
     corpus = outcomes[0].facts["corpus"]
     on_sample = corpus == "sample"
-    reported = variant.reported if split == "test" and items is None else None
+    reported = variant.reported
+    if split != "test" or (reported and reported.metric != metric):
+        reported = None
     return Row(
         variant=variant.name,
         corpus=corpus,
         split=split,
-        metric="accuracy",
+        metric=metric,
         signature=signature,
         mean=float(np.mean(values)),
         std=float(np.std(values, ddof=1)) if len(values) > 1 else 0.0,
         per_seed={str(outcome.unit.seed): value for outcome, value in zip(outcomes, values, strict=True)},
-        ci95=(estimate.low, estimate.high),
+        ci95=(ci95.low, ci95.high),
         parameters=outcomes[0].facts["parameters"],
         train_seconds=float(np.mean([outcome.facts["train_seconds"] for outcome in outcomes])),
         reported=asdict(reported) if reported else None,

@@ -32,9 +32,10 @@ class Bleu:
             rows.append([*score.counts, *score.totals, score.sys_len, score.ref_len])
         return np.array(rows, np.int32).reshape(-1, COUNTS)
 
-    def signature(self, hypotheses: Sequence[str], references: Sequence[str]) -> str:
-        """sacreBLEU's own words for how this BLEU was counted."""
-        self._bleu.corpus_score(list(hypotheses), [list(references)])
+    @property
+    def signature(self) -> str:
+        """sacreBLEU's own words for how this BLEU is counted."""
+        self._bleu.corpus_score(["one"], [["one"]])  # it counts the references only when it has seen some
         return str(self._bleu.get_signature())
 
 

@@ -15,7 +15,7 @@ from gluon_attn.recipe import Recipe
 from preprocessing.files import write_json
 
 RESULTS = Path(__file__).parent / "results"
-PAPERS = ("naver_self_attention",)
+PAPERS = ("naver_self_attention", "bahdanau2014")
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,18 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Column:
+    """One column of numbers in a script's table: the test row of that metric whose signature holds these words.
+
+    A script's first column is what its systems are compared by: it is shown with its interval and beside the reported.
+    """
+
+    title: str
+    metric: str
+    signature: str = ""
+
+
+@dataclass(frozen=True)
 class Claim:
     """A qualitative statement of the paper and what became of it here."""
 
@@ -151,7 +163,7 @@ class Result:
 def script(paper: str) -> Any:
     """The module of a paper; every one offers the same.
 
-    ``TITLE``, ``SOURCE``, ``REPORTED``, ``PRESETS``; ``prepare(preset, variant) -> data``,
+    ``TITLE``, ``SOURCE``, ``REPORTED``, ``PRESETS``, ``COLUMNS``; ``prepare(preset, variant) -> data``,
     ``build(variant, data) -> model``, ``task(variant, data) -> Task``,
     ``evaluate(model, variant, data, last) -> (metrics, arrays)``, ``conclude(outcomes, preset) -> (rows, claims)``,
     ``figures(outcomes, preset, directory) -> paths``, ``show(outcomes, preset, directory) -> paths`` and, where it

@@ -42,11 +42,12 @@ from gluon_attn.recipe import Recipe
 from preprocessing import corpora, naver
 from preprocessing.spelling import Spelling
 from reproductions.analysis import SAMPLE_WARNING, accuracy_row, averaged_row, by_variant, paired_difference
-from reproductions.experiment import Claim, Preset, Reported, Row, Variant
+from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
 from reproductions.text_classification import Data, classify, load, predict, scores, task, write_reading_page
 
 __all__ = [
+    "COLUMNS",
     "PRESETS",
     "REPORTED",
     "SOURCE",
@@ -64,6 +65,11 @@ __all__ = [
 TITLE = "Self-attention over a Bi-GRU on Naver film reviews"
 SOURCE = "freesearch.pe.kr/archives/4876, “Attention API로 간단히 어텐션 사용하기”"
 SENTENCE = "가지고 있는 이야기에 비해 정말로 수준떨어지는 연출, 편집"
+
+COLUMNS = (
+    Column("accuracy, %", "accuracy", "empty ones left out"),
+    Column("without leaked", "accuracy", "does not stand in train"),
+)
 
 _NSMC = {"corpus": "nsmc", "metric": "accuracy"}
 REPORTED = (

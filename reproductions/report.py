@@ -12,7 +12,7 @@ from rich.table import Table
 
 from gluon_attn.errors import UsageError
 from preprocessing.files import write_text
-from reproductions.experiment import PAPERS, RESULTS, Claim, Reported, Result, Row, preset, script
+from reproductions.experiment import PAPERS, RESULTS, Claim, Column, Reported, Result, Row, preset, script
 
 README = RESULTS.parent.parent / "README.md"
 BENCHMARKS = README.parent / "benchmarks" / "results"
@@ -20,17 +20,17 @@ _DAGGER = {"text": "", "secondary": " (secondary source)", "memory": " †"}
 
 
 def terminal_tables(result: Result) -> Group:
-    """Test accuracy of each variant beside what others report, and below, who reports it and what differs."""
+    """Test results of each variant beside what others report, and below, who reports it and what differs."""
+    columns = script(result.paper).COLUMNS
     numbers = Table(title=f"{script(result.paper).TITLE} ({_corpora(result)}, preset {result.preset})")
-    for heading in ("variant", "ours", "without leaked", "reported"):
+    for heading in ("variant", *(column.title for column in columns), "reported"):
         numbers.add_column(heading, no_wrap=True, justify="left" if heading == "variant" else "right")
     differences = Table("variant", "reported by", "differs", title="Reported by whom, and what differs")
-    for row in test_rows(result):
+    for row in first_rows(result):
         reported = Reported(**row.reported) if row.reported else None
         numbers.add_row(
             row.variant,
-            _value(row),
-            _value(unleaked(result, row.variant)),
+            *(_value(row_of(result, row.variant, column)) for column in columns),
             f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none published",
         )
         if reported or row.differs:
@@ -56,35 +56,50 @@ def claims_table(result: Result) -> Table:
     return table
 
 
-def test_rows(result: Result) -> list[Row]:
-    """The rows over the whole test split, one for each variant."""
-    chosen: dict[str, Row] = {}
+def first_rows(result: Result) -> list[Row]:
+    """The row of each variant in the script's first column."""
+    first = script(result.paper).COLUMNS[0]
+    names = dict.fromkeys(row.variant for row in result.rows)
+    found = (row_of(result, name, first) for name in names)
+    return [row for row in found if row is not None]
+
+
+def row_of(result: Result, variant: str, column: Column) -> Row | None:
+    """A variant's row in a column, if it was measured."""
     for row in result.rows:
-        if row.split == "test":
-            chosen.setdefault(row.variant, row)
-    return list(chosen.values())
-
-
-def unleaked(result: Result, variant: str) -> Row:
-    """A variant's row over the test items whose text does not stand in train."""
-    return [row for row in result.rows if row.variant == variant and row.split == "test"][1]
+        if (row.variant, row.split, row.metric) == (
+            variant,
+            "test",
+            column.metric,
+        ) and column.signature in row.signature:
+            return row
+    return None
 
 
 def markdown(result: Result) -> str:
     """Results and claims of one paper as the README shows them."""
     module = script(result.paper)
     titles = {variant.name: variant.title for variant in preset(result.paper, result.preset).variants}
-    lines = [
-        "| variant | what | test accuracy, % | without leaked | parameters | reported, % | by | differs |",
-        "|-|-|-:|-:|-:|-:|-|-|",
+    first, *others = module.COLUMNS
+    headings = [
+        "variant",
+        "what",
+        f"test {first.title}",
+        *(column.title for column in others),
+        "parameters",
+        "reported",
     ]
-    for row in test_rows(result):
+    lines = [
+        f"| {' | '.join([*headings, 'by', 'differs'])} |",
+        f"|-|-|{'-:|' * (len(others) + 3)}-|-|",
+    ]
+    for row in first_rows(result):
         reported = Reported(**row.reported) if row.reported else None
         cells = (
             f"`{row.variant}`",
             titles.get(row.variant, "the probabilities of all its seeds, averaged"),
             f"{_value(row)} [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]",
-            _value(unleaked(result, row.variant)),
+            *(_value(row_of(result, row.variant, column)) for column in others),
             f"{row.parameters:,}".replace(",", " "),
             f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none",
             f"{reported.system} ({reported.source})" if reported else "",
@@ -134,7 +149,9 @@ def _corpora(result: Result) -> str:
     return " and ".join(dict.fromkeys(row.corpus for row in result.rows))
 
 
-def _value(row: Row) -> str:
+def _value(row: Row | None) -> str:
+    if row is None:
+        return ""
     return f"{row.mean:.2f} ± {row.std:.2f}" if len(row.per_seed) > 1 else f"{row.mean:.2f}"
 
 
@@ -143,7 +160,7 @@ def _provenance(result: Result) -> str:
     seeds = ", ".join(map(str, manifest["seeds"]))
     commits = ", ".join(f"`{commit[:12]}`" for commit in manifest["commit"].split(", "))
     return (
-        f"Mean ± standard deviation over seeds {seeds}; in brackets the 95 % bootstrap interval over test reviews. "
+        f"Mean ± standard deviation over seeds {seeds}; in brackets the 95 % bootstrap interval over test items. "
         f"Epoch selected on validation, test read once. Profile `{manifest['profile']}`, {manifest['threads']} thread, "
         f"{manifest['hardware']}; trained at {commits}."
     )
@@ -160,10 +177,11 @@ def _claims_markdown(claims: Sequence[Claim]) -> list[str]:
 
 
 def _peers_table(reported: Sequence[Reported]) -> list[str]:
-    lines = ["| reported by others on this test split | accuracy, % | source |", "|-|-:|-|"]
+    lines = ["| reported by others | corpus | metric | value | source |", "|-|-|-|-:|-|"]
     for peer in reported:
         details = f" ({peer.details})" if peer.details else ""
-        lines.append(f"| {peer.system}{details} | {peer.value:.2f}{_DAGGER[peer.checked]} | {peer.source} |")
+        value = f"{peer.value:.2f}{_DAGGER[peer.checked]}"
+        lines.append(f"| {peer.system}{details} | {peer.corpus} | {peer.metric} | {value} | {peer.source} |")
     return lines
 
 

@@ -124,6 +124,12 @@ def corpus_or_sample(wanted: Preset) -> Preset:
     return wanted
 
 
+def trained_or_on_sample(unit: Unit) -> Unit:
+    """The unit, or what was trained on the embedded sample in its place where only that is there."""
+    on_sample = replace(unit, on_sample=True)
+    return on_sample if on_sample.is_trained and not unit.is_trained else unit
+
+
 def preset_of(unit: Unit) -> Preset:
     """The preset that a unit is trained with."""
     found = preset(unit.paper, unit.preset)

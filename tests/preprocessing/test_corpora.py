@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import http.server
 import threading
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -180,6 +181,78 @@ def test_the_crawl_may_be_an_archive_or_a_folder(monkeypatch: pytest.MonkeyPatch
     assert corpora.find("nsmc-raw").paths["raw"].is_dir()
     (tmp_path / "nsmc" / "raw.tar.xz").write_bytes(b"archive")
     assert corpora.find("nsmc-raw").sha256["raw"] == hashlib.sha256(b"archive").hexdigest()
+
+
+def test_an_optional_file_may_be_missing_but_not_damaged(
+    tiny: corpora.Corpus, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = replace(tiny.files["train"], layout=("tiny/more",), optional=True, rows=9)
+    monkeypatch.setitem(corpora.REGISTRY, "tiny", replace(tiny, files={**tiny.files, "more": more}))
+    put(tmp_path / "data" / "tiny" / "file")
+    found = corpora.find("tiny")
+    assert (list(found.paths), list(found.urls), found.rows) == (["train"], ["train"], {"train": 7})
+    assert server.requested == [], "what is optional is not fetched"
+    (tmp_path / "data" / "tiny" / "more").write_bytes(CONTENT)
+    assert corpora.find("tiny").rows == {"train": 7, "more": 9}
+    (tmp_path / "data" / "tiny" / "more").write_bytes(CONTENT[:-1])
+    with pytest.raises(InputError, match="fetch it again"):
+        corpora.find("tiny")
+
+
+def test_the_hash_of_an_archive_is_that_of_the_text_in_it(
+    tiny: corpora.Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = corpora.CorpusFile(("tiny/text.zip",), None, SHA256, member="text.txt")
+    monkeypatch.setitem(corpora.REGISTRY, "tiny", replace(tiny, files={"pairs": file}))
+    path = tmp_path / "data" / "tiny" / "text.zip"
+    path.parent.mkdir(parents=True)
+    for compression, folder in ((zipfile.ZIP_STORED, ""), (zipfile.ZIP_DEFLATED, "some/folder/")):
+        with zipfile.ZipFile(path, "w", compression) as archive:
+            archive.writestr(f"{folder}text.txt", CONTENT)
+        found = corpora.find("tiny")
+        assert (found.sha256, found.members) == ({"pairs": SHA256}, {"pairs": "text.txt"})
+    path.write_bytes(path.read_bytes()[:-1_000])
+    with pytest.raises(InputError, match=r"text\.zip.*cut short or damaged"):
+        corpora.find("tiny")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("text.txt", b"other")
+    with pytest.raises(InputError, match=r"SHA-256 of text\.txt in it is .*official file has"):
+        corpora.find("tiny")
+
+
+def test_a_corpus_can_be_narrowed_to_some_of_its_parts() -> None:
+    files = corpora.CorpusFiles(
+        "x",
+        {"a": Path("a"), "b": Path("b")},
+        {"a": "1", "b": "2"},
+        "free",
+        {"b": "url"},
+        "given",
+        rows={"a": 1, "b": 2},
+    )
+    narrow = files.only(["b", "c"])
+    assert (list(narrow.paths), narrow.sha256, narrow.urls, narrow.rows) == (["b"], {"b": "2"}, {"b": "url"}, {"b": 2})
+    assert list(files.paths) == ["a", "b"] and narrow.name == "x"
+
+
+def test_the_sentences_of_the_sample_are_a_corpus_of_the_same_name() -> None:
+    sentences = corpora.find("sample sentences")
+    assert (sentences.name, sentences.origin) == ("sample", "embedded")
+    assert list(sentences.paths) == ["train", "validation", "test"]
+
+
+@pytest.mark.corpus("multi30k", "ko_en", "fra_eng")
+def test_parallel_corpora_are_the_official_ones() -> None:
+    german = corpora.find("multi30k en-de")
+    assert german.urls["test.de"].endswith("/multi30k/dataset/master/data/task1/raw/test_2016_flickr.de.gz")
+    assert german.rows == {
+        f"{part}.{of}": n
+        for part, n in (("train", 29_000), ("validation", 1_014), ("test", 1_000))
+        for of in ("en", "de")
+    }
+    assert corpora.find("tatoeba en-fr").rows == {"pairs": 167_130}
+    korean = corpora.find("tatoeba ko-en")
+    assert "park-train.ko" not in korean.paths and korean.urls == {} and len(korean.paths) == 10
 
 
 def test_the_sample_is_embedded() -> None:

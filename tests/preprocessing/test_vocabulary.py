@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from preprocessing.errors import InputError
-from preprocessing.vocabulary import Vocabulary
+from preprocessing.vocabulary import SEQUENCE_SPECIALS, SPECIALS, Vocabulary
 
 TOKENS = st.lists(st.sampled_from(["가", "나", "다", "a", "B", "<unk>", "<pad>", "▁", "\u1100", "😀"]), max_size=60)
 
 
-def learn(tokens: list[str], **options: int) -> Vocabulary:
+def learn(tokens: list[str], **options: Any) -> Vocabulary:
     counts = Counter(tokens)
     return Vocabulary.learn(list(counts), np.array(list(counts.values()), np.int64), **options)
 
@@ -73,3 +74,31 @@ def test_gluonnlp_gets_the_very_same_indices() -> None:
     assert theirs.unknown_token == "<unk>" and theirs.padding_token == "<pad>"
     assert theirs.bos_token is None and theirs.eos_token is None
     assert theirs[["영", "없는말", "<pad>"]] == [ours["영"], 0, 1]
+
+
+@given(TOKENS)
+def test_text_that_is_written_has_a_begin_and_an_end(tokens: list[str]) -> None:
+    tokens = [*tokens, "<bos>", "<eos>", "<bos>"]
+    plain, framed = learn(tokens), learn(tokens, specials=SEQUENCE_SPECIALS)
+    assert framed.idx_to_token[:4] == ["<unk>", "<pad>", "<bos>", "<eos>"] and framed["<eos>"] == 3
+    assert framed.learned == [token for token in plain.learned if token not in SEQUENCE_SPECIALS]
+    assert plain.specials == SPECIALS and "<bos>" in plain.learned, "without them it is a token like any other"
+    assert framed.indices(["<bos>", "<eos>", "<pad>", "<unk>"]).tolist() == [0, 0, 0, 0], "never from text"
+    again = Vocabulary.from_json(framed.to_json())
+    assert again == framed and again.specials == SEQUENCE_SPECIALS
+    assert Vocabulary.from_json(plain.to_json()).specials == SPECIALS
+
+
+def test_reserved_tokens_that_are_not_the_first_are_refused() -> None:
+    framed = Vocabulary(["a"], SEQUENCE_SPECIALS).to_json()
+    for wrong in (framed.replace('"<bos>", "<eos>", "a"', '"<eos>", "<bos>", "a"'), framed.replace("<bos>", "<s>")):
+        with pytest.raises(InputError, match="its reserved tokens are not the first ones"):
+            Vocabulary.from_json(wrong)
+
+
+def test_gluonnlp_orders_begin_and_end_as_we_do() -> None:
+    gluonnlp = pytest.importorskip("gluonnlp")
+    tokens = [*"ein hund und ein hund", "<eos>"]
+    ours = learn(tokens, specials=SEQUENCE_SPECIALS)
+    assert ours.to_gluonnlp().idx_to_token == gluonnlp.Vocab(Counter(tokens)).idx_to_token == ours.idx_to_token
+    assert (ours.to_gluonnlp().bos_token, ours.to_gluonnlp().eos_token) == ("<bos>", "<eos>")

@@ -412,15 +412,63 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
     ("options", "reason"),
     [
         (("naver",), "corpus nsmc is not there"),
-        (("imdb", "--sample"), "corpus 'imdb' has no pipeline; choose naver"),
+        (("imdb", "--sample"), "corpus 'imdb' has no pipeline; choose naver or translation"),
         (("naver", "--sample", "--tokenizer", "space"), "tokenizer space: no such tokenizer"),
         (("naver", "--sample", "--max-length", 0), "max_length 0: must be at least 1"),
         (("naver", "--sample", "--text", "true"), "text 'true': no such variant"),
+        (("translation",), "corpus multi30k en-de is not there"),
+        (("translation", "--corpus", "wmt14"), "corpus 'wmt14': has no translation pipeline"),
+        (("translation", "--sample", "--case", "upper"), "case 'upper' is unknown; choose lower, true, keep"),
+        (("translation", "--sample", "--tokens", "letters"), "tokens 'letters': no such choice"),
+        (("translation", "--sample", "--case", "true", "--tokens", "sentencepiece"), "truecase: needs words"),
+        (("translation", "--folder", "absent"), "--folder needs --source and --target"),
+        (("translation", "--folder", "absent", "--source", "en", "--target", "de"), "absent/train.en: no such file"),
     ],
 )
 def test_preprocess_refuses_and_writes_nothing(tmp_path: Path, options: tuple[object, ...], reason: str) -> None:
     assert reason in gluon_attn("preprocess", *options, "--out", tmp_path / "out").refusal
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("tokens", ["words", "bpe", "sentencepiece"])
+def test_preprocess_writes_parallel_text(tokens: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = ["preprocess", "translation", "--sample", "--source", "en", "--target", "de", "--tokens", tokens]
+    options += ["--operations", 200, "--pieces", 300, "--max-length", 0, "--max-ratio", 0, "--out", out]
+    answer = gluon_attn(*options)
+    assert answer.code == 0, answer.err
+    card = json.loads((out / "card.json").read_text(encoding="utf-8"))
+    assert f"digest {card['digest']}" in answer.out and f"read {out / 'card.html'}" in answer.out
+    assert "*** The corpus has no text in de: its text in fr stands in for it. ***" in answer.out
+    with np.load(out / "test.npz") as arrays:
+        counts = [len(arrays[f"{side}_ids"]) for side in ("source", "target")]
+        assert f"test: 30 pairs, {counts[0]} and {counts[1]} tokens" in answer.out
+    assert len((out / "train.tsv").read_text(encoding="utf-8").splitlines()) == 241
+    before = files(out)
+    assert "the directory is not empty" in gluon_attn(*options).refusal
+    again = gluon_attn(*options, "--overwrite", "--processes", 1)
+    assert again.code == 0
+    assert {name: digest for name, (digest, _) in files(out).items()} == {
+        n: digest for n, (digest, _) in before.items()
+    }
+
+
+def test_preprocess_reads_ones_own_parallel_files_and_names_their_faults(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for split in ("train", "validation", "test"):
+        (mine / f"{split}.en").write_text("a dog runs\na cat sleeps\n", encoding="utf-8")
+        (mine / f"{split}.ko").write_text("개가 달린다\n고양이가 잔다\n", encoding="utf-8")
+    options = ["preprocess", "translation", "--folder", mine, "--source", "ko", "--target", "en", "--min-freq", 1]
+    answer = gluon_attn(*options, "--out", tmp_path / "out")
+    assert answer.code == 0, answer.err
+    assert "train: 2 pairs, 6 and 6 tokens" in answer.out
+    (mine / "test.ko").write_text("개가 달린다\n\n", encoding="utf-8")
+    refusal = gluon_attn(*options, "--out", tmp_path / "other").refusal
+    assert f"{mine / 'test.ko'}, line 2: the ko side is empty" in refusal
+    assert not (tmp_path / "other").exists()
+    dropped = gluon_attn(*options, "--empty", "drop", "--out", tmp_path / "other")
+    assert dropped.code == 0 and "test: 1 pairs" in dropped.out
 
 
 def test_rebuild_refuses_a_path_that_leads_nowhere(tmp_path: Path) -> None:

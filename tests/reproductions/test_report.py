@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,9 @@ def result(*rows: Row, claims: tuple[Claim, ...] = ()) -> Result:
 
 def three(variant: str, **changes: Any) -> tuple[Row, Row, Row]:
     """What ``conclude`` gives for a variant: all of test, without leaked texts, validation."""
-    return row(variant, **changes), row(variant, mean=85.5), row(variant, "validation", 87.0)
+    changes = {"signature": "empty ones left out"} | changes
+    leaked = row(variant, mean=85.5, signature="does not stand in train")
+    return row(variant, **changes), leaked, row(variant, "validation", 87.0)
 
 
 def drawn(table: RenderableType, width: int) -> str:
@@ -131,11 +134,11 @@ def test_markdown_tables_are_whole_and_list_all_peers() -> None:
     assert "| A is better than B | -0.500 | [-0.750, -0.250] | **not supported** | points |" in page
     for peer in script(PAPER).REPORTED:
         details = f" ({peer.details})" if peer.details else ""
-        assert f"| {peer.system}{details} | {peer.value:.2f} | {peer.source} |" in page
+        assert f"| {peer.system}{details} | {peer.corpus} | {peer.metric} | {peer.value:.2f} | {peer.source} |" in page
 
 
 def test_one_seed_has_no_standard_deviation() -> None:
-    rows = [row("mean", per_seed={"1": 86.125}) for _ in range(2)]
+    rows = [replace(one, per_seed={"1": 86.125}) for one in three("mean")]
     [line] = [line for line in markdown(result(*rows)).splitlines() if line.startswith("| `mean`")]
     assert "±" not in line
 

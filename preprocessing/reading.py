@@ -1,0 +1,95 @@
+"""Strict reading of text files, packed or not: every fault ends in one line with file, line, reason and remedy."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from io import BufferedIOBase
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from preprocessing.errors import InputError
+
+FETCH_AGAIN = "fetch the official file again"
+_BLOCK = 1 << 16
+_BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
+
+
+def read_bytes(path: Path, member: str | None = None) -> bytes:
+    """The bytes of a file, unpacked if its name ends in ``.gz`` or ``.xz``, or of one member of a ``.zip``.
+
+    Raises InputError for a file that cannot be unpacked to its end: the line number is that up to which it can.
+    """
+    content = bytearray()
+    try:
+        with _opened(path, member) as stream:
+            while block := stream.read(_BLOCK):
+                content += block
+    except _BROKEN as error:
+        reason = f"cannot be unpacked to its end, it is cut short or damaged ({str(error) or type(error).__name__})"
+        raise InputError(path, reason, line=content.count(b"\n") + 1, remedy=FETCH_AGAIN) from error
+    return bytes(content)
+
+
+def sha256_of_member(path: Path, member: str) -> str:
+    """SHA-256 of one file in a zip archive; unlike that of the archive it does not change when it is packed anew."""
+    return hashlib.sha256(read_bytes(path, member)).hexdigest()
+
+
+def decoded(path: Path, raw: bytes) -> str:
+    """UTF-8 as text; raises InputError with the line of the first byte that is none."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        reason = f"invalid UTF-8 (byte 0x{raw[error.start]:02x}: {error.reason})"
+        raise InputError(path, reason, line=line, remedy=f"save the file as UTF-8, or {FETCH_AGAIN}") from error
+
+
+def read_lines(path: Path, member: str | None = None) -> list[str]:
+    """All lines of a UTF-8 file without their line feeds.
+
+    Only a line feed ends a line, and the last line has one too. Raises InputError for anything else: no lines at all, a
+    byte order mark, a carriage return at the end of a line, a missing last line feed, invalid UTF-8.
+    """
+    content = decoded(path, read_bytes(path, member))
+    if not content:
+        raise InputError(path, "no lines: the file is empty", line=1, remedy=FETCH_AGAIN)
+    if content.startswith("\ufeff"):
+        raise InputError(path, "begins with a byte order mark", line=1, remedy="save the file as UTF-8 without it")
+    if "\r\n" in content:
+        line = content[: content.index("\r\n")].count("\n") + 1
+        raise InputError(path, "ends with a carriage return", line=line, remedy="end lines with a line feed only")
+    lines = content.split("\n")
+    if lines.pop():
+        reason = "the last line has no line feed: the file is cut short"
+        raise InputError(path, reason, line=len(lines) + 1, remedy=f"add it if the line is whole, or {FETCH_AGAIN}")
+    return lines
+
+
+@contextmanager
+def _opened(path: Path, member: str | None) -> Iterator[IO[bytes] | BufferedIOBase]:
+    with ExitStack() as stack:
+        if path.suffix == ".zip":
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            yield stack.enter_context(archive.open(_inside(path, archive, member)))
+        elif path.suffix == ".gz":
+            yield stack.enter_context(gzip.GzipFile(path))
+        elif path.suffix == ".xz":
+            yield stack.enter_context(lzma.LZMAFile(path))
+        else:
+            yield stack.enter_context(path.open("rb"))
+
+
+def _inside(path: Path, archive: zipfile.ZipFile, member: str | None) -> str:
+    """The one name in the archive whose last part is ``member``; archives differ in the folders around it."""
+    names = [name for name in archive.namelist() if PurePosixPath(name).name == member]
+    if len(names) != 1:
+        found = f"{len(names)} files" if names else "no file"
+        raise InputError(path, f"the archive holds {found} named {member}", remedy=FETCH_AGAIN)
+    return names[0]

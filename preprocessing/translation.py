@@ -1,0 +1,387 @@
+"""Parallel corpora: from the official files to ids on both sides and back to text, with every decision named.
+
+    from preprocessing import corpora, translation
+    pipeline = translation.pipeline("multi30k en-de", source="en", target="de", tokens="bpe")
+    result = pipeline.run(corpora.find("multi30k en-de"))
+    result.splits["train"].source.sequences(), result.target_vocabulary, result.detokenize(["ein", "Hund", "."])
+
+The steps, in order: read-pairs, normalize, (split-by-hash), (lower-case), (deduplicate), overlap, then one of
+``words``: tokenize, (truecase), filter-lengths;
+``bpe``: the same, learn-bpe, bpe;
+``sentencepiece``: learn-pieces, tokenize, filter-lengths;
+and for all: vocabulary, encode, check-round-trip.
+
+Encoded rows hold neither a begin nor an end: a model adds ``vocabulary.BEGIN_ID`` (2) and ``END_ID`` (3) where it needs
+them. Padding is 1, unknown 0, as in all vocabularies here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preprocessing import corpora, subwords
+from preprocessing.bitext import SIDES, Bitext, BothSides, Pair
+from preprocessing.bitext_reading import UNSPLIT, Collection, ReadPairs
+from preprocessing.bitext_split import SplitByHash
+from preprocessing.bitext_steps import (
+    CheckRoundTrip,
+    Deduplicate,
+    FilterLengths,
+    FitTokenizer,
+    LearnSequenceVocabulary,
+    Overlap,
+    detokenized,
+)
+from preprocessing.corpora import CorpusFiles
+from preprocessing.data import Data, Split
+from preprocessing.errors import InputError
+from preprocessing.files import result_directory, write_json, write_text
+from preprocessing.normalization import JOINER, LANGUAGES, MOSES_LANGUAGES, Lowercase, Normalize, normalizer
+from preprocessing.pipeline import AnyPipeline, Context, Step
+from preprocessing.ragged import pack_strings
+from preprocessing.reversible import JointSentencePiece, ReversibleTokenizer, words_of
+from preprocessing.steps import Encode, Tokenize
+from preprocessing.subwords import ApplyBPE, LearnBPE
+from preprocessing.truecasing import LEARNED as TRUECASED
+from preprocessing.truecasing import Truecase
+from preprocessing.vocabulary import Vocabulary
+
+_log = logging.getLogger(__name__)
+
+OWN_FILES = "own files"
+TOKENS = ("words", "bpe", "sentencepiece")
+
+
+@dataclass(frozen=True)
+class ParallelCorpus:
+    """What a pipeline must know of a corpus: its languages, where its pairs stand, and how they are divided.
+
+    ``extra``: collections that are read only when asked for. ``one_in``: of the split by hash. ``drop_overlap``:
+    whether train pairs that hold a sentence of another split are left out unless the caller decides. ``stand_ins``:
+    languages that it does not have, and those whose text is taken instead.
+    """
+
+    languages: tuple[str, ...]
+    collections: tuple[Collection, ...]
+    extra: Mapping[str, Collection] = field(default_factory=dict)
+    one_in: int = 0
+    drop_overlap: bool = False
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+
+
+_OFFICIAL = tuple(Collection(split, split) for split in ("train", "validation", "test"))
+_EN_KO = ("en", "ko")
+_TRIPLES = ("ko", "en", "fr")
+
+CORPORA: dict[str, ParallelCorpus] = {
+    "multi30k en-de": ParallelCorpus(("en", "de"), _OFFICIAL),
+    "multi30k en-fr": ParallelCorpus(("en", "fr"), _OFFICIAL),
+    "tatoeba en-fr": ParallelCorpus(
+        ("en", "fr"),
+        (Collection("pairs", UNSPLIT, ("en", "fr"), ignored=1, member="fra.txt"),),
+        one_in=50,
+    ),
+    "tatoeba ko-en": ParallelCorpus(
+        ("ko", "en"),
+        (
+            Collection("tatoeba", UNSPLIT, _EN_KO, ignored=1, note="Translated by people."),
+            Collection("korsts-train", "train", _EN_KO, note="The Korean side is machine translation."),
+            Collection("park-train", "train", optional=True, note="News."),
+            Collection("korsts-dev", "validation korsts", _EN_KO, note="Translated by people."),
+            Collection("park-dev", "validation park", note="News."),
+            Collection("korsts-test", "test korsts", _EN_KO, note="Translated by people."),
+            Collection("park-test", "test park", note="News."),
+        ),
+        extra={
+            "python-docs": Collection("python-docs", "train", _EN_KO, note="Technical documentation with markup."),
+            "bible": Collection("bible", "train", _EN_KO, note="Archaic language on both sides."),
+        },
+        one_in=10,
+        drop_overlap=True,
+    ),
+    "sample": ParallelCorpus(
+        _TRIPLES,
+        tuple(Collection(split, split, _TRIPLES, header=True) for split in ("train", "validation", "test")),
+        stand_ins={"de": "fr"},
+    ),
+    OWN_FILES: ParallelCorpus(LANGUAGES, _OFFICIAL),
+}
+
+
+def pipeline(
+    corpus: str,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    tokens: str = "words",
+    lowercase: bool = True,
+    truecase: bool = False,
+    operations: int = 10_000,
+    pieces: int = 8_000,
+    min_freq: int | None = None,
+    max_size: int | None = None,
+    max_length: int | None = 50,
+    max_ratio: float | None = 4.0,
+    deduplicate: bool = True,
+    drop_overlap: bool | None = None,
+    extra: Sequence[str] = (),
+    empty: str = "refuse",
+) -> TranslationPipeline:
+    """The pipeline for one of ``CORPORA``.
+
+    ``corpus``: its name; ``"sample"`` are the embedded sentences, ``"own files"`` one's own (see :func:`own_files`).
+    ``source`` and ``target``: two of its languages; not given, the first and the second of them.
+    ``tokens``: ``"words"``, ``"bpe"`` (``operations`` merges, learned jointly) or ``"sentencepiece"`` (at most
+    ``pieces`` pieces, learned jointly).
+    ``lowercase`` or ``truecase`` or neither; truecasing needs words and is not done to Korean.
+    ``min_freq`` and ``max_size``: of the vocabulary of each side, without the four specials; ``min_freq`` is 2 if not
+    given, and 1 with sentencepiece, whose model leaves rare pieces out itself.
+    ``max_length`` (tokens of a side: words with words and bpe, pieces with sentencepiece) and ``max_ratio`` leave out
+    train pairs only; None is no limit. What a ratio of 4 leaves out is broken: two rows of Multi30k whose German is
+    ``@@``, machine translations of KorSTS that break off, nothing of Tatoeba en-fr.
+    ``deduplicate``: train on each pair once. ``drop_overlap``: leave out train pairs that hold a sentence of another
+    split; not given, only where the corpus has test sets of several origins (``tatoeba ko-en``).
+    ``extra``: further collections of the corpus to train on. ``empty``: refuse a pair with an empty side, or drop it.
+
+    Raises InputError for a name, a language or a value that makes no sense.
+    """
+    known = CORPORA.get(corpus)
+    if known is None:
+        raise InputError(f"corpus {corpus!r}", "has no translation pipeline", remedy=f"choose {', '.join(CORPORA)}")
+    source, target = source or known.languages[0], target or known.languages[1]
+    columns = tuple(known.stand_ins.get(language, language) for language in (source, target))
+    for language in columns:
+        if language not in known.languages:
+            choice = ", ".join((*known.languages, *known.stand_ins))
+            raise InputError(f"language {language!r}", f"is not in corpus {corpus}", remedy=f"choose from {choice}")
+    if columns[0] == columns[1]:
+        raise InputError(f"{source} to {target}", "is one language, or one in place of another", remedy="choose two")
+    if unknown := [name for name in extra if name not in known.extra]:
+        choice = ", ".join(known.extra) or "none for this corpus"
+        raise InputError(f"extra {unknown[0]!r}", f"is not in corpus {corpus}", remedy=f"known: {choice}")
+    _check_choice("tokens", tokens, TOKENS)
+    _check_choice("empty", empty, ("refuse", "drop"))
+    counts = {"operations": operations, "pieces": pieces, "min_freq": min_freq, "max_size": max_size}
+    for name, value in {**counts, "max_length": max_length, "max_ratio": max_ratio}.items():
+        if value is not None and value < 1:
+            raise InputError(f"{name} {value}", "must be at least 1", remedy="choose a positive number")
+    if lowercase and truecase:
+        raise InputError("truecase", "there is no case left to learn", remedy="choose lowercase=False, or no truecase")
+    if truecase and tokens == "sentencepiece":
+        raise InputError("truecase", "needs words, and sentencepiece has none", remedy="choose words or bpe")
+    min_freq = min_freq or (1 if tokens == "sentencepiece" else 2)
+
+    collections = (*known.collections, *(known.extra[name] for name in extra))
+    from_text, to_text = columns
+    stand_ins = {given: taken for given, taken in known.stand_ins.items() if given in (source, target)}
+    steps: list[Step[Bitext]] = [ReadPairs(from_text, to_text, collections, empty, stand_ins)]
+    steps += [_both(Normalize(from_text), Normalize(to_text))]
+    if known.one_in:
+        first = min(columns)
+        steps += [SplitByHash(known.one_in, SIDES[columns.index(first)], first)]
+    steps += [_both(Lowercase(), Lowercase())] if lowercase else []
+    steps += [Deduplicate()] if deduplicate else []
+    steps += [Overlap(known.drop_overlap if drop_overlap is None else drop_overlap)]
+    from_tokenizer, to_tokenizer = words_of(from_text), words_of(to_text)
+    if tokens == "sentencepiece":
+        from_tokenizer = to_tokenizer = JointSentencePiece(pieces)
+        steps += [FitTokenizer(from_tokenizer)]
+    steps += [_both(Tokenize(from_tokenizer), Tokenize(to_tokenizer))]
+    if truecase:
+        steps += [BothSides(*(Truecase() if language in MOSES_LANGUAGES else None for language in columns))]
+    steps += [FilterLengths(max_length, max_ratio)]
+    if tokens == "bpe":
+        steps += [LearnBPE(operations), _both(ApplyBPE(min_freq), ApplyBPE(min_freq))]
+    learn = LearnSequenceVocabulary(min_freq, max_size)
+    steps += [_both(learn, learn), _both(Encode(), Encode()), _both(CheckRoundTrip(), CheckRoundTrip())]
+    parts = tuple(part for collection in collections for part in collection.parts(*columns))
+    for given, taken in stand_ins.items():
+        _log.warning("*** CORPUS %s HAS NO TEXT IN %s: ITS TEXT IN %s STANDS IN FOR IT ***", corpus, given, taken)
+    return TranslationPipeline("translation", tuple(steps), from_text, to_text, from_tokenizer, to_tokenizer, parts)
+
+
+def prepare(
+    corpus: str | CorpusFiles,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    processes: int | None = None,
+    cache: bool = True,
+    **options: Any,
+) -> TranslationResult:
+    """Find a corpus and run :func:`pipeline` on it; ``options`` are those of the pipeline.
+
+    Files are given as they are: those of :func:`own_files`, or of ``corpora.given`` under the name of a known corpus.
+    """
+    name = corpus if isinstance(corpus, str) else corpus.name
+    chosen = pipeline(name, source=source, target=target, **options)
+    files = corpora.find(corpus) if isinstance(corpus, str) else corpus
+    return chosen.run(files, processes=processes, cache=cache)
+
+
+def own_files(folder: Path, source: str, target: str, licence: str = "not stated") -> CorpusFiles:
+    """The files ``train``, ``validation`` and ``test``, each as ``.<source>`` and ``.<target>``, of a folder, one
+    sentence to a line; each may be packed (``.gz``, ``.xz``). Raises InputError for one that is not there."""
+    paths = {}
+    for part in (f"{split}.{language}" for split in ("train", "validation", "test") for language in (source, target)):
+        places = [folder / f"{part}{ending}" for ending in ("", ".gz", ".xz")]
+        paths[part] = next((place for place in places if place.is_file()), places[0])
+    return corpora.given(OWN_FILES, paths, licence)
+
+
+@dataclass(frozen=True)
+class TranslationPipeline(AnyPipeline[Bitext, "TranslationResult"]):
+    """The pipeline of a parallel corpus. ``source`` and ``target`` are the languages of the text that is read."""
+
+    source: str
+    target: str
+    source_tokenizer: ReversibleTokenizer
+    target_tokenizer: ReversibleTokenizer
+    parts: tuple[str, ...]
+
+    def run(self, files: CorpusFiles, *, processes: int | None = None, cache: bool = True) -> TranslationResult:
+        """As :meth:`AnyPipeline.run`. Of the corpus only the parts are looked at that this pipeline reads; of the
+        embedded sample, whichever of its kinds is given, the sentences."""
+        if files.origin == "embedded":
+            files = corpora.find("sample sentences")
+        return super().run(files.only(self.parts), processes=processes, cache=cache)
+
+    def nothing(self) -> Bitext:
+        return Bitext()
+
+    def restored(self, arrays: Mapping[str, np.ndarray]) -> Bitext:
+        return Bitext.from_arrays(arrays, self.source_tokenizer, self.target_tokenizer)
+
+    def splits_of_card(self, data: Bitext) -> dict[str, Any]:
+        tokens = data.token_counts()
+        return {
+            name: {"rows": rows, **{f"{side}_tokens": tokens[f"{name} {side}"] for side in SIDES}}
+            for name, rows in data.rows().items()
+        }
+
+    def result(self, data: Bitext, card: dict[str, Any], digest: str) -> TranslationResult:
+        return TranslationResult(self, data, card, digest)
+
+
+@dataclass(frozen=True, eq=False)
+class TranslationResult:
+    """Data, card and digest of one run. ``digest`` is the SHA-256 of the canonical bytes of the data."""
+
+    pipeline: TranslationPipeline
+    data: Bitext
+    card: dict[str, Any]
+    digest: str
+
+    @property
+    def splits(self) -> dict[str, Pair]:
+        """train, validation, test, and further test sets where the corpus has some."""
+        return self.data.splits
+
+    @property
+    def source_vocabulary(self) -> Vocabulary:
+        """Learned on the source side of train."""
+        return _learned(self.data.source)
+
+    @property
+    def target_vocabulary(self) -> Vocabulary:
+        """Learned on the target side of train."""
+        return _learned(self.data.target)
+
+    @property
+    def stand_ins(self) -> list[str]:
+        """One sentence for each language that the corpus does not have; another language stands in for it."""
+        return list(self.card["facts"].get("stand_ins", {}).values())
+
+    def encode(self, texts: Sequence[str], *, processes: int | None = None) -> Split:
+        """New source sentences through the same steps and the same learned state, one row per sentence."""
+        state = self.data.source
+        data = Data({"new": Split.of(list(texts))}, state.tokenizer, state.vocabulary, state.learned)
+        for step in self.pipeline.steps:
+            own = step.source if isinstance(step, BothSides) else None
+            if own is not None and own.for_new_text:
+                data, _ = own.apply(data, Context(processes=processes))
+        return data.finished().splits["new"]
+
+    def detokenize(self, tokens: Sequence[str], *, side: str = "target") -> str:
+        """Tokens of one side as text: the inverse of the steps from normalised text to tokens."""
+        return detokenized(getattr(self.data, side), tokens)
+
+    def references(self, split: str) -> list[str]:
+        """The target sentences of a split as they stand in the file: what sacreBLEU compares with."""
+        texts: list[str] = self.splits[split].target.text.tolist()
+        return texts
+
+    def evaluation_tokens(self, texts: Sequence[str]) -> list[str]:
+        """Target sentences as lines of normalised, lower-cased words: what the peers' ``bleu`` is computed on, whatever
+        the tokens of the model are. For Korean Mecab's morphemes, without the marks of their spacing."""
+        normalize, words = normalizer(self.pipeline.target), words_of(self.pipeline.target)
+        lines = (words.tokenize(normalize(text).lower()) for text in texts)
+        return [" ".join(token.removeprefix(JOINER) for token in line) for line in lines]
+
+    def reference_tokens(self, split: str) -> list[str]:
+        """:meth:`evaluation_tokens` of the references of a split."""
+        return self.evaluation_tokens(self.references(split))
+
+
+def write(result: TranslationResult, directory: Path, *, overwrite: bool = False) -> None:
+    """Write a result for use from anywhere, the whole directory or nothing:
+
+    ``train.npz`` and the same for every split (spaces in its name become hyphens): for each side (``source_``,
+    ``target_``) ``ids`` (tokens,) int32, ``offsets`` (rows + 1,) int64, ``text_utf8`` (bytes,) uint8 and
+    ``text_offsets`` (rows + 1,) int64 of the raw text, ``seen_in_train`` (rows,) bool; and ``row_id`` (rows,) str.
+    ``train.tsv``...: id, source tokens, target tokens. ``vocab.source.json``, ``vocab.target.json``
+    (``gluonnlp.Vocab.from_json`` reads them); ``card.json``. With bpe ``bpe.codes`` and ``bpe.source.pieces``,
+    ``bpe.target.pieces``, as ``subword-nmt apply-bpe --codes C --vocabulary P`` reads them; with sentencepiece
+    ``sentencepiece.model``; with truecasing ``truecase.source.json``: small letters to the ways a word is written.
+
+    Raises InputError when the directory holds something, unless ``overwrite`` is true and what it holds is an earlier
+    result (it has a ``card.json``): that is then replaced as a whole.
+    """
+    with result_directory(directory, overwrite=overwrite) as beside:
+        for name, pair in result.splits.items():
+            file = name.replace(" ", "-")
+            arrays = {"row_id": pair.row_id}
+            for side, split in zip(SIDES, pair.sides, strict=True):
+                arrays[f"{side}_ids"], arrays[f"{side}_offsets"] = split.ids, split.offsets
+                utf8, text_offsets = pack_strings(split.text.tolist())
+                arrays[f"{side}_text_utf8"], arrays[f"{side}_text_offsets"] = utf8, text_offsets
+                arrays[f"{side}_seen_in_train"] = split.seen_in_train
+            np.savez(beside / f"{file}.npz", **arrays)
+            lines = (
+                f"{row_id}\t{' '.join(pair.source.words(row))}\t{' '.join(pair.target.words(row))}\n"
+                for row, row_id in enumerate(pair.row_id)
+            )
+            write_text(beside / f"{file}.tsv", "id\tsource\ttarget\n" + "".join(lines))
+        for side, data in zip(SIDES, (result.data.source, result.data.target), strict=True):
+            write_text(beside / f"vocab.{side}.json", _learned(data).to_json() + "\n")
+            for learned, file in (
+                (subwords.CODES, "bpe.codes"),
+                (subwords.PIECES, f"bpe.{side}.pieces"),
+                (TRUECASED, f"truecase.{side}.json"),
+            ):
+                if learned in data.learned:
+                    (beside / file).write_bytes(data.learned[learned])
+            if data.tokenizer is not None and (state := data.tokenizer.state()):
+                (beside / "sentencepiece.model").write_bytes(state)
+        write_json(beside / "card.json", result.card)
+
+
+def _both(source: Step[Data], target: Step[Data]) -> BothSides:
+    return BothSides(source, target)
+
+
+def _learned(data: Data) -> Vocabulary:
+    if data.vocabulary is None:
+        raise ValueError("no vocabulary was learned")
+    return data.vocabulary
+
+
+def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise InputError(f"{name} {value!r}", "no such choice", remedy=f"choose {' or '.join(choices)}")

@@ -1,0 +1,304 @@
+"""Bahdanau, Cho and Bengio (2015), "Neural machine translation by jointly learning to align and translate".
+
+The paper trains two networks on 348 million words of English and French (WMT'14): RNNencdec, which reads the source
+into one vector (Cho et al., 2014), and RNNsearch, whose decoder looks back at the states of every source word. Both
+are trained on sentences of up to 30 and of up to 50 words. Table 1, BLEU of newstest2014: RNNencdec-30 13.93,
+RNNsearch-30 21.50, RNNencdec-50 17.82, RNNsearch-50 26.75. Figure 2: RNNencdec falls off on long sentences,
+RNNsearch-50 does not.
+Figure 3: alignments are mostly monotone.
+
+Here: Multi30k, 29 000 captions of 13 words, so numbers do not compare with the paper's, systems do. Networks of 256
+units instead of 1 000, joint byte pairs instead of 30 000 words, Adam instead of Adadelta, dropout and label smoothing
+against a corpus a thousand times smaller. *Short* stands for the paper's 30 words: the captions of up to 12 words,
+about half of them. The four systems of Table 1 are trained at one smaller setting, beside the full training of
+RNNsearch.
+Figure 2's long sentences are made by joining two and three consecutive test captions, source and reference alike.
+
+Korean both ways as well: Tatoeba's sentences with KorSTS's machine-translated training set.
+
+Claims: attention is better than one vector; short sentences with attention are better than all without; one vector
+loses more on long sentences; alignments are mostly monotone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mxnet.gluon import HybridBlock
+
+from gluon_attn import plots
+from gluon_attn.checkpoint import Checkpoint
+from gluon_attn.metrics import Estimate, bootstrap, bootstrap_of_totals, rank_correlation
+from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.models.rnnencdec import RNNEncDec
+from gluon_attn.models.rnnsearch import RNNSearch
+from gluon_attn.recipe import Recipe
+from preprocessing.vocabulary import PADDING_ID
+from reproductions import translation
+from reproductions.analysis import SAMPLE_WARNING, by_variant
+from reproductions.bleu import bleu
+from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
+from reproductions.runner import Outcome
+from reproductions.translation import PEERS, Data, difference, prepare, settings_of, task, translate, translate_lines
+
+__all__ = [
+    "COLUMNS",
+    "PRESETS",
+    "REPORTED",
+    "SOURCE",
+    "TITLE",
+    "build",
+    "conclude",
+    "evaluate",
+    "figures",
+    "prepare",
+    "show",
+    "task",
+    "translate_lines",
+]
+
+TITLE = "RNNsearch: attention in translation"
+SOURCE = "Bahdanau, Cho and Bengio (2015), arXiv:1409.0473"
+COLUMNS = (
+    Column("BLEU", "bleu"),
+    Column("sacreBLEU", "sacrebleu"),
+    Column("chrF", "chrf"),
+    Column("perplexity", "perplexity"),
+)
+
+_TABLE_1 = {"corpus": "wmt14 en-fr", "metric": "bleu", "source": "Bahdanau et al. (2015), Table 1, all sentences"}
+_EN_DE = {"corpus": "multi30k en-de", "metric": "bleu"}
+REPORTED = (
+    Reported("RNNencdec-30", 13.93, **_TABLE_1),
+    Reported("RNNsearch-30", 21.50, **_TABLE_1),
+    Reported("RNNencdec-50", 17.82, **_TABLE_1),
+    Reported("RNNsearch-50", 26.75, **_TABLE_1),
+    Reported(
+        "text-only RNN with attention, byte pairs", 38.1, source="Caglayan et al. (2017)", checked="memory", **_EN_DE
+    ),
+    Reported("text-only RNN with attention", 33.7, source="Calixto et al. (2017)", checked="memory", **_EN_DE),
+    Reported(
+        "text-only RNN with attention, byte pairs",
+        52.5,
+        corpus="multi30k en-fr",
+        metric="bleu",
+        source="Caglayan et al. (2017)",
+        checked="memory",
+    ),
+)
+_TABLE = {reported.system: reported for reported in REPORTED[:4]}
+_SCALE = "another corpus, a thousandth of its size; 256 units, not 1 000"
+
+_FULL = {
+    "units": 256,
+    "embedding_units": 256,
+    "attention_units": 256,
+    "maxout_units": 256,
+    "embedding_dropout": 0.4,
+    "encoder_dropout": 0.4,
+    "feature_dropout": 0.4,
+    "smoothing": 0.1,
+    "tied": True,
+}
+_SMALL = {**_FULL, "units": 128, "embedding_units": 128, "attention_units": 128, "maxout_units": 128}
+_TINY = {name: 16 if name.endswith("units") else value for name, value in _FULL.items()}
+# The authors' own: 1 000 units, embeddings of 620, 500 maxout units, 30 000 words of either language.
+_AUTHORS = {
+    **_FULL,
+    "units": 1000,
+    "embedding_units": 620,
+    "attention_units": 1000,
+    "maxout_units": 500,
+    "embedding_dropout": 0.0,
+    "encoder_dropout": 0.0,
+    "feature_dropout": 0.0,
+    "smoothing": 0.0,
+    "tied": False,
+}
+_RECIPE = Recipe(epochs=16, batch_size=64, learning_rate=1e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
+_SHORTER = Recipe(epochs=8, batch_size=64, learning_rate=1e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
+_SMOKE_RECIPE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3, clip_norm=1.0)
+
+_DE = {"corpus": "multi30k en-de", "source": "en", "target": "de"}
+_FR = {"corpus": "multi30k en-fr", "source": "en", "target": "fr"}
+_KO_EN = {"corpus": "tatoeba ko-en", "source": "ko", "target": "en"}
+_EN_KO = {"corpus": "tatoeba ko-en", "source": "en", "target": "ko"}
+SHORT = 12
+
+
+def _variants(
+    full: Mapping[str, Any], small: Mapping[str, Any], recipe: Recipe, shorter: Recipe
+) -> tuple[Variant, ...]:
+    """RNNsearch at full size on each corpus, and the paper's four systems at the smaller one."""
+
+    def search(name: str, title: str, corpus: Mapping[str, Any], reported: Reported | None, differs: str) -> Variant:
+        settings = settings_of(**full, **corpus, model="rnnsearch")
+        return Variant(name, title, settings, recipe, reported, comparable=reported is not None, differs=differs)
+
+    def of_table(name: str, model: str, length: int, peer: str) -> Variant:
+        words = f"captions of up to {length} words" if length == SHORT else "all captions"
+        settings = settings_of(**{**small, **_DE, "model": model, "max_length": length})
+        title = f"{model}, trained on {words}, smaller setting"
+        return Variant(name, title, settings, shorter, _TABLE[peer], comparable=False, differs=_SCALE)
+
+    return (
+        search("rnnsearch", "RNNsearch, English to German", _DE, REPORTED[4], "the peer's encoder has two layers"),
+        search("rnnsearch-fr", "RNNsearch, English to French", _FR, REPORTED[6], "the peer's encoder has two layers"),
+        search("rnnsearch-ko-en", "RNNsearch, Korean to English", _KO_EN, None, ""),
+        search("rnnsearch-en-ko", "RNNsearch, English to Korean", _EN_KO, None, ""),
+        of_table("encdec-short", "rnnencdec", SHORT, "RNNencdec-30"),
+        of_table("search-short", "rnnsearch", SHORT, "RNNsearch-30"),
+        of_table("encdec-all", "rnnencdec", 50, "RNNencdec-50"),
+        of_table("search-all", "rnnsearch", 50, "RNNsearch-50"),
+    )
+
+
+_HEADLINE = ("encdec-all", "search-all")
+PRESETS = {
+    "smoke": Preset("smoke", "sample", (1,), _variants(_TINY, _TINY, _SMOKE_RECIPE, _SMOKE_RECIPE), _HEADLINE),
+    "cpu": Preset("cpu", "multi30k en-de", (1, 2), _variants(_FULL, _SMALL, _RECIPE, _SHORTER), _HEADLINE),
+    "paper": Preset("paper", "multi30k en-de", (1,), _variants(_AUTHORS, _AUTHORS, _RECIPE, _RECIPE), _HEADLINE),
+}
+
+
+def build(variant: Variant, data: Data) -> HybridBlock:
+    """The network of a variant, not yet initialized."""
+    settings = variant.settings
+    common = {
+        "source_vocabulary": len(data.prepared.source_vocabulary),
+        "target_vocabulary": len(data.prepared.target_vocabulary),
+        "padding": PADDING_ID,
+        "source_units": settings["embedding_units"],
+        "target_units": settings["embedding_units"],
+        "units": settings["units"],
+        "maxout_units": settings["maxout_units"],
+        "dropout": settings["embedding_dropout"],
+        "feature_dropout": settings["feature_dropout"],
+        "smoothing": settings["smoothing"],
+        "tied": settings["tied"],
+    }
+    if settings["model"] == "rnnencdec":
+        return RNNEncDec(**common)
+    return RNNSearch(attention_units=settings["attention_units"], encoder_dropout=settings["encoder_dropout"], **common)
+
+
+def evaluate(
+    model: EncoderDecoder, variant: Variant, data: Data, last: Checkpoint
+) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    """As :func:`translation.evaluate`; besides, BLEU counts of joined test sentences (``joined_2``, ``joined_3``), and
+    for each sentence ``monotone``, the rank correlation of target places with the source places they look at most."""
+    metrics, arrays = translation.evaluate(model, variant, data, last)
+    settings, source = variant.settings, data.prepared.splits["test"].source
+    references = data.prepared.references("test")
+    for number in (2, 3):
+        joined = data.prepared.encode(_joined(source.text.tolist(), number))
+        found = translate([model], data, joined, beam=settings["beam"], alpha=settings["alpha"])
+        lines = [one.text for one in found], _joined(references, number)
+        arrays[f"joined_{number}"] = PEERS.counts(*(data.prepared.evaluation_tokens(side) for side in lines))
+        arrays[f"joined_{number}_words"] = np.array([len(text.split()) for text in joined.text])
+    if settings["model"] == "rnnsearch":
+        found = translate([model], data, source, beam=1)
+        looks = [one.weights[: len(one.tokens)].argmax(axis=1) for one in found if one.weights is not None]
+        arrays["monotone"] = np.array([rank_correlation(np.arange(len(at)), at) for at in looks if len(at) > 2])
+    return metrics, arrays
+
+
+def _joined(texts: Sequence[str], number: int) -> list[str]:
+    """Consecutive texts as one: the first ``number``, the next, and so on; a rest that is too few is left out."""
+    return [" ".join(texts[at : at + number]) for at in range(0, len(texts) - number + 1, number)]
+
+
+def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], list[Claim]]:
+    """Rows for what was trained, and the claims for which both sides are there."""
+    groups = by_variant(outcomes)
+    rows = []
+    for name, group in groups.items():
+        variant = preset.variant(name)
+        rows += translation.rows(group, variant, prepare(preset, variant))
+    sample = f"; {SAMPLE_WARNING}" if preset.corpus == "sample" else ""
+    points = f"test BLEU, points, paired bootstrap over sentences{sample}"
+    claims = [
+        Claim.judge(id, statement, source, points, difference(groups, first, second))
+        for id, statement, source, first, second in _COMPARISONS
+        if first in groups and second in groups
+    ]
+    if "search-all" in groups and "encdec-all" in groups:
+        measure = f"how much more BLEU it loses from test captions to three of them joined{sample}"
+        claims.append(
+            Claim.judge(
+                "length",
+                "On long sentences RNNencdec loses more than RNNsearch",
+                "Figure 2",
+                measure,
+                _lost_more(groups["encdec-all"], groups["search-all"]),
+            )
+        )
+    monotone = np.concatenate(
+        [outcome.predictions["monotone"] for outcome in groups.get("rnnsearch", [])] or [np.zeros(0)]
+    )
+    if len(monotone):  # a network that has learned nothing may say too little
+        measure = f"mean rank correlation of target and source places over sentences, minus 0.5{sample}"
+        effect = bootstrap(monotone - 0.5, seed=0)
+        claims.append(Claim.judge("monotone", "Alignments are largely monotone", "sec. 5.2.1", measure, effect))
+    return rows, claims
+
+
+_COMPARISONS = (
+    ("attention", "RNNsearch is better than RNNencdec", "Table 1", "search-all", "encdec-all"),
+    ("attention-short", "So it is when both are trained on short sentences", "Table 1", "search-short", "encdec-short"),
+    (
+        "short-beats-all",
+        "RNNsearch trained on short sentences is better than RNNencdec trained on all",
+        "sec. 5.1",
+        "search-short",
+        "encdec-all",
+    ),
+)
+
+
+def _lost_more(first: Sequence[Outcome], second: Sequence[Outcome]) -> Estimate:
+    """What the first loses from single test sentences to three joined, minus what the second does. A joined sentence is
+    resampled with the three that it is made of."""
+
+    def counts(outcomes: Sequence[Outcome]) -> np.ndarray:
+        arrays = [outcome.predictions for outcome in outcomes]
+        whole = len(arrays[0]["joined_3"])
+        single = np.stack([each["bleu"][: 3 * whole].reshape(whole, 3, -1).sum(axis=1) for each in arrays])
+        return np.concatenate([single, np.stack([each["joined_3"] for each in arrays])], axis=2)
+
+    def lost(totals: np.ndarray) -> float:
+        half = len(totals) // 2
+        return bleu(totals[:half]) - bleu(totals[half:])
+
+    return bootstrap_of_totals(counts(first), counts(second), lost, seed=0)
+
+
+_LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, 99))
+
+
+def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
+    """Training curves, alignments like Figure 3, and BLEU by length like Figure 2."""
+    paths = translation.figures(outcomes, preset, directory)
+    groups = by_variant(outcomes)
+    curves: dict[str, list[float]] = {}
+    for name in ("encdec-short", "search-short", "encdec-all", "search-all"):
+        if name in groups:
+            arrays = groups[name][0].predictions
+            bins = [(arrays["words"] >= low) & (arrays["words"] <= high) for low, high in _LENGTHS]
+            totals = [arrays["bleu"][inside].sum(axis=0) for inside in bins]
+            totals += [arrays[f"joined_{number}"].sum(axis=0) for number in (2, 3)]
+            curves[name] = [bleu(total) for total in totals]
+    if curves:
+        labels = [f"{low}-{high}" if high < 99 else f"{low}-" for low, high in _LENGTHS]
+        means = [f"{arrays[f'joined_{number}_words'].mean():.0f}\n({number} joined)" for number in (2, 3)]
+        paths["BLEU by length"] = directory / "bleu_by_length.png"
+        plots.score_by_length(curves, [*labels, *means], paths["BLEU by length"], "BLEU")
+    return paths
+
+
+def show(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
+    """The figures."""
+    return {f"figure, {name}": path for name, path in figures(outcomes, preset, directory / "figures").items()}

@@ -1,0 +1,390 @@
+"""What the scripts that translate share: data, training task, decoding, scores, comparisons, figures."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from mxnet import nd
+
+from gluon_attn import plots
+from gluon_attn.batching import length_batches, pad, pair_batches
+from gluon_attn.checkpoint import Checkpoint, set_parameters
+from gluon_attn.errors import UsageError
+from gluon_attn.metrics import Estimate, bootstrap_of_totals
+from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.search import beam_search
+from gluon_attn.training import Batch, Task
+from preprocessing import translation
+from preprocessing.bitext import Pair
+from preprocessing.data import Split
+from preprocessing.ragged import pack_strings, unpack_strings
+from preprocessing.translation import TranslationResult
+from preprocessing.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN, UNKNOWN_ID
+from reproductions.analysis import by_variant, row_of
+from reproductions.bleu import Bleu, bleu, chrf
+from reproductions.experiment import Preset, Row, Variant, script
+from reproductions.runner import Outcome, Unit, preset_of
+
+# What batches are padded to, source and target: each pair of lengths is a compiled graph with memory of its own.
+MULTIPLES = (8, 4)
+SENTENCES = 64  # of a batch that is not trained on
+PEERS = Bleu(tokenize="none", lowercase=True)
+_OPTIONS = ("source", "target", "tokens", "operations", "min_freq", "max_length")
+
+
+@dataclass(frozen=True)
+class Data:
+    """The prepared corpus of one variant."""
+
+    corpus: str
+    corpora: dict[str, str]
+    prepared: TranslationResult
+
+    @property
+    def digest(self) -> str:
+        return self.prepared.digest
+
+    @property
+    def official(self) -> Bleu:
+        """sacreBLEU as it is published for the target language: on running text, with upper and lower case."""
+        return Bleu("ko-mecab" if self.prepared.pipeline.target == "ko" else "13a")
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """One translated sentence.
+
+    Attributes:
+        tokens: of the target, as the network said them, unknown ones replaced if asked for.
+        text: the same as running text.
+        log_p: ln p of the tokens and the end of sentence.
+        weights: (steps, source tokens), the end of sentence last; None without attention.
+    """
+
+    tokens: list[str]
+    text: str
+    log_p: float
+    weights: np.ndarray | None
+
+
+def prepare(preset: Preset, variant: Variant) -> Data:
+    """Read and preprocess the corpus of a variant; on the embedded sample its sentences."""
+    corpus = "sample" if preset.corpus == "sample" else variant.settings["corpus"]
+    options = {name: variant.settings[name] for name in _OPTIONS if name in variant.settings}
+    prepared = translation.prepare(corpus, **options)
+    found = prepared.card["corpus"]
+    return Data(found["name"], {part: file["sha256"] for part, file in found["files"].items()}, prepared)
+
+
+def inputs(sources: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Padded ids (rows, length) and lengths (rows,) of source sentences; an empty one is read as one unknown token."""
+    sources = [ids if len(ids) else np.array([UNKNOWN_ID], np.int32) for ids in sources]
+    return pad(sources, PADDING_ID, MULTIPLES[0]), np.array([len(ids) for ids in sources], np.float32)
+
+
+def batch(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> Batch:
+    """What one step reads: the source, its lengths, the target behind its begin and with its end; and, as what the loss
+    is divided by, the number of target tokens with the end of each sentence, (1,)."""
+    begun = pad([np.append(BEGIN_ID, ids) for ids in targets], PADDING_ID, MULTIPLES[1])
+    ended = pad([np.append(ids, END_ID) for ids in targets], PADDING_ID, MULTIPLES[1])
+    tokens = np.array([sum(len(ids) + 1 for ids in targets)], np.float32)
+    return Batch((*inputs(sources), begun, ended), tokens)
+
+
+def task(variant: Variant, data: Data) -> Task:
+    """Training batches, loss and validation of a variant; kept is the epoch with the best BLEU of greedy search."""
+    train, validation = data.prepared.splits["train"], data.prepared.splits["validation"]
+    size = variant.recipe.batch_size
+    sources, targets = train.source.sequences(), train.target.sequences()
+
+    def batches(generator: np.random.RandomState) -> Iterator[Batch]:
+        for rows in pair_batches(train.source.lengths, train.target.lengths + 1, size, MULTIPLES, generator):
+            yield batch([sources[row] for row in rows], [targets[row] for row in rows])
+
+    def loss(outputs: tuple[nd.NDArray, nd.NDArray], tokens: nd.NDArray) -> nd.NDArray:
+        return outputs[0].sum() / tokens
+
+    def evaluate(model: EncoderDecoder) -> dict[str, float]:
+        found = translate([model], data, validation.source, beam=1)
+        counts = PEERS.counts(*evaluated(data, "validation", found))
+        nats, tokens = likelihoods(model, validation)
+        loss = float(nats.sum() / tokens.sum())
+        return {"bleu": bleu(counts.sum(axis=0)), "loss": loss, "perplexity": perplexity(nats, tokens)}
+
+    return Task(batches, -(-len(sources) // size), loss, evaluate, select="bleu")
+
+
+def translate(
+    models: Sequence[EncoderDecoder],
+    data: Data,
+    sentences: Split,
+    *,
+    beam: int,
+    alpha: float = 0.0,
+    replace_unknown: bool = False,
+) -> list[Translation]:
+    """Translate encoded sentences with one network or an ensemble, in batches of like length, in their order.
+
+    Args:
+        models: trained networks over the same data.
+        data: their data.
+        sentences: the source side of a split, or ``data.prepared.encode(...)``.
+        beam, alpha: of the search.
+        replace_unknown: an unknown token becomes the source word with the largest weight (Luong et al., 2015, sec. 4.1,
+            without their dictionary); needs attention.
+    """
+    sequences = sentences.sequences()
+    found: list[Translation | None] = [None] * len(sequences)
+    for rows in length_batches(sentences.lengths, SENTENCES):
+        source, lengths = inputs([sequences[row] for row in rows])
+        beams = beam_search(
+            models,
+            source,
+            lengths,
+            beam=beam,
+            alpha=alpha,
+            max_steps=2 * source.shape[1] + 10,
+            begin=BEGIN_ID,
+            end=END_ID,
+        )
+        for row, length, hypotheses in zip(rows, lengths, beams, strict=True):
+            best = hypotheses[0]
+            weights = None if best.weights is None else best.weights[:, : int(length)]
+            tokens = [data.prepared.target_vocabulary.idx_to_token[index] for index in best.ids]
+            if replace_unknown and weights is not None:
+                words = sentences.words(row)
+                tokens = [
+                    words[int(looked.argmax())] if token == UNKNOWN and words else token
+                    for token, looked in zip(tokens, weights, strict=False)
+                ]
+            found[row] = Translation(tokens, data.prepared.detokenize(tokens), best.log_p, weights)
+    return [one for one in found if one is not None]
+
+
+def likelihoods(model: EncoderDecoder, pair: Pair) -> tuple[np.ndarray, np.ndarray]:
+    """-ln p of each target sentence (rows,) in nats, and its number of tokens with the end of sentence (rows,)."""
+    sources, targets = pair.source.sequences(), pair.target.sequences()
+    nats = np.zeros(len(sources))
+    for rows in length_batches(pair.target.lengths, SENTENCES):
+        read = batch([sources[row] for row in rows], [targets[row] for row in rows])
+        nats[rows] = model(*(nd.array(array, dtype=array.dtype) for array in read.inputs))[1].asnumpy().sum(axis=1)
+    return nats, pair.target.lengths + 1
+
+
+def perplexity(nats: np.ndarray, tokens: np.ndarray) -> float:
+    """exp of the mean -ln p of a token, every token of the corpus with the same weight."""
+    return float(np.exp(nats.sum() / tokens.sum()))
+
+
+def evaluated(data: Data, split: str, found: Sequence[Translation]) -> tuple[list[str], list[str]]:
+    """Translations and references of a split as lower-cased words, as the peers' BLEU is counted."""
+    return data.prepared.evaluation_tokens([one.text for one in found]), data.prepared.reference_tokens(split)
+
+
+def evaluate(
+    model: EncoderDecoder, variant: Variant, data: Data, last: Checkpoint
+) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    """Translate the test split once, with the parameters of the best epoch.
+
+    Returns:
+        Metrics, and arrays by sentence: ``bleu`` and ``sacrebleu`` counts (sentences, 10), ``nats`` and ``tokens`` of
+        the reference, ``words`` of the source, and the translations as ``text_utf8`` and ``text_offsets``.
+    """
+    test = data.prepared.splits["test"]
+    found = translate([model], data, test.source, **_search(variant))
+    texts, references = [one.text for one in found], data.prepared.references("test")
+    nats, tokens = likelihoods(model, test)
+    utf8, offsets = pack_strings(texts)
+    arrays = {
+        "bleu": PEERS.counts(*evaluated(data, "test", found)),
+        "sacrebleu": data.official.counts(texts, references),
+        "nats": nats,
+        "tokens": tokens,
+        "words": np.array([len(text.split()) for text in test.source.text]),
+        "text_utf8": utf8,
+        "text_offsets": offsets,
+    }
+    scores = {name: bleu(arrays[name].sum(axis=0)) for name in ("bleu", "sacrebleu")}
+    return {**scores, "chrf": chrf(texts, references), "perplexity": perplexity(nats, tokens)}, arrays
+
+
+def rows(outcomes: Sequence[Outcome], variant: Variant, data: Data) -> list[Row]:
+    """Rows of one variant: BLEU both ways, chrF and perplexity on test, and the BLEU that selected the epoch.
+
+    Intervals are the bootstrap's over sentences; those of chrF and of validation the range over seeds.
+    """
+    arrays = [outcome.predictions for outcome in outcomes]
+    nats, tokens = (np.stack([each[name] for each in arrays]) for name in ("nats", "tokens"))
+    per_token = np.stack([nats, tokens], axis=2)
+    search = f"beam {variant.settings['beam']}, alpha {variant.settings['alpha']:g}"
+    made = []
+    for metric, signature, counts, score in (
+        ("bleu", PEERS.signature, np.stack([each["bleu"] for each in arrays]), bleu),
+        ("sacrebleu", data.official.signature, np.stack([each["sacrebleu"] for each in arrays]), bleu),
+        ("perplexity", "of each token with the end of sentence", per_token, _perplexity_of_totals),
+    ):
+        values = [score(each.sum(axis=0)) for each in counts]
+        interval = bootstrap_of_totals(counts, None, score, seed=0)
+        words = signature if metric == "perplexity" else f"{signature}; {search}"
+        made.append(
+            row_of(outcomes, variant, split="test", metric=metric, signature=words, values=values, ci95=interval)
+        )
+    chrfs = [outcome.facts["metrics"]["chrf"] for outcome in outcomes]
+    best = [max(epoch["validation_bleu"] for epoch in outcome.facts["history"]) for outcome in outcomes]
+    for split, metric, signature, values in (
+        ("test", "chrf", f"chrF2; {search}", chrfs),
+        ("validation", "bleu", "greedy, best epoch", best),
+    ):
+        span = Estimate(float(np.mean(values)), min(values), max(values))
+        made.append(
+            row_of(outcomes, variant, split=split, metric=metric, signature=signature, values=values, ci95=span)
+        )
+    return made
+
+
+def difference(
+    groups: Mapping[str, Sequence[Outcome]],
+    first: str,
+    second: str,
+    *,
+    score: Callable[[np.ndarray], float] = bleu,
+    array: str = "bleu",
+    items: np.ndarray | None = None,
+) -> Estimate:
+    """A score of the first variant minus that of the second, mean of their seeds, by paired bootstrap over sentences.
+
+    Args:
+        groups: outcomes by variant, over the same sentences.
+        first, second: names of variants.
+        score: of the sums over sentences.
+        array: what is summed.
+        items: (sentences,) of bool, to compare on some only.
+    """
+    sides = [np.stack([outcome.predictions[array] for outcome in groups[name]]) for name in (first, second)]
+    if items is not None:
+        sides = [counts[:, items] for counts in sides]
+    return bootstrap_of_totals(sides[0], sides[1], score, seed=0)
+
+
+def _perplexity_of_totals(totals: np.ndarray) -> float:
+    return float(np.exp(totals[0] / totals[1]))
+
+
+def load(unit: Unit) -> tuple[EncoderDecoder, Variant, Data]:
+    """A trained network with the parameters of its best epoch.
+
+    Raises:
+        UsageError: it is not trained, or was trained on another corpus or preprocessing than what is here now.
+    """
+    module, preset = script(unit.paper), preset_of(unit)
+    variant = preset.variant(unit.variant)
+    trained = Outcome.read(unit)
+    data = module.prepare(preset, variant)
+    if trained.facts["pipeline"] != data.digest:
+        raise UsageError(
+            f"{unit.directory}: trained on other data than the {data.corpus} corpus gives now; run it again"
+        )
+    model = module.build(variant, data)
+    model.initialize()
+    set_parameters(model, Checkpoint(unit.directory / "checkpoint.npz").group("best"))
+    model.hybridize(static_alloc=True, static_shape=True)
+    return model, variant, data
+
+
+def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path, *, sentences: int = 3) -> dict[str, Path]:
+    """Training curves of all variants, and alignments of some test sentences by each that has attention; of several
+    seeds the first is drawn. The sentences are the longest of at most 16 words, in the order of the corpus."""
+    first = {name: group[0] for name, group in by_variant(outcomes).items()}
+    paths = {"training curves": directory / "training_curves.png"}
+    curves = {name: outcome.facts["history"] for name, outcome in first.items()}
+    plots.training_curves(curves, paths["training curves"], score=("bleu", "BLEU, greedy", ""), per="token")
+    for name, outcome in first.items():
+        model, variant, data = load(outcome.unit)
+        source = data.prepared.splits["test"].source
+        words = np.array([len(text.split()) for text in source.text])
+        fitting = np.flatnonzero(words == words[words <= 16].max())[:sentences]
+        found = translate([model], data, source.take(fitting), beam=variant.settings["beam"])
+        for number, (row, one) in enumerate(zip(fitting, found, strict=True), start=1):
+            if one.weights is None:
+                break
+            path = directory / f"alignment_{name}_{number}.png"
+            draw(source.words(row), one, path, f"{name}: test sentence {row + 1} ({data.corpus})")
+            paths[f"alignment {number} of {name}"] = path
+    return paths
+
+
+def draw(words: Sequence[str], found: Translation, path: Path, title: str) -> None:
+    """The alignment of one translation: a row for each target token, a column for each source token."""
+    assert found.weights is not None
+    said = [*found.tokens, "</s>"][: len(found.weights)]
+    plots.attention_matrix(said, words or ["<unk>"], found.weights, path, title)
+
+
+def translations(outcome: Outcome) -> list[str]:
+    """What a finished unit has made of the test split, running text in the order of the corpus."""
+    arrays = outcome.predictions
+    return unpack_strings(arrays["text_utf8"], arrays["text_offsets"])
+
+
+def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignments: Path | None) -> Iterator[str]:
+    """Read source sentences, one a line of UTF-8, and yield a translation for each; an empty line for an empty one.
+
+    Args:
+        unit: a trained network.
+        stream: the lines.
+        interactive: answer each line before the next is read; else many are translated at a time.
+        alignments: a folder that gets ``alignments.jsonl``, for each line source and target tokens and weights, and a
+            heatmap ``line-<n>.png`` of each; None for none.
+
+    Raises:
+        UsageError: a line is not UTF-8, or alignments are asked of a network without attention.
+    """
+    model, variant, data = load(unit)
+    if data.corpus == "sample":
+        print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE TRANSLATIONS MEAN NOTHING ***", file=sys.stderr)
+    lines = enumerate(stream, start=1)
+    while read := list(islice(lines, 1 if interactive else 4 * SENTENCES)):
+        texts = [_decoded(number, line) for number, line in read]
+        encoded = data.prepared.encode(texts, processes=1)
+        found = translate([model], data, encoded, **_search(variant))
+        for row, ((number, _), text, one) in enumerate(zip(read, texts, found, strict=True)):
+            if alignments is not None and text:
+                if one.weights is None:
+                    raise UsageError(f"variant {unit.variant} has no attention and so no alignments; choose another")
+                _write_alignment(number, encoded.words(row), one, alignments)
+            yield one.text if text else ""
+
+
+def _write_alignment(number: int, words: list[str], found: Translation, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = [] if found.weights is None else found.weights.tolist()
+    fact = {"line": number, "source": words, "target": found.tokens, "weights": weights}
+    with (folder / "alignments.jsonl").open("a", encoding="utf-8", newline="\n") as stream:
+        stream.write(json.dumps(fact, ensure_ascii=False) + "\n")
+    draw(words, found, folder / f"line-{number}.png", f"line {number}")
+
+
+def _search(variant: Variant) -> dict[str, Any]:
+    """How a variant's settings say that it searches."""
+    settings = variant.settings
+    unknown = settings.get("replace_unknown", False)
+    return {"beam": settings["beam"], "alpha": settings["alpha"], "replace_unknown": unknown}
+
+
+def _decoded(number: int, line: bytes) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"standard input, line {number}: not UTF-8 ({error.reason}); convert the text first") from None
+
+
+def settings_of(**settings: Any) -> dict[str, Any]:
+    """Settings that all scripts share unless they say otherwise."""
+    return {"tokens": "bpe", "operations": 10_000, "max_length": 50, "beam": 5, "alpha": 1.0, **settings}
