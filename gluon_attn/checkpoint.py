@@ -19,7 +19,15 @@ from gluon_attn.errors import UsageError
 
 
 def named_parameters(model: Block) -> list[tuple[str, Parameter]]:
-    """The parameters by their place in the model (``encoder.l0_i2h_weight``), sorted; names hold no counter."""
+    """The parameters by their place in the model (``encoder.forwards.0.l0_i2h_weight``), sorted; names hold no counter.
+
+    A parameter that stands in two places is there once, under the first of its names.
+    """
+    once = {id(parameter): (name, parameter) for name, parameter in reversed(_everywhere(model))}
+    return sorted(once.values())
+
+
+def _everywhere(model: Block) -> list[tuple[str, Parameter]]:
     return sorted(model._collect_params_with_prefix().items())
 
 

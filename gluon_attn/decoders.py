@@ -15,8 +15,7 @@ def each_step(F: Any, sequence: Any, steps: int) -> list[Any]:
 
 
 class StepGRU(HybridBlock):
-    """One step of a gated recurrent unit that reads a token and a context (Cho et al., 2014, appendix A.1.2; Bahdanau
-    et al., 2015, appendix A.1.1).
+    """One step of a gated recurrent unit that reads a token and a context (Bahdanau et al., 2015, appendix A.1.1).
 
         z, r = sigmoid(W [e, c] + U s)    proposal = tanh(W [e, c] + U (r * s))    s' = s + z * (proposal - s)
 
@@ -62,7 +61,12 @@ class StepGRU(HybridBlock):
 
 
 class StepLSTM(HybridBlock):
-    """One step of a long short-term memory without peepholes (Hochreiter and Schmidhuber, 1997; gates as in MXNet).
+    """One step of a long short-term memory with forget gate, without peepholes (the equations of MXNet's LSTM).
+
+        i, f, o = sigmoid(W x + U [h, fed] + b)    g = tanh(W x + U [h, fed] + b)    c' = f c + i g    h' = o tanh(c')
+
+    The rows of the weights stand in the order i, f, o, g, and there is one bias, where MXNet's layer has i, f, g, o and
+    two.
 
     Args:
         units: width of the state.

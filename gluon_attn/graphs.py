@@ -18,6 +18,9 @@ class Graphs:
     and a loop over the target's tokens is unrolled when a graph is built. So there is one graph for each method and
     shapes, and batches should come in few shapes. A block that is not hybridized is called as it is.
 
+    A trap of MXNet 1.9.1: under ``static_shape``, a graph that one recording calls twice before its first backward pass
+    gives the same gradients of the weights for ever. Search calls ``step`` many times, but records nothing.
+
     Args:
         owner: the block whose methods are called; its ``hybridize`` decides.
     """
@@ -30,7 +33,8 @@ class Graphs:
         """``method(F, *arrays, **numbers)``, a method that knows no shape but what the numbers tell."""
         if not self._owner._active:
             return method(nd, *arrays, **numbers)
-        key = (method.__name__, *numbers.items(), *(array.shape for array in arrays))
+        flags = tuple(self._owner._flags)
+        key = (method.__name__, flags, *numbers.items(), *(array.shape for array in arrays))
         if key not in self._graphs:
             self._graphs[key] = _Graph(self._owner, partial(method, **numbers))
             with warnings.catch_warnings():

@@ -21,7 +21,7 @@ class Recipe:
     (Pascanu et al., 2013).
 
     Raises:
-        UsageError: a decay that is not known.
+        UsageError: a decay that is not known, or a norm that is not above zero.
     """
 
     epochs: int
@@ -36,6 +36,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.decay not in DECAYS:
             raise UsageError(f"decay {self.decay!r} is unknown; choose one of {', '.join(DECAYS)}")
+        if self.clip_norm is not None and not self.clip_norm > 0:
+            raise UsageError(f"clip_norm {self.clip_norm} lets nothing through; choose a number above zero, or None")
 
     def rate(self, step: int, total_steps: int) -> float:
         """Learning rate of a step, counted from 0."""

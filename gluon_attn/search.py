@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from mxnet import nd
 
+from gluon_attn.errors import UsageError
 from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
 
 # Rows are rounded up to whole multiples of this: every new shape is a graph to be built.
@@ -22,7 +23,8 @@ class Hypothesis:
         ids: its tokens, without begin and end of sentence.
         score: what the search has ranked by: ``log_p`` divided by the length penalty.
         log_p: ln p of all its tokens, the end of sentence included where it was said.
-        weights: (steps, memory_length) weights of each token and of the end of sentence; None without attention.
+        weights: (steps, memory_length) weights of each token and of the end of sentence, of an ensemble those of its
+            first model; None without attention.
     """
 
     ids: tuple[int, ...]
@@ -43,7 +45,7 @@ def beam_search(
     *,
     beam: int,
     alpha: float,
-    max_steps: int,
+    max_steps: int | np.ndarray,
     begin: int,
     end: int,
 ) -> list[list[Hypothesis]]:
@@ -59,18 +61,24 @@ def beam_search(
         source_length: (sentences,).
         beam: number of translations kept for each sentence, at most the size of the vocabulary.
         alpha: of the length penalty.
-        max_steps: where a translation is cut off that has not ended by itself.
+        max_steps: where a translation is cut off that has not ended by itself; one number, or (sentences,).
         begin, end: ids of begin and end of sentence.
 
     Returns:
         For each sentence up to ``beam`` translations, the best first.
+
+    Raises:
+        UsageError: a beam wider than the vocabulary.
     """
+    if not len(source):
+        return []
     read = [model.start(nd.array(source, dtype="int32"), nd.array(source_length, dtype="float32")) for model in models]
     memories, states = [memory for memory, _ in read], [state for _, state in read]
-    beams = _Beams(len(source), beam, alpha, end)
+    limits = np.broadcast_to(max_steps, len(source))
+    beams = _Beams(limits, beam, alpha, end)
     tokens = np.full(len(source), begin, np.int32)
     held = np.arange(len(source))  # the sentence whose memory each row holds
-    for _ in range(max_steps):
+    for _ in range(limits.max()):
         taken = _rounded(beams.parents)
         if not np.array_equal(held, wanted := _rounded(beams.sentence)):
             # The memory of a sentence is the same in all its rows: any row that has it will do.
@@ -82,7 +90,9 @@ def beam_search(
         last = nd.array(_rounded(tokens), dtype="int32")
         said = [model.step(last, memory, state) for model, memory, state in zip(models, memories, states, strict=True)]
         states = [state for _, _, state in said]
-        log_p = said[0][0] if len(said) == 1 else nd.log(sum(nd.exp(one) for one, _, _ in said) / len(said))
+        log_p = _averaged([one for one, _, _ in said])
+        if beam > log_p.shape[1]:
+            raise UsageError(f"a beam of {beam} is wider than the vocabulary of {log_p.shape[1]} tokens; choose less")
         best, ids = (array.asnumpy()[: len(tokens)] for array in nd.topk(log_p, k=beam, ret_typ="both", dtype="int32"))
         weights = said[0][1]
         tokens = beams.extend(best, ids, None if weights is None else weights.asnumpy()[: len(tokens)])
@@ -99,8 +109,9 @@ class _Beams:
         parents: (rows,) the row of the step before that each continues.
     """
 
-    def __init__(self, sentences: int, beam: int, alpha: float, end: int) -> None:
-        self.sentences, self._beam, self._alpha, self._end = sentences, beam, alpha, end
+    def __init__(self, max_steps: np.ndarray, beam: int, alpha: float, end: int) -> None:
+        sentences = len(max_steps)
+        self.sentences, self._beam, self._alpha, self._end, self._max_steps = sentences, beam, alpha, end, max_steps
         self.sentence, self.parents = np.arange(sentences), np.arange(sentences)
         self._place = np.zeros(sentences, np.int64)  # of each row in its beam
         self._log_p = np.full((sentences, beam), -np.inf)
@@ -142,6 +153,7 @@ class _Beams:
         from_row = np.where(stays, -1, np.take_along_axis(row, place, axis=1))
         self._steps.append((place, said, from_row, weights))
         alive = np.isfinite(self._score) & ~stays & (said != self._end)
+        alive &= (len(self._steps) < self._max_steps)[:, None]
         self._finished = np.where(alive, -np.inf, self._score)
         self.sentence, self._place = np.nonzero(alive)
         self.parents = from_row[self.sentence, self._place]
@@ -166,6 +178,16 @@ class _Beams:
         if ids and ids[-1] == self._end:
             ids.pop()
         return Hypothesis(tuple(ids), score, log_p, np.stack(looked[::-1]) if looked else None)
+
+
+def _averaged(log_ps: Sequence[nd.NDArray]) -> nd.NDArray:
+    """ln of the mean probability; the largest is taken out, so that none vanishes."""
+    if len(log_ps) == 1:
+        return log_ps[0]
+    largest = log_ps[0]
+    for log_p in log_ps[1:]:
+        largest = nd.maximum(largest, log_p)
+    return largest + nd.log(sum(nd.exp(log_p - largest) for log_p in log_ps) / len(log_ps))
 
 
 def _rounded(rows: np.ndarray) -> np.ndarray:

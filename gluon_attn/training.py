@@ -228,7 +228,10 @@ def _steps(
             mean = task.loss(model(*(nd.array(value, dtype=value.dtype) for value in batch.inputs)), target).mean()
         mean.backward()
         if recipe.clip_norm is not None:
-            updater.optimizer.rescale_grad = min(1.0, recipe.clip_norm / _norm(parameters))
+            norm = _norm(parameters)
+            if not math.isfinite(norm):
+                raise _diverged(f"the gradient's norm is {norm}", epoch, number + 1)
+            updater.optimizer.rescale_grad = min(1.0, recipe.clip_norm / max(norm, 1e-12))
         for index, parameter in enumerate(parameters):
             updater(index, parameter.grad(), parameter.data())
         # The loss is read one step late, so that this thread prepares a batch while the engine computes.
@@ -246,7 +249,7 @@ def _norm(parameters: list[Any]) -> float:
     gradients = [parameter.grad() for parameter in parameters]
     dense = [gradient.data if gradient.stype == "row_sparse" else gradient for gradient in gradients]
     squares = nd.multi_sum_sq(*dense, num_arrays=len(dense)).asnumpy()
-    return max(math.sqrt(float(squares.sum(dtype=np.float64))), 1e-12)
+    return math.sqrt(float(squares.sum(dtype=np.float64)))
 
 
 def _finite(loss: nd.NDArray, epoch: int, step: int) -> float:

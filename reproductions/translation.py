@@ -150,7 +150,7 @@ def translate(
             lengths,
             beam=beam,
             alpha=alpha,
-            max_steps=2 * source.shape[1] + 10,
+            max_steps=2 * lengths.astype(int) + 10,
             begin=BEGIN_ID,
             end=END_ID,
         )

@@ -126,9 +126,9 @@ def measure(spec: Mapping[str, Any]) -> dict[str, float]:
     """Train on the given batches twice and time the second time.
 
     Args:
-        spec: ``arrays`` (path of an ``.npz`` with ``source_0``, ``lengths_0``, ``inputs_0``, ``targets_0`` and so on for
-            each of ``batches`` batches, padded, int64), ``threads``, ``settings`` with ``model``, ``learning_rate``,
-            ``clip_norm``.
+        spec: ``arrays`` (path of an ``.npz`` with ``source_0``, ``lengths_0``, ``inputs_0``, ``targets_0`` and
+            so on for each of ``batches`` batches, padded, int64), ``threads``, ``settings`` with ``model``,
+            ``learning_rate``, ``clip_norm``.
 
     Returns:
         ``seconds`` and ``cpu_seconds`` of the second time, ``warm_up_seconds``, ``parameters``.

@@ -15,7 +15,7 @@ from gluon_attn.attention.masks import additive_mask
 
 
 class MonotonicAttention(HybridBlock):
-    """*local-m*: the window's middle is p_t = t, or the last token where the source is shorter.
+    """*local-m*: the softmax over a window whose middle is p_t = t, or the last token where the source is shorter.
 
     Args:
         score: a score of :mod:`gluon_attn.attention.stepwise`.
@@ -24,7 +24,7 @@ class MonotonicAttention(HybridBlock):
 
     def __init__(self, score: HybridBlock, radius: int, **parameters: Any) -> None:
         super().__init__(**parameters)
-        self._radius = radius
+        self._radius = _wide_enough(radius)
         with self.name_scope():
             self.score = score
 
@@ -38,8 +38,8 @@ class MonotonicAttention(HybridBlock):
 
 
 class PredictiveAttention(HybridBlock):
-    """*local-p*: p_t = S sigmoid(v . tanh(W q)) for a sentence of S tokens (eq. 9 of the section), and the softmax over
-    the window times exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2 (eq. 10). These weights do not sum to 1.
+    """*local-p*: p_t = S sigmoid(v . tanh(W q)) for a sentence of S tokens (eq. 9), and the softmax over the window
+    times exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2 (eq. 10). These weights do not sum to 1.
 
     Here p_t lies between 0 and S - 1, places counting from 0; the paper's runs from 0 to S.
 
@@ -51,7 +51,7 @@ class PredictiveAttention(HybridBlock):
 
     def __init__(self, score: HybridBlock, radius: int, query_units: int, **parameters: Any) -> None:
         super().__init__(**parameters)
-        self._radius = radius
+        self._radius = _wide_enough(radius)
         with self.name_scope():
             self.score = score
             self.hidden = nn.Dense(query_units, activation="tanh", use_bias=False, flatten=False, in_units=query_units)
@@ -67,6 +67,12 @@ class PredictiveAttention(HybridBlock):
         window = F.BlockGrad(distance <= self._radius)
         weights = F.softmax(self.score(query, keys) + additive_mask(mask * window), axis=-1)
         return weights * F.exp(-2.0 * F.square(distance / self._radius))
+
+
+def _wide_enough(radius: int) -> int:
+    if radius < 1:
+        raise ValueError(f"a window of radius {radius} has no room beside its middle; give it 1 or more")
+    return radius
 
 
 def _distance(F: Any, mask: Any, middle: Any) -> Any:

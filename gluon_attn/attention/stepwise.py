@@ -17,7 +17,7 @@ from gluon_attn.attention.masks import additive_mask
 
 
 class AdditiveScore(HybridBlock):
-    """v . tanh(W q + U k + b) (Bahdanau et al., 2015, appendix A.1.2; Luong et al., 2015, eq. 8, as *concat*).
+    """v . tanh(W q + U k + b) (Bahdanau et al., 2015, appendix A.1.2; Luong et al., 2015, sec. 3.1, *concat*).
 
     Args:
         units: width of the hidden layer.
@@ -46,7 +46,7 @@ class AdditiveScore(HybridBlock):
 
 
 class DotScore(HybridBlock):
-    """q . k (Luong et al., 2015, eq. 8, *dot*); query and memory have the same width."""
+    """q . k (Luong et al., 2015, sec. 3.1, *dot*); query and memory have the same width."""
 
     def keys(self, F: Any, memory: Any) -> Any:
         return memory
@@ -56,7 +56,7 @@ class DotScore(HybridBlock):
 
 
 class GeneralScore(DotScore):
-    """q . (W k) (Luong et al., 2015, eq. 8, *general*).
+    """q . (W k) (Luong et al., 2015, sec. 3.1, *general*).
 
     Args:
         query_units, memory_units: widths of what is compared.
@@ -72,7 +72,7 @@ class GeneralScore(DotScore):
 
 
 class LocationScore(HybridBlock):
-    """W q, one score for each place, whatever stands there (Luong et al., 2015, eq. 9, *location*).
+    """W q, one score for each place, whatever stands there (Luong et al., 2015, eq. 8, *location*).
 
     Args:
         places: length of the longest sentence; a longer one is an error of MXNet.

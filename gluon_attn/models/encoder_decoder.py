@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 from mxnet import nd
@@ -66,12 +65,11 @@ class EncoderDecoder(HybridBlock):
                 params=self.target_embedding.params if tied else None,
             )
 
-    @abstractmethod
     def encode(self, F: Any, source: Any, source_length: Any) -> tuple[Arrays, Arrays]:
         """What is computed once for a sentence: ``(memory, state)``, the arrays that stay and those that each target
         token changes, the same number of each for every sentence."""
+        raise NotImplementedError
 
-    @abstractmethod
     def decode(self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int) -> tuple[Any, Any, Arrays]:
         """Read ``steps`` target tokens and get ready to say the next of each.
 
@@ -85,6 +83,7 @@ class EncoderDecoder(HybridBlock):
             features (batch, steps, feature_units) for the output layer; weights (batch, steps, memory_length), or None
             without attention; the state after the last token.
         """
+        raise NotImplementedError
 
     def forward(
         self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray, targets: nd.NDArray

@@ -17,8 +17,8 @@ class RNNEncDec(EncoderDecoder):
         c = tanh(V h_last)    s_0 = tanh(V' c)
         s_i = GRU(s_{i-1}, [E y_{i-1}, c])    features = maxout(U s_i + V E y_{i-1} + C c)
 
-    The decoder's GRU is the paper's (the reset gate before the product), the encoder's that of MXNet and cuDNN (behind
-    it).
+    The decoder's GRU is that of Bahdanau et al. (the reset gate before the product, on the state alone; Cho et al. have
+    it behind, on state and context), the encoder's that of MXNet and cuDNN (behind, on the state).
 
     Args:
         units: width of the encoder, of c and of the decoder.
