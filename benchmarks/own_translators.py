@@ -1,0 +1,155 @@
+"""Our side of ``translation_speed``: encoder-decoders trained by ``fit`` on batches of Multi30k.
+
+A process of its own for each: ``python -m benchmarks.own_translators {describe,train} ...`` prints its result as one
+line of JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gluon_attn import runtime
+
+DROPOUT, RATE, CLIP = 0.2, 1e-3, 1.0
+
+
+def prepared(steps: int) -> tuple[Any, list[Any]]:
+    """Data of English to German and ``steps`` of the batches that the script trains on, the same for all rows."""
+    import numpy as np
+
+    from reproductions import bahdanau2014 as script
+    from reproductions.runner import corpus_or_sample
+
+    preset = corpus_or_sample(script.PRESETS["cpu"])
+    variant = preset.variant("rnnsearch")
+    data = script.prepare(preset, variant)
+    found: list[Any] = []
+    epoch = 0
+    while len(found) < steps:  # a short corpus is repeated
+        epoch += 1
+        found += script.task(variant, data).batches(np.random.RandomState(epoch))
+    return data, found[:steps]
+
+
+def settings(data: Any, model: str, units: int) -> dict[str, Any]:
+    """Sizes of a network, all of them ``units``; two layers where there are layers."""
+    names = ("units", "embedding_units", "attention_units", "maxout_units")
+    vocabularies = data.prepared.source_vocabulary, data.prepared.target_vocabulary
+    sizes = dict(zip(("source_vocabulary", "target_vocabulary"), map(len, vocabularies), strict=True))
+    return {"model": model, "layers": 2, "dropout": DROPOUT, **dict.fromkeys(names, units), **sizes}
+
+
+def build(chosen: Mapping[str, Any]) -> Any:
+    """The network, not yet initialized."""
+    from gluon_attn.attention.stepwise import GeneralScore, GlobalAttention
+    from gluon_attn.models.deep_lstm import DeepLSTM
+    from gluon_attn.models.rnnsearch import RNNSearch
+    from preprocessing.vocabulary import PADDING_ID
+
+    units = chosen["units"]
+    common = {name: chosen[name] for name in ("source_vocabulary", "target_vocabulary", "units", "dropout")}
+    common |= {"padding": PADDING_ID, "source_units": units, "target_units": units}
+    if chosen["model"] == "rnnsearch":
+        return RNNSearch(attention_units=units, maxout_units=units, feature_dropout=DROPOUT, **common)
+    attention = GlobalAttention(GeneralScore(units, units))
+    return DeepLSTM(layers=2, backwards=True, attention=attention, feeding=True, layer_dropout=DROPOUT, **common)
+
+
+def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:
+    """Write the batches to ``path`` for the peers, and state what there is to train."""
+    import numpy as np
+
+    from gluon_attn.checkpoint import parameter_count
+
+    data, batches = prepared(steps)
+    arrays = {}
+    for number, batch in enumerate(batches):
+        for name, array in zip(("source", "lengths", "inputs", "targets"), batch.inputs, strict=True):
+            arrays[f"{name}_{number}"] = array.astype(np.int64)
+    np.savez(path, **arrays)
+    chosen = settings(data, model, units)
+    network = build(chosen)
+    network.initialize()
+    return {
+        "corpus": data.corpus,
+        "pipeline": data.digest,
+        "settings": chosen,
+        "batches": steps,
+        "pairs": sum(len(batch.inputs[0]) for batch in batches),
+        "target_tokens": int(sum(batch.target[0] for batch in batches)),
+        "learning_rate": RATE,
+        "clip_norm": CLIP,
+        "parameters": parameter_count(network),
+    }
+
+
+def train(model: str, units: int, steps: int) -> dict[str, float]:
+    """Train on the batches twice with ``fit`` and time the second time."""
+    import mxnet as mx
+
+    from gluon_attn.checkpoint import parameter_count
+    from gluon_attn.recipe import Recipe
+    from gluon_attn.training import RunDirectory, Task, fit
+
+    data, batches = prepared(steps)
+    runtime.seed_all(1)
+    network = build(settings(data, model, units))
+    network.initialize(mx.init.Xavier())
+    network.hybridize(static_alloc=True, static_shape=True)
+    cpu: list[float] = []
+    tails: list[float] = []
+
+    def epoch(_: Any) -> Iterator[Any]:
+        cpu.append(-time.process_time())
+        yield from batches
+
+    def evaluate(_: Any) -> dict[str, float]:
+        """Instead of validation: wait for the last update, which ``fit`` does not."""
+        started = time.perf_counter()
+        mx.nd.waitall()
+        tails.append(time.perf_counter() - started)
+        cpu[-1] += time.process_time()
+        return {"bleu": 0.0}
+
+    task = Task(epoch, steps, lambda outputs, tokens: outputs[0].sum() / tokens, evaluate, select="bleu")
+    recipe = replace(Recipe(epochs=2, batch_size=64, learning_rate=RATE), clip_norm=CLIP)
+    with tempfile.TemporaryDirectory() as directory:
+        history = fit(network, task, recipe, RunDirectory(Path(directory), {}), seed=1).history
+    first, both = (row["seconds"] for row in history)
+    return {
+        "seconds": both - first + tails[1],
+        "cpu_seconds": cpu[1],
+        "warm_up_seconds": first,
+        "parameters": parameter_count(network),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", choices=("describe", "train"))
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--units", type=int, required=True)
+    parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--arrays", type=Path)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    if options.threads == 1:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    runtime.configure("fast", options.threads)
+    if options.what == "describe":
+        result: Mapping[str, Any] = describe(options.model, options.units, options.steps, options.arrays)
+    else:
+        result = train(options.model, options.units, options.steps)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""How fast do the encoder-decoders with attention train, beside the same networks in PyTorch, eager?
+
+    python -m benchmarks.translation_speed [--threads 2] [--repetitions 3] [--steps 40]
+
+Networks: RNNsearch with 256 and with 512 units, and Luong's general attention with input feeding on two LSTM layers
+of 512. Both sides train on the same batches of Multi30k, English to German: the script's own batches of like length,
+drawn once. Forward, backward, clipping and update are timed. The rows are measured in turn, each in a process of its
+own, since MXNet and PyTorch bring different OpenMP runtimes; ratios are paired within a repetition.
+
+The networks are the same but for biases: PyTorch's LSTM has two for each gate, our decoder's one.
+
+Prints a table and writes ``benchmarks/results/translation_speed.json``. Without Multi30k the embedded sample is repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from importlib import metadata
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.training_speed import ROOT, in_process
+from gluon_attn.runtime import hardware
+from preprocessing.files import write_json
+
+RESULT = ROOT / "benchmarks" / "results" / "translation_speed.json"
+TARGET = 1.0
+NETWORKS = (("rnnsearch", 256), ("rnnsearch", 512), ("deep lstm", 512))
+
+
+def measure(model: str, units: int, threads: int, repetitions: int, steps: int, folder: Path) -> dict[str, Any]:
+    """One network on both sides, in turn."""
+    sizes = ["--model", model, "--units", str(units), "--steps", str(steps)]
+    arrays = folder / f"{model}-{units}.npz"
+    what = in_process("own_translators", ["describe", *sizes, "--arrays", str(arrays)], 1)
+    spec = {**what, "arrays": str(arrays), "threads": threads}
+    runs: dict[str, list[dict[str, Any]]] = {"gluon_attn": [], "PyTorch eager": []}
+    for _ in range(repetitions):
+        ours = in_process("own_translators", ["train", *sizes, "--threads", str(threads)], threads)
+        theirs = in_process("peers.torch_translators", [json.dumps(spec)], threads)
+        for name, found in zip(runs, (ours, theirs), strict=True):
+            runs[name].append(found)
+            speed = what["target_tokens"] / found["seconds"]
+            print(f"  {model} {units}, {name:14} {speed:8.0f} target tokens/s", flush=True)
+    ratios = [
+        theirs["seconds"] / ours["seconds"]
+        for ours, theirs in zip(runs["gluon_attn"], runs["PyTorch eager"], strict=True)
+    ]
+    speeds = {name: what["target_tokens"] / median(run["seconds"] for run in found) for name, found in runs.items()}
+    return {
+        "what": what,
+        "target_tokens_per_second": {name: round(speed, 1) for name, speed in speeds.items()},
+        "ours_is": round(median(ratios), 3),
+        "ours_is_each": [round(ratio, 4) for ratio in ratios],
+        "runs": runs,
+    }
+
+
+def line(model: str, units: int, threads: int, found: dict[str, Any]) -> dict[str, Any]:
+    """A line of the README's table of speeds."""
+    speed = found["target_tokens_per_second"]["gluon_attn"]
+    return {
+        "measure": f"training {model} with {units} units, {threads} thread{'s' * (threads > 1)}: {speed:.0f} target "
+        "tokens/s; against PyTorch eager",
+        "measured": f"{found['ours_is']:.2f}x",
+        "target": f">= {TARGET}x",
+        "met": found["ours_is"] >= TARGET,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=40, help="timed updates, after as many that are not")
+    parser.add_argument("--output", type=Path, default=RESULT)
+    options = parser.parse_args()
+
+    load, started = os.getloadavg()[0], time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    if load > 0.5:
+        print(f"the machine is busy (load {load:.1f}): times will be too long; measure on an idle one")
+    with tempfile.TemporaryDirectory() as folder:
+        found = {
+            (model, units): measure(model, units, options.threads, options.repetitions, options.steps, Path(folder))
+            for model, units in NETWORKS
+        }
+    lines = [line(model, units, options.threads, each) for (model, units), each in found.items()]
+    for one in lines:
+        print(f"{one['measure']}: {one['measured']} ({one['target']}: {'met' if one['met'] else 'MISSED'})")
+    if any(each["what"]["corpus"] == "sample" for each in found.values()):
+        print("*** THE EMBEDDED SAMPLE, REPEATED: THESE ARE NOT THE NUMBERS OF THE CORPUS ***")
+    sizes = f"--threads {options.threads} --repetitions {options.repetitions} --steps {options.steps}"
+    record = {
+        "command": f"python -m benchmarks.translation_speed {sizes}",
+        "started": started,
+        "hardware": hardware(),
+        "load_average_at_start": load,
+        "versions": {package: metadata.version(package) for package in ("mxnet", "gluonnlp", "numpy", "torch")},
+        "python": sys.version.split()[0],
+        "networks": {f"{model} {units}": each for (model, units), each in found.items()},
+        "table": lines,
+    }
+    write_json(options.output, record)
+    print(f"written to {options.output}")
+
+
+if __name__ == "__main__":
+    main()
