@@ -9,7 +9,8 @@ own, since MXNet and PyTorch bring different OpenMP runtimes; ratios are paired 
 
 The networks are the same but for biases: PyTorch's LSTM has two for each gate, our decoder's one.
 
-Prints a table and writes ``benchmarks/results/translation_speed.json``. Without Multi30k the embedded sample is repeated.
+Prints a table and writes ``benchmarks/results/translation_speed.json``. Without Multi30k the embedded sample is
+repeated.
 """
 
 from __future__ import annotations
