@@ -24,7 +24,7 @@ class MonotonicAttention(HybridBlock):
 
     def __init__(self, score: HybridBlock, radius: int, **parameters: Any) -> None:
         super().__init__(**parameters)
-        self._radius = _wide_enough(radius)
+        self._radius = radius
         with self.name_scope():
             self.score = score
 
@@ -51,7 +51,9 @@ class PredictiveAttention(HybridBlock):
 
     def __init__(self, score: HybridBlock, radius: int, query_units: int, **parameters: Any) -> None:
         super().__init__(**parameters)
-        self._radius = _wide_enough(radius)
+        if radius < 1:
+            raise ValueError(f"the Gaussian of a window of radius {radius} has no width; give it 1 or more")
+        self._radius = radius
         with self.name_scope():
             self.score = score
             self.hidden = nn.Dense(query_units, activation="tanh", use_bias=False, flatten=False, in_units=query_units)
@@ -67,12 +69,6 @@ class PredictiveAttention(HybridBlock):
         window = F.BlockGrad(distance <= self._radius)
         weights = F.softmax(self.score(query, keys) + additive_mask(mask * window), axis=-1)
         return weights * F.exp(-2.0 * F.square(distance / self._radius))
-
-
-def _wide_enough(radius: int) -> int:
-    if radius < 1:
-        raise ValueError(f"a window of radius {radius} has no room beside its middle; give it 1 or more")
-    return radius
 
 
 def _distance(F: Any, mask: Any, middle: Any) -> Any:
