@@ -166,8 +166,9 @@ def script(paper: str) -> Any:
     ``TITLE``, ``SOURCE``, ``REPORTED``, ``PRESETS``, ``COLUMNS``; ``prepare(preset, variant) -> data``,
     ``build(variant, data) -> model``, ``task(variant, data) -> Task``,
     ``evaluate(model, variant, data, last) -> (metrics, arrays)``, ``conclude(outcomes, preset) -> (rows, claims)``,
-    ``figures(outcomes, preset, directory) -> paths``, ``show(outcomes, preset, directory) -> paths`` and, where it
-    makes sense, ``predict(unit, stream, weights=...)``.
+    ``figures(outcomes, preset, directory) -> paths``, ``show(outcomes, preset, directory) -> paths``, and
+    ``predict(unit, stream, weights=...)`` of texts that are classified or ``translate_lines(unit, stream,
+    interactive=..., alignments=...)``.
 
     Raises:
         UsageError: there is no such script.

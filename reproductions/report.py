@@ -23,7 +23,8 @@ def terminal_tables(result: Result) -> Group:
     """Test results of each variant beside what others report, and below, who reports it and what differs."""
     columns = script(result.paper).COLUMNS
     numbers = Table(title=f"{script(result.paper).TITLE} ({_corpora(result)}, preset {result.preset})")
-    for heading in ("variant", *(column.title for column in columns), "reported"):
+    first, *others = (column.title for column in columns)
+    for heading in ("variant", f"ours, {first}", *others, "reported"):
         numbers.add_column(heading, no_wrap=True, justify="left" if heading == "variant" else "right")
     differences = Table("variant", "reported by", "differs", title="Reported by whom, and what differs")
     for row in first_rows(result):

@@ -148,8 +148,10 @@ def test_committed_results_can_be_made_again(path: Path) -> None:
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_script_has_what_its_docstring_promises(paper: str) -> None:
     module = script(paper)
-    for name in ("prepare", "build", "task", "evaluate", "conclude", "figures", "show", "predict"):
+    for name in ("prepare", "build", "task", "evaluate", "conclude", "figures", "show"):
         assert callable(getattr(module, name))
+    assert hasattr(module, "predict") != hasattr(module, "translate_lines")
+    assert module.COLUMNS
     assert {"smoke", "cpu", "paper"} <= set(module.PRESETS)
     for name, chosen in module.PRESETS.items():
         assert chosen.name == name and chosen.corpus in CORPORA and chosen.seeds

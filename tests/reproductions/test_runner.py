@@ -280,13 +280,15 @@ def test_a_commit_with_other_files_than_its_own_is_marked(
             ["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True, text=True
         ).stdout
 
-    (tmp_path / "code.py").write_text("1\n", encoding="utf-8")
-    (tmp_path / "README.md").write_text("1\n", encoding="utf-8")
+    code, test = tmp_path / "gluon_attn" / "code.py", tmp_path / "tests" / "test_code.py"
+    for file in (code, test):
+        file.parent.mkdir()
+        file.write_text("1\n", encoding="utf-8")
     git("init", "--quiet")
     git("add", ".")
     git("commit", "--quiet", "--message", "first", "--no-verify")
-    (tmp_path / "README.md").write_text("2\n", encoding="utf-8")  # text about the code is not the code
+    test.write_text("2\n", encoding="utf-8")  # what tests the code does not train
     if changed:
-        (tmp_path / "code.py").write_text("2\n", encoding="utf-8")
+        code.write_text("2\n", encoding="utf-8")
     monkeypatch.setattr(runner, "_ROOT", tmp_path)
     assert runner.commit() == git("rev-parse", "HEAD").strip() + mark
