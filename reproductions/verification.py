@@ -9,7 +9,7 @@ from pathlib import Path
 from gluon_attn.errors import UsageError
 from preprocessing import corpora
 from reproductions import runner
-from reproductions.experiment import Preset, Result, preset
+from reproductions.experiment import Preset, Result, preset, script
 from reproductions.report import results_path
 
 
@@ -36,7 +36,7 @@ def verify(
     """
     chosen = preset(paper, preset_name)
     names = variants or [variant.name for variant in chosen.variants]
-    corpus = corpora.find(chosen.corpus)
+    corpora.find(chosen.corpus)
 
     def units(folder: str) -> list[runner.Unit]:
         which, runs = seeds or chosen.seeds, Path(folder)
@@ -49,7 +49,7 @@ def verify(
 
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         if profile == "portable":
-            against, expected = _committed(paper, chosen, [unit.label for unit in units(first)], corpus)
+            against, expected = _committed(paper, chosen, units(first))
         else:
             against, expected = "a second training", train(second)
         found = train(first)
@@ -60,16 +60,17 @@ def verify(
     return [*lines, f"{paper}, preset {preset_name}, profile {profile}: {verdict} {against}"], same
 
 
-def _committed(
-    paper: str, chosen: Preset, wanted: Sequence[str], corpus: corpora.CorpusFiles
-) -> tuple[str, dict[str, str]]:
+def _committed(paper: str, chosen: Preset, wanted: Sequence[runner.Unit]) -> tuple[str, dict[str, str]]:
     path = results_path(paper, chosen.name)
     manifest = Result.read(path).manifest
     if manifest["profile"] != "portable":
         raise UsageError(f"{path}: made in the {manifest['profile']} profile, whose bits belong to one machine")
-    if manifest["corpora"] != {f"{corpus.name}/{part}": sha256 for part, sha256 in corpus.sha256.items()}:
-        raise UsageError(f"{path}: made from other files than the {corpus.name} corpus has here; run it again")
+    for name in dict.fromkeys(unit.variant for unit in wanted):
+        data = script(paper).prepare(chosen, chosen.variant(name))
+        here = {f"{data.corpus}/{part}": sha256 for part, sha256 in data.corpora.items()}
+        if not here.items() <= manifest["corpora"].items():
+            raise UsageError(f"{path}: made from other files than the {data.corpus} corpus has here; run it again")
     expected: dict[str, str] = manifest["parameters_sha256"]
-    if missing := [label for label in wanted if label not in expected]:
+    if missing := [unit.label for unit in wanted if unit.label not in expected]:
         raise UsageError(f"{path}: holds no parameters of {', '.join(missing)}; run them with --publish")
     return path.name, expected
