@@ -44,7 +44,8 @@ from preprocessing.spelling import Spelling
 from reproductions.analysis import SAMPLE_WARNING, accuracy_row, averaged_row, by_variant, paired_difference
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
-from reproductions.text_classification import Data, classify, load, predict, scores, task, write_reading_page
+from reproductions.text_classification import Data, classify, predict, scores, task, write_reading_page
+from reproductions.trained import load
 
 __all__ = [
     "COLUMNS",

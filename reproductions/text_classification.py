@@ -14,7 +14,6 @@ from mxnet.gluon import HybridBlock
 from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
 from gluon_attn.batching import length_batches, pad, shuffled_batches
-from gluon_attn.checkpoint import Checkpoint, set_parameters
 from gluon_attn.errors import UsageError
 from gluon_attn.training import Batch, Task
 from preprocessing.data import Split
@@ -24,7 +23,8 @@ from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID
 from reproductions import reading_page
 from reproductions.experiment import Variant, script
 from reproductions.reading_page import Review
-from reproductions.runner import Outcome, Unit, preset_of
+from reproductions.runner import Outcome, Unit
+from reproductions.trained import load
 
 
 @dataclass(frozen=True)
@@ -154,27 +154,6 @@ def scores(read: Read, data: Data, split: str) -> dict[str, float]:
         "accuracy": 100.0 * float(((read.probability > 0.5) == (label == 1)).mean()),
         "loss": float(-np.log(np.maximum(of_label, 1e-12)).mean()),
     }
-
-
-def load(unit: Unit) -> tuple[HybridBlock, Variant, Data]:
-    """A trained network with the parameters of its best epoch.
-
-    Raises:
-        UsageError: it is not trained, or was trained on another corpus or preprocessing than what is here now.
-    """
-    module, preset = script(unit.paper), preset_of(unit)
-    variant = preset.variant(unit.variant)
-    trained = Outcome.read(unit)
-    data = module.prepare(preset, variant)
-    if trained.facts["pipeline"] != data.digest:
-        raise UsageError(
-            f"{unit.directory}: trained on other data than the {data.corpus} corpus gives now; run it again"
-        )
-    model = module.build(variant, data)
-    model.initialize()
-    set_parameters(model, Checkpoint(unit.directory / "checkpoint.npz").group("best"))
-    model.hybridize(static_alloc=True, static_shape=True)
-    return model, variant, data
 
 
 def write_reading_page(outcome: Outcome, sentence: str, path: Path) -> None:

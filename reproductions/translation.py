@@ -15,7 +15,7 @@ from mxnet import nd
 
 from gluon_attn import plots
 from gluon_attn.batching import length_batches, pad, pair_batches
-from gluon_attn.checkpoint import Checkpoint, set_parameters
+from gluon_attn.checkpoint import Checkpoint
 from gluon_attn.errors import UsageError
 from gluon_attn.metrics import Estimate, bootstrap_of_totals
 from gluon_attn.models.encoder_decoder import EncoderDecoder
@@ -29,8 +29,9 @@ from preprocessing.translation import TranslationResult
 from preprocessing.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN, UNKNOWN_ID
 from reproductions.analysis import by_variant, row_of
 from reproductions.bleu import Bleu, bleu, chrf
-from reproductions.experiment import Preset, Row, Variant, script
-from reproductions.runner import Outcome, Unit, preset_of
+from reproductions.experiment import Preset, Row, Variant
+from reproductions.runner import Outcome, Unit
+from reproductions.trained import load
 
 # What batches are padded to, source and target: each pair of lengths is a compiled graph with memory of its own.
 MULTIPLES = (8, 4)
@@ -275,27 +276,6 @@ def difference(
 
 def _perplexity_of_totals(totals: np.ndarray) -> float:
     return float(np.exp(totals[0] / totals[1]))
-
-
-def load(unit: Unit) -> tuple[EncoderDecoder, Variant, Data]:
-    """A trained network with the parameters of its best epoch.
-
-    Raises:
-        UsageError: it is not trained, or was trained on another corpus or preprocessing than what is here now.
-    """
-    module, preset = script(unit.paper), preset_of(unit)
-    variant = preset.variant(unit.variant)
-    trained = Outcome.read(unit)
-    data = module.prepare(preset, variant)
-    if trained.facts["pipeline"] != data.digest:
-        raise UsageError(
-            f"{unit.directory}: trained on other data than the {data.corpus} corpus gives now; run it again"
-        )
-    model = module.build(variant, data)
-    model.initialize()
-    set_parameters(model, Checkpoint(unit.directory / "checkpoint.npz").group("best"))
-    model.hybridize(static_alloc=True, static_shape=True)
-    return model, variant, data
 
 
 def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path, *, sentences: int = 3) -> dict[str, Path]:

@@ -18,7 +18,8 @@ from preprocessing.ragged import Ragged
 from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID
 from reproductions.experiment import Variant, preset, script
 from reproductions.runner import Unit
-from reproductions.text_classification import Data, classify, drop_tokens, inputs, load, scores, task
+from reproductions.text_classification import Data, classify, drop_tokens, inputs, scores, task
+from reproductions.trained import load
 from tests.reproductions.support import PAPER, outcome
 
 
