@@ -22,11 +22,11 @@ class StepGRU(HybridBlock):
     Args:
         units: width of the state.
         in_units: width of a token's embedding e.
-        context_units: width of the vectors of which the context c is a weighted sum.
+        context_units: width of the vectors of which the context c is a weighted sum; 0 for a unit without context.
 
-    The call is for one step: ``(state, weights, gates_in, proposal_in, gates_of, proposal_of) -> state`` with state
-    (batch, units), weights (batch, memory_length), the next two one step of :meth:`inputs`, the last two those of
-    :meth:`contexts`.
+    The call is for one step: ``(state, gates_in, proposal_in[, weights, gates_of, proposal_of]) -> state`` with state
+    (batch, units), gates_in and proposal_in one step of :meth:`inputs`; of the context weights (batch, memory_length)
+    and what :meth:`contexts` gives.
     """
 
     def __init__(self, units: int, in_units: int, context_units: int, **parameters: Any) -> None:
@@ -35,8 +35,9 @@ class StepGRU(HybridBlock):
         with self.name_scope():
             self.gates_in = nn.Dense(2 * units, flatten=False, in_units=in_units)
             self.proposal_in = nn.Dense(units, flatten=False, in_units=in_units)
-            self.gates_of = nn.Dense(2 * units, use_bias=False, flatten=False, in_units=context_units)
-            self.proposal_of = nn.Dense(units, use_bias=False, flatten=False, in_units=context_units)
+            if context_units:
+                self.gates_of = nn.Dense(2 * units, use_bias=False, flatten=False, in_units=context_units)
+                self.proposal_of = nn.Dense(units, use_bias=False, flatten=False, in_units=context_units)
             self.gates = nn.Dense(2 * units, use_bias=False, in_units=units)
             self.proposal = nn.Dense(units, use_bias=False, in_units=units)
 
@@ -49,14 +50,23 @@ class StepGRU(HybridBlock):
         return self.gates_of(memory), self.proposal_of(memory)
 
     def hybrid_forward(
-        self, F: Any, state: Any, weights: Any, gates_in: Any, proposal_in: Any, gates_of: Any, proposal_of: Any
+        self,
+        F: Any,
+        state: Any,
+        gates_in: Any,
+        proposal_in: Any,
+        weights: Any = None,
+        gates_of: Any = None,
+        proposal_of: Any = None,
     ) -> Any:
-        weights = F.expand_dims(weights, axis=1)
-        gates = gates_in + F.reshape(F.batch_dot(weights, gates_of), (-3, 0)) + self.gates(state)
-        gates = F.Activation(gates, act_type="sigmoid")
+        if weights is not None:
+            weights = F.expand_dims(weights, axis=1)
+            gates_in = gates_in + F.reshape(F.batch_dot(weights, gates_of), (-3, 0))
+            proposal_in = proposal_in + F.reshape(F.batch_dot(weights, proposal_of), (-3, 0))
+        gates = F.Activation(gates_in + self.gates(state), act_type="sigmoid")
         update = F.slice_axis(gates, axis=1, begin=0, end=self._units)
         reset = F.slice_axis(gates, axis=1, begin=self._units, end=None)
-        proposal = proposal_in + F.reshape(F.batch_dot(weights, proposal_of), (-3, 0)) + self.proposal(reset * state)
+        proposal = proposal_in + self.proposal(reset * state)
         return state + update * (F.Activation(proposal, act_type="tanh") - state)
 
 
@@ -114,14 +124,37 @@ class MaxoutReadout(HybridBlock):
         super().__init__(**parameters)
         self._units = units
         with self.name_scope():
-            self.maps = nn.HybridSequential()
-            with self.maps.name_scope():
-                for index, width in enumerate(in_units):
-                    self.maps.add(nn.Dense(2 * units, use_bias=index == 0, flatten=False, in_units=width))
+            self.maps = _maps(2 * units, in_units)
 
     def hybrid_forward(self, F: Any, *arrays: Any) -> Any:
-        total, *rest = (one(array) for one, array in zip(self.maps, arrays, strict=True))
-        for part in rest:
-            total = total + part
+        total = _added(self.maps, arrays)
         first = F.slice_axis(total, axis=2, begin=0, end=self._units)
         return F.maximum(first, F.slice_axis(total, axis=2, begin=self._units, end=None))
+
+
+class TanhReadout(HybridBlock):
+    """Linear maps of several arrays, added, and their hyperbolic tangent: called as :class:`MaxoutReadout` is."""
+
+    def __init__(self, units: int, in_units: tuple[int, ...], **parameters: Any) -> None:
+        super().__init__(**parameters)
+        with self.name_scope():
+            self.maps = _maps(units, in_units)
+
+    def hybrid_forward(self, F: Any, *arrays: Any) -> Any:
+        return F.Activation(_added(self.maps, arrays), act_type="tanh")
+
+
+def _maps(units: int, in_units: tuple[int, ...]) -> nn.HybridSequential:
+    """A linear map for each width; the first has the bias."""
+    maps = nn.HybridSequential()
+    with maps.name_scope():
+        for index, width in enumerate(in_units):
+            maps.add(nn.Dense(units, use_bias=index == 0, flatten=False, in_units=width))
+    return maps
+
+
+def _added(maps: nn.HybridSequential, arrays: tuple[Any, ...]) -> Any:
+    total, *rest = (one(array) for one, array in zip(maps, arrays, strict=True))
+    for part in rest:
+        total = total + part
+    return total

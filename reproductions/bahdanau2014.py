@@ -37,12 +37,13 @@ from gluon_attn.models.rnnencdec import RNNEncDec
 from gluon_attn.models.rnnsearch import RNNSearch
 from gluon_attn.recipe import Recipe
 from preprocessing.vocabulary import PADDING_ID
-from reproductions import translation
-from reproductions.analysis import SAMPLE_WARNING, by_variant
+from reproductions import translation, translation_results
+from reproductions.analysis import by_variant
 from reproductions.bleu import bleu
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
-from reproductions.translation import PEERS, Data, difference, prepare, settings_of, task, translate, translate_lines
+from reproductions.translation import PEERS, Data, prepare, search_of, settings_of, task, translate, translate_lines
+from reproductions.translation_results import Comparison, by_length, length_labels, measured
 
 __all__ = [
     "COLUMNS",
@@ -70,26 +71,17 @@ COLUMNS = (
 )
 
 _TABLE_1 = {"corpus": "wmt14 en-fr", "metric": "bleu", "source": "Bahdanau et al. (2015), Table 1, all sentences"}
-_EN_DE = {"corpus": "multi30k en-de", "metric": "bleu"}
-REPORTED = (
-    Reported("RNNencdec-30", 13.93, **_TABLE_1),
-    Reported("RNNsearch-30", 21.50, **_TABLE_1),
-    Reported("RNNencdec-50", 17.82, **_TABLE_1),
-    Reported("RNNsearch-50", 26.75, **_TABLE_1),
-    Reported(
-        "text-only RNN with attention, byte pairs", 38.1, source="Caglayan et al. (2017)", checked="memory", **_EN_DE
-    ),
-    Reported("text-only RNN with attention", 33.7, source="Calixto et al. (2017)", checked="memory", **_EN_DE),
-    Reported(
-        "text-only RNN with attention, byte pairs",
-        52.5,
-        corpus="multi30k en-fr",
-        metric="bleu",
-        source="Caglayan et al. (2017)",
-        checked="memory",
-    ),
+_ENCDEC_30 = Reported("RNNencdec-30", 13.93, **_TABLE_1)
+_SEARCH_30 = Reported("RNNsearch-30", 21.50, **_TABLE_1)
+_ENCDEC_50 = Reported("RNNencdec-50", 17.82, **_TABLE_1)
+_SEARCH_50 = Reported("RNNsearch-50", 26.75, **_TABLE_1)
+_CAGLAYAN = {"metric": "bleu", "source": "Caglayan et al. (2017)", "checked": "memory"}
+_PEER_DE = Reported("text-only RNN with attention, byte pairs", 38.1, corpus="multi30k en-de", **_CAGLAYAN)
+_PEER_FR = Reported("text-only RNN with attention, byte pairs", 52.5, corpus="multi30k en-fr", **_CAGLAYAN)
+_CALIXTO = Reported(
+    "text-only RNN with attention", 33.7, "multi30k en-de", "bleu", "Calixto et al. (2017)", checked="memory"
 )
-_TABLE = {reported.system: reported for reported in REPORTED[:4]}
+REPORTED = (_ENCDEC_30, _SEARCH_30, _ENCDEC_50, _SEARCH_50, _PEER_DE, _CALIXTO, _PEER_FR)
 _SCALE = "another corpus, a thousandth of its size; 256 units, not 1 000"
 
 _FULL = {
@@ -97,9 +89,9 @@ _FULL = {
     "embedding_units": 256,
     "attention_units": 256,
     "maxout_units": 256,
-    "embedding_dropout": 0.4,
-    "encoder_dropout": 0.4,
-    "feature_dropout": 0.4,
+    "embedding_dropout": 0.3,
+    "encoder_dropout": 0.3,
+    "feature_dropout": 0.3,
     "smoothing": 0.1,
     "tied": True,
 }
@@ -138,21 +130,21 @@ def _variants(
         settings = settings_of(**full, **corpus, model="rnnsearch")
         return Variant(name, title, settings, recipe, reported, comparable=reported is not None, differs=differs)
 
-    def of_table(name: str, model: str, length: int, peer: str) -> Variant:
+    def of_table(name: str, model: str, length: int, peer: Reported) -> Variant:
         words = f"captions of up to {length} words" if length == SHORT else "all captions"
         settings = settings_of(**{**small, **_DE, "model": model, "max_length": length})
         title = f"{model}, trained on {words}, smaller setting"
-        return Variant(name, title, settings, shorter, _TABLE[peer], comparable=False, differs=_SCALE)
+        return Variant(name, title, settings, shorter, peer, comparable=False, differs=_SCALE)
 
     return (
-        search("rnnsearch", "RNNsearch, English to German", _DE, REPORTED[4], "the peer's encoder has two layers"),
-        search("rnnsearch-fr", "RNNsearch, English to French", _FR, REPORTED[6], "the peer's encoder has two layers"),
+        search("rnnsearch", "RNNsearch, English to German", _DE, _PEER_DE, "the peer's encoder has two layers"),
+        search("rnnsearch-fr", "RNNsearch, English to French", _FR, _PEER_FR, "the peer's encoder has two layers"),
         search("rnnsearch-ko-en", "RNNsearch, Korean to English", _KO_EN, None, ""),
         search("rnnsearch-en-ko", "RNNsearch, English to Korean", _EN_KO, None, ""),
-        of_table("encdec-short", "rnnencdec", SHORT, "RNNencdec-30"),
-        of_table("search-short", "rnnsearch", SHORT, "RNNsearch-30"),
-        of_table("encdec-all", "rnnencdec", 50, "RNNencdec-50"),
-        of_table("search-all", "rnnsearch", 50, "RNNsearch-50"),
+        of_table("encdec-short", "rnnencdec", SHORT, _ENCDEC_30),
+        of_table("search-short", "rnnsearch", SHORT, _SEARCH_30),
+        of_table("encdec-all", "rnnencdec", 50, _ENCDEC_50),
+        of_table("search-all", "rnnsearch", 50, _SEARCH_50),
     )
 
 
@@ -191,15 +183,14 @@ def evaluate(
     """As :func:`translation.evaluate`; besides, BLEU counts of joined test sentences (``joined_2``, ``joined_3``), and
     for each sentence ``monotone``, the rank correlation of target places with the source places they look at most."""
     metrics, arrays = translation.evaluate(model, variant, data, last)
-    settings, source = variant.settings, data.prepared.splits["test"].source
-    references = data.prepared.references("test")
+    source, references = data.prepared.splits["test"].source, data.prepared.references("test")
     for number in (2, 3):
         joined = data.prepared.encode(_joined(source.text.tolist(), number))
-        found = translate([model], data, joined, beam=settings["beam"], alpha=settings["alpha"])
+        found = translate([model], data, joined, **search_of(variant))
         lines = [one.text for one in found], _joined(references, number)
         arrays[f"joined_{number}"] = PEERS.counts(*(data.prepared.evaluation_tokens(side) for side in lines))
         arrays[f"joined_{number}_words"] = np.array([len(text.split()) for text in joined.text])
-    if settings["model"] == "rnnsearch":
+    if variant.settings["model"] == "rnnsearch":
         found = translate([model], data, source, beam=1)
         looks = [one.weights[: len(one.tokens)].argmax(axis=1) for one in found if one.weights is not None]
         arrays["monotone"] = np.array([rank_correlation(np.arange(len(at)), at) for at in looks if len(at) > 2])
@@ -211,45 +202,12 @@ def _joined(texts: Sequence[str], number: int) -> list[str]:
     return [" ".join(texts[at : at + number]) for at in range(0, len(texts) - number + 1, number)]
 
 
-def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], list[Claim]]:
-    """Rows for what was trained, and the claims for which both sides are there."""
-    groups = by_variant(outcomes)
-    rows = []
-    for name, group in groups.items():
-        variant = preset.variant(name)
-        rows += translation.rows(group, variant, prepare(preset, variant))
-    sample = f"; {SAMPLE_WARNING}" if preset.corpus == "sample" else ""
-    points = f"test BLEU, points, paired bootstrap over sentences{sample}"
-    claims = [
-        Claim.judge(id, statement, source, points, difference(groups, first, second))
-        for id, statement, source, first, second in _COMPARISONS
-        if first in groups and second in groups
-    ]
-    if "search-all" in groups and "encdec-all" in groups:
-        measure = f"how much more BLEU it loses from test captions to three of them joined{sample}"
-        claims.append(
-            Claim.judge(
-                "length",
-                "On long sentences RNNencdec loses more than RNNsearch",
-                "Figure 2",
-                measure,
-                _lost_more(groups["encdec-all"], groups["search-all"]),
-            )
-        )
-    monotone = np.concatenate(
-        [outcome.predictions["monotone"] for outcome in groups.get("rnnsearch", [])] or [np.zeros(0)]
-    )
-    if len(monotone):  # a network that has learned nothing may say too little
-        measure = f"mean rank correlation of target and source places over sentences, minus 0.5{sample}"
-        effect = bootstrap(monotone - 0.5, seed=0)
-        claims.append(Claim.judge("monotone", "Alignments are largely monotone", "sec. 5.2.1", measure, effect))
-    return rows, claims
-
-
 _COMPARISONS = (
-    ("attention", "RNNsearch is better than RNNencdec", "Table 1", "search-all", "encdec-all"),
-    ("attention-short", "So it is when both are trained on short sentences", "Table 1", "search-short", "encdec-short"),
-    (
+    Comparison("attention", "RNNsearch is better than RNNencdec", "Table 1", "search-all", "encdec-all"),
+    Comparison(
+        "attention-short", "So it is when both learn from short sentences", "Table 1", "search-short", "encdec-short"
+    ),
+    Comparison(
         "short-beats-all",
         "RNNsearch trained on short sentences is better than RNNencdec trained on all",
         "sec. 5.1",
@@ -257,6 +215,30 @@ _COMPARISONS = (
         "encdec-all",
     ),
 )
+
+
+def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], list[Claim]]:
+    """Rows for what was trained, and the claims for which both sides are there."""
+    rows, claims = translation_results.conclude(outcomes, preset, _COMPARISONS)
+    groups = by_variant(outcomes)
+    if "search-all" in groups and "encdec-all" in groups:
+        claims.append(
+            Claim.judge(
+                "length",
+                "On long sentences RNNencdec loses more than RNNsearch",
+                "Figure 2",
+                measured("how much more BLEU it loses from single captions to three of them joined", preset),
+                _lost_more(groups["encdec-all"], groups["search-all"]),
+            )
+        )
+    monotone = np.concatenate(
+        [outcome.predictions["monotone"] for outcome in groups.get("rnnsearch", [])] or [np.zeros(0)]
+    )
+    if len(monotone):  # a network that has learned nothing may say too little
+        measure = measured("mean rank correlation of target and source places minus 0.5", preset)
+        effect = bootstrap(monotone - 0.5, seed=0)
+        claims.append(Claim.judge("monotone", "Alignments are largely monotone", "sec. 5.2.1", measure, effect))
+    return rows, claims
 
 
 def _lost_more(first: Sequence[Outcome], second: Sequence[Outcome]) -> Estimate:
@@ -276,26 +258,23 @@ def _lost_more(first: Sequence[Outcome], second: Sequence[Outcome]) -> Estimate:
     return bootstrap_of_totals(counts(first), counts(second), lost, seed=0)
 
 
-_LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, 99))
-
-
 def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """Training curves, alignments like Figure 3, and BLEU by length like Figure 2."""
-    paths = translation.figures(outcomes, preset, directory)
+    """Training curves, alignments like Figure 3, and BLEU by length like Figure 2, of the four systems of Table 1 with
+    joined sentences as well."""
+    aligned = ("rnnsearch", "rnnsearch-fr", "rnnsearch-ko-en", "rnnsearch-en-ko")
+    paths = translation_results.figures(outcomes, directory, lengths=(), alignments=aligned)
     groups = by_variant(outcomes)
-    curves: dict[str, list[float]] = {}
-    for name in ("encdec-short", "search-short", "encdec-all", "search-all"):
-        if name in groups:
-            arrays = groups[name][0].predictions
-            bins = [(arrays["words"] >= low) & (arrays["words"] <= high) for low, high in _LENGTHS]
-            totals = [arrays["bleu"][inside].sum(axis=0) for inside in bins]
-            totals += [arrays[f"joined_{number}"].sum(axis=0) for number in (2, 3)]
-            curves[name] = [bleu(total) for total in totals]
-    if curves:
-        labels = [f"{low}-{high}" if high < 99 else f"{low}-" for low, high in _LENGTHS]
-        means = [f"{arrays[f'joined_{number}_words'].mean():.0f}\n({number} joined)" for number in (2, 3)]
+    names: list[str] = [name for name in ("encdec-short", "search-short", "encdec-all", "search-all") if name in groups]
+    if names:
+        arrays = [groups[name][0].predictions for name in names]
+        joined = {
+            name: [bleu(each[f"joined_{number}"].sum(axis=0)) for number in (2, 3)]
+            for name, each in zip(names, arrays, strict=True)
+        }
+        means = [f"{arrays[0][f'joined_{number}_words'].mean():.0f}\n({number} joined)" for number in (2, 3)]
+        lines = {name: [*by_length(groups[name][0]), *joined[name]] for name in names}
         paths["BLEU by length"] = directory / "bleu_by_length.png"
-        plots.score_by_length(curves, [*labels, *means], paths["BLEU by length"], "BLEU")
+        plots.score_by_length(lines, [*length_labels(), *means], paths["BLEU by length"], "BLEU")
     return paths
 
 

@@ -1,11 +1,12 @@
-"""What the scripts that translate share: data, training task, decoding, scores, comparisons, figures."""
+"""What the scripts that translate share: data, training task, decoding, and what is measured on the test split."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,27 +18,25 @@ from gluon_attn import plots
 from gluon_attn.batching import length_batches, pad, pair_batches
 from gluon_attn.checkpoint import Checkpoint
 from gluon_attn.errors import UsageError
-from gluon_attn.metrics import Estimate, bootstrap_of_totals
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.search import beam_search
 from gluon_attn.training import Batch, Task
-from preprocessing import translation
+from preprocessing import lexicon, translation
 from preprocessing.bitext import Pair
 from preprocessing.data import Split
-from preprocessing.ragged import pack_strings, unpack_strings
+from preprocessing.ragged import pack_strings
 from preprocessing.translation import TranslationResult
 from preprocessing.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN, UNKNOWN_ID
-from reproductions.analysis import by_variant, row_of
 from reproductions.bleu import Bleu, bleu, chrf
-from reproductions.experiment import Preset, Row, Variant
-from reproductions.runner import Outcome, Unit
+from reproductions.experiment import Preset, Variant
+from reproductions.runner import Unit
 from reproductions.trained import load
 
 # What batches are padded to, source and target: each pair of lengths is a compiled graph with memory of its own.
 MULTIPLES = (8, 4)
 SENTENCES = 64  # of a batch that is not trained on
 PEERS = Bleu(tokenize="none", lowercase=True)
-_OPTIONS = ("source", "target", "tokens", "operations", "min_freq", "max_length")
+_OPTIONS = ("source", "target", "tokens", "operations", "min_freq", "max_size", "max_length")
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,12 @@ class Data:
     def official(self) -> Bleu:
         """sacreBLEU as it is published for the target language: on running text, with upper and lower case."""
         return Bleu("ko-mecab" if self.prepared.pipeline.target == "ko" else "13a")
+
+    @cached_property
+    def lexicon(self) -> dict[str, str]:
+        """What each source token most likely means, learned from the training split."""
+        sides = self.prepared.splits["train"].sides
+        return lexicon.translations(*([side.words(row) for row in range(len(side))] for side in sides))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +119,9 @@ def task(variant: Variant, data: Data) -> Task:
 
     def evaluate(model: EncoderDecoder) -> dict[str, float]:
         found = translate([model], data, validation.source, beam=1)
-        counts = PEERS.counts(*evaluated(data, "validation", found))
-        nats, tokens = likelihoods(model, validation)
-        loss = float(nats.sum() / tokens.sum())
-        return {"bleu": bleu(counts.sum(axis=0)), "loss": loss, "perplexity": perplexity(nats, tokens)}
+        totals = likelihoods(model, validation).sum(axis=0)
+        score = bleu(counts(data, "validation", found).sum(axis=0))
+        return {"bleu": score, "loss": float(totals[0] / totals[1]), "perplexity": perplexity(totals)}
 
     return Task(batches, -(-len(sources) // size), loss, evaluate, select="bleu")
 
@@ -129,7 +133,7 @@ def translate(
     *,
     beam: int,
     alpha: float = 0.0,
-    replace_unknown: bool = False,
+    replacements: Mapping[str, str] | None = None,
 ) -> list[Translation]:
     """Translate encoded sentences with one network or an ensemble, in batches of like length, in their order.
 
@@ -138,8 +142,8 @@ def translate(
         data: their data.
         sentences: the source side of a split, or ``data.prepared.encode(...)``.
         beam, alpha: of the search.
-        replace_unknown: an unknown token becomes the source word with the largest weight (Luong et al., 2015, sec. 4.1,
-            without their dictionary); needs attention.
+        replacements: an unknown token becomes what this dictionary says for the source word with the largest weight, or
+            that word itself (Luong et al., 2015, sec. 4.1); None to leave it unknown. Needs attention.
     """
     sequences = sentences.sequences()
     found: list[Translation | None] = [None] * len(sequences)
@@ -159,34 +163,44 @@ def translate(
             best = hypotheses[0]
             weights = None if best.weights is None else best.weights[:, : int(length)]
             tokens = [data.prepared.target_vocabulary.idx_to_token[index] for index in best.ids]
-            if replace_unknown and weights is not None:
-                words = sentences.words(row)
-                tokens = [
-                    words[int(looked.argmax())] if token == UNKNOWN and words else token
-                    for token, looked in zip(tokens, weights, strict=False)
-                ]
+            if replacements is not None and weights is not None:
+                tokens = _replaced(tokens, weights, sentences.words(row), replacements)
             found[row] = Translation(tokens, data.prepared.detokenize(tokens), best.log_p, weights)
     return [one for one in found if one is not None]
 
 
-def likelihoods(model: EncoderDecoder, pair: Pair) -> tuple[np.ndarray, np.ndarray]:
-    """-ln p of each target sentence (rows,) in nats, and its number of tokens with the end of sentence (rows,)."""
+def _replaced(
+    tokens: Sequence[str], weights: np.ndarray, words: Sequence[str], replacements: Mapping[str, str]
+) -> list[str]:
+    """The tokens with each unknown one replaced by what the source word means that it looks at."""
+    if not words:
+        return list(tokens)
+    looked_at = [words[place] for place in weights.argmax(axis=1)]
+    return [
+        replacements.get(word, word) if token == UNKNOWN else token
+        for token, word in zip(tokens, looked_at, strict=False)
+    ]
+
+
+def likelihoods(model: EncoderDecoder, pair: Pair) -> np.ndarray:
+    """For each target sentence -ln p in nats, and its number of tokens with the end of sentence: (rows, 2)."""
     sources, targets = pair.source.sequences(), pair.target.sequences()
     nats = np.zeros(len(sources))
     for rows in length_batches(pair.target.lengths, SENTENCES):
         read = batch([sources[row] for row in rows], [targets[row] for row in rows])
         nats[rows] = model(*(nd.array(array, dtype=array.dtype) for array in read.inputs))[1].asnumpy().sum(axis=1)
-    return nats, pair.target.lengths + 1
+    return np.stack([nats, pair.target.lengths + 1], axis=1)
 
 
-def perplexity(nats: np.ndarray, tokens: np.ndarray) -> float:
-    """exp of the mean -ln p of a token, every token of the corpus with the same weight."""
-    return float(np.exp(nats.sum() / tokens.sum()))
+def perplexity(totals: np.ndarray) -> float:
+    """exp of the mean -ln p of a token, every token of the corpus with the same weight; totals: nats and tokens."""
+    return float(np.exp(totals[0] / totals[1]))
 
 
-def evaluated(data: Data, split: str, found: Sequence[Translation]) -> tuple[list[str], list[str]]:
-    """Translations and references of a split as lower-cased words, as the peers' BLEU is counted."""
-    return data.prepared.evaluation_tokens([one.text for one in found]), data.prepared.reference_tokens(split)
+def counts(data: Data, split: str, found: Sequence[Translation]) -> np.ndarray:
+    """What BLEU sums, (sentences, 10), of translations of a split as lower-cased words, as the peers count it."""
+    said = data.prepared.evaluation_tokens([one.text for one in found])
+    return PEERS.counts(said, data.prepared.reference_tokens(split))
 
 
 def evaluate(
@@ -195,109 +209,32 @@ def evaluate(
     """Translate the test split once, with the parameters of the best epoch.
 
     Returns:
-        Metrics, and arrays by sentence: ``bleu`` and ``sacrebleu`` counts (sentences, 10), ``nats`` and ``tokens`` of
-        the reference, ``words`` of the source, and the translations as ``text_utf8`` and ``text_offsets``.
+        Metrics, and arrays by sentence: ``bleu`` and ``sacrebleu`` counts (sentences, 10), ``likelihood``
+        (sentences, 2) the nats and the tokens of the reference, ``words`` of the source, and the translations as
+        ``text_utf8`` and ``text_offsets``. Settings may ask for more BLEU counts: ``more_beams`` for
+        ``bleu_beam_<n>`` of each, ``unknown`` for ``bleu_replaced`` of networks with attention.
     """
-    test = data.prepared.splits["test"]
-    found = translate([model], data, test.source, **_search(variant))
+    test, settings = data.prepared.splits["test"], variant.settings
+    found = translate([model], data, test.source, **search_of(variant))
     texts, references = [one.text for one in found], data.prepared.references("test")
-    nats, tokens = likelihoods(model, test)
     utf8, offsets = pack_strings(texts)
     arrays = {
-        "bleu": PEERS.counts(*evaluated(data, "test", found)),
+        "bleu": counts(data, "test", found),
         "sacrebleu": data.official.counts(texts, references),
-        "nats": nats,
-        "tokens": tokens,
+        "likelihood": likelihoods(model, test),
         "words": np.array([len(text.split()) for text in test.source.text]),
         "text_utf8": utf8,
         "text_offsets": offsets,
     }
-    scores = {name: bleu(arrays[name].sum(axis=0)) for name in ("bleu", "sacrebleu")}
-    return {**scores, "chrf": chrf(texts, references), "perplexity": perplexity(nats, tokens)}, arrays
-
-
-def rows(outcomes: Sequence[Outcome], variant: Variant, data: Data) -> list[Row]:
-    """Rows of one variant: BLEU both ways, chrF and perplexity on test, and the BLEU that selected the epoch.
-
-    Intervals are the bootstrap's over sentences; those of chrF and of validation the range over seeds.
-    """
-    arrays = [outcome.predictions for outcome in outcomes]
-    nats, tokens = (np.stack([each[name] for each in arrays]) for name in ("nats", "tokens"))
-    per_token = np.stack([nats, tokens], axis=2)
-    search = f"beam {variant.settings['beam']}, alpha {variant.settings['alpha']:g}"
-    made = []
-    for metric, signature, counts, score in (
-        ("bleu", PEERS.signature, np.stack([each["bleu"] for each in arrays]), bleu),
-        ("sacrebleu", data.official.signature, np.stack([each["sacrebleu"] for each in arrays]), bleu),
-        ("perplexity", "of each token with the end of sentence", per_token, _perplexity_of_totals),
-    ):
-        values = [score(each.sum(axis=0)) for each in counts]
-        interval = bootstrap_of_totals(counts, None, score, seed=0)
-        words = signature if metric == "perplexity" else f"{signature}; {search}"
-        made.append(
-            row_of(outcomes, variant, split="test", metric=metric, signature=words, values=values, ci95=interval)
-        )
-    chrfs = [outcome.facts["metrics"]["chrf"] for outcome in outcomes]
-    best = [max(epoch["validation_bleu"] for epoch in outcome.facts["history"]) for outcome in outcomes]
-    for split, metric, signature, values in (
-        ("test", "chrf", f"chrF2; {search}", chrfs),
-        ("validation", "bleu", "greedy, best epoch", best),
-    ):
-        span = Estimate(float(np.mean(values)), min(values), max(values))
-        made.append(
-            row_of(outcomes, variant, split=split, metric=metric, signature=signature, values=values, ci95=span)
-        )
-    return made
-
-
-def difference(
-    groups: Mapping[str, Sequence[Outcome]],
-    first: str,
-    second: str,
-    *,
-    score: Callable[[np.ndarray], float] = bleu,
-    array: str = "bleu",
-    items: np.ndarray | None = None,
-) -> Estimate:
-    """A score of the first variant minus that of the second, mean of their seeds, by paired bootstrap over sentences.
-
-    Args:
-        groups: outcomes by variant, over the same sentences.
-        first, second: names of variants.
-        score: of the sums over sentences.
-        array: what is summed.
-        items: (sentences,) of bool, to compare on some only.
-    """
-    sides = [np.stack([outcome.predictions[array] for outcome in groups[name]]) for name in (first, second)]
-    if items is not None:
-        sides = [counts[:, items] for counts in sides]
-    return bootstrap_of_totals(sides[0], sides[1], score, seed=0)
-
-
-def _perplexity_of_totals(totals: np.ndarray) -> float:
-    return float(np.exp(totals[0] / totals[1]))
-
-
-def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path, *, sentences: int = 3) -> dict[str, Path]:
-    """Training curves of all variants, and alignments of some test sentences by each that has attention; of several
-    seeds the first is drawn. The sentences are the longest of at most 16 words, in the order of the corpus."""
-    first = {name: group[0] for name, group in by_variant(outcomes).items()}
-    paths = {"training curves": directory / "training_curves.png"}
-    curves = {name: outcome.facts["history"] for name, outcome in first.items()}
-    plots.training_curves(curves, paths["training curves"], score=("bleu", "BLEU, greedy", ""), per="token")
-    for name, outcome in first.items():
-        model, variant, data = load(outcome.unit)
-        source = data.prepared.splits["test"].source
-        words = np.array([len(text.split()) for text in source.text])
-        fitting = np.flatnonzero(words == words[words <= 16].max())[:sentences]
-        found = translate([model], data, source.take(fitting), beam=variant.settings["beam"])
-        for number, (row, one) in enumerate(zip(fitting, found, strict=True), start=1):
-            if one.weights is None:
-                break
-            path = directory / f"alignment_{name}_{number}.png"
-            draw(source.words(row), one, path, f"{name}: test sentence {row + 1} ({data.corpus})")
-            paths[f"alignment {number} of {name}"] = path
-    return paths
+    for beam in settings["more_beams"]:
+        others = translate([model], data, test.source, **{**search_of(variant), "beam": beam})
+        arrays[f"bleu_beam_{beam}"] = counts(data, "test", others)
+    if settings["unknown"] and found[0].weights is not None:
+        others = translate([model], data, test.source, **search_of(variant), replacements=data.lexicon)
+        arrays["bleu_replaced"] = counts(data, "test", others)
+    metrics = {name: bleu(arrays[name].sum(axis=0)) for name in ("bleu", "sacrebleu")}
+    metrics |= {"chrf": chrf(texts, references), "perplexity": perplexity(arrays["likelihood"].sum(axis=0))}
+    return metrics, arrays
 
 
 def draw(words: Sequence[str], found: Translation, path: Path, title: str) -> None:
@@ -305,12 +242,6 @@ def draw(words: Sequence[str], found: Translation, path: Path, title: str) -> No
     assert found.weights is not None
     said = [*found.tokens, "</s>"][: len(found.weights)]
     plots.attention_matrix(said, words or ["<unk>"], found.weights, path, title)
-
-
-def translations(outcome: Outcome) -> list[str]:
-    """What a finished unit has made of the test split, running text in the order of the corpus."""
-    arrays = outcome.predictions
-    return unpack_strings(arrays["text_utf8"], arrays["text_offsets"])
 
 
 def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignments: Path | None) -> Iterator[str]:
@@ -329,11 +260,12 @@ def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignmen
     model, variant, data = load(unit)
     if data.corpus == "sample":
         print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE TRANSLATIONS MEAN NOTHING ***", file=sys.stderr)
+    replacements = data.lexicon if variant.settings["unknown"] else None
     lines = enumerate(stream, start=1)
     while read := list(islice(lines, 1 if interactive else 4 * SENTENCES)):
         texts = [_decoded(number, line) for number, line in read]
         encoded = data.prepared.encode(texts, processes=1)
-        found = translate([model], data, encoded, **_search(variant))
+        found = translate([model], data, encoded, **search_of(variant), replacements=replacements)
         for row, ((number, _), text, one) in enumerate(zip(read, texts, found, strict=True)):
             if alignments is not None and text:
                 if one.weights is None:
@@ -351,11 +283,9 @@ def _write_alignment(number: int, words: list[str], found: Translation, folder: 
     draw(words, found, folder / f"line-{number}.png", f"line {number}")
 
 
-def _search(variant: Variant) -> dict[str, Any]:
+def search_of(variant: Variant) -> dict[str, Any]:
     """How a variant's settings say that it searches."""
-    settings = variant.settings
-    unknown = settings.get("replace_unknown", False)
-    return {"beam": settings["beam"], "alpha": settings["alpha"], "replace_unknown": unknown}
+    return {"beam": variant.settings["beam"], "alpha": variant.settings["alpha"]}
 
 
 def _decoded(number: int, line: bytes) -> str:
@@ -367,4 +297,13 @@ def _decoded(number: int, line: bytes) -> str:
 
 def settings_of(**settings: Any) -> dict[str, Any]:
     """Settings that all scripts share unless they say otherwise."""
-    return {"tokens": "bpe", "operations": 10_000, "max_length": 50, "beam": 5, "alpha": 1.0, **settings}
+    return {
+        "tokens": "bpe",
+        "operations": 5_000,
+        "max_length": 50,
+        "beam": 5,
+        "alpha": 1.0,
+        "more_beams": (),
+        "unknown": False,
+        **settings,
+    }

@@ -75,7 +75,7 @@ class LocationScore(HybridBlock):
     """W q, one score for each place, whatever stands there (Luong et al., 2015, eq. 8, *location*).
 
     Args:
-        places: length of the longest sentence; a longer one is an error of MXNet.
+        places: how many have a score of their own; those behind them get no weight.
         query_units: width of the query.
     """
 
@@ -88,7 +88,12 @@ class LocationScore(HybridBlock):
         return memory
 
     def hybrid_forward(self, F: Any, query: Any, keys: Any) -> Any:
-        return F.slice_like(self.place(query), F.reshape(F.slice_axis(keys, axis=2, begin=0, end=1), (0, -1)), axes=1)
+        wanted = F.reshape(F.slice_axis(keys, axis=2, begin=0, end=1), (0, -1))
+        scores = F.concat(self.place(query), F.zeros_like(wanted) + _NOWHERE, dim=1)
+        return F.slice_like(scores, wanted, axes=1)
+
+
+_NOWHERE = -1e4  # far below any score, far above what masks padding
 
 
 class GlobalAttention(HybridBlock):

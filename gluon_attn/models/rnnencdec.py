@@ -7,7 +7,7 @@ from typing import Any
 
 from mxnet.gluon import nn, rnn
 
-from gluon_attn.decoders import MaxoutReadout, StepGRU, each_step
+from gluon_attn.decoders import MaxoutReadout, StepGRU, TanhReadout, each_step
 from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
 
 
@@ -23,6 +23,8 @@ class RNNEncDec(EncoderDecoder):
     Args:
         units: width of the encoder, of c and of the decoder.
         maxout_units: width of the features.
+        everywhere: whether every step and the readout read c, as the papers' do; else it is only in s_0.
+        maxout: whether the readout takes of each two units the larger; else it is the hyperbolic tangent of one.
         feature_dropout: dropout of the features.
         **common: of :class:`EncoderDecoder`.
     """
@@ -34,34 +36,42 @@ class RNNEncDec(EncoderDecoder):
         maxout_units: int,
         source_units: int,
         target_units: int,
+        everywhere: bool = True,
+        maxout: bool = True,
         feature_dropout: float = 0.0,
         **common: Any,
     ) -> None:
         super().__init__(source_units=source_units, target_units=target_units, feature_units=maxout_units, **common)
+        self._everywhere = everywhere
+        read = (units, target_units, units) if everywhere else (units, target_units)
         with self.name_scope():
             self.encoder = rnn.GRU(units, input_size=source_units)
             self.summary = nn.Dense(units, activation="tanh", in_units=units)
             self.initial = nn.Dense(units, activation="tanh", in_units=units)
-            self.gru = StepGRU(units, in_units=target_units, context_units=units)
-            self.readout = MaxoutReadout(maxout_units, (units, target_units, units))
+            self.gru = StepGRU(units, in_units=target_units, context_units=units if everywhere else 0)
+            self.readout = (MaxoutReadout if maxout else TanhReadout)(maxout_units, read)
             self.feature_dropout = nn.Dropout(feature_dropout)
 
     def encode(self, F: Any, source: Any, source_length: Any) -> tuple[Arrays, Arrays]:
         embedded = self.embedding_dropout(self.source_embedding(source))
         states = self.encoder(F.transpose(embedded, axes=(1, 0, 2)))
         context = self.summary(F.SequenceLast(states, source_length, use_sequence_length=True))
+        if not self._everywhere:
+            return (), (self.initial(context),)
         as_memory = F.expand_dims(context, axis=1)  # a memory of one place, on which all weight lies
         return (as_memory, *self.gru.contexts(as_memory)), (self.initial(context),)
 
     def decode(self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int) -> tuple[Any, Any, Arrays]:
-        as_memory, *contexts = memory
         (hidden,) = state
-        everything = F.ones_like(F.reshape(F.slice_axis(as_memory, axis=2, begin=0, end=1), (0, -1)))
-        inputs = [each_step(F, part, steps) for part in self.gru.inputs(embedded)]
+        read = []
+        if self._everywhere:
+            as_memory, *contexts = memory
+            everything = F.ones_like(F.reshape(F.slice_axis(as_memory, axis=2, begin=0, end=1), (0, -1)))
+            read = [everything, *contexts]
         states = []
-        for step_inputs in zip(*inputs, strict=True):
-            hidden = self.gru(hidden, everything, *step_inputs, *contexts)
+        for step_inputs in zip(*(each_step(F, part, steps) for part in self.gru.inputs(embedded)), strict=True):
+            hidden = self.gru(hidden, *step_inputs, *read)
             states.append(hidden)
-        repeated = F.broadcast_like(as_memory, embedded, lhs_axes=(1,), rhs_axes=(1,))
-        features = self.readout(F.stack(*states, axis=1), embedded, repeated)
+        repeated = [F.broadcast_like(as_memory, embedded, lhs_axes=(1,), rhs_axes=(1,))] if self._everywhere else []
+        features = self.readout(F.stack(*states, axis=1), embedded, *repeated)
         return self.feature_dropout(features), None, (hidden,)

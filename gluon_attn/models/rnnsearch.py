@@ -81,7 +81,7 @@ class RNNSearch(EncoderDecoder):
         for step_inputs in zip(*inputs, strict=True):
             before.append(hidden)
             weights.append(self.attention(hidden, keys, mask, None))
-            hidden = self.gru(hidden, weights[-1], *step_inputs, *contexts)
+            hidden = self.gru(hidden, *step_inputs, weights[-1], *contexts)
         alignment = F.stack(*weights, axis=1)  # (batch, steps, source_length)
         looked_at = F.batch_dot(alignment, states)
         features = self.readout(F.stack(*before, axis=1), embedded, looked_at)

@@ -11,7 +11,7 @@ from mxnet import nd
 from mxnet.gluon import HybridBlock, rnn
 
 from gluon_attn.checkpoint import named_parameters
-from gluon_attn.decoders import MaxoutReadout, StepGRU, StepLSTM, each_step
+from gluon_attn.decoders import MaxoutReadout, StepGRU, StepLSTM, TanhReadout, each_step
 from tests.gluon_attn.support import array, assert_gradients_are_slopes, every_parameter_learns, initialize, normal
 
 UNITS, IN, CONTEXT, MEMORY, STEPS, BATCH = 3, 4, 5, 6, 2, 2
@@ -56,7 +56,7 @@ class GRUOverSteps(HybridBlock):
         inputs = [each_step(F, part, STEPS) for part in self.gru.inputs(embedded)]
         states = []
         for step_weights, *step_inputs in zip(each_step(F, weights, STEPS), *inputs, strict=True):
-            state = self.gru(state, step_weights, *step_inputs, *contexts)
+            state = self.gru(state, *step_inputs, step_weights, *contexts)
             states.append(state)
         return (F.stack(*states, axis=1),)
 
@@ -239,6 +239,25 @@ def test_the_readout_is_the_larger_of_two_sums(hybridized: bool) -> None:
     pairs = total.reshape(BATCH, STEPS, 2, 4)
     assert (pairs.argmax(axis=2) == 0).any() and (pairs.argmax(axis=2) == 1).any()
     np.testing.assert_allclose(block(*inputs).asnumpy(), pairs.max(axis=2), rtol=1e-4, atol=1e-6)
+
+
+def test_the_plain_readout_is_the_tangent_of_the_sum() -> None:
+    inputs = readout_arguments()
+    block = initialize(TanhReadout(4, WIDTHS), *inputs)
+    w = parameters_of(block)
+    total = sum(values.asnumpy() @ w[f"maps.{i}.weight"].T for i, values in enumerate(inputs)) + w["maps.0.bias"]
+    np.testing.assert_allclose(block(*inputs).asnumpy(), np.tanh(total), rtol=1e-4, atol=1e-6)
+
+
+def test_a_gru_without_context_is_one_whose_context_is_nothing() -> None:
+    embedded, state = array(normal(BATCH, 1, IN, seed=1)), array(normal(BATCH, UNITS, seed=4))
+    memory, weights = array(normal(BATCH, MEMORY, CONTEXT, seed=2)), nd.zeros((BATCH, MEMORY))
+    block = StepGRU(UNITS, IN, CONTEXT)
+    block.initialize()
+    inputs = [part[:, 0] for part in block.inputs(embedded)]
+    expected = block(state, *inputs, weights, *block.contexts(memory)).asnumpy()
+    np.testing.assert_allclose(block(state, *inputs).asnumpy(), expected, rtol=1e-6)
+    assert not {"gates_of", "proposal_of"} & set(vars(StepGRU(UNITS, IN, 0)))
 
 
 def test_the_readout_wants_as_many_arrays_as_it_has_maps() -> None:

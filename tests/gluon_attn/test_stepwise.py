@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import mxnet as mx
 import numpy as np
 import pytest
 from gluonnlp.model import MLPAttentionCell
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mxnet import autograd, nd
-from mxnet.base import MXNetError
 from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.attention.local import MonotonicAttention, PredictiveAttention
@@ -160,15 +160,16 @@ def test_weights_equal_those_of_the_cell_of_gluonnlp(name: str, masked: bool) ->
     assert np.abs(weights.asnumpy() - 1 / MEMORY).max() > 0.01, "uniform weights compare nothing"
 
 
-def test_a_sentence_longer_than_all_places_is_an_error() -> None:
-    score = LocationScore(4, QUERY_UNITS)
-    score.initialize()
-    query = nd.ones((1, QUERY_UNITS))
-    assert score(query, nd.ones((1, 4, 2))).shape == (1, 4)
-    for hybridized in (False, True):
-        score.hybridize(hybridized)
-        with pytest.raises(MXNetError):
-            score(query, nd.ones((1, 5, 2))).wait_to_read()
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_places_behind_the_last_that_has_a_score_get_no_weight(hybridized: bool) -> None:
+    attention = GlobalAttention(LocationScore(4, QUERY_UNITS))
+    attention.initialize(mx.init.Normal(0.5))
+    attention.hybridize(hybridized)
+    query, step = array(normal(2, QUERY_UNITS, seed=1)), nd.zeros((2, 1))
+    short = attention(query, nd.ones((2, 4, 3)), nd.ones((2, 4)), step).asnumpy()
+    mask = nd.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0]])
+    long = attention(query, nd.ones((2, 6, 3)), mask, step).asnumpy()
+    np.testing.assert_array_equal(long, np.pad(short, ((0, 0), (0, 2))))
 
 
 def test_location_does_not_look_at_what_stands_there() -> None:

@@ -29,7 +29,12 @@ CORPORA = {
     "cifar10", "flickr8k", "sample",
 }  # fmt: skip
 METRICS = {"accuracy", "bleu", "sacrebleu", "chrf", "perplexity", "bleu-1", "bleu-2", "bleu-3", "bleu-4"}
-PAPERS_OWN = {"wmt14 en-fr"}  # corpora of papers that are not trained on here
+PAPERS_OWN = {
+    "wmt14 en-fr",
+    "wmt14 en-de",
+    "multi30k de-en",
+    "multi30k, target not stated",
+}  # corpora of papers that are not trained on here
 VERDICTS = {"supported", "not supported", "inconclusive"}
 SHA256 = re.compile("[0-9a-f]{64}")
 

@@ -15,7 +15,7 @@ from mxnet import nd
 from gluon_attn import runtime
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from preprocessing.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN_ID
-from reproductions import bahdanau2014, translation
+from reproductions import bahdanau2014, translation, translation_results
 from reproductions.bleu import bleu
 from reproductions.experiment import Variant
 from reproductions.translation import Data
@@ -72,13 +72,13 @@ def test_the_loss_is_the_mean_over_tokens_whatever_the_padding(
     made = translation.batch(sources, targets)
     outputs = model(*(nd.array(array, dtype=array.dtype) for array in made.inputs))
     loss = translation.task(variant, data).loss(outputs, nd.array(made.target))
-    nats, tokens = translation.likelihoods(model, train.take(np.arange(3)))
+    totals = translation.likelihoods(model, train.take(np.arange(3))).sum(axis=0)
     smoothed = replace(variant, settings={**variant.settings, "smoothing": 0.0})
     assert smoothed.settings["smoothing"] == 0 != variant.settings["smoothing"]
     assert loss.shape == (1,)
-    plain = float(outputs[1].sum().asscalar()) / tokens.sum()
-    assert plain == pytest.approx(nats.sum() / tokens.sum(), rel=1e-5)
-    assert np.log(translation.perplexity(nats, tokens)) == pytest.approx(plain, rel=1e-5)
+    plain = float(outputs[1].sum().asscalar()) / made.target[0]
+    assert plain == pytest.approx(totals[0] / totals[1], rel=1e-5) and made.target[0] == totals[1]
+    assert np.log(translation.perplexity(totals)) == pytest.approx(plain, rel=1e-5)
 
 
 def test_translations_come_back_in_order_whatever_the_batches(
@@ -110,7 +110,7 @@ def test_an_unknown_word_is_replaced_by_the_source_word_looked_at(
 
     monkeypatch.setattr(translation, "beam_search", found)
     (kept,), (replaced,) = (
-        translation.translate([model], data, source, beam=1, replace_unknown=wanted) for wanted in (False, True)
+        translation.translate([model], data, source, beam=1, replacements=wanted) for wanted in (None, {})
     )
     assert kept.tokens == ["<unk>"] and replaced.tokens == [source.words(0)[-1]]
 
@@ -127,21 +127,20 @@ def test_rows_and_comparisons_come_from_the_counts(tmp_path: Path, data: Data) -
         arrays: Mapping[str, Any] = {
             "bleu": counts(quality),
             "sacrebleu": counts(quality - 0.1),
-            "nats": np.full(40, 20.0),
-            "tokens": np.full(40, 10),
+            "likelihood": np.tile([20.0, 10.0], (40, 1)),
         }
         facts = {"history": [{"validation_bleu": 1.0}, {"validation_bleu": 3.0}], "metrics": {"chrf": 50.0}}
         return outcome(tmp_path, variant, 1, arrays, **facts)
 
     good, bad = made("search-all", 0.9), made("encdec-all", 0.6)
-    rows = translation.rows([good], SMOKE.variant("search-all"), data)
+    rows = translation_results.rows([good], SMOKE.variant("search-all"), data)
     values = {(row.split, row.metric): row.mean for row in rows}
     assert values["test", "bleu"] == pytest.approx(bleu(counts(0.9).sum(axis=0)))
     assert values["test", "sacrebleu"] < values["test", "bleu"]
     assert values["test", "perplexity"] == pytest.approx(np.exp(2.0))
     assert values["test", "chrf"] == 50.0 and values["validation", "bleu"] == 3.0
     assert all(row.ci95[0] <= row.mean + 1e-9 and row.mean <= row.ci95[1] + 1e-9 for row in rows)
-    better = translation.difference({"a": [good], "b": [bad]}, "a", "b")
+    better = translation_results.difference({"a": [good], "b": [bad]}, "a", "b")
     expected = bleu(counts(0.9).sum(axis=0)) - bleu(counts(0.6).sum(axis=0))
     assert better.mean == pytest.approx(expected) and better.low > 0
 

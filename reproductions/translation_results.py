@@ -1,0 +1,237 @@
+"""From finished trainings of a script that translates to its rows, claims and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from gluon_attn import plots
+from gluon_attn.metrics import Estimate, bootstrap_of_totals
+from preprocessing.ragged import unpack_strings
+from reproductions.analysis import SAMPLE_WARNING, by_variant, row_of
+from reproductions.bleu import bleu
+from reproductions.experiment import Claim, Preset, Row, Variant
+from reproductions.runner import Outcome
+from reproductions.trained import load
+from reproductions.translation import PEERS, Data, counts, draw, perplexity, prepare, search_of, translate
+
+# Words of a source sentence, for what depends on its length.
+LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, None))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A claim that one variant is better than another, in BLEU, or with ``array`` likelihood in perplexity."""
+
+    id: str
+    statement: str
+    source: str
+    better: str
+    worse: str
+    array: str = "bleu"
+
+
+def conclude(
+    outcomes: Sequence[Outcome], preset: Preset, comparisons: Sequence[Comparison]
+) -> tuple[list[Row], list[Claim]]:
+    """Rows for what was trained, and the comparisons of which both sides are there."""
+    groups = by_variant(outcomes)
+    made = []
+    for name, group in groups.items():
+        variant = preset.variant(name)
+        made += rows(group, variant, prepare(preset, variant))
+    there = [one for one in comparisons if one.better in groups and one.worse in groups]
+    return made, [_judge(one, groups, preset) for one in there]
+
+
+def _judge(one: Comparison, groups: Mapping[str, Sequence[Outcome]], preset: Preset) -> Claim:
+    if one.array == "likelihood":
+        less = difference(groups, one.worse, one.better, score=perplexity, array=one.array)
+        return Claim.judge(one.id, one.statement, one.source, measured("by how much perplexity is lower", preset), less)
+    more = difference(groups, one.better, one.worse, array=one.array)
+    return Claim.judge(one.id, one.statement, one.source, measured("BLEU points", preset), more)
+
+
+def measured(what: str, preset: Preset) -> str:
+    """How an effect on the test split was measured, as a claim says it."""
+    return f"test, {what}, paired bootstrap over sentences" + (
+        f"; {SAMPLE_WARNING}" if preset.corpus == "sample" else ""
+    )
+
+
+def rows(outcomes: Sequence[Outcome], variant: Variant, data: Data) -> list[Row]:
+    """Rows of one variant: BLEU both ways, and of every other search that its settings ask for, chrF and perplexity on
+    test, and the BLEU that selected the epoch.
+
+    Intervals are the bootstrap's over sentences; those of chrF and of validation the range over seeds.
+    """
+    search = search_of(variant)
+    made = [
+        _row(outcomes, variant, metric, array, f"{signature}; {words}", score)
+        for metric, array, signature, words, score in (
+            ("bleu", "bleu", PEERS.signature, said(**search), bleu),
+            ("sacrebleu", "sacrebleu", data.official.signature, said(**search), bleu),
+            *(
+                ("bleu", f"bleu_beam_{beam}", PEERS.signature, said(beam, search["alpha"]), bleu)
+                for beam in variant.settings["more_beams"]
+            ),
+            ("bleu", "bleu_replaced", PEERS.signature, f"{said(**search)}, unknown words replaced", bleu),
+            ("perplexity", "likelihood", "of each token", "with the end of sentence", perplexity),
+        )
+        if array in outcomes[0].predictions
+    ]
+    chrfs = [outcome.facts["metrics"]["chrf"] for outcome in outcomes]
+    best = [max(epoch["validation_bleu"] for epoch in outcome.facts["history"]) for outcome in outcomes]
+    for split, metric, signature, values in (
+        ("test", "chrf", f"chrF2; {said(**search)}", chrfs),
+        ("validation", "bleu", "greedy, best epoch", best),
+    ):
+        span = Estimate(float(np.mean(values)), min(values), max(values))
+        made.append(
+            row_of(outcomes, variant, split=split, metric=metric, signature=signature, values=values, ci95=span)
+        )
+    return made
+
+
+def _row(
+    outcomes: Sequence[Outcome],
+    variant: Variant,
+    metric: str,
+    array: str,
+    signature: str,
+    score: Callable[[np.ndarray], float],
+) -> Row:
+    """One test row of a metric of sums over sentences."""
+    each = np.stack([outcome.predictions[array] for outcome in outcomes])
+    values, interval = [score(one.sum(axis=0)) for one in each], bootstrap_of_totals(each, None, score, seed=0)
+    return row_of(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
+
+
+def said(beam: int, alpha: float) -> str:
+    """How a search is named in a row's signature."""
+    return f"beam {beam}, alpha {alpha:g}"
+
+
+def ensemble_counts(outcomes: Sequence[Outcome], beam: int) -> np.ndarray:
+    """BLEU counts (sentences, 10) of the test split, translated by the networks of all seeds as one, whose
+    probabilities are averaged at each token."""
+    loaded = [load(outcome.unit) for outcome in outcomes]
+    _, variant, data = loaded[0]
+    test, search = data.prepared.splits["test"].source, {**search_of(variant), "beam": beam}
+    return counts(data, "test", translate([model for model, _, _ in loaded], data, test, **search))
+
+
+def ensemble_row(outcomes: Sequence[Outcome], variant: Variant, each: np.ndarray, beam: int) -> Row:
+    """The row of an ensemble, from its counts."""
+    signature = f"{PEERS.signature}; {said(beam, variant.settings['alpha'])}"
+    score = bleu(each.sum(axis=0))
+    interval = bootstrap_of_totals(each[None], None, bleu, seed=0)
+    row = row_of(
+        outcomes,
+        variant,
+        split="test",
+        metric="bleu",
+        signature=signature,
+        values=[score] * len(outcomes),
+        ci95=interval,
+    )
+    return replace(
+        row,
+        variant=f"{variant.name}-ensemble",
+        std=0.0,
+        per_seed={"+".join(row.per_seed): score},
+        parameters=row.parameters * len(outcomes),
+        train_seconds=row.train_seconds * len(outcomes),
+    )
+
+
+def difference(
+    groups: Mapping[str, Sequence[Outcome]],
+    first: str,
+    second: str,
+    *,
+    score: Callable[[np.ndarray], float] = bleu,
+    array: str = "bleu",
+) -> Estimate:
+    """A score of the first variant minus that of the second, mean of their seeds, by paired bootstrap over sentences.
+
+    Args:
+        groups: outcomes by variant, over the same sentences.
+        first, second: names of variants.
+        score: of the sums over sentences.
+        array: what is summed.
+    """
+    sides = [np.stack([outcome.predictions[array] for outcome in groups[name]]) for name in (first, second)]
+    return bootstrap_of_totals(sides[0], sides[1], score, seed=0)
+
+
+def by_halves(arrays: Sequence[Mapping[str, np.ndarray]]) -> np.ndarray:
+    """BLEU counts (runs, sentences, 20) whose sums are those of the sentences of more than 12 words and those of the
+    others."""
+    long = (arrays[0]["words"] > 12)[:, None]
+    return np.stack([np.hstack([each["bleu"] * long, each["bleu"] * ~long]) for each in arrays])
+
+
+def long_minus_short(totals: np.ndarray) -> float:
+    """BLEU of the sentences of more than 12 words minus that of the others, from the sums of :func:`by_halves`."""
+    of_long, of_short = (bleu(part) for part in np.split(totals, 2))
+    return of_long - of_short
+
+
+def translations(outcome: Outcome) -> list[str]:
+    """What a finished unit has made of the test split, running text in the order of the corpus."""
+    arrays = outcome.predictions
+    return unpack_strings(arrays["text_utf8"], arrays["text_offsets"])
+
+
+def figures(
+    outcomes: Sequence[Outcome], directory: Path, *, lengths: Sequence[str], alignments: Sequence[str]
+) -> dict[str, Path]:
+    """Training curves of all variants, BLEU by length of the source, and alignments of three test sentences; of several
+    seeds the first is drawn. The sentences are the longest of at most 16 words, in the order of the corpus.
+
+    Args:
+        outcomes: finished trainings.
+        directory: where the PNGs go.
+        lengths: variants whose BLEU is drawn by length, if they are there.
+        alignments: variants with attention whose alignments are drawn, if they are there.
+    """
+    first = {name: group[0] for name, group in by_variant(outcomes).items()}
+    paths = {"training curves": directory / "training_curves.png"}
+    curves = {name: outcome.facts["history"] for name, outcome in first.items()}
+    plots.training_curves(curves, paths["training curves"], score=("bleu", "BLEU, greedy", ""), per="token")
+    lines = {name: by_length(first[name]) for name in lengths if name in first}
+    if lines:
+        paths["BLEU by length"] = directory / "bleu_by_length.png"
+        plots.score_by_length(lines, length_labels(), paths["BLEU by length"], "BLEU")
+    for name in alignments:
+        if name in first:
+            paths |= _alignments(first[name], directory)
+    return paths
+
+
+def _alignments(outcome: Outcome, directory: Path) -> dict[str, Path]:
+    model, variant, data = load(outcome.unit)
+    source, words, paths = data.prepared.splits["test"].source, outcome.predictions["words"], {}
+    fitting = np.flatnonzero(words == words[words <= 16].max())[:3]
+    found = translate([model], data, source.take(fitting), **search_of(variant))
+    for number, (row, one) in enumerate(zip(fitting, found, strict=True), start=1):
+        path = directory / f"alignment_{variant.name}_{number}.png"
+        draw(source.words(row), one, path, f"{variant.name}: test sentence {row + 1} ({data.corpus})")
+        paths[f"alignment {number} of {variant.name}"] = path
+    return paths
+
+
+def by_length(outcome: Outcome) -> list[float]:
+    """BLEU of the test sentences of each range of lengths."""
+    arrays = outcome.predictions
+    words, each = arrays["words"], arrays["bleu"]
+    return [bleu(each[(words >= low) & (words <= (high or words.max()))].sum(axis=0)) for low, high in LENGTHS]
+
+
+def length_labels() -> list[str]:
+    """The ranges of lengths as an axis names them."""
+    return [f"{low}-{high or ''}" for low, high in LENGTHS]
