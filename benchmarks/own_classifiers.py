@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.stopwatch import keep_to, second_epoch
 from gluon_attn import runtime
 
 
@@ -91,40 +90,14 @@ def train(variant_name: str, steps: int) -> dict[str, float]:
     import mxnet as mx
 
     from gluon_attn.checkpoint import parameter_count
-    from gluon_attn.training import Batch, RunDirectory, fit
 
     script, variant, data = prepared(variant_name, steps)
     runtime.seed_all(1)
     model = script.build(variant, data)
     model.initialize(mx.init.Xavier())
     model.hybridize(static_alloc=True, static_shape=True)
-    task = script.task(variant, data)
-    cpu: list[float] = []
-    tails: list[float] = []
-
-    def batches(generator: Any) -> Iterator[Batch]:
-        cpu.append(-time.process_time())
-        yield from task.batches(generator)
-
-    def evaluate(_: Any) -> dict[str, float]:
-        """Instead of validation: wait for the last update, which ``fit`` does not."""
-        started = time.perf_counter()
-        mx.nd.waitall()
-        tails.append(time.perf_counter() - started)
-        cpu[-1] += time.process_time()
-        return {task.select: 0.0}
-
-    recipe = replace(variant.recipe, epochs=2, patience=2)
-    with tempfile.TemporaryDirectory() as directory:
-        timed = replace(task, batches=batches, evaluate=evaluate)
-        history = fit(model, timed, recipe, RunDirectory(Path(directory), {}), seed=1).history
-    first, both = (epoch["seconds"] for epoch in history)
-    return {
-        "seconds": both - first + tails[1],
-        "cpu_seconds": cpu[1],
-        "warm_up_seconds": first,
-        "parameters": parameter_count(model),
-    }
+    measured = second_epoch(model, script.task(variant, data), variant.recipe)
+    return {**measured, "parameters": parameter_count(model)}
 
 
 def ceiling(size: int = 2048) -> dict[str, float]:
@@ -149,8 +122,7 @@ def main() -> None:
     parser.add_argument("--arrays", type=Path)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    if options.threads == 1:  # no second core for the thread that makes the batches
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    keep_to(options.threads)
     runtime.configure("fast", options.threads)
     if options.what == "describe":
         result: Mapping[str, Any] = describe(options.variant, options.steps, options.arrays)

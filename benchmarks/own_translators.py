@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import tempfile
-import time
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.stopwatch import keep_to, second_epoch
 from gluon_attn import runtime
 
 DROPOUT, RATE, CLIP = 0.2, 1e-3, 1.0
@@ -97,39 +94,16 @@ def train(model: str, units: int, steps: int) -> dict[str, float]:
 
     from gluon_attn.checkpoint import parameter_count
     from gluon_attn.recipe import Recipe
-    from gluon_attn.training import RunDirectory, Task, fit
+    from gluon_attn.training import Task
 
     data, batches = prepared(steps)
     runtime.seed_all(1)
     network = build(settings(data, model, units))
     network.initialize(mx.init.Xavier())
     network.hybridize(static_alloc=True, static_shape=True)
-    cpu: list[float] = []
-    tails: list[float] = []
-
-    def epoch(_: Any) -> Iterator[Any]:
-        cpu.append(-time.process_time())
-        yield from batches
-
-    def evaluate(_: Any) -> dict[str, float]:
-        """Instead of validation: wait for the last update, which ``fit`` does not."""
-        started = time.perf_counter()
-        mx.nd.waitall()
-        tails.append(time.perf_counter() - started)
-        cpu[-1] += time.process_time()
-        return {"bleu": 0.0}
-
-    task = Task(epoch, steps, lambda outputs, tokens: outputs[0].sum() / tokens, evaluate, select="bleu")
-    recipe = replace(Recipe(epochs=2, batch_size=64, learning_rate=RATE), clip_norm=CLIP)
-    with tempfile.TemporaryDirectory() as directory:
-        history = fit(network, task, recipe, RunDirectory(Path(directory), {}), seed=1).history
-    first, both = (row["seconds"] for row in history)
-    return {
-        "seconds": both - first + tails[1],
-        "cpu_seconds": cpu[1],
-        "warm_up_seconds": first,
-        "parameters": parameter_count(network),
-    }
+    task = Task(lambda _: batches, steps, lambda outputs, tokens: outputs[0].sum() / tokens, lambda _: {})
+    recipe = Recipe(epochs=2, batch_size=64, learning_rate=RATE, clip_norm=CLIP)
+    return {**second_epoch(network, task, recipe), "parameters": parameter_count(network)}
 
 
 def main() -> None:
@@ -141,8 +115,7 @@ def main() -> None:
     parser.add_argument("--arrays", type=Path)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    if options.threads == 1:
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    keep_to(options.threads)
     runtime.configure("fast", options.threads)
     if options.what == "describe":
         result: Mapping[str, Any] = describe(options.model, options.units, options.steps, options.arrays)

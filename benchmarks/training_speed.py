@@ -17,24 +17,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from gluon_attn.runtime import hardware
-from preprocessing.files import write_json
+from benchmarks import contest
+from benchmarks.contest import in_process
 
-ROOT = Path(__file__).parents[1]
-RESULT = ROOT / "benchmarks" / "results" / "training_speed.json"
+RESULT = contest.RESULTS / "training_speed.json"
 TARGET = 1.2
 VARIANTS = ("as-written", "masked")
 OURS = "gluon_attn"
@@ -92,15 +87,6 @@ def peers(variant: str, unrolled: bool) -> list[list[Row]]:
     return [[Row(variant, name, *way, buckets) for way in ways] for name, ways, buckets in rows]
 
 
-def in_process(module: str, arguments: Sequence[str], threads: int) -> dict[str, Any]:
-    """Run a module of this folder in its own process and read the JSON of its last line."""
-    command = [sys.executable, "-m", f"benchmarks.{module}", *arguments]
-    variables = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-    done = subprocess.run(command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True, check=True)
-    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return measured
-
-
 def run(row: Row, setting: Setting) -> dict[str, Any]:
     """Measure one row once.
 
@@ -154,8 +140,7 @@ def summary(
     """A row with its medians; ``ours_is``: how many times as fast we are, in each repetition and at the median."""
     runs = runs_of[row]
     seconds = median(each["seconds"] for each in runs)
-    pairs = zip(runs, runs_of[Row(row.variant, OURS)], strict=True)
-    ratios = [theirs["seconds"] / ours["seconds"] for theirs, ours in pairs]
+    ratios = contest.ratios(runs, runs_of[Row(row.variant, OURS)])
     gflops = what["gflop"] / seconds
     return asdict(row) | {
         "reviews_per_second": round(what["reviews"] / seconds, 1),
@@ -176,15 +161,11 @@ def table(measured: Mapping[str, Any], title: str) -> list[dict[str, Any]]:
         rows = {row["name"]: row for row in measured["rows"] if row["variant"] == variant}
         lowest = min(rows[name]["ours_is"] for name in AGAINST)
         own, limit = rows[OURS], measured["fully_connected_gflops"]
-        lines.append(
-            {
-                "measure": f"training `{variant}`, {title}: {own['reviews_per_second']:.0f} reviews/s, "
-                f"{own['gflops']:.0f} of {limit:.0f} GFLOP/s; against the better of PyTorch eager and compiled",
-                "measured": f"{lowest:.2f}x",
-                "target": f">= {TARGET}x",
-                "met": lowest >= TARGET,
-            }
+        words = (
+            f"training `{variant}`, {title}: {own['reviews_per_second']:.0f} reviews/s, {own['gflops']:.0f} of "
+            f"{limit:.0f} GFLOP/s; against the better of PyTorch eager and compiled"
         )
+        lines.append(contest.line(words, lowest, TARGET))
     return lines
 
 
@@ -209,9 +190,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args()
 
-    load, started = os.getloadavg()[0], time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    if load > 0.5:
-        print(f"the machine is busy (load {load:.1f}): times will be too long; measure on an idle one")
+    circumstances = contest.circumstances()
     with tempfile.TemporaryDirectory() as folder:
         arrays = {variant: Path(folder) / f"{variant}.npz" for variant in VARIANTS}
         what = {}
@@ -223,25 +202,14 @@ def main() -> None:
     lines = [line for setting in settings for line in table(measured[setting.threads], setting.title)]
     for setting in settings:
         show(measured[setting.threads], setting.title)
-    for line in lines:
-        print(f"{line['measure']}: {line['measured']} ({line['target']}: {'met' if line['met'] else 'MISSED'})")
-    if any(facts["corpus"] == "sample" for facts in what.values()):
-        print("*** THE EMBEDDED SAMPLE, REPEATED: THESE ARE NOT THE NUMBERS OF THE CORPUS ***")
     chosen = f"--threads {' '.join(map(str, options.threads))} --repetitions {options.repetitions}"
-    packages = ("mxnet", "gluonnlp", "numpy", "torch")
     record = {
         "command": f"python -m benchmarks.training_speed {chosen} --steps {options.steps}",
-        "started": started,
-        "hardware": hardware(),
-        "load_average_at_start": load,
-        "versions": {package: metadata.version(package) for package in packages},
-        "python": sys.version.split()[0],
+        **circumstances,
         "variants": what,
         "threads": measured,
-        "table": lines,
     }
-    write_json(options.output, record)
-    print(f"written to {options.output}")
+    contest.write(options.output, record, lines, [facts["corpus"] for facts in what.values()])
 
 
 if __name__ == "__main__":

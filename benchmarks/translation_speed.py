@@ -17,20 +17,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
 import tempfile
-import time
-from importlib import metadata
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.training_speed import ROOT, in_process
-from gluon_attn.runtime import hardware
-from preprocessing.files import write_json
+from benchmarks import contest
+from benchmarks.contest import in_process
 
-RESULT = ROOT / "benchmarks" / "results" / "translation_speed.json"
+RESULT = contest.RESULTS / "translation_speed.json"
 TARGET = 1.0
 NETWORKS = (("rnnsearch", 256), ("rnnsearch", 512), ("deep lstm", 512))
 
@@ -49,10 +44,7 @@ def measure(model: str, units: int, threads: int, repetitions: int, steps: int, 
             runs[name].append(found)
             speed = what["target_tokens"] / found["seconds"]
             print(f"  {model} {units}, {name:14} {speed:8.0f} target tokens/s", flush=True)
-    ratios = [
-        theirs["seconds"] / ours["seconds"]
-        for ours, theirs in zip(runs["gluon_attn"], runs["PyTorch eager"], strict=True)
-    ]
+    ratios = contest.ratios(runs["PyTorch eager"], runs["gluon_attn"])
     speeds = {name: what["target_tokens"] / median(run["seconds"] for run in found) for name, found in runs.items()}
     return {
         "what": what,
@@ -66,13 +58,11 @@ def measure(model: str, units: int, threads: int, repetitions: int, steps: int, 
 def line(model: str, units: int, threads: int, found: dict[str, Any]) -> dict[str, Any]:
     """A line of the README's table of speeds."""
     speed = found["target_tokens_per_second"]["gluon_attn"]
-    return {
-        "measure": f"training {model} with {units} units, {threads} thread{'s' * (threads > 1)}: {speed:.0f} target "
-        "tokens/s; against PyTorch eager",
-        "measured": f"{found['ours_is']:.2f}x",
-        "target": f">= {TARGET}x",
-        "met": found["ours_is"] >= TARGET,
-    }
+    words = (
+        f"training {model} with {units} units, {threads} thread{'s' * (threads > 1)}: {speed:.0f} target tokens/s; "
+        "against PyTorch eager"
+    )
+    return contest.line(words, found["ours_is"], TARGET)
 
 
 def main() -> None:
@@ -83,32 +73,20 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args()
 
-    load, started = os.getloadavg()[0], time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    if load > 0.5:
-        print(f"the machine is busy (load {load:.1f}): times will be too long; measure on an idle one")
+    circumstances = contest.circumstances()
     with tempfile.TemporaryDirectory() as folder:
         found = {
             (model, units): measure(model, units, options.threads, options.repetitions, options.steps, Path(folder))
             for model, units in NETWORKS
         }
     lines = [line(model, units, options.threads, each) for (model, units), each in found.items()]
-    for one in lines:
-        print(f"{one['measure']}: {one['measured']} ({one['target']}: {'met' if one['met'] else 'MISSED'})")
-    if any(each["what"]["corpus"] == "sample" for each in found.values()):
-        print("*** THE EMBEDDED SAMPLE, REPEATED: THESE ARE NOT THE NUMBERS OF THE CORPUS ***")
     sizes = f"--threads {options.threads} --repetitions {options.repetitions} --steps {options.steps}"
     record = {
         "command": f"python -m benchmarks.translation_speed {sizes}",
-        "started": started,
-        "hardware": hardware(),
-        "load_average_at_start": load,
-        "versions": {package: metadata.version(package) for package in ("mxnet", "gluonnlp", "numpy", "torch")},
-        "python": sys.version.split()[0],
+        **circumstances,
         "networks": {f"{model} {units}": each for (model, units), each in found.items()},
-        "table": lines,
     }
-    write_json(options.output, record)
-    print(f"written to {options.output}")
+    contest.write(options.output, record, lines, [each["what"]["corpus"] for each in found.values()])
 
 
 if __name__ == "__main__":

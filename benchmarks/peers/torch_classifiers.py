@@ -10,9 +10,7 @@ prints the measurement as one line of JSON; see :func:`measure`.
 from __future__ import annotations
 
 import json
-import os
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -21,6 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from benchmarks.stopwatch import keep_to, second_time
 
 OPTIMIZERS = ("fused adam", "sparse adam")
 RECURRENT = ("packed", "reversed")
@@ -182,20 +182,10 @@ def measure(spec: Mapping[str, Any]) -> dict[str, float]:
             if not loss.isfinite():
                 raise ArithmeticError(f"the loss is {loss.item()}")
 
-    started = time.perf_counter()
-    epoch()
-    begun, cpu = time.perf_counter(), time.process_time()
-    epoch()
-    return {
-        "seconds": time.perf_counter() - begun,
-        "cpu_seconds": time.process_time() - cpu,
-        "warm_up_seconds": begun - started,
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-    }
+    return {**second_time(epoch), "parameters": sum(parameter.numel() for parameter in model.parameters())}
 
 
 if __name__ == "__main__":
     wanted = json.loads(sys.argv[1])
-    if wanted["threads"] == 1:
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    keep_to(wanted["threads"])
     print(json.dumps(measure(wanted)))

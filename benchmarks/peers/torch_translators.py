@@ -11,9 +11,7 @@ prints the measurement as one line of JSON; see :func:`measure`.
 from __future__ import annotations
 
 import json
-import os
 import sys
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,11 +21,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from benchmarks.stopwatch import keep_to, second_time
+
 PADDING = 1
+Memory = tuple[Tensor, ...]
 
 
 class RNNSearch(nn.Module):
-    """Bahdanau et al. (2015): bidirectional GRU, additive attention, GRU decoder, maxout readout."""
+    """Bahdanau et al. (2015): bidirectional GRU, additive attention, GRU decoder, maxout readout.
+
+    States are (sentences, beam, units): what is said of a sentence in a beam looks at one memory, held once. Training
+    has a beam of one.
+    """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__()
@@ -47,33 +52,53 @@ class RNNSearch(nn.Module):
         self.proposal = nn.Linear(units, units, bias=False)
         self.readout = nn.Linear(units + width + 2 * units, 2 * self.maxout)
         self.output = nn.Linear(self.maxout, settings["target_vocabulary"])
+        if settings.get("tied"):
+            self.output.weight = self.target_embedding.weight
 
     def forward(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Tensor:
+        """Logits (batch, steps, vocabulary) of given targets."""
+        memory, state = self.encode(source, lengths)
+        embedded = self.dropout(self.target_embedding(inputs))
+        before, alignments = [], []
+        for token in self.from_token(embedded).split(1, 1):
+            before.append(state)
+            weights, state = self.advance(token, memory, state)
+            alignments.append(weights)
+        return self.logits(torch.cat(before, 1), embedded, torch.bmm(torch.cat(alignments, 1), memory[0]))
+
+    def encode(self, source: Tensor, lengths: Tensor) -> tuple[Memory, Tensor]:
+        """What is computed once for a sentence: the memory (states, keys, values, gap) and the first state."""
         packed = pack_padded_sequence(
             self.dropout(self.source_embedding(source)), lengths, batch_first=True, enforce_sorted=False
         )
         packed, last = self.encoder(packed)
         states, _ = pad_packed_sequence(packed, batch_first=True, total_length=source.shape[1])
         gap = (torch.arange(source.shape[1]) >= lengths[:, None]) * -1e18
-        keys, values = self.key(states), self.from_context(states)
-        embedded = self.dropout(self.target_embedding(inputs))
-        tokens = self.from_token(embedded)
-        state = torch.tanh(self.initial(last[1]))
-        before, alignments = [], []
-        for step in range(inputs.shape[1]):
-            score = self.score(torch.tanh(self.query(state)[:, None] + keys)).squeeze(2)
-            weights = torch.softmax(score + gap, 1)[:, None]
-            before.append(state)
-            alignments.append(weights)
-            read = tokens[:, step] + torch.bmm(weights, values).squeeze(1)
-            gates = torch.sigmoid(read[:, : 2 * self.units] + self.gates(state))
-            update, reset = gates.chunk(2, 1)
-            proposal = torch.tanh(read[:, 2 * self.units :] + self.proposal(reset * state))
-            state = state + update * (proposal - state)
-        contexts = torch.bmm(torch.cat(alignments, 1), states)
-        features = self.readout(torch.cat([torch.stack(before, 1), embedded, contexts], 2))
+        memory = (states, self.key(states)[:, None], self.from_context(states), gap[:, None])
+        return memory, torch.tanh(self.initial(last[1]))[:, None]
+
+    def advance(self, token: Tensor, memory: Memory, state: Tensor) -> tuple[Tensor, Tensor]:
+        """One step: the tokens' part of the gates (sentences, beam, 3 * units) -> weights and the state after."""
+        _, keys, values, gap = memory
+        score = self.score(torch.tanh(self.query(state)[:, :, None] + keys)).squeeze(3)
+        weights = torch.softmax(score + gap, 2)
+        read = token + torch.bmm(weights, values)
+        gates = torch.sigmoid(read[..., : 2 * self.units] + self.gates(state))
+        update, reset = gates.chunk(2, 2)
+        proposal = torch.tanh(read[..., 2 * self.units :] + self.proposal(reset * state))
+        return weights, state + update * (proposal - state)
+
+    def logits(self, before: Tensor, embedded: Tensor, contexts: Tensor) -> Tensor:
+        """Maxout of the state before, the last token and the context, and the product with the vocabulary."""
+        features = self.readout(torch.cat([before, embedded, contexts], 2))
         features = torch.maximum(features[..., : self.maxout], features[..., self.maxout :])
         return self.output(self.dropout(features))
+
+    def step(self, tokens: Tensor, memory: Memory, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits (sentences, beam, vocabulary) behind the last tokens (sentences, beam), and the state after."""
+        embedded = self.target_embedding(tokens)
+        weights, after = self.advance(self.from_token(embedded), memory, state)
+        return self.logits(state, embedded, torch.bmm(weights, memory[0])), after
 
 
 class DeepLSTM(nn.Module):
@@ -154,20 +179,10 @@ def measure(spec: Mapping[str, Any]) -> dict[str, float]:
             if not loss.isfinite():
                 raise ArithmeticError(f"the loss is {loss.item()}")
 
-    started = time.perf_counter()
-    epoch()
-    begun, cpu = time.perf_counter(), time.process_time()
-    epoch()
-    return {
-        "seconds": time.perf_counter() - begun,
-        "cpu_seconds": time.process_time() - cpu,
-        "warm_up_seconds": begun - started,
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-    }
+    return {**second_time(epoch), "parameters": sum(parameter.numel() for parameter in model.parameters())}
 
 
 if __name__ == "__main__":
     wanted = json.loads(sys.argv[1])
-    if wanted["threads"] == 1:
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    keep_to(wanted["threads"])
     print(json.dumps(measure(wanted)))

@@ -1,0 +1,69 @@
+"""What the scripts share that measure us and our peers in turn: processes, paired ratios, the written record."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from gluon_attn.runtime import hardware
+from preprocessing.files import write_json
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+_PACKAGES = ("mxnet", "gluonnlp", "numpy", "torch")
+
+
+def in_process(module: str, arguments: Sequence[str], threads: int) -> dict[str, Any]:
+    """Run a module of this folder in its own process and read the JSON of its last line.
+
+    Raises:
+        SystemExit: the process has failed, and has said why on standard error.
+    """
+    command = [sys.executable, "-m", f"benchmarks.{module}", *arguments]
+    variables = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    done = subprocess.run(command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"benchmarks.{module} has failed, for the reason above; nothing is written")
+    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return measured
+
+
+def ratios(theirs: Sequence[Mapping[str, Any]], ours: Sequence[Mapping[str, Any]]) -> list[float]:
+    """How many times as fast we are, in each repetition."""
+    return [their["seconds"] / our["seconds"] for their, our in zip(theirs, ours, strict=True)]
+
+
+def line(measure: str, ratio: float, target: float) -> dict[str, Any]:
+    """A line of the README's table of speeds."""
+    return {"measure": measure, "measured": f"{ratio:.2f}x", "target": f">= {target}x", "met": ratio >= target}
+
+
+def circumstances() -> dict[str, Any]:
+    """When and where: taken before anything is measured, and said aloud if the machine is not idle."""
+    load = os.getloadavg()[0]
+    if load > 0.5:
+        print(f"the machine is busy (load {load:.1f}): times will be too long; measure on an idle one")
+    return {
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "hardware": hardware(),
+        "load_average_at_start": load,
+        "versions": {package: metadata.version(package) for package in _PACKAGES},
+        "python": sys.version.split()[0],
+    }
+
+
+def write(path: Path, record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], corpora: Sequence[str]) -> None:
+    """Show the lines and write them as the record's ``table``; what ran on the embedded sample is said loudly."""
+    for one in lines:
+        print(f"{one['measure']}: {one['measured']} ({one['target']}: {'met' if one['met'] else 'MISSED'})")
+    if "sample" in corpora:
+        print("*** THE EMBEDDED SAMPLE: THESE ARE NOT THE NUMBERS OF THE CORPUS ***")
+    write_json(path, {**record, "table": list(lines)})
+    print(f"written to {path}")

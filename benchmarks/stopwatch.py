@@ -1,0 +1,62 @@
+"""How every measured process takes its times: work is done twice and the second time counts.
+
+Nothing here imports MXNet or PyTorch before it is called: both bring an OpenMP runtime, and a process has one.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+
+def keep_to(threads: int) -> None:
+    """One thread gets one core: none is left for the thread that prepares batches."""
+    if threads == 1:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def second_time(work: Callable[[], Any]) -> dict[str, float]:
+    """Do the work twice: ``seconds`` and ``cpu_seconds`` of the second time, ``warm_up_seconds`` of the first."""
+    started = time.perf_counter()
+    work()
+    begun, cpu = time.perf_counter(), time.process_time()
+    work()
+    return {
+        "seconds": time.perf_counter() - begun,
+        "cpu_seconds": time.process_time() - cpu,
+        "warm_up_seconds": begun - started,
+    }
+
+
+def second_epoch(model: Any, task: Any, recipe: Any) -> dict[str, float]:
+    """The same for ``fit``, which trains an initialized model for two epochs; validation is left out."""
+    import mxnet as mx
+
+    from gluon_attn.training import RunDirectory, fit
+
+    cpu: list[float] = []
+    tails: list[float] = []
+
+    def batches(generator: Any) -> Iterator[Any]:
+        cpu.append(-time.process_time())
+        yield from task.batches(generator)
+
+    def evaluate(_: Any) -> dict[str, float]:
+        """Instead of validation: wait for the last update, which ``fit`` does not."""
+        started = time.perf_counter()
+        mx.nd.waitall()
+        tails.append(time.perf_counter() - started)
+        cpu[-1] += time.process_time()
+        return {task.select: 0.0}
+
+    timed = replace(task, batches=batches, evaluate=evaluate)
+    with tempfile.TemporaryDirectory() as directory:
+        run = RunDirectory(Path(directory), {})
+        history = fit(model, timed, replace(recipe, epochs=2, patience=2), run, seed=1).history
+    first, both = (epoch["seconds"] for epoch in history)
+    return {"seconds": both - first + tails[1], "cpu_seconds": cpu[1], "warm_up_seconds": first}

@@ -1,0 +1,185 @@
+"""All sides of ``decoding_speed`` are the same network and find the same translations; what is not, is not measured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mxnet import init
+
+from benchmarks import decoding_speed, own_decoders
+from gluon_attn import runtime, search
+from gluon_attn.checkpoint import parameter_arrays, parameter_count
+from reproductions import bahdanau2014
+from reproductions.runner import Unit
+from tests.gluon_attn.support import array
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[bench]'")
+
+from benchmarks.peers import torch_decoders as peers  # noqa: E402
+
+PADDING, BEGIN, END = 1, 2, 3
+SETTINGS = {
+    "units": 6,
+    "embedding_units": 5,
+    "attention_units": 7,
+    "maxout_units": 5,
+    "source_vocabulary": 19,
+    "target_vocabulary": 23,
+    "dropout": 0.0,
+}
+both_ways_to_tie = pytest.mark.parametrize("tied", [False, True])
+
+
+def model_of(tied: bool, seed: int = 0) -> Any:
+    """Translations end early, late or not at all; like a trained network it never says padding."""
+    runtime.seed_all(seed)
+    model = own_decoders.build({**SETTINGS, "tied": tied})
+    model.initialize(init.Normal(0.9))
+    bias = np.zeros(SETTINGS["target_vocabulary"], np.float32)
+    bias[[PADDING, END]] = -1e4, 5.0
+    model.output.bias.set_data(array(bias))
+    return model
+
+
+def peer_of(model: Any, tied: bool) -> Any:
+    return peers.build({**SETTINGS, "tied": tied}, parameter_arrays(model))
+
+
+def sources(count: int, longest: int = 9) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.RandomState(3)
+    lengths = generator.randint(1, longest + 1, count)
+    ids = generator.randint(4, SETTINGS["source_vocabulary"], (count, longest))
+    return np.where(np.arange(longest) < lengths[:, None], ids, PADDING), lengths
+
+
+@both_ways_to_tie
+def test_the_peer_is_the_same_network(tied: bool) -> None:
+    model, (source, lengths) = model_of(tied), sources(7)
+    peer = peer_of(model, tied)
+    assert sum(parameter.numel() for parameter in peer.parameters()) == parameter_count(model)
+    inputs = np.random.RandomState(5).randint(4, SETTINGS["target_vocabulary"], (7, 6))
+    targets = np.roll(inputs, -1, axis=1)
+    arrays = array(source, "int32"), array(lengths, "float32"), array(inputs, "int32"), array(targets, "int32")
+    with torch.no_grad():
+        logits = peer(*(torch.tensor(values) for values in (source, lengths, inputs)))
+    theirs = torch.nn.functional.cross_entropy(logits.flatten(0, 1), torch.tensor(targets).flatten(), reduction="none")
+    assert theirs.std() > 0.5
+    np.testing.assert_allclose(model(*arrays)[1].asnumpy().ravel(), theirs.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@both_ways_to_tie
+@pytest.mark.parametrize(("beam", "alpha"), [(1, 0.0), (3, 0.6), (5, 1.0)])
+def test_all_ways_find_the_same_translations(tied: bool, beam: int, alpha: float) -> None:
+    model, (source, lengths) = model_of(tied), sources(40)
+    limits = 2 * lengths + 4
+    options = {"beam": beam, "alpha": alpha, "begin": BEGIN, "end": END}
+    ids = [row[:length] for row, length in zip(source.astype(np.int32), lengths, strict=True)]
+    batched = own_decoders.translate(model, ids, limits, sentences=16, search=options)
+    said = np.array([len(one) for one in batched])
+    assert (said == limits).any() and (said < limits).any() and len(set(said)) > 3
+    assert own_decoders.translate(model, ids, limits, sentences=1, search=options) == batched
+    assert own_decoders.translate_with_gluonnlp(model, ids, limits, search=options) == batched
+    read = (torch.from_numpy(values) for values in (source, lengths))
+    peer = peer_of(model, tied)
+    assert peers.translate(peer, *read, sentences=16, limits=torch.from_numpy(limits), **options) == batched
+
+
+def test_finished_sentences_leave_the_batch_of_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    peer, (source, lengths) = peer_of(model_of(False), False), sources(16)
+    rows: list[int] = []
+    step = peer.step
+    monkeypatch.setattr(peer, "step", lambda tokens, *rest: rows.append(len(tokens)) or step(tokens, *rest))
+    options: dict[str, Any] = {"beam": 3, "alpha": 0.6, "begin": BEGIN, "end": END}
+    read = (torch.from_numpy(values) for values in (source, lengths))
+    peers.beam_search(peer, *read, limits=torch.full((16,), 20), **options)
+    assert rows == sorted(rows, reverse=True) and rows[0] == 16 and len(set(rows)) > 3
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The smoke preset on the embedded sample in the place of the real one; what ``measure`` sets is set back."""
+    monkeypatch.setitem(bahdanau2014.PRESETS, "cpu", bahdanau2014.PRESETS["smoke"])
+    monkeypatch.setattr(search, "_ROWS", search._ROWS)
+
+
+def test_every_process_measures_the_same(tiny: None, tmp_path: Path) -> None:
+    threads = torch.get_num_threads()
+    spec = {"arrays": str(tmp_path / "test.npz"), "sentences": 5, "updates": 3, "checkpoint": None}
+    what = json.loads(json.dumps(own_decoders.describe(spec)))
+    assert (what["corpus"], what["sentences"], what["weights"]) == ("sample", 5, "after 3 updates")
+    what["search"]["beam"] = 2
+    wanted = {**what, **spec, "threads": threads}
+    found = [own_decoders.measure({**wanted, "way": way}) for way in ("batched", "one by one", "gluonnlp")]
+    found.append(peers.measure(wanted))
+    assert all(one["parameters"] == what["parameters"] and one["seconds"] > 0 for one in found)
+    assert len(found[0]["ids"]) == 5 and all(one["ids"] == found[0]["ids"] for one in found)
+
+
+def test_a_run_directory_names_its_training(tmp_path: Path) -> None:
+    unit = Unit("bahdanau2014", "cpu", "rnnsearch", 2, "fast", None, tmp_path)
+    for one in (unit, replace(unit, on_sample=True)):
+        one.directory.mkdir(parents=True)
+        config = {"paper": "bahdanau2014", "preset": "cpu", "variant": "rnnsearch", "seed": 2, "profile": "fast"}
+        (one.directory / "config.json").write_text(json.dumps({**config, "threads": 2}), encoding="utf-8")
+        assert own_decoders.unit_of(one.directory) == one
+
+
+# --- what the driver refuses and what it writes ---
+
+WHAT = {
+    "corpus": "multi30k en-de",
+    "sentences": 100,
+    "parameters": 7,
+    "reference_tokens": 300,
+    "settings": {"units": 256},
+    "search": {"beam": 5},
+}
+
+
+def measured(monkeypatch: pytest.MonkeyPatch, seconds: dict[str, float], **changes: Any) -> dict[str, Any]:
+    """The driver's summary of processes that say this; ``changes`` are those of PyTorch."""
+
+    def run(way: str, spec: Any, threads: int) -> dict[str, Any]:
+        said = {"seconds": seconds[way], "parameters": 7, "ids": [[row, 5, 6] for row in range(100)]}
+        return said | (changes if way == "PyTorch eager" else {})
+
+    monkeypatch.setattr(decoding_speed, "run", run)
+    return decoding_speed.measure(WHAT, Path("test.npz"), 2, 3)
+
+
+SECONDS = {"batched": 2.0, "one by one": 8.0, "gluonnlp": 10.0, "PyTorch eager": 1.8}
+
+
+def test_the_table_holds_both_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = [[row, 5, 6] for row in range(99)] + [[1]]
+    found = measured(monkeypatch, SECONDS, ids=ids)
+    assert found["PyTorch eager"]["same_translations"] == 0.99 and found["gluonnlp"]["ours_is"] == 5.0
+    assert "ids" not in found["batched"]["runs"][0] and len(found["batched"]["runs"]) == 3
+    first, second = decoding_speed.table(WHAT, found, 2)
+    assert (first["measured"], first["target"], first["met"]) == ("4.00x", ">= 1.5x", True)
+    assert (second["measured"], second["target"], second["met"]) == ("0.90x", ">= 1.0x", False)
+    assert "256 units, beam 5, 2 threads: 50 sentences/s; against the same search one by one" in first["measure"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ids": [[row, 5, 6] for row in range(98)] + [[1], [1]]}, "PyTorch eager: 98.00% of the translations are"),
+        ({"parameters": 8}, "PyTorch eager: 8 parameters, ours has 7: another network"),
+    ],
+)
+def test_other_work_is_not_measured(changes: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit, match=message):
+        measured(monkeypatch, SECONDS, **changes)
+
+
+@pytest.mark.parametrize("tokens", [1, 5])
+def test_translations_that_never_end_or_never_begin_are_not_measured(tokens: int) -> None:
+    assert decoding_speed.lasting([[4] * 3] * 100, 300) == 300
+    with pytest.raises(SystemExit, match="more --updates"):
+        decoding_speed.lasting([[4] * tokens] * 100, 300)
