@@ -95,7 +95,9 @@ _FULL = {
     "smoothing": 0.1,
     "tied": True,
 }
-_SMALL = {**_FULL, "units": 128, "embedding_units": 128, "attention_units": 128, "maxout_units": 128}
+_SMALL = {
+    name: 128 if name.endswith("units") else 0.2 if name.endswith("dropout") else value for name, value in _FULL.items()
+}
 _TINY = {name: 16 if name.endswith("units") else value for name, value in _FULL.items()}
 # The authors' own: 1 000 units, embeddings of 620, 500 maxout units, 30 000 words of either language.
 _AUTHORS = {
@@ -110,8 +112,8 @@ _AUTHORS = {
     "smoothing": 0.0,
     "tied": False,
 }
-_RECIPE = Recipe(epochs=16, batch_size=64, learning_rate=1e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
-_SHORTER = Recipe(epochs=8, batch_size=64, learning_rate=1e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
+_RECIPE = Recipe(epochs=15, batch_size=64, learning_rate=2e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
+_SHORTER = Recipe(epochs=8, batch_size=64, learning_rate=2e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
 _SMOKE_RECIPE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3, clip_norm=1.0)
 
 _DE = {"corpus": "multi30k en-de", "source": "en", "target": "de"}

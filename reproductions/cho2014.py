@@ -83,7 +83,7 @@ _FULL = {
     "everywhere": True,
     "maxout": True,
 }
-_SMALL = {**_FULL, "units": 128, "embedding_units": 128, "maxout_units": 128}
+_SMALL = {**_FULL, "units": 128, "embedding_units": 128, "maxout_units": 128, "dropout": 0.2}
 _TINY = {**_FULL, "units": 16, "embedding_units": 16, "maxout_units": 16}
 # The authors' own: 1 000 units, embeddings of 100, 500 maxout units, 15 000 words of either language.
 _AUTHORS = {
@@ -97,8 +97,8 @@ _AUTHORS = {
     "tokens": "words",
     "max_size": 15_000,
 }
-_RECIPE = Recipe(epochs=16, batch_size=64, learning_rate=1e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
-_SHORTER = Recipe(epochs=8, batch_size=64, learning_rate=1e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
+_RECIPE = Recipe(epochs=15, batch_size=64, learning_rate=2e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
+_SHORTER = Recipe(epochs=8, batch_size=64, learning_rate=2e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
 _SMOKE_RECIPE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3, clip_norm=1.0)
 
 
