@@ -125,22 +125,20 @@ def ensemble_counts(outcomes: Sequence[Outcome], beam: int) -> np.ndarray:
 
 
 def ensemble_row(outcomes: Sequence[Outcome], variant: Variant, each: np.ndarray, beam: int) -> Row:
-    """The row of an ensemble, from its counts."""
+    """The row of an ensemble.
+
+    Args:
+        outcomes: its members.
+        variant: of the members, with the name of the ensemble and what is reported of one.
+        each: BLEU counts (sentences, 10), of :func:`ensemble_counts`.
+        beam: of the search.
+    """
     signature = f"{PEERS.signature}; {said(beam, variant.settings['alpha'])}"
-    score = bleu(each.sum(axis=0))
-    interval = bootstrap_of_totals(each[None], None, bleu, seed=0)
-    row = row_of(
-        outcomes,
-        variant,
-        split="test",
-        metric="bleu",
-        signature=signature,
-        values=[score] * len(outcomes),
-        ci95=interval,
-    )
+    score, interval = bleu(each.sum(axis=0)), bootstrap_of_totals(each[None], None, bleu, seed=0)
+    values = [score] * len(outcomes)
+    row = row_of(outcomes, variant, split="test", metric="bleu", signature=signature, values=values, ci95=interval)
     return replace(
         row,
-        variant=f"{variant.name}-ensemble",
         std=0.0,
         per_seed={"+".join(row.per_seed): score},
         parameters=row.parameters * len(outcomes),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,10 @@ from mxnet import nd
 from gluon_attn import runtime
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from preprocessing.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN_ID
-from reproductions import bahdanau2014, translation, translation_results
-from reproductions.bleu import bleu
+from reproductions import bahdanau2014, translation
 from reproductions.experiment import Variant
 from reproductions.translation import Data
-from tests.reproductions.support import gluon_attn, outcome
+from tests.reproductions.support import gluon_attn
 
 SMOKE = bahdanau2014.PRESETS["smoke"]
 
@@ -109,40 +107,22 @@ def test_an_unknown_word_is_replaced_by_the_source_word_looked_at(
         return [[Hypothesis((UNKNOWN_ID,), 0.0, 0.0, looked)]]
 
     monkeypatch.setattr(translation, "beam_search", found)
-    (kept,), (replaced,) = (
-        translation.translate([model], data, source, beam=1, replacements=wanted) for wanted in (None, {})
+    word = source.words(0)[-1]
+    kept, copied, translated = (
+        translation.translate([model], data, source, beam=1, replacements=wanted)[0].tokens
+        for wanted in (None, {}, {word: "so"})
     )
-    assert kept.tokens == ["<unk>"] and replaced.tokens == [source.words(0)[-1]]
+    assert (kept, copied, translated) == (["<unk>"], [word], ["so"])
 
 
-def counts(quality: float, sentences: int = 40) -> np.ndarray:
-    """Counts of sentences of ten words of which a share is right."""
-    right = int(10 * quality)
-    row = [right, max(0, right - 1), max(0, right - 2), max(0, right - 3), 10, 9, 8, 7, 10, 10]
-    return np.array([row] * sentences, np.int32)
+def test_the_lexicon_knows_what_the_training_text_says(data: Data) -> None:
+    known = {token for row in range(len(data.prepared.splits["train"])) for token in _source(data).words(row)}
+    assert set(data.lexicon) == known
+    assert data.lexicon is data.lexicon, "it is learned once"
 
 
-def test_rows_and_comparisons_come_from_the_counts(tmp_path: Path, data: Data) -> None:
-    def made(variant: str, quality: float) -> Any:
-        arrays: Mapping[str, Any] = {
-            "bleu": counts(quality),
-            "sacrebleu": counts(quality - 0.1),
-            "likelihood": np.tile([20.0, 10.0], (40, 1)),
-        }
-        facts = {"history": [{"validation_bleu": 1.0}, {"validation_bleu": 3.0}], "metrics": {"chrf": 50.0}}
-        return outcome(tmp_path, variant, 1, arrays, **facts)
-
-    good, bad = made("search-all", 0.9), made("encdec-all", 0.6)
-    rows = translation_results.rows([good], SMOKE.variant("search-all"), data)
-    values = {(row.split, row.metric): row.mean for row in rows}
-    assert values["test", "bleu"] == pytest.approx(bleu(counts(0.9).sum(axis=0)))
-    assert values["test", "sacrebleu"] < values["test", "bleu"]
-    assert values["test", "perplexity"] == pytest.approx(np.exp(2.0))
-    assert values["test", "chrf"] == 50.0 and values["validation", "bleu"] == 3.0
-    assert all(row.ci95[0] <= row.mean + 1e-9 and row.mean <= row.ci95[1] + 1e-9 for row in rows)
-    better = translation_results.difference({"a": [good], "b": [bad]}, "a", "b")
-    expected = bleu(counts(0.9).sum(axis=0)) - bleu(counts(0.6).sum(axis=0))
-    assert better.mean == pytest.approx(expected) and better.low > 0
+def _source(data: Data) -> Any:
+    return data.prepared.splits["train"].source
 
 
 def test_the_command_trains_translates_and_aligns(tmp_path: Path) -> None:
