@@ -132,7 +132,13 @@ def training_curves(
 
 
 def attention_matrix(
-    tokens_query: Sequence[str], tokens_key: Sequence[str], weights: np.ndarray, path: Path, title: str | None = None
+    tokens_query: Sequence[str],
+    tokens_key: Sequence[str],
+    weights: np.ndarray,
+    path: Path,
+    title: str | None = None,
+    *,
+    names: tuple[str, str] = ("query", "key"),
 ) -> None:
     """Attention weights as a matrix: a row for each query, a column for each key, in per cent of the row.
 
@@ -145,6 +151,7 @@ def attention_matrix(
         weights: (queries, keys), each row a distribution.
         path: the PNG to write.
         title: a line above the matrix, or None.
+        names: what the rows and the columns are.
 
     Raises:
         UsageError: shapes disagree, weights outside 0 to 1, no tokens, or too many for any label to be read.
@@ -171,7 +178,7 @@ def attention_matrix(
         axes.set_yticks(range(rows), _labels(tokens_query))
         axes.xaxis.tick_top()
         axes.tick_params(length=0, labelsize=11 if numbered else 8)
-        axes.set(xlabel="key", ylabel="query")
+        axes.set(xlabel=names[1], ylabel=names[0])
         axes.spines[:].set(visible=True, color=FAINT)
         axes.grid(False)
         axes.set_xticks(np.arange(1, columns) - 0.5, minor=True)

@@ -18,8 +18,7 @@ from preprocessing.reversible import ReversibleTokenizer
 from preprocessing.steps import SHOWN, LearnVocabulary
 from preprocessing.subwords import CODES, joined
 from preprocessing.tokenizers import Tokenizer
-from preprocessing.truecasing import LEARNED as TRUECASED
-from preprocessing.truecasing import detruecased, sentences
+from preprocessing.truecasing import LEARNED as TRUECASED, detruecased, sentences
 from preprocessing.vocabulary import SEQUENCE_SPECIALS
 
 

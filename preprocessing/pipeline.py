@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from preprocessing import cache as result_cache
-from preprocessing import card as cards
+from preprocessing import cache as result_cache, card as cards
 from preprocessing.corpora import CorpusFiles
 from preprocessing.data import Data, Dataset, Split, digest
 from preprocessing.tokenizers import Tokenizer

@@ -48,8 +48,7 @@ from preprocessing.ragged import pack_strings
 from preprocessing.reversible import JointSentencePiece, ReversibleTokenizer, words_of
 from preprocessing.steps import Encode, Tokenize
 from preprocessing.subwords import ApplyBPE, LearnBPE
-from preprocessing.truecasing import LEARNED as TRUECASED
-from preprocessing.truecasing import Truecase
+from preprocessing.truecasing import LEARNED as TRUECASED, Truecase
 from preprocessing.vocabulary import Vocabulary
 
 _log = logging.getLogger(__name__)

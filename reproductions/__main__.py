@@ -107,8 +107,7 @@ def _run(
 ) -> None:
     runtime.configure(profile, threads)
     from reproductions import runner
-    from reproductions.experiment import RESULTS, Result, script
-    from reproductions.experiment import preset as find_preset
+    from reproductions.experiment import RESULTS, Result, preset as find_preset, script
     from reproductions.report import loud_if_sample, results_path, terminal_tables
 
     started = time.time()
@@ -119,15 +118,14 @@ def _run(
     if publish and (variants or seeds):
         raise UsageError("a published table is whole; leave out --variant and --seed, or --publish")
     names = variants or [variant.name for variant in chosen.variants]
-    units = runner.units_of(
-        paper, chosen, variants=names, seeds=seeds or chosen.seeds, profile=profile, threads=threads, runs=runs
-    )
+    units = runner.units_of(paper, chosen, variants=names, seeds=seeds, profile=profile, threads=threads, runs=runs)
     outcomes = runner.train_all(units, jobs=jobs or runner.default_jobs(profile), resume=resume, overwrite=overwrite)
     rows, claims = module.conclude(outcomes, chosen)
     result = Result(paper, preset, rows, claims, runner.manifest(outcomes, _command(), started))
     place = units[0].place
     result.write(place / "results.json")
-    pages = module.show(outcomes, chosen, place)
+    drawn = module.figures(outcomes, chosen, place / "figures")
+    pages = {f"figure, {name}": path for name, path in drawn.items()} | module.pages(outcomes, chosen, place)
     if publish:
         result.write(results_path(paper, preset))
         if preset != "smoke":
@@ -145,8 +143,7 @@ def compare(
     results: Annotated[Path | None, typer.Option(help="A results file; the committed one if not given.")] = None,
 ) -> None:
     """Print the table of measured beside reported, and what became of the claims."""
-    from reproductions.experiment import Result
-    from reproductions.experiment import preset as find_preset
+    from reproductions.experiment import Result, preset as find_preset
     from reproductions.report import claims_table, loud_if_sample, results_path, terminal_tables
 
     find_preset(paper, preset)
@@ -204,8 +201,7 @@ def predict(
     """Read texts on standard input, one a line; print label, probability of positive and, if asked, the weights."""
     runtime.configure(profile, threads)
     from reproductions import runner
-    from reproductions.experiment import preset as find_preset
-    from reproductions.experiment import script
+    from reproductions.experiment import preset as find_preset, script
 
     find_preset(paper, preset).variant(variant)
     module = script(paper)
@@ -232,8 +228,7 @@ def translate(
     """Read source sentences on standard input, one a line, and print a translation for each."""
     runtime.configure(profile, threads)
     from reproductions import runner
-    from reproductions.experiment import preset as find_preset
-    from reproductions.experiment import script
+    from reproductions.experiment import preset as find_preset, script
 
     find_preset(paper, preset).variant(variant)
     module = script(paper)

@@ -27,32 +27,21 @@ from preprocessing.vocabulary import PADDING_ID
 from reproductions import translation_results
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
-from reproductions.translation import Data, evaluate, prepare, settings_of, task, translate_lines
-from reproductions.translation_results import Comparison
-
-__all__ = [
-    "COLUMNS",
-    "PRESETS",
-    "REPORTED",
-    "SOURCE",
-    "TITLE",
-    "build",
-    "conclude",
-    "evaluate",
-    "figures",
-    "prepare",
-    "show",
-    "task",
-    "translate_lines",
-]
+from reproductions.translation import (
+    Data,
+    evaluate as evaluate,
+    prepare as prepare,
+    settings_of,
+    task as task,
+    translate_lines as translate_lines,
+)
+from reproductions.translation_results import OTHER_COLUMNS, Comparison, pages as pages
 
 TITLE = "RNN encoder-decoder: the gated recurrent unit"
 SOURCE = "Cho et al. (2014), arXiv:1406.1078"
 COLUMNS = (
     Column("BLEU", "bleu"),
-    Column("sacreBLEU", "sacrebleu"),
-    Column("chrF", "chrf"),
-    Column("perplexity", "perplexity"),
+    *OTHER_COLUMNS,
 )
 
 _TABLE_1 = {"corpus": "wmt14 en-fr", "metric": "bleu", "source": "Cho et al. (2014), Table 1, test"}
@@ -109,7 +98,8 @@ def _variants(
     corpus = {"corpus": "multi30k en-fr", "source": "en", "target": "fr"}
 
     def part(name: str, title: str, **changed: Any) -> Variant:
-        return Variant(name, f"{title}, smaller setting", settings_of(**{**corpus, **small, **changed}), shorter)
+        settings = settings_of(**{**corpus, **small, **changed})
+        return Variant(name, f"{title}, smaller setting", settings, shorter, seeds=(1,))
 
     return (
         Variant("encdec", "RNN encoder-decoder", settings_of(**corpus, **full), recipe, _WITH_RNN, differs=_SCALE),
@@ -171,8 +161,3 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     return translation_results.figures(
         outcomes, directory, lengths=("encdec", "encdec-small", "start-only", "plain-readout"), alignments=()
     )
-
-
-def show(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """The figures."""
-    return {f"figure, {name}": path for name, path in figures(outcomes, preset, directory / "figures").items()}

@@ -41,6 +41,7 @@ class Variant:
 
     ``settings`` are all the hyper-parameters that are not the recipe's, by name; ``reported`` is the peer that stands
     beside it, ``comparable`` says whether the two numbers may be compared, and ``differs`` why not, or in what.
+    ``seeds`` are its own where they are fewer than the preset's.
     """
 
     name: str
@@ -50,11 +51,13 @@ class Variant:
     reported: Reported | None = None
     comparable: bool = False
     differs: str = ""
+    seeds: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Preset:
-    """One scale of the experiment. ``headline`` are the variants that ``make reproduce`` trains."""
+    """One scale of the experiment. ``headline`` are the variants that ``make reproduce`` trains, ``seeds`` those of
+    every variant that names no others."""
 
     name: str
     corpus: str
@@ -166,9 +169,9 @@ def script(paper: str) -> Any:
     ``TITLE``, ``SOURCE``, ``REPORTED``, ``PRESETS``, ``COLUMNS``; ``prepare(preset, variant) -> data``,
     ``build(variant, data) -> model``, ``task(variant, data) -> Task``,
     ``evaluate(model, variant, data, last) -> (metrics, arrays)``, ``conclude(outcomes, preset) -> (rows, claims)``,
-    ``figures(outcomes, preset, directory) -> paths``, ``show(outcomes, preset, directory) -> paths``, and
-    ``predict(unit, stream, weights=...)`` of texts that are classified or ``translate_lines(unit, stream,
-    interactive=..., alignments=...)``.
+    ``figures(outcomes, preset, directory) -> paths``, ``pages(outcomes, preset, directory) -> paths`` of what else
+    there is to read, and ``predict(unit, stream, weights=...)`` of texts that are classified or
+    ``translate_lines(unit, stream, interactive=..., alignments=...)``.
 
     Raises:
         UsageError: there is no such script.

@@ -41,33 +41,29 @@ from reproductions.analysis import by_variant
 from reproductions.bleu import bleu
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
-from reproductions.translation import Data, evaluate, prepare, settings_of, task, translate_lines
-from reproductions.translation_results import Comparison, by_halves, long_minus_short, measured
-
-__all__ = [
-    "COLUMNS",
-    "PRESETS",
-    "REPORTED",
-    "SOURCE",
-    "TITLE",
-    "build",
-    "conclude",
-    "evaluate",
-    "figures",
-    "prepare",
-    "show",
-    "task",
-    "translate_lines",
-]
+from reproductions.translation import (
+    Data,
+    evaluate as evaluate,
+    prepare as prepare,
+    settings_of,
+    task as task,
+    translate_lines as translate_lines,
+)
+from reproductions.translation_results import (
+    OTHER_COLUMNS,
+    Comparison,
+    by_halves,
+    long_minus_short,
+    measured,
+    pages as pages,
+)
 
 TITLE = "Global and local attention in translation"
 SOURCE = "Luong, Pham and Manning (2015), arXiv:1508.04025"
 COLUMNS = (
     Column("BLEU", "bleu"),
     Column("unknown replaced", "bleu", "unknown words replaced"),
-    Column("sacreBLEU", "sacrebleu"),
-    Column("chrF", "chrf"),
-    Column("perplexity", "perplexity"),
+    *OTHER_COLUMNS,
 )
 
 _WMT = {"corpus": "wmt14 en-de", "metric": "bleu"}
@@ -135,7 +131,7 @@ def _variants(
     def system(name: str, title: str, reported: Reported | None, attention: str = "global", **changed: Any) -> Variant:
         settings = settings_of(**{**corpus, **_WHOLE, **small, "attention": attention, **changed})
         differs = _SCALE if reported else ""
-        return Variant(name, f"{title}, smaller setting", settings, shorter, reported, differs=differs)
+        return Variant(name, f"{title}, smaller setting", settings, shorter, reported, differs=differs, seeds=(1,))
 
     return (
         Variant(
@@ -283,8 +279,3 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
         lengths=("base", "dropout", "feed", "general", "local-m-general", "local-p-general"),
         alignments=("best", "feed", "local-m-general", "local-p-general"),
     )
-
-
-def show(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """The figures."""
-    return {f"figure, {name}": path for name, path in figures(outcomes, preset, directory / "figures").items()}

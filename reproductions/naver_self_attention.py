@@ -44,24 +44,15 @@ from preprocessing.spelling import Spelling
 from reproductions.analysis import SAMPLE_WARNING, accuracy_row, averaged_row, by_variant, paired_difference
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
-from reproductions.text_classification import Data, classify, predict, scores, task, write_reading_page
+from reproductions.text_classification import (
+    Data,
+    classify,
+    predict as predict,
+    scores,
+    task as task,
+    write_reading_page,
+)
 from reproductions.trained import load
-
-__all__ = [
-    "COLUMNS",
-    "PRESETS",
-    "REPORTED",
-    "SOURCE",
-    "TITLE",
-    "build",
-    "conclude",
-    "evaluate",
-    "figures",
-    "predict",
-    "prepare",
-    "show",
-    "task",
-]
 
 TITLE = "Self-attention over a Bi-GRU on Naver film reviews"
 SOURCE = "freesearch.pe.kr/archives/4876, “Attention API로 간단히 어텐션 사용하기”"
@@ -382,11 +373,10 @@ def _draw_sentence(outcome: Outcome, path: Path) -> None:
     plots.attention_matrix(tokens, tokens, read.matrices[0], path, label)
 
 
-def show(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """The figures, and the page of all test reviews with the weights of the first network that has some."""
-    paths = {f"figure, {name}": path for name, path in figures(outcomes, preset, directory / "figures").items()}
+def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
+    """The page of all test reviews with the weights of the first network that has some."""
     attentive = next((outcome for outcome in outcomes if "token_weights" in outcome.predictions), None)
-    if attentive:
-        paths["reading page"] = directory / "reviews.html"
-        write_reading_page(attentive, SENTENCE, paths["reading page"])
-    return paths
+    if attentive is None:
+        return {}
+    write_reading_page(attentive, SENTENCE, directory / "reviews.html")
+    return {"reading page": directory / "reviews.html"}

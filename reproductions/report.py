@@ -160,9 +160,12 @@ def _value(row: Row | None) -> str:
 def _provenance(result: Result) -> str:
     manifest = result.manifest
     seeds = ", ".join(map(str, manifest["seeds"]))
+    single = {next(iter(row.per_seed)) for row in result.rows if len(row.per_seed) == 1}
+    alone = len(manifest["seeds"]) > 1 and single & set(map(str, manifest["seeds"]))
     commits = ", ".join(f"`{commit[:12]}`" for commit in manifest["commit"].split(", "))
     return (
-        f"Mean ± standard deviation over seeds {seeds}; in brackets the 95 % bootstrap interval over test items. "
+        f"Mean ± standard deviation over seeds {seeds}{' (rows without ± have one)' if alone else ''}; "
+        "in brackets the 95 % bootstrap interval over test items. "
         f"Epoch selected on validation, test read once. Profile `{manifest['profile']}`, {manifest['threads']} thread, "
         f"{manifest['hardware']}; trained at {commits}."
     )

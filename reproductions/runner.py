@@ -274,18 +274,20 @@ def units_of(
     chosen: Preset,
     *,
     variants: Sequence[str],
-    seeds: Sequence[int],
+    seeds: Sequence[int] | None,
     profile: str,
     threads: int | None,
     runs: Path,
 ) -> list[Unit]:
-    """All (variant, seed) pairs, each once, seed by seed, so that an interrupted run has whole comparisons."""
-    names = [chosen.variant(name).name for name in dict.fromkeys(variants)]
+    """All trainings of these variants with these seeds, or with those of the preset: each once, seed by seed, so that
+    an interrupted run has whole comparisons."""
     on_sample = chosen.corpus != preset(paper, chosen.name).corpus
+    wanted = [chosen.variant(name) for name in dict.fromkeys(variants)]
     return [
-        Unit(paper, chosen.name, name, seed, profile, threads, runs, on_sample)
-        for seed in dict.fromkeys(seeds)
-        for name in names
+        Unit(paper, chosen.name, variant.name, seed, profile, threads, runs, on_sample)
+        for seed in dict.fromkeys(seeds or chosen.seeds)
+        for variant in wanted
+        if seeds or seed in (variant.seeds or chosen.seeds)
     ]
 
 

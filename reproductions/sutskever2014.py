@@ -34,31 +34,24 @@ from reproductions.analysis import by_variant
 from reproductions.bleu import bleu
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
-from reproductions.translation import Data, evaluate, prepare, settings_of, task, translate_lines
+from reproductions.translation import (
+    Data,
+    evaluate as evaluate,
+    prepare as prepare,
+    settings_of,
+    task as task,
+    translate_lines as translate_lines,
+)
 from reproductions.translation_results import (
+    OTHER_COLUMNS,
     Comparison,
     by_halves,
     ensemble_counts,
     ensemble_row,
     long_minus_short,
     measured,
+    pages as pages,
 )
-
-__all__ = [
-    "COLUMNS",
-    "PRESETS",
-    "REPORTED",
-    "SOURCE",
-    "TITLE",
-    "build",
-    "conclude",
-    "evaluate",
-    "figures",
-    "prepare",
-    "show",
-    "task",
-    "translate_lines",
-]
 
 TITLE = "Sequence to sequence: a deep LSTM without attention"
 SOURCE = "Sutskever, Vinyals and Le (2014), arXiv:1409.3215"
@@ -67,9 +60,7 @@ COLUMNS = (
     Column("BLEU, beam 12", "bleu", f"; beam {BEAM},"),
     Column("beam 2", "bleu", "; beam 2,"),
     Column("beam 1", "bleu", "; beam 1,"),
-    Column("sacreBLEU", "sacrebleu"),
-    Column("chrF", "chrf"),
-    Column("perplexity", "perplexity"),
+    *OTHER_COLUMNS,
 )
 
 _WMT = {"corpus": "wmt14 en-fr", "metric": "bleu"}
@@ -238,8 +229,3 @@ def _beam_2(arrays: Sequence[Mapping[str, np.ndarray]]) -> Estimate:
 def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
     """Training curves, and BLEU by length like Figure 3."""
     return translation_results.figures(outcomes, directory, lengths=("forward", "reversed"), alignments=())
-
-
-def show(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """The figures."""
-    return {f"figure, {name}": path for name, path in figures(outcomes, preset, directory / "figures").items()}

@@ -241,7 +241,7 @@ def draw(words: Sequence[str], found: Translation, path: Path, title: str) -> No
     """The alignment of one translation: a row for each target token, a column for each source token."""
     assert found.weights is not None
     said = [*found.tokens, "</s>"][: len(found.weights)]
-    plots.attention_matrix(said, words or ["<unk>"], found.weights, path, title)
+    plots.attention_matrix(said, words or ["<unk>"], found.weights, path, title, names=("target", "source"))
 
 
 def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignments: Path | None) -> Iterator[str]:

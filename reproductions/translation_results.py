@@ -10,14 +10,17 @@ import numpy as np
 
 from gluon_attn import plots
 from gluon_attn.metrics import Estimate, bootstrap_of_totals
+from preprocessing.files import write_text
 from preprocessing.ragged import unpack_strings
 from reproductions.analysis import SAMPLE_WARNING, by_variant, row_of
 from reproductions.bleu import bleu
-from reproductions.experiment import Claim, Preset, Row, Variant
+from reproductions.experiment import Claim, Column, Preset, Row, Variant
 from reproductions.runner import Outcome
 from reproductions.trained import load
 from reproductions.translation import PEERS, Data, counts, draw, perplexity, prepare, search_of, translate
 
+# What stands beside BLEU in the table of a script.
+OTHER_COLUMNS = (Column("sacreBLEU", "sacrebleu"), Column("chrF", "chrf"), Column("perplexity", "perplexity"))
 # Words of a source sentence, for what depends on its length.
 LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, None))
 
@@ -72,13 +75,13 @@ def rows(outcomes: Sequence[Outcome], variant: Variant, data: Data) -> list[Row]
     made = [
         _row(outcomes, variant, metric, array, f"{signature}; {words}", score)
         for metric, array, signature, words, score in (
-            ("bleu", "bleu", PEERS.signature, said(**search), bleu),
-            ("sacrebleu", "sacrebleu", data.official.signature, said(**search), bleu),
+            ("bleu", "bleu", PEERS.signature, _named(**search), bleu),
+            ("sacrebleu", "sacrebleu", data.official.signature, _named(**search), bleu),
             *(
-                ("bleu", f"bleu_beam_{beam}", PEERS.signature, said(beam, search["alpha"]), bleu)
+                ("bleu", f"bleu_beam_{beam}", PEERS.signature, _named(beam, search["alpha"]), bleu)
                 for beam in variant.settings["more_beams"]
             ),
-            ("bleu", "bleu_replaced", PEERS.signature, f"{said(**search)}, unknown words replaced", bleu),
+            ("bleu", "bleu_replaced", PEERS.signature, f"{_named(**search)}, unknown words replaced", bleu),
             ("perplexity", "likelihood", "of each token", "with the end of sentence", perplexity),
         )
         if array in outcomes[0].predictions
@@ -86,7 +89,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant, data: Data) -> list[Row]
     chrfs = [outcome.facts["metrics"]["chrf"] for outcome in outcomes]
     best = [max(epoch["validation_bleu"] for epoch in outcome.facts["history"]) for outcome in outcomes]
     for split, metric, signature, values in (
-        ("test", "chrf", f"chrF2; {said(**search)}", chrfs),
+        ("test", "chrf", f"chrF2; {_named(**search)}", chrfs),
         ("validation", "bleu", "greedy, best epoch", best),
     ):
         span = Estimate(float(np.mean(values)), min(values), max(values))
@@ -110,7 +113,7 @@ def _row(
     return row_of(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
 
 
-def said(beam: int, alpha: float) -> str:
+def _named(beam: int, alpha: float) -> str:
     """How a search is named in a row's signature."""
     return f"beam {beam}, alpha {alpha:g}"
 
@@ -133,7 +136,7 @@ def ensemble_row(outcomes: Sequence[Outcome], variant: Variant, each: np.ndarray
         each: BLEU counts (sentences, 10), of :func:`ensemble_counts`.
         beam: of the search.
     """
-    signature = f"{PEERS.signature}; {said(beam, variant.settings['alpha'])}"
+    signature = f"{PEERS.signature}; {_named(beam, variant.settings['alpha'])}"
     score, interval = bleu(each.sum(axis=0)), bootstrap_of_totals(each[None], None, bleu, seed=0)
     values = [score] * len(outcomes)
     row = row_of(outcomes, variant, split="test", metric="bleu", signature=signature, values=values, ci95=interval)
@@ -179,10 +182,18 @@ def long_minus_short(totals: np.ndarray) -> float:
     return of_long - of_short
 
 
-def translations(outcome: Outcome) -> list[str]:
-    """What a finished unit has made of the test split, running text in the order of the corpus."""
-    arrays = outcome.predictions
-    return unpack_strings(arrays["text_utf8"], arrays["text_offsets"])
+def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
+    """What each variant, of several seeds the first, has made of the test split: a TSV of source, reference and
+    translation."""
+    paths = {}
+    for name, group in by_variant(outcomes).items():
+        prepared, arrays = prepare(preset, preset.variant(name)).prepared, group[0].predictions
+        said = unpack_strings(arrays["text_utf8"], arrays["text_offsets"])
+        columns = prepared.splits["test"].source.text.tolist(), prepared.references("test"), said
+        lines = ["\t".join(text.replace("\t", " ") for text in row) for row in zip(*columns, strict=True)]
+        paths[f"translations of {name}"] = directory / f"translations_{name}.tsv"
+        write_text(paths[f"translations of {name}"], "\n".join(["source\treference\ttranslation", *lines]) + "\n")
+    return paths
 
 
 def figures(

@@ -39,8 +39,8 @@ def verify(
     corpora.find(chosen.corpus)
 
     def units(folder: str) -> list[runner.Unit]:
-        which, runs = seeds or chosen.seeds, Path(folder)
-        return runner.units_of(paper, chosen, variants=names, seeds=which, profile=profile, threads=threads, runs=runs)
+        runs = Path(folder)
+        return runner.units_of(paper, chosen, variants=names, seeds=seeds, profile=profile, threads=threads, runs=runs)
 
     def train(folder: str) -> dict[str, str]:
         count = jobs or runner.default_jobs(profile)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from mxnet import nd, sym
 
 from gluon_attn.attention.masks import additive_mask, memory_mask, token_mask

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import spearmanr
 
 from gluon_attn.metrics import bootstrap, bootstrap_of_totals, normalised_entropy, rank_correlation

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mxnet import autograd, nd
 
 from gluon_attn.attention.pooling import AttentionPooling, max_pooling, mean_pooling

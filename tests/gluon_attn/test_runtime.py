@@ -11,8 +11,7 @@ from pathlib import Path
 import mxnet as mx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError

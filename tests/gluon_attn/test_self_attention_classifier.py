@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gluonnlp.model import AttentionCell
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mxnet import autograd, nd
 
 from gluon_attn.attention.additive import AdditiveAttention

@@ -10,8 +10,7 @@ import mxnet as mx
 import numpy as np
 import pytest
 from gluonnlp.model import MLPAttentionCell
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mxnet import autograd, nd
 from mxnet.gluon import HybridBlock, nn
 

@@ -6,8 +6,7 @@ import hashlib
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from preprocessing.bitext import Bitext
 from preprocessing.bitext_split import SplitByHash, groups

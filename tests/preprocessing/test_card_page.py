@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from preprocessing import card as cards
-from preprocessing import card_page
+from preprocessing import card as cards, card_page
 from preprocessing.card_page import histograms, write
 
 ATTACK = "</title></style></script><img src=x onerror=\"document.title='taken'\"><svg onload=1>"

@@ -6,8 +6,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from preprocessing.data import Data, Split
 from preprocessing.errors import InputError

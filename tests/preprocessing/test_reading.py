@@ -9,8 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from preprocessing.errors import InputError
 from preprocessing.reading import read_bytes, read_lines, sha256_of_member

@@ -11,8 +11,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from preprocessing import parallel, tokenizers
 from preprocessing.errors import InputError

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import SEQUENCE_SPECIALS, SPECIALS, Vocabulary

@@ -135,11 +135,14 @@ def test_committed_results_can_be_made_again(path: Path) -> None:
     """Every variant and seed of the preset has its hash, and nothing in the manifest is of one person's machine."""
     result = Result.read(path)
     chosen, manifest = preset(result.paper, result.preset), result.manifest
-    labels = {f"{variant.name}/{seed}" for variant in chosen.variants for seed in chosen.seeds}
+    labels = {f"{variant.name}/{seed}" for variant in chosen.variants for seed in variant.seeds or chosen.seeds}
     assert set(manifest["parameters_sha256"]) == labels, "publish the preset again"
-    assert {row.variant.removesuffix("-averaged") for row in result.rows} == {one.name for one in chosen.variants}
+    rows = {re.sub("-(averaged|ensemble)$", "", row.variant): row.corpus for row in result.rows}
+    sample = chosen.corpus == "sample"
+    assert rows == {
+        one.name: "sample" if sample else one.settings.get("corpus", chosen.corpus) for one in chosen.variants
+    }
     assert set(manifest["pipeline"]) == {variant.name for variant in chosen.variants}
-    assert {row.corpus for row in result.rows} == {chosen.corpus}
     assert manifest["profile"] == "portable"
     for digest in [
         *manifest["parameters_sha256"].values(),
@@ -154,7 +157,7 @@ def test_committed_results_can_be_made_again(path: Path) -> None:
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_script_has_what_its_docstring_promises(paper: str) -> None:
     module = script(paper)
-    for name in ("prepare", "build", "task", "evaluate", "conclude", "figures", "show"):
+    for name in ("prepare", "build", "task", "evaluate", "conclude", "figures", "pages"):
         assert callable(getattr(module, name))
     assert hasattr(module, "predict") != hasattr(module, "translate_lines")
     assert module.COLUMNS
@@ -165,6 +168,7 @@ def test_every_script_has_what_its_docstring_promises(paper: str) -> None:
         assert len(set(names)) == len(names)
         assert set(chosen.headline) <= set(names)
         for variant in chosen.variants:
+            assert variant.seeds is None or set(variant.seeds) <= set(chosen.seeds)
             assert variant.reported is None or variant.reported in module.REPORTED
             assert variant.differs or not variant.reported, f"{variant.name}: say in what the peer differs"
     assert module.PRESETS["smoke"].corpus == "sample"

@@ -26,7 +26,7 @@ from tests.reproductions.support import PAPER, ROOT, gluon_attn, outcome
 CPU = preset(PAPER, "cpu")
 
 
-def units(runs: Path, *variants: str, seeds: tuple[int, ...] = (1,), chosen: runner.Preset = CPU) -> list[Unit]:
+def units(runs: Path, *variants: str, seeds: tuple[int, ...] | None = (1,), chosen: runner.Preset = CPU) -> list[Unit]:
     return units_of(PAPER, chosen, variants=variants, seeds=seeds, profile="portable", threads=None, runs=runs)
 
 
@@ -39,6 +39,15 @@ def test_units_come_seed_by_seed_and_each_once(tmp_path: Path) -> None:
     found = units(tmp_path, "last", "mean", "last", seeds=(3, 1, 3))
     assert [(unit.variant, unit.seed) for unit in found] == wanted
     assert len({unit.directory for unit in found}) == 4
+
+
+def test_a_variant_with_seeds_of_its_own_is_trained_with_those_unless_others_are_asked_for(tmp_path: Path) -> None:
+    one = CPU.variant("last")
+    chosen = replace(CPU, variants=(replace(one, seeds=(2,)), CPU.variant("mean")), seeds=(1, 2))
+    found = units(tmp_path, "last", "mean", seeds=None, chosen=chosen)
+    assert [unit.label for unit in found] == ["mean/1", "last/2", "mean/2"]
+    asked = units(tmp_path, "last", "mean", seeds=(1,), chosen=chosen)
+    assert [unit.label for unit in asked] == ["last/1", "mean/1"]
 
 
 def test_a_unit_says_what_the_command_line_reads(tmp_path: Path) -> None:

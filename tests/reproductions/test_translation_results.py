@@ -184,6 +184,10 @@ def test_sutskever_runs_whole_with_beams_and_ensemble(tmp_path: Path) -> None:
     ensemble = [row for row in result.rows if row.variant == "reversed-ensemble"]
     assert all(row.per_seed == {"1+2": row.mean} for row in ensemble)
     assert len(list(tmp_path.rglob("figures/*.png"))) == 2
+    (page,) = tmp_path.rglob("translations_reversed.tsv")
+    lines = page.read_text("utf-8").splitlines()
+    assert lines[0].split("\t") == ["source", "reference", "translation"]
+    assert len(lines) > 20 and all(line.count("\t") == 2 for line in lines)
 
 
 def test_luong_replaces_unknown_words_and_draws_alignments(tmp_path: Path) -> None:
