@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mxnet.gluon import HybridBlock, nn
+from mxnet.initializer import LSTMBias
 
 
 def each_step(F: Any, sequence: Any, steps: int) -> list[Any]:
@@ -76,7 +77,7 @@ class StepLSTM(HybridBlock):
         i, f, o = sigmoid(W x + U [h, fed] + b)    g = tanh(W x + U [h, fed] + b)    c' = f c + i g    h' = o tanh(c')
 
     The rows of the weights stand in the order i, f, o, g, and there is one bias, where MXNet's layer has i, f, g, o and
-    two.
+    two. The forget gate begins open, with a bias of 1 (Jozefowicz et al., 2015).
 
     Args:
         units: width of the state.
@@ -91,7 +92,7 @@ class StepLSTM(HybridBlock):
         super().__init__(**parameters)
         self._units = units
         with self.name_scope():
-            self.i2h = nn.Dense(4 * units, flatten=False, in_units=in_units)
+            self.i2h = nn.Dense(4 * units, bias_initializer=LSTMBias(1.0), flatten=False, in_units=in_units)
             self.h2h = nn.Dense(4 * units, use_bias=False, in_units=units + fed_units)
 
     def inputs(self, sequence: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mxnet.gluon import HybridBlock, nn, rnn
+from mxnet.initializer import LSTMBias
 
 from gluon_attn.attention.masks import token_mask
 
@@ -102,7 +103,8 @@ class LastingLSTM(HybridBlock):
         with self.name_scope():
             self.i2h_weight = self.params.get("i2h_weight", shape=(4 * units, in_units))
             self.h2h_weight = self.params.get("h2h_weight", shape=(4 * units, units))
-            self.i2h_bias = self.params.get("i2h_bias", shape=(4 * units,), init="zeros")
+            # The forget gate, second of the four, begins open (Jozefowicz et al., 2015).
+            self.i2h_bias = self.params.get("i2h_bias", shape=(4 * units,), init=LSTMBias(1.0))
             self.h2h_bias = self.params.get("h2h_bias", shape=(4 * units,), init="zeros")
 
     def hybrid_forward(

@@ -217,8 +217,7 @@ class CheckRoundTrip(Step[Data]):
 def detokenized(data: Data, tokens: Sequence[str]) -> str:
     """Tokens of one side as text: pieces joined to words, sentences capitalised where they were truecased, words joined
     by the rules of the language. Tokens of a model may be anything; specials among them are taken for words."""
-    if CODES in data.learned:
-        tokens = joined(tokens)
+    tokens = whole_words(data, tokens)
     if TRUECASED in data.learned:
         tokens = detruecased(tokens)
     if not isinstance(data.tokenizer, ReversibleTokenizer):
@@ -226,6 +225,11 @@ def detokenized(data: Data, tokens: Sequence[str]) -> str:
             "detokenisation", "this side has no tokenizer with an inverse", remedy="use translation.pipeline"
         )
     return data.tokenizer.detokenize(tokens)
+
+
+def whole_words(data: Data, tokens: Sequence[str]) -> Sequence[str]:
+    """Tokens of one side with the pieces of byte pair encoding joined to words."""
+    return joined(tokens) if CODES in data.learned else tokens
 
 
 def _with_train(data: Bitext, kept: np.ndarray, reason: str) -> tuple[Bitext, Notes]:

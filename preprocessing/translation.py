@@ -37,6 +37,7 @@ from preprocessing.bitext_steps import (
     LearnSequenceVocabulary,
     Overlap,
     detokenized,
+    whole_words,
 )
 from preprocessing.corpora import CorpusFiles
 from preprocessing.data import Data, Split
@@ -49,7 +50,7 @@ from preprocessing.reversible import JointSentencePiece, ReversibleTokenizer, wo
 from preprocessing.steps import Encode, Tokenize
 from preprocessing.subwords import ApplyBPE, LearnBPE
 from preprocessing.truecasing import LEARNED as TRUECASED, Truecase
-from preprocessing.vocabulary import Vocabulary
+from preprocessing.vocabulary import UNKNOWN, Vocabulary
 
 _log = logging.getLogger(__name__)
 
@@ -311,6 +312,10 @@ class TranslationResult:
         """Tokens of one side as text: the inverse of the steps from normalised text to tokens."""
         return detokenized(getattr(self.data, side), tokens)
 
+    def words(self, tokens: Sequence[str], *, side: str = "target") -> list[str]:
+        """Tokens of one side as words, the pieces of byte pair encoding joined."""
+        return list(whole_words(getattr(self.data, side), tokens))
+
     def references(self, split: str) -> list[str]:
         """The target sentences of a split as they stand in the file: what sacreBLEU compares with."""
         texts: list[str] = self.splits[split].target.text.tolist()
@@ -318,10 +323,14 @@ class TranslationResult:
 
     def evaluation_tokens(self, texts: Sequence[str]) -> list[str]:
         """Target sentences as lines of normalised, lower-cased words: what the peers' ``bleu`` is computed on, whatever
-        the tokens of the model are. For Korean Mecab's morphemes, without the marks of their spacing."""
+        the tokens of the model are. For Korean Mecab's morphemes, without the marks of their spacing. An unknown word
+        that a model has said is one word, which no reference holds."""
         normalize, words = normalizer(self.pipeline.target), words_of(self.pipeline.target)
-        lines = (words.tokenize(normalize(text).lower()) for text in texts)
-        return [" ".join(token.removeprefix(JOINER) for token in line) for line in lines]
+
+        def tokens(text: str) -> list[str]:
+            return [token.removeprefix(JOINER) for token in words.tokenize(normalize(text).lower())]
+
+        return [f" {UNKNOWN} ".join(" ".join(tokens(part)) for part in text.split(UNKNOWN)).strip() for text in texts]
 
     def reference_tokens(self, split: str) -> list[str]:
         """:meth:`evaluation_tokens` of the references of a split."""

@@ -46,5 +46,12 @@ def bleu(totals: np.ndarray) -> float:
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """chrF2 of a corpus (Popović, 2015): between 0 and 100."""
-    return float(CHRF().corpus_score(list(hypotheses), [list(references)]).score)
+    """chrF2 of a corpus (Popović, 2015), of small letters: between 0 and 100."""
+    return float(CHRF(lowercase=True).corpus_score(list(hypotheses), [list(references)]).score)
+
+
+def chrf_signature() -> str:
+    """sacreBLEU's own words for how :func:`chrf` is counted."""
+    metric = CHRF(lowercase=True)
+    metric.corpus_score(["one"], [["one"]])
+    return str(metric.get_signature())

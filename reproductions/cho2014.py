@@ -86,7 +86,7 @@ _AUTHORS = {
     "tokens": "words",
     "max_size": 15_000,
 }
-_RECIPE = Recipe(epochs=15, batch_size=64, learning_rate=2e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
+_RECIPE = Recipe(epochs=14, batch_size=64, learning_rate=2e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
 _SHORTER = Recipe(epochs=8, batch_size=64, learning_rate=2e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
 _SMOKE_RECIPE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3, clip_norm=1.0)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -53,8 +53,9 @@ class Data:
 
     @property
     def official(self) -> Bleu:
-        """sacreBLEU as it is published for the target language: on running text, with upper and lower case."""
-        return Bleu("ko-mecab" if self.prepared.pipeline.target == "ko" else "13a")
+        """sacreBLEU as it is published for the target language, on running text; of small letters, since networks
+        that learn from small letters say no others."""
+        return Bleu("ko-mecab" if self.prepared.pipeline.target == "ko" else "13a", lowercase=True)
 
     @cached_property
     def lexicon(self) -> dict[str, str]:
@@ -68,7 +69,7 @@ class Translation:
     """One translated sentence.
 
     Attributes:
-        tokens: of the target, as the network said them, unknown ones replaced if asked for.
+        tokens: of the target, as the network said them.
         text: the same as running text.
         log_p: ln p of the tokens and the end of sentence.
         weights: (steps, source tokens), the end of sentence last; None without attention.
@@ -133,7 +134,6 @@ def translate(
     *,
     beam: int,
     alpha: float = 0.0,
-    replacements: Mapping[str, str] | None = None,
 ) -> list[Translation]:
     """Translate encoded sentences with one network or an ensemble, in batches of like length, in their order.
 
@@ -142,8 +142,6 @@ def translate(
         data: their data.
         sentences: the source side of a split, or ``data.prepared.encode(...)``.
         beam, alpha: of the search.
-        replacements: an unknown token becomes what this dictionary says for the source word with the largest weight, or
-            that word itself (Luong et al., 2015, sec. 4.1); None to leave it unknown. Needs attention.
     """
     sequences = sentences.sequences()
     found: list[Translation | None] = [None] * len(sequences)
@@ -163,23 +161,24 @@ def translate(
             best = hypotheses[0]
             weights = None if best.weights is None else best.weights[:, : int(length)]
             tokens = [data.prepared.target_vocabulary.idx_to_token[index] for index in best.ids]
-            if replacements is not None and weights is not None:
-                tokens = _replaced(tokens, weights, sentences.words(row), replacements)
             found[row] = Translation(tokens, data.prepared.detokenize(tokens), best.log_p, weights)
     return [one for one in found if one is not None]
 
 
-def _replaced(
-    tokens: Sequence[str], weights: np.ndarray, words: Sequence[str], replacements: Mapping[str, str]
-) -> list[str]:
-    """The tokens with each unknown one replaced by what the source word means that it looks at."""
-    if not words:
-        return list(tokens)
-    looked_at = [words[place] for place in weights.argmax(axis=1)]
-    return [
-        replacements.get(word, word) if token == UNKNOWN else token
-        for token, word in zip(tokens, looked_at, strict=False)
-    ]
+def without_unknown(found: Sequence[Translation], sentences: Split, data: Data) -> list[Translation]:
+    """Translations by a network with attention, each unknown token replaced by what the source word with the largest
+    weight most likely means, or by that word itself (Luong et al., 2015, sec. 4.1)."""
+    replaced = []
+    for row, one in enumerate(found):
+        tokens, words = list(one.tokens), sentences.words(row)
+        if words and one.weights is not None:
+            looked_at = [words[place] for place in one.weights.argmax(axis=1)]
+            tokens = [
+                data.lexicon.get(word, word) if token == UNKNOWN else token
+                for token, word in zip(one.tokens, looked_at, strict=False)
+            ]
+        replaced.append(replace(one, tokens=tokens, text=data.prepared.detokenize(tokens)))
+    return replaced
 
 
 def likelihoods(model: EncoderDecoder, pair: Pair) -> np.ndarray:
@@ -230,8 +229,7 @@ def evaluate(
         others = translate([model], data, test.source, **{**search_of(variant), "beam": beam})
         arrays[f"bleu_beam_{beam}"] = counts(data, "test", others)
     if settings["unknown"] and found[0].weights is not None:
-        others = translate([model], data, test.source, **search_of(variant), replacements=data.lexicon)
-        arrays["bleu_replaced"] = counts(data, "test", others)
+        arrays["bleu_replaced"] = counts(data, "test", without_unknown(found, test.source, data))
     metrics = {name: bleu(arrays[name].sum(axis=0)) for name in ("bleu", "sacrebleu")}
     metrics |= {"chrf": chrf(texts, references), "perplexity": perplexity(arrays["likelihood"].sum(axis=0))}
     return metrics, arrays
@@ -260,12 +258,13 @@ def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignmen
     model, variant, data = load(unit)
     if data.corpus == "sample":
         print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE TRANSLATIONS MEAN NOTHING ***", file=sys.stderr)
-    replacements = data.lexicon if variant.settings["unknown"] else None
     lines = enumerate(stream, start=1)
     while read := list(islice(lines, 1 if interactive else 4 * SENTENCES)):
         texts = [_decoded(number, line) for number, line in read]
         encoded = data.prepared.encode(texts, processes=1)
-        found = translate([model], data, encoded, **search_of(variant), replacements=replacements)
+        found = translate([model], data, encoded, **search_of(variant))
+        if variant.settings["unknown"]:
+            found = without_unknown(found, encoded, data)
         for row, ((number, _), text, one) in enumerate(zip(read, texts, found, strict=True)):
             if alignments is not None and text:
                 if one.weights is None:

@@ -13,7 +13,7 @@ from gluon_attn.metrics import Estimate, bootstrap_of_totals
 from preprocessing.files import write_text
 from preprocessing.ragged import unpack_strings
 from reproductions.analysis import SAMPLE_WARNING, by_variant, row_of
-from reproductions.bleu import bleu
+from reproductions.bleu import bleu, chrf_signature
 from reproductions.experiment import Claim, Column, Preset, Row, Variant
 from reproductions.runner import Outcome
 from reproductions.trained import load
@@ -89,7 +89,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant, data: Data) -> list[Row]
     chrfs = [outcome.facts["metrics"]["chrf"] for outcome in outcomes]
     best = [max(epoch["validation_bleu"] for epoch in outcome.facts["history"]) for outcome in outcomes]
     for split, metric, signature, values in (
-        ("test", "chrf", f"chrF2; {_named(**search)}", chrfs),
+        ("test", "chrf", f"{chrf_signature()}; {_named(**search)}", chrfs),
         ("validation", "bleu", "greedy, best epoch", best),
     ):
         span = Estimate(float(np.mean(values)), min(values), max(values))

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from mxnet.gluon import HybridBlock, nn, rnn
+from mxnet.initializer import LSTMBias
 
 from gluon_attn.attention.masks import token_mask
 from gluon_attn.decoders import StepLSTM, each_step
@@ -63,7 +64,7 @@ class DeepLSTM(EncoderDecoder):
                     if feeding:
                         self.decoder.add(StepLSTM(units, width, units if index == 0 else 0))
                     else:
-                        self.decoder.add(rnn.LSTM(units, input_size=width))
+                        self.decoder.add(rnn.LSTM(units, input_size=width, i2h_bias_initializer=LSTMBias(1.0)))
 
     def encode(self, F: Any, source: Any, source_length: Any) -> tuple[Arrays, Arrays]:
         embedded = self.embedding_dropout(self.source_embedding(source))

@@ -6,6 +6,7 @@ from typing import Any
 
 from mxnet import nd
 from mxnet.gluon import HybridBlock, nn
+from mxnet.initializer import Normal
 
 from gluon_attn.graphs import Graphs
 
@@ -55,8 +56,14 @@ class EncoderDecoder(HybridBlock):
         self._graphs = Graphs(self)
         self._vocabulary, self._padding, self._smoothing = target_vocabulary, padding, smoothing
         with self.name_scope():
-            self.source_embedding = nn.Embedding(source_vocabulary, source_units, sparse_grad=True)
-            self.target_embedding = nn.Embedding(target_vocabulary, target_units, sparse_grad=not tied)
+            # Vectors of about length 1. Initializers that look at the shape make those of a large vocabulary tiny, and
+            # attention then begins to tell places apart epochs later.
+            self.source_embedding = nn.Embedding(
+                source_vocabulary, source_units, weight_initializer=Normal(source_units**-0.5), sparse_grad=True
+            )
+            self.target_embedding = nn.Embedding(
+                target_vocabulary, target_units, weight_initializer=Normal(target_units**-0.5), sparse_grad=not tied
+            )
             self.embedding_dropout = nn.Dropout(dropout)
             self.output = nn.Dense(
                 target_vocabulary,

@@ -71,9 +71,7 @@ def test_the_loss_is_the_mean_over_tokens_whatever_the_padding(
     outputs = model(*(nd.array(array, dtype=array.dtype) for array in made.inputs))
     loss = translation.task(variant, data).loss(outputs, nd.array(made.target))
     totals = translation.likelihoods(model, train.take(np.arange(3))).sum(axis=0)
-    smoothed = replace(variant, settings={**variant.settings, "smoothing": 0.0})
-    assert smoothed.settings["smoothing"] == 0 != variant.settings["smoothing"]
-    assert loss.shape == (1,)
+    assert loss.asscalar() == pytest.approx(float(outputs[0].sum().asscalar()) / made.target[0], rel=1e-5)
     plain = float(outputs[1].sum().asscalar()) / made.target[0]
     assert plain == pytest.approx(totals[0] / totals[1], rel=1e-5) and made.target[0] == totals[1]
     assert np.log(translation.perplexity(totals)) == pytest.approx(plain, rel=1e-5)
@@ -108,11 +106,20 @@ def test_an_unknown_word_is_replaced_by_the_source_word_looked_at(
 
     monkeypatch.setattr(translation, "beam_search", found)
     word = source.words(0)[-1]
-    kept, copied, translated = (
-        translation.translate([model], data, source, beam=1, replacements=wanted)[0].tokens
-        for wanted in (None, {}, {word: "so"})
-    )
-    assert (kept, copied, translated) == (["<unk>"], [word], ["so"])
+    kept = translation.translate([model], data, source, beam=1)
+    assert kept[0].tokens == ["<unk>"]
+    for lexicon, expected in (({}, word), ({word: "so"}, "so")):
+        known = replace(data)
+        vars(known)["lexicon"] = lexicon
+        (replaced,) = translation.without_unknown(kept, source, known)
+        assert replaced.tokens == [expected] and replaced.text == data.prepared.detokenize([expected])
+
+
+def test_an_unknown_word_is_one_word_and_always_wrong(data: Data) -> None:
+    said, meant = data.prepared.evaluation_tokens(["A <unk> runs.", "<unk>", "A dog runs."]), "a dog runs ."
+    assert said == ["a <unk> runs .", "<unk>", meant]
+    matches = translation.PEERS.counts(said[:1], [meant])[0]
+    assert matches[0] == 3 and matches[8] == 4
 
 
 def test_the_lexicon_knows_what_the_training_text_says(data: Data) -> None:
