@@ -16,6 +16,7 @@ from reproductions.experiment import PAPERS, RESULTS, Claim, Column, Reported, R
 
 README = RESULTS.parent.parent / "README.md"
 BENCHMARKS = README.parent / "benchmarks" / "results"
+_FROM_MEMORY = "† from memory, not checked against the published text."
 _DAGGER = {"text": "", "secondary": " (secondary source)", "memory": " †"}
 
 
@@ -38,7 +39,8 @@ def terminal_tables(result: Result) -> Group:
         if reported or row.differs:
             by = f"{reported.system} ({reported.source})" if reported else ""
             differences.add_row(row.variant, by, row.differs)
-    return Group(numbers, differences)
+    from_memory = any(row.reported and row.reported["checked"] == "memory" for row in first_rows(result))
+    return Group(numbers, differences, *([_FROM_MEMORY] if from_memory else []))
 
 
 def loud_if_sample(result: Result) -> str:
@@ -187,6 +189,8 @@ def _peers_table(reported: Sequence[Reported]) -> list[str]:
         details = f" ({peer.details})" if peer.details else ""
         value = f"{peer.value:.2f}{_DAGGER[peer.checked]}"
         lines.append(f"| {peer.system}{details} | {peer.corpus} | {peer.metric} | {value} | {peer.source} |")
+    if any(peer.checked == "memory" for peer in reported):
+        lines += ["", _FROM_MEMORY]
     return lines
 
 

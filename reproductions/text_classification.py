@@ -29,13 +29,14 @@ from reproductions.trained import load
 
 @dataclass(frozen=True)
 class Data:
-    """The prepared corpus of one variant."""
+    """The prepared corpus of one variant; ``packages`` have a part in its numbers besides those that always have."""
 
     corpus: str
     corpora: dict[str, str]
     prepared: Result
 
     spelling: Spelling | None = None
+    packages: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:

@@ -19,6 +19,7 @@ from gluon_attn.batching import length_batches, pad, pair_batches
 from gluon_attn.checkpoint import Checkpoint
 from gluon_attn.errors import UsageError
 from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.recipe import Recipe
 from gluon_attn.search import beam_search
 from gluon_attn.training import Batch, Task
 from preprocessing import lexicon, translation
@@ -35,17 +36,23 @@ from reproductions.trained import load
 # What batches are padded to, source and target: each pair of lengths is a compiled graph with memory of its own.
 MULTIPLES = (8, 4)
 SENTENCES = 64  # of a batch that is not trained on
+LONGEST = 500  # tokens of a line that is translated: ten times the longest that is trained on
+# One full training for all main rows, one smaller for all ablations.
+RECIPE = Recipe(epochs=14, batch_size=64, learning_rate=2e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
+SHORTER = replace(RECIPE, epochs=8)
+SMOKE_RECIPE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3, clip_norm=1.0)
 PEERS = Bleu(tokenize="none", lowercase=True)
 _OPTIONS = ("source", "target", "tokens", "operations", "min_freq", "max_size", "max_length")
 
 
 @dataclass(frozen=True)
 class Data:
-    """The prepared corpus of one variant."""
+    """The prepared corpus of one variant; ``packages`` have a part in its numbers besides those that always have."""
 
     corpus: str
     corpora: dict[str, str]
     prepared: TranslationResult
+    packages: tuple[str, ...] = ("sacrebleu", "sacremoses", "subword-nmt")
 
     @property
     def digest(self) -> str:
@@ -261,7 +268,7 @@ def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignmen
     lines = enumerate(stream, start=1)
     while read := list(islice(lines, 1 if interactive else 4 * SENTENCES)):
         texts = [_decoded(number, line) for number, line in read]
-        encoded = data.prepared.encode(texts, processes=1)
+        encoded = _shortened(data.prepared.encode(texts, processes=1), [number for number, _ in read])
         found = translate([model], data, encoded, **search_of(variant))
         if variant.settings["unknown"]:
             found = without_unknown(found, encoded, data)
@@ -273,13 +280,24 @@ def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignmen
             yield one.text if text else ""
 
 
+def _shortened(sentences: Split, numbers: Sequence[int]) -> Split:
+    """The sentences without what is behind ``LONGEST`` tokens, said on standard error with the numbers of the lines."""
+    assert sentences.tokens is not None and sentences.encoded is not None
+    for row in np.flatnonzero(sentences.lengths > LONGEST):
+        print(f"line {numbers[row]}: {sentences.lengths[row]} tokens, the first {LONGEST} are read", file=sys.stderr)
+    return replace(sentences, tokens=sentences.tokens.truncated(LONGEST), encoded=sentences.encoded.truncated(LONGEST))
+
+
 def _write_alignment(number: int, words: list[str], found: Translation, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     weights = [] if found.weights is None else found.weights.tolist()
     fact = {"line": number, "source": words, "target": found.tokens, "weights": weights}
     with (folder / "alignments.jsonl").open("a", encoding="utf-8", newline="\n") as stream:
         stream.write(json.dumps(fact, ensure_ascii=False) + "\n")
-    draw(words, found, folder / f"line-{number}.png", f"line {number}")
+    if max(len(words), len(weights)) > plots.LONGEST_MATRIX:
+        print(f"line {number}: too long for a heatmap; its weights are in alignments.jsonl", file=sys.stderr)
+    else:
+        draw(words, found, folder / f"line-{number}.png", f"line {number}")
 
 
 def search_of(variant: Variant) -> dict[str, Any]:

@@ -52,22 +52,26 @@ def conclude(
 
 def _judge(one: Comparison, groups: Mapping[str, Sequence[Outcome]], preset: Preset) -> Claim:
     if one.array == "likelihood":
-        less = difference(groups, one.worse, one.better, score=perplexity, array=one.array)
-        return Claim.judge(one.id, one.statement, one.source, measured("by how much perplexity is lower", preset), less)
-    more = difference(groups, one.better, one.worse, array=one.array)
-    return Claim.judge(one.id, one.statement, one.source, measured("BLEU points", preset), more)
+        what, effect = (
+            "by how much perplexity is lower",
+            difference(groups, one.worse, one.better, perplexity, one.array),
+        )
+    else:
+        what, effect = "BLEU points", difference(groups, one.better, one.worse, bleu, one.array)
+    seeds = min(len(groups[name]) for name in (one.better, one.worse))
+    return Claim.judge(one.id, one.statement, one.source, measured(what, preset, seeds), effect)
 
 
-def measured(what: str, preset: Preset) -> str:
-    """How an effect on the test split was measured, as a claim says it."""
-    return f"test, {what}, paired bootstrap over sentences" + (
-        f"; {SAMPLE_WARNING}" if preset.corpus == "sample" else ""
-    )
+def measured(what: str, preset: Preset, seeds: int) -> str:
+    """How an effect on the test split was measured, as a claim says it; ``seeds``: trainings on either side."""
+    trainings = "one training a side" if seeds == 1 else f"means of {seeds} trainings a side"
+    warning = f"; {SAMPLE_WARNING}" if preset.corpus == "sample" else ""
+    return f"test, {what}, paired bootstrap over sentences, {trainings}{warning}"
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant, data: Data) -> list[Row]:
     """Rows of one variant: BLEU both ways, and of every other search that its settings ask for, chrF and perplexity on
-    test, and the BLEU that selected the epoch.
+    test, and the BLEU that selected the epoch. What is reported stands beside the first.
 
     Intervals are the bootstrap's over sentences; those of chrF and of validation the range over seeds.
     """
@@ -110,7 +114,8 @@ def _row(
     """One test row of a metric of sums over sentences."""
     each = np.stack([outcome.predictions[array] for outcome in outcomes])
     values, interval = [score(one.sum(axis=0)) for one in each], bootstrap_of_totals(each, None, score, seed=0)
-    return row_of(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
+    row = row_of(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
+    return row if array == "bleu" else replace(row, reported=None, comparable=False)
 
 
 def _named(beam: int, alpha: float) -> str:
@@ -140,8 +145,11 @@ def ensemble_row(outcomes: Sequence[Outcome], variant: Variant, each: np.ndarray
     score, interval = bleu(each.sum(axis=0)), bootstrap_of_totals(each[None], None, bleu, seed=0)
     values = [score] * len(outcomes)
     row = row_of(outcomes, variant, split="test", metric="bleu", signature=signature, values=values, ci95=interval)
+    main = beam == variant.settings["beam"]
     return replace(
         row,
+        reported=row.reported if main else None,
+        comparable=row.comparable and main,
         std=0.0,
         per_seed={"+".join(row.per_seed): score},
         parameters=row.parameters * len(outcomes),
@@ -153,7 +161,6 @@ def difference(
     groups: Mapping[str, Sequence[Outcome]],
     first: str,
     second: str,
-    *,
     score: Callable[[np.ndarray], float] = bleu,
     array: str = "bleu",
 ) -> Estimate:
