@@ -10,11 +10,11 @@ general 18.6; local-p dot 18.0, general 19.0. Table 6, alignment error rates, ne
 has not.
 
 Here: Multi30k, 29 000 captions of 13 words, so numbers do not compare with the paper's, systems do. The best system
-has two layers of 256 units over joint byte pairs, in full training. The systems of both tables are trained at one
-smaller setting, over words that occur three times or more, so that there are unknown ones to be replaced: by what the
-word looked at most likely means in the training text (IBM Model 1; the paper's dictionary comes from an aligner), or by
-that word itself. The window of local attention is 11 words wide, not 21: captions are half as long as the paper's
-sentences. Adam instead of plain gradient descent; the paper's
+has one layer of 256 units over joint byte pairs, in full training: with two, attention takes epochs longer to form.
+The systems of both tables are trained at one smaller setting, over words that occur three times or more, so that
+there are unknown ones to be replaced: by what the word looked at most likely means in the training text (IBM Model 1;
+the paper's dictionary comes from an aligner), or by that word itself. The window of local attention is 11 words wide,
+not 21: captions are half as long as the paper's sentences. Adam instead of plain gradient descent; the paper's
 dropout of 0.2 (0.3 in the best system); label smoothing.
 
 Claims: each step of Table 1 brings something; of global attentions dot is better than general and concat, of local ones
@@ -24,6 +24,7 @@ general is better than dot (Table 4); attention helps more on long sentences (se
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,9 +108,9 @@ REPORTED = (
     Reported("global (concat)", 6.7, **_FOOTNOTE),
     _PEER,
 )
-_SCALE = "another corpus, a hundredth of its size; 2 layers of 128 units, not 4 of 1 000"
+_SCALE = "another corpus, a hundredth of its size; 1 layer of 128 units, not 4 of 1 000"
 
-_SHARED = {"layers": 2, "smoothing": 0.1, "tied": True, "radius": 5}
+_SHARED = {"layers": 1, "smoothing": 0.1, "tied": True, "radius": 5}
 _FULL = {**_SHARED, "units": 256, "embedding_units": 256, "dropout": 0.3}
 _SMALL = {**_SHARED, "units": 128, "embedding_units": 128, "tokens": "words", "min_freq": 3, "unknown": True}
 _TINY = {"units": 16, "embedding_units": 16}
@@ -126,6 +127,7 @@ _AUTHORS = {
     "max_size": 50_000,
     "unknown": True,
 }
+_LONGER = replace(RECIPE, epochs=16)  # an epoch takes less than one of RNNsearch
 _WHOLE = {"attention": "global", "score": "general", "feeding": True, "backwards": True, "dropout": 0.2}
 
 
@@ -174,7 +176,7 @@ PRESETS = {
         _variants({**_FULL, **_TINY}, {**_SMALL, **_TINY, "min_freq": 2}, SMOKE_RECIPE, SMOKE_RECIPE),
         _HEADLINE,
     ),
-    "cpu": Preset("cpu", "multi30k en-de", (1, 2), _variants(_FULL, _SMALL, RECIPE, SHORTER), _HEADLINE),
+    "cpu": Preset("cpu", "multi30k en-de", (1, 2), _variants(_FULL, _SMALL, _LONGER, SHORTER), _HEADLINE),
     "paper": Preset("paper", "multi30k en-de", (1,), _variants(_AUTHORS, _AUTHORS, RECIPE, RECIPE), _HEADLINE),
 }
 

@@ -146,6 +146,14 @@ def test_the_command_trains_translates_and_aligns(tmp_path: Path) -> None:
     assert [fact["line"] for fact in facts] == [1, 3]
     assert all((folder / f"line-{fact['line']}.png").stat().st_size > 1_000 for fact in facts)
     assert all(len(row) == len(fact["source"]) for fact in facts for row in fact["weights"])
+    long = tmp_path / "long"
+    lines_too_long = b"\n".join("\uac00 ".encode() * number for number in (90, 600)) + "\n아이가 앉아 있다.\n".encode()
+    answer = gluon_attn("translate", "bahdanau2014", *flags, "--alignments", long, stdin=lines_too_long)
+    assert answer.code == 0 and answer.out.count("\n") == 3, answer.err
+    assert "line 1: too long for a heatmap" in answer.err
+    assert "line 2: 600 tokens, the first 500 are read" in answer.err
+    assert len((long / "alignments.jsonl").read_text("utf-8").splitlines()) == 3
+    assert [path.name for path in long.glob("*.png")] == ["line-3.png"]
     again = gluon_attn("translate", "bahdanau2014", *flags, "--alignments", folder, stdin=lines)
     assert "is there already" in again.refusal
     latin = gluon_attn("translate", "bahdanau2014", *flags, stdin=b"caf\xe9\n")
