@@ -39,7 +39,6 @@ from gluon_attn.models.rnnsearch import RNNSearch
 from gluon_attn.recipe import Recipe
 from preprocessing.data import Split
 from preprocessing.ragged import Ragged
-from preprocessing.vocabulary import PADDING_ID
 from reproductions import translation, translation_results
 from reproductions.analysis import by_variant
 from reproductions.bleu import bleu
@@ -54,6 +53,7 @@ from reproductions.translation import (
     prepare as prepare,
     search_of,
     settings_of,
+    sizes,
     task as task,
     translate,
     translate_lines as translate_lines,
@@ -203,17 +203,11 @@ def build(variant: Variant, data: Data) -> HybridBlock:
     """The network of a variant, not yet initialized."""
     settings = variant.settings
     common = {
-        "source_vocabulary": len(data.prepared.source_vocabulary),
-        "target_vocabulary": len(data.prepared.target_vocabulary),
-        "padding": PADDING_ID,
-        "source_units": settings["embedding_units"],
-        "target_units": settings["embedding_units"],
+        **sizes(variant, data),
         "units": settings["units"],
         "maxout_units": settings["maxout_units"],
         "dropout": settings["embedding_dropout"],
         "feature_dropout": settings["feature_dropout"],
-        "smoothing": settings["smoothing"],
-        "tied": settings["tied"],
     }
     if settings["model"] == "rnnencdec":
         return RNNEncDec(**common)

@@ -23,7 +23,6 @@ from mxnet.gluon import HybridBlock
 
 from gluon_attn.models.rnnencdec import RNNEncDec
 from gluon_attn.recipe import Recipe
-from preprocessing.vocabulary import PADDING_ID
 from reproductions import translation_results
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
@@ -35,6 +34,7 @@ from reproductions.translation import (
     evaluate as evaluate,
     prepare as prepare,
     settings_of,
+    sizes,
     task as task,
     translate_lines as translate_lines,
 )
@@ -123,17 +123,11 @@ def build(variant: Variant, data: Data) -> HybridBlock:
     return RNNEncDec(
         units=settings["units"],
         maxout_units=settings["maxout_units"],
-        source_units=settings["embedding_units"],
-        target_units=settings["embedding_units"],
         everywhere=settings["everywhere"],
         maxout=settings["maxout"],
         feature_dropout=settings["dropout"],
         dropout=settings["dropout"],
-        smoothing=settings["smoothing"],
-        tied=settings["tied"],
-        source_vocabulary=len(data.prepared.source_vocabulary),
-        target_vocabulary=len(data.prepared.target_vocabulary),
-        padding=PADDING_ID,
+        **sizes(variant, data),
     )
 
 

@@ -36,7 +36,6 @@ from gluon_attn.attention.stepwise import AdditiveScore, DotScore, GeneralScore,
 from gluon_attn.metrics import bootstrap_of_totals
 from gluon_attn.models.deep_lstm import DeepLSTM
 from gluon_attn.recipe import Recipe
-from preprocessing.vocabulary import PADDING_ID
 from reproductions import translation_results
 from reproductions.analysis import by_variant
 from reproductions.bleu import bleu
@@ -50,6 +49,7 @@ from reproductions.translation import (
     evaluate as evaluate,
     prepare as prepare,
     settings_of,
+    sizes,
     task as task,
     translate_lines as translate_lines,
 )
@@ -187,18 +187,12 @@ def build(variant: Variant, data: Data) -> HybridBlock:
     return DeepLSTM(
         units=settings["units"],
         layers=settings["layers"],
-        source_units=settings["embedding_units"],
-        target_units=settings["embedding_units"],
         backwards=settings["backwards"],
         attention=_attention(settings),
         feeding=settings["feeding"],
         layer_dropout=settings["dropout"],
         dropout=settings["dropout"],
-        smoothing=settings["smoothing"],
-        tied=settings["tied"],
-        source_vocabulary=len(data.prepared.source_vocabulary),
-        target_vocabulary=len(data.prepared.target_vocabulary),
-        padding=PADDING_ID,
+        **sizes(variant, data),
     )
 
 

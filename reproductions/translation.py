@@ -97,6 +97,20 @@ def prepare(preset: Preset, variant: Variant) -> Data:
     return Data(found["name"], {part: file["sha256"] for part, file in found["files"].items()}, prepared)
 
 
+def sizes(variant: Variant, data: Data) -> dict[str, Any]:
+    """What every network of :class:`EncoderDecoder` is built with, from the settings and the data."""
+    settings = variant.settings
+    return {
+        "source_vocabulary": len(data.prepared.source_vocabulary),
+        "target_vocabulary": len(data.prepared.target_vocabulary),
+        "padding": PADDING_ID,
+        "source_units": settings["embedding_units"],
+        "target_units": settings["embedding_units"],
+        "smoothing": settings["smoothing"],
+        "tied": settings["tied"],
+    }
+
+
 def inputs(sources: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Padded ids (rows, length) and lengths (rows,) of source sentences; an empty one is read as one unknown token."""
     sources = [ids if len(ids) else np.array([UNKNOWN_ID], np.int32) for ids in sources]
