@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -183,12 +184,18 @@ def test_a_network_that_is_not_trained_is_not_loaded(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_of_another_network_is_not_loaded(tmp_path: Path) -> None:
-    """The settings were changed after the training, in a way that leaves the preprocessing alone."""
+    """The settings were changed after the training, in a way that leaves the preprocessing alone; or the code was."""
     from gluon_attn import checkpoint
 
     smoke = preset(PAPER, "smoke")
+    settings = dict(smoke.variant("mean").settings)
     digest = script(PAPER).prepare(smoke, smoke.variant("mean")).digest
     trained = outcome(tmp_path, "mean", 1, {}, pipeline=digest)
+    config = trained.unit.directory / "config.json"
+    config.write_text(json.dumps({"settings": {**settings, "units": settings["units"] + 1}}), encoding="utf-8")
+    with pytest.raises(UsageError, match="trained with other settings than mean has now; run it again"):
+        load(trained.unit)
+    config.write_text(json.dumps({"settings": settings}), encoding="utf-8")
     checkpoint.save(trained.unit.directory / "checkpoint.npz", {"best": {"embedding.weight": np.zeros((3, 2))}}, {})
     with pytest.raises(UsageError, match="parameters belong to another model"):
         load(trained.unit)
