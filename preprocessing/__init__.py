@@ -12,6 +12,12 @@ and for text in two languages:
     result = translation.prepare("multi30k en-de", source="en", target="de", tokens="bpe")
     result.splits["train"].source.sequences(), result.target_vocabulary, result.detokenize(["ein", "Hund", "."])
 
-Steps: ``steps.py``, ``naver.py`` and, of parallel text, ``bitext_steps.py`` and ``translation.py``. Tokenizers:
-``tokenizers.py``, with an inverse ``reversible.py``. The card's structure: ``card.py``.
+and for English documents, sentences and running text:
+
+    from preprocessing import documents, ptb, sentences, two_level
+    documents.prepare("imdb", max_words=50), sentences.prepare("sst-5"), ptb.prepare("ptb")
+
+Steps: ``steps.py``, ``naver.py``, ``document_steps.py`` and, of parallel text, ``bitext_steps.py`` and
+``translation.py``. Tokenizers: ``tokenizers.py``, ``english.py``, with an inverse ``reversible.py``. The card's
+structure: ``card.py``.
 """

@@ -32,6 +32,22 @@ same input gives the same card, byte for byte. Its structure (``card.json``; eve
       unknown       {split: {tokens, unknown, rate, rows_with_unknown, rate_of_rows, types,
                     most_frequent: [[token, count]]}}, of the encoded (truncated) rows
 
+The card of documents has besides, and without doubled_quotes and truncation:
+
+    splits        also sentences of each split
+    facts
+      content       SHA-256 of the documents, however they are packed (``document_reading.content_sha256``)
+      normalized    {split: documents that plain-text changed}
+      sentences_per_document, words_per_sentence
+                    {split: profile}, before either is limited
+      word_truncation, sentence_truncation
+                    as truncation, of words in a sentence and of sentences in a document: their "rows" are sentences
+                    and documents, their "tokens" words and sentences
+
+That of sentences in official splits has ``copies`` {"<split> in <other>": as leaks, of_test being the share of the
+split} instead of the two leaks, that of text for language modelling ``lines`` {split: {lines, without_words, words,
+words_and_line_ends, unknown_as_it_stands, types}} instead of survey; ``labels`` is empty where rows carry none.
+
 The card of a translation pipeline has the same structure; what is counted of one text there is counted of two here:
 
     corpus        file is ``archive: member`` where one file of a zip archive is read; sha256 is then the member's
@@ -118,7 +134,12 @@ def splits(data: Data) -> dict[str, Any]:
     """The entry ``splits`` of a card of labelled texts."""
     rows, tokens = data.rows(), data.token_counts()
     return {
-        name: {"rows": rows[name], "tokens": tokens[name], **label_balance(split.label)}
+        name: {
+            "rows": rows[name],
+            "tokens": tokens[name],
+            **({} if split.sentences is None else {"sentences": len(split.sentences.ids)}),
+            **label_balance(split.label),
+        }
         for name, split in data.splits.items()
     }
 
@@ -143,8 +164,8 @@ def _names(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 
 def label_balance(label: np.ndarray) -> dict[str, Any]:
-    """How many rows carry each label, and the fraction that carries 1."""
-    values, counts = np.unique(label, return_counts=True)
+    """How many rows carry each label (-1 is none), and the fraction that carries 1."""
+    values, counts = np.unique(label[label >= 0], return_counts=True)
     labels = {str(value): int(count) for value, count in zip(values, counts, strict=True)}
     return {"labels": labels, "rate_of_label_1": rate(labels.get("1", 0), len(label))}
 

@@ -25,6 +25,14 @@ KNOWN_FACTS = (
     "truncation",
     "vocabulary",
     "unknown",
+    "copies",
+    # Of documents.
+    "sentences_per_document",
+    "words_per_sentence",
+    "word_truncation",
+    "sentence_truncation",
+    # Of text for language modelling.
+    "lines",
     # Of parallel corpora.
     "collections",
     "missing",
@@ -91,7 +99,8 @@ def write(card: Mapping[str, Any], path: Path) -> None:
         vocabularies = {f", {side}": vocabulary for side, vocabulary in facts["vocabulary"].items()}
     characters = {part: survey["characters"] for part, survey in facts["survey"].items()}
     leaks = {"as read": facts["leaks_as_read"], "after empty rows were dropped": facts["leaks"]}
-    cut = None if facts["collections"] else _own_max_length(card)
+    cut = None if facts["collections"] else _own_limit(card, "max_length")
+    words_cut, sentences_cut = _own_limit(card, "max_words"), _own_limit(card, "max_sentences")
     rows = [name for step in card["steps"] for name in step["rows"]] if facts["collections"] else []
     counted = [step["tokens"] for step in card["steps"] if step["tokens"]]
     page = environment.get_template("card_page.html.j2").render(
@@ -105,6 +114,10 @@ def write(card: Mapping[str, Any], path: Path) -> None:
         leaks={when: leak for when, leak in leaks.items() if leak},
         characters=characters,
         token_plots=histograms(facts["lengths"], cut),
+        words_cut=words_cut,
+        sentences_cut=sentences_cut,
+        word_plots=histograms(facts["words_per_sentence"], words_cut),
+        sentence_plots=histograms(facts["sentences_per_document"], sentences_cut),
         character_plots=histograms(characters),
         other_facts={topic: value for topic, value in card["facts"].items() if topic not in KNOWN_FACTS},
         width=WIDTH,
@@ -200,10 +213,10 @@ def _nice(least: float) -> int:
         power *= 10
 
 
-def _own_max_length(card: Mapping[str, Any]) -> int | None:
-    """Where the pipeline itself cuts rows, None where it does not."""
-    lengths = [step["parameters"].get("max_length") for step in card["steps"]]
-    return next((length for length in lengths if length is not None), None)
+def _own_limit(card: Mapping[str, Any], parameter: str) -> int | None:
+    """Where the pipeline itself cuts rows, sentences or documents, None where it does not."""
+    limits = [step["parameters"].get(parameter) for step in card["steps"]]
+    return next((limit for limit in limits if limit is not None), None)
 
 
 def _count(number: int | None) -> str:

@@ -43,7 +43,8 @@ class Split:
     ``seen_in_train`` (rows,) bool, never true in the training split. ``tokens`` refers to ``symbols`` (the surface
     forms, shared by all splits) and ``encoded`` to the vocabulary; both are None until their step has run.
     ``normalized`` (rows,) object array of str is the text as the tokenizer gets it, where that is not ``text`` itself;
-    it is there only while the steps run.
+    it is there only while the steps run. ``sentences``, where the rows are documents, holds the tokens of each sentence
+    of each row, in order: they add up to the row.
     """
 
     row_id: np.ndarray
@@ -54,6 +55,7 @@ class Split:
     tokens: Ragged | None = None
     encoded: Ragged | None = None
     normalized: np.ndarray | None = None
+    sentences: Ragged | None = None
 
     @classmethod
     def of(cls, texts: Sequence[str], *, row_id: Sequence[str] | None = None, label: np.ndarray | None = None) -> Split:
@@ -104,6 +106,23 @@ class Split:
             raise ValueError("this split is not tokenised yet")
         return [self.symbols[symbol] for symbol in self.tokens[row]]
 
+    @property
+    def sentence_lengths(self) -> Ragged:
+        """Tokens of each sentence: row ``i`` of it has one number for each sentence of document ``i``."""
+        if self.sentences is None:
+            raise ValueError("the rows of this split are not cut into sentences")
+        return self.sentences
+
+    def sentence_ranges(self, row: int) -> np.ndarray:
+        """The sentences of one row as ranges of its words, (sentences, 2) int64: where each begins and ends."""
+        ends = np.cumsum(self.sentence_lengths[row], dtype=np.int64)
+        return np.stack([ends - self.sentence_lengths[row], ends], axis=1)
+
+    def sentence_words(self, row: int) -> list[list[str]]:
+        """The words of one row, sentence by sentence."""
+        words = self.words(row)
+        return [words[start:stop] for start, stop in self.sentence_ranges(row)]
+
     def take(self, rows: np.ndarray) -> Split:
         """The selected rows; ``rows`` holds indices or is a boolean mask of shape (rows,)."""
         return Split(
@@ -115,6 +134,7 @@ class Split:
             tokens=None if self.tokens is None else self.tokens.take(rows),
             encoded=None if self.encoded is None else self.encoded.take(rows),
             normalized=None if self.normalized is None else self.normalized[rows],
+            sentences=None if self.sentences is None else self.sentences.take(rows),
         )
 
     @property
@@ -176,6 +196,9 @@ class Data:
             for column, ragged in (("tokens", split.tokens), ("encoded", split.encoded)):
                 ragged = ragged or _NO_ROWS
                 arrays[f"{name}.{column}.ids"], arrays[f"{name}.{column}.offsets"] = ragged.ids, ragged.offsets
+            if split.sentences is not None:
+                arrays[f"{name}.sentences.ids"] = split.sentences.ids
+                arrays[f"{name}.sentences.offsets"] = split.sentences.offsets
         return arrays
 
     @classmethod
@@ -197,6 +220,11 @@ class Data:
                 symbols=symbols,
                 tokens=Ragged(arrays[f"{name}.tokens.ids"], arrays[f"{name}.tokens.offsets"]),
                 encoded=Ragged(arrays[f"{name}.encoded.ids"], arrays[f"{name}.encoded.offsets"]),
+                sentences=(
+                    Ragged(arrays[f"{name}.sentences.ids"], arrays[f"{name}.sentences.offsets"])
+                    if f"{name}.sentences.ids" in arrays
+                    else None
+                ),
             )
         fitted = tokenizer.restored(arrays["tokenizer.state"].tobytes()) if tokenizer else None
         vocabulary = Vocabulary(unpack_strings(arrays["vocabulary.utf8"], arrays["vocabulary.offsets"]), specials)

@@ -79,3 +79,14 @@ def sha256_of(path: Path) -> str:
     """Hexadecimal SHA-256 of a file's bytes."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_of_folder(path: Path) -> str:
+    """SHA-256 over name, size and bytes of every file below a folder, in the order of the names."""
+    sha = hashlib.sha256()
+    files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
+    for name in sorted(files):
+        raw = files[name].read_bytes()
+        sha.update(f"{name}\n{len(raw)}\n".encode())
+        sha.update(raw)
+    return sha.hexdigest()

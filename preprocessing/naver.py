@@ -10,20 +10,17 @@ encode.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from preprocessing import card, corpora, tokenizers
+from preprocessing import corpora, steps, tokenizers
 from preprocessing.corpora import CorpusFiles
 from preprocessing.data import Data, Split
 from preprocessing.errors import InputError
-from preprocessing.files import result_directory, write_json, write_text
 from preprocessing.pipeline import Context, Notes, Pipeline, Result, Step
-from preprocessing.ragged import pack_strings
 from preprocessing.reading import FETCH_AGAIN, decoded
 from preprocessing.steps import (
     SHOWN,
@@ -38,6 +35,7 @@ from preprocessing.steps import (
     leaks,
 )
 from preprocessing.tokenizers import Tokenizer
+from preprocessing.writing import write as write
 
 HEADER = "id\tdocument\tlabel"
 
@@ -62,10 +60,10 @@ def pipeline(
         if value is not None and value < 1:
             raise InputError(f"{name} {value}", "must be at least 1", remedy="choose a positive number")
     chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
-    steps: list[Step] = [ReadRatings(), DropEmpty(), SplitByHash()]
-    steps += [Unquote()] if text == "repaired" else []
-    steps += [MarkLeaks(), Tokenize(chosen), Truncate(max_length), LearnVocabulary(min_freq, max_size), Encode()]
-    return Pipeline("naver", tuple(steps), chosen)
+    chain: list[Step] = [ReadRatings(), DropEmpty(), SplitByHash()]
+    chain += [Unquote()] if text == "repaired" else []
+    chain += [MarkLeaks(), Tokenize(chosen), Truncate(max_length), LearnVocabulary(min_freq, max_size), Encode()]
+    return Pipeline("naver", tuple(chain), chosen)
 
 
 def prepare(
@@ -160,19 +158,9 @@ def _checked_labels(path: Path, body: np.ndarray, content: str) -> np.ndarray:
 
 def survey(split: Split) -> dict[str, Any]:
     """What stands in an official file before anything is done to it."""
-    texts = split.text.tolist()
-    copies = Counter(texts)
-    both = set(split.text[split.label == 0]) & set(split.text[split.label == 1])
-    return {
-        "rows": len(split),
-        "empty": copies[""],
-        "doubled_quotes": sum('""' in text for text in texts),
-        "distinct_texts": len(copies),
-        "duplicate_rows": len(split) - len(copies),
-        "texts_with_both_labels": len(both),
-        **card.label_balance(split.label),
-        "characters": card.profile(np.fromiter(map(len, texts), np.int64, len(texts)), width=5),
-    }
+    found = steps.survey(split, width=5)
+    doubled = sum('""' in text for text in split.text)
+    return {"rows": found["rows"], "empty": found["empty"], "doubled_quotes": doubled, **found}
 
 
 @dataclass(frozen=True)
@@ -210,38 +198,3 @@ def unquote(text: str) -> str:
         if len(text) >= 2 and text[0] == text[-1] == '"':
             text = text[1:-1].replace('""', '"')
     return text
-
-
-def write(result: Result, directory: Path, *, overwrite: bool = False) -> None:
-    """Write a result for use from anywhere, the whole directory or nothing:
-
-    ``train.npz``, ``validation.npz``, ``test.npz``: ``ids`` (tokens,) int32, ``offsets`` (rows + 1,) int64, ``label``
-    (rows,) int8, ``row_id`` (rows,) str, ``seen_in_train`` (rows,) bool, ``text_utf8`` (bytes,) uint8 and
-    ``text_offsets`` (rows + 1,) int64; ``train.tsv``...: id, label, tokens joined by spaces; ``vocab.json``
-    (``gluonnlp.Vocab.from_json`` reads it); ``card.json``; ``tokenizer.model`` where the tokenizer was trained.
-
-    Raises InputError when the directory holds something, unless ``overwrite`` is true and what it holds is an earlier
-    result (it has a ``card.json``): that is then replaced as a whole.
-    """
-    with result_directory(directory, overwrite=overwrite) as beside:
-        for name, split in result.splits.items():
-            utf8, text_offsets = pack_strings(split.text.tolist())
-            np.savez(
-                beside / f"{name}.npz",
-                ids=split.ids,
-                offsets=split.offsets,
-                label=split.label,
-                row_id=split.row_id,
-                seen_in_train=split.seen_in_train,
-                text_utf8=utf8,
-                text_offsets=text_offsets,
-            )
-            lines = (
-                f"{row_id}\t{label}\t{' '.join(split.words(row))}\n"
-                for row, (row_id, label) in enumerate(zip(split.row_id, split.label, strict=True))
-            )
-            write_text(beside / f"{name}.tsv", "id\tlabel\ttokens\n" + "".join(lines))
-        write_text(beside / "vocab.json", result.vocabulary.to_json() + "\n")
-        write_json(beside / "card.json", result.card)
-        if state := result.tokenizer.state():
-            (beside / "tokenizer.model").write_bytes(state)

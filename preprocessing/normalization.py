@@ -122,7 +122,7 @@ def normalizer(language: str) -> Callable[[str], str]:
     punctuation = _korean if language == "ko" else MosesPunctNormalizer(language).normalize
 
     def normalize(text: str) -> str:
-        text = _visible(unicodedata.normalize("NFC", text)).translate(_NARROW_SPACES)
+        text = visible(unicodedata.normalize("NFC", text)).translate(_NARROW_SPACES)
         if language == "fr":
             text = _GUILLEMETS.sub(lambda found: found[0].strip(), text)
         return _WHITE_SPACE.sub(" ", punctuation(text)).strip().translate(_RESERVED)
@@ -134,7 +134,8 @@ def _korean(text: str) -> str:
     return text.translate(_KOREAN)
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
+    """The text without its control and format characters, white space excepted."""
     if text.isprintable():
         return text
     return "".join(

@@ -15,11 +15,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from preprocessing import cache as result_cache, card as cards
+from preprocessing import cache as result_cache, card as cards, corpora
 from preprocessing.corpora import CorpusFiles
 from preprocessing.data import Data, Dataset, Split, digest
 from preprocessing.tokenizers import Tokenizer
-from preprocessing.vocabulary import Vocabulary
+from preprocessing.vocabulary import SPECIALS, Vocabulary
 
 DataT = TypeVar("DataT", bound=Dataset)
 ResultT = TypeVar("ResultT")
@@ -199,15 +199,27 @@ class AnyPipeline(ABC, Generic[DataT, ResultT]):
 
 @dataclass(frozen=True)
 class Pipeline(AnyPipeline[Data, Result]):
-    """A pipeline of rows with one text. ``tokenizer`` is the unfitted one."""
+    """A pipeline of rows with one text.
+
+    ``tokenizer`` is the unfitted one. ``specials``: those of its vocabulary. ``sample``: the part of the embedded
+    sample that it reads, whichever it is given.
+    """
 
     tokenizer: Tokenizer | None = None
+    specials: tuple[str, ...] = SPECIALS
+    sample: str = "sample"
+
+    def run(self, files: CorpusFiles, *, processes: int | None = None, cache: bool = True) -> Result:
+        """As :meth:`AnyPipeline.run`; of the embedded sample its own part is read, whichever is given."""
+        if files.origin == "embedded":
+            files = corpora.find(self.sample)
+        return super().run(files, processes=processes, cache=cache)
 
     def nothing(self) -> Data:
         return Data()
 
     def restored(self, arrays: Mapping[str, np.ndarray]) -> Data:
-        return Data.from_arrays(arrays, self.tokenizer)
+        return Data.from_arrays(arrays, self.tokenizer, self.specials)
 
     def splits_of_card(self, data: Data) -> dict[str, Any]:
         return cards.splits(data)

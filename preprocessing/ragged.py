@@ -78,6 +78,12 @@ class Ragged:
         parts = table.take(self.ids)
         return Ragged(parts.ids, parts.offsets[self.offsets])
 
+    def sums(self) -> np.ndarray:
+        """The sum of the ids of each row, (rows,) int64: of use where they are counts."""
+        total = np.concatenate([[0], np.cumsum(self.ids, dtype=np.int64)])
+        summed: np.ndarray = np.diff(total[self.offsets])
+        return summed
+
     def counts(self, size: int) -> np.ndarray:
         """How often each of the ids 0 to ``size - 1`` occurs, (size,) int64."""
         return np.bincount(self.ids, minlength=size).astype(np.int64, copy=False)

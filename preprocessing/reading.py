@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from io import BufferedIOBase
+from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -17,7 +18,8 @@ from preprocessing.errors import InputError
 
 FETCH_AGAIN = "fetch the official file again"
 _BLOCK = 1 << 16
-_BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
+BROKEN: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
+"""What the standard library raises for an archive that is cut short or damaged."""
 
 
 def read_bytes(path: Path, member: str | None = None) -> bytes:
@@ -27,10 +29,10 @@ def read_bytes(path: Path, member: str | None = None) -> bytes:
     """
     content = bytearray()
     try:
-        with _opened(path, member) as stream:
+        with unpacked(path, member) as stream:
             while block := stream.read(_BLOCK):
                 content += block
-    except _BROKEN as error:
+    except BROKEN as error:
         reason = f"cannot be unpacked to its end, it is cut short or damaged ({str(error) or type(error).__name__})"
         raise InputError(path, reason, line=content.count(b"\n") + 1, remedy=FETCH_AGAIN) from error
     return bytes(content)
@@ -41,7 +43,7 @@ def sha256_of_member(path: Path, member: str) -> str:
     return hashlib.sha256(read_bytes(path, member)).hexdigest()
 
 
-def decoded(path: Path, raw: bytes) -> str:
+def decoded(path: str | PathLike[str], raw: bytes) -> str:
     """UTF-8 as text; raises InputError with the line of the first byte that is none."""
     try:
         return raw.decode("utf-8")
@@ -73,7 +75,8 @@ def read_lines(path: Path, member: str | None = None) -> list[str]:
 
 
 @contextmanager
-def _opened(path: Path, member: str | None) -> Iterator[IO[bytes] | BufferedIOBase]:
+def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes] | BufferedIOBase]:
+    """A file as a stream, unpacked as :func:`read_bytes` does; whoever reads it meets the errors ``BROKEN``."""
     with ExitStack() as stack:
         if path.suffix == ".zip":
             archive = stack.enter_context(zipfile.ZipFile(path))

@@ -35,7 +35,7 @@ class DropEmpty(Step[Data]):
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         kept, dropped = {}, []
         for name, split in data.splits.items():
-            blank = np.array([not text.strip() for text in split.text], np.bool_)
+            blank = np.array([not text.strip() for text in split.prepared], np.bool_)
             kept[name] = split.take(~blank)
             if rows := int(blank.sum()):
                 dropped.append(Dropped(name, "empty text", rows, split.row_id[blank][:SHOWN].tolist()))
@@ -86,6 +86,25 @@ class MarkLeaks(Step[Data]):
         seen = np.array([text in copies for text in test.text], np.bool_)
         splits = {**data.splits, "test": replace(test, seen_in_train=seen)}
         return data.with_splits(splits), Notes(facts={"leaks": leaks(copies, test)})
+
+
+def survey(split: Split, *, width: int) -> dict[str, Any]:
+    """What stands in a file before anything is done to it; ``width`` is that of the histogram of characters."""
+    texts = split.text.tolist()
+    labels: dict[str, int] = {}
+    several = set()
+    for text, label in zip(texts, split.label.tolist(), strict=True):
+        if labels.setdefault(text, label) != label:
+            several.add(text)
+    return {
+        "rows": len(split),
+        "empty": texts.count(""),
+        "distinct_texts": len(labels),
+        "duplicate_rows": len(split) - len(labels),
+        "texts_with_both_labels": len(several),
+        **card.label_balance(split.label),
+        "characters": card.profile(np.fromiter(map(len, texts), np.int64, len(texts)), width=width),
+    }
 
 
 def labels_of_copies(sources: Sequence[Split], test: Split) -> dict[str, list[int]]:

@@ -17,19 +17,23 @@ UNKNOWN, PADDING, BEGIN, END = "<unk>", "<pad>", "<bos>", "<eos>"
 UNKNOWN_ID, PADDING_ID, BEGIN_ID, END_ID = 0, 1, 2, 3
 
 SPECIALS = (UNKNOWN, PADDING)
+STREAM_SPECIALS = (UNKNOWN,)
+"""For text that is one stream: nothing is padded, and where a line ends stands a word like any other."""
+
 SEQUENCE_SPECIALS = (UNKNOWN, PADDING, BEGIN, END)
 """For text that a model writes: it needs to begin and to end."""
 
 
 class Vocabulary:
-    """A fixed list of tokens: ``<unk>`` is 0, ``<pad>`` is 1, further specials and then the learned tokens follow.
+    """A fixed list of tokens: ``<unk>`` is 0, ``<pad>`` (where there is one) 1, further specials and then the learned
+    tokens follow.
 
     A corpus token that is spelled like one of the specials is unknown: text can never produce padding or an end.
     """
 
     def __init__(self, tokens: Iterable[str], specials: tuple[str, ...] = SPECIALS) -> None:
-        """``tokens``: the learned tokens in their final order, without the specials. ``specials``: ``SPECIALS`` or
-        ``SEQUENCE_SPECIALS``, whose ids are their places."""
+        """``tokens``: the learned tokens in their final order, without the specials. ``specials``: ``SPECIALS``,
+        ``SEQUENCE_SPECIALS`` or ``STREAM_SPECIALS``, whose ids are their places."""
         self.specials = specials
         self.idx_to_token: list[str] = [*specials, *tokens]
         self.token_to_idx: dict[str, int] = {token: index for index, token in enumerate(self.idx_to_token)}
@@ -100,7 +104,7 @@ class Vocabulary:
                 "identifiers_to_tokens": {
                     "bos_token": BEGIN if BEGIN in self.specials else None,
                     "eos_token": END if END in self.specials else None,
-                    "padding_token": PADDING,
+                    "padding_token": PADDING if PADDING in self.specials else None,
                 },
             },
             ensure_ascii=False,
@@ -112,10 +116,11 @@ class Vocabulary:
         try:
             stored = json.loads(text)
             tokens = stored["idx_to_token"]
-            if tokens[:2] != [UNKNOWN, PADDING] or not all(isinstance(token, str) for token in tokens):
-                raise ValueError("the first two tokens are not <unk> and <pad>")
-            specials = (UNKNOWN, *stored["reserved_tokens"])
-            if specials not in (SPECIALS, SEQUENCE_SPECIALS) or tokens[: len(specials)] != list(specials):
+            if tokens[:1] != [UNKNOWN] or not all(isinstance(token, str) for token in tokens):
+                raise ValueError("the first token is not <unk>")
+            specials = (UNKNOWN, *(stored["reserved_tokens"] or ()))
+            known = (SPECIALS, SEQUENCE_SPECIALS, STREAM_SPECIALS)
+            if specials not in known or tokens[: len(specials)] != list(specials):
                 raise ValueError("its reserved tokens are not the first ones")
             return cls(tokens[len(specials) :], specials)
         except (ValueError, KeyError, TypeError) as error:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from gluon_attn.errors import UsageError
 
+if TYPE_CHECKING:
+    from preprocessing.pipeline import Result
+
 Out = Annotated[Path, typer.Option(help="Folder to write; it must not exist or be empty.")]
 Processes = Annotated[int | None, typer.Option(help="Tokenising processes; the bytes are the same.")]
 Replace = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier call wrote there.")]
 Sample = Annotated[bool, typer.Option("--sample", help="The embedded sample instead of the corpus.")]
+MinFreq = Annotated[int, typer.Option(help="Tokens seen less often in train are unknown.")]
+MaxSize = Annotated[int | None, typer.Option(help="Entries of the vocabulary, without specials.")]
 
 
 class Pipelines(TyperGroup):
@@ -21,7 +26,8 @@ class Pipelines(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands:
-            raise UsageError(f"corpus {cmd_name!r} has no pipeline; choose {' or '.join(self.commands)}")
+            *names, last = self.commands
+            raise UsageError(f"corpus {cmd_name!r} has no pipeline; choose {', '.join(names)} or {last}")
         return super().get_command(ctx, cmd_name)
 
 
@@ -44,15 +50,80 @@ def naver_reviews(
     overwrite: Replace = False,
 ) -> None:
     """The Naver sentiment movie corpus."""
-    from preprocessing import card_page, corpora, naver
+    from preprocessing import corpora, naver
 
     pipeline = naver.pipeline(tokenizer=tokenizer, max_length=max_length, min_freq=min_freq, text=text)
     prepared = pipeline.run(corpora.find("sample" if sample else "nsmc"), processes=processes)
-    naver.write(prepared, out, overwrite=overwrite)
-    card_page.write(prepared.card, out / "card.html")
-    for name, split in prepared.splits.items():
-        print(f"{name}: {len(split.label)} reviews, {len(split.ids)} tokens")
-    print(f"digest {prepared.digest}\nwritten to {out}; read {out / 'card.html'}")
+    _write(prepared, out, overwrite, "reviews", "tokens")
+
+
+@app.command("documents")
+def labelled_documents(
+    out: Out,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Documents of your own instead: a folder or tar archive of train and test, each neg and pos."
+        ),
+    ] = None,
+    max_sentences: Annotated[int | None, typer.Option(help="Keep so many sentences of a document; all.")] = None,
+    max_words: Annotated[int | None, typer.Option(help="Keep so many words of a sentence; all.")] = None,
+    overlong: Annotated[str, typer.Option(help="What becomes of longer sentences: cut, or wrap into several.")] = "cut",
+    min_freq: MinFreq = 5,
+    max_size: MaxSize = None,
+    sample: Sample = False,
+    processes: Processes = None,
+    overwrite: Replace = False,
+) -> None:
+    """The film reviews of IMDB (Maas et al., 2011), sentence by sentence."""
+    from preprocessing import documents
+
+    prepared = documents.prepare(
+        documents.own_documents(folder) if folder else "sample" if sample else "imdb",
+        max_sentences=max_sentences,
+        max_words=max_words,
+        overlong=overlong,
+        min_freq=min_freq,
+        max_size=max_size,
+        processes=processes,
+    )
+    _write(prepared, out, overwrite, "documents", "words")
+
+
+@app.command("sentences")
+def labelled_sentences(
+    out: Out,
+    corpus: Annotated[str, typer.Option(help="sst-2 or sst-5.")] = "sst-2",
+    max_length: Annotated[int | None, typer.Option(help="Cut sentences to this many tokens; whole.")] = None,
+    min_freq: MinFreq = 2,
+    max_size: MaxSize = None,
+    sample: Sample = False,
+    overwrite: Replace = False,
+) -> None:
+    """The Stanford Sentiment Treebank in two classes or five."""
+    from preprocessing import sentences
+
+    if corpus not in sentences.CLASSES:
+        raise UsageError(f"corpus {corpus!r} is unknown; choose {' or '.join(sentences.CLASSES)}")
+    prepared = sentences.prepare(
+        f"sample {corpus}" if sample else corpus, max_length=max_length, min_freq=min_freq, max_size=max_size
+    )
+    _write(prepared, out, overwrite, "sentences", "tokens")
+
+
+@app.command("ptb")
+def language_modelling(
+    out: Out,
+    min_freq: MinFreq = 1,
+    max_size: MaxSize = None,
+    sample: Sample = False,
+    overwrite: Replace = False,
+) -> None:
+    """The Penn Treebank for language modelling, in Mikolov's preprocessing."""
+    from preprocessing import ptb
+
+    prepared = ptb.prepare("sample" if sample else "ptb", min_freq=min_freq, max_size=max_size)
+    _write(prepared, out, overwrite, "lines", "words and line ends")
 
 
 @app.command("translation")
@@ -120,4 +191,15 @@ def parallel_text(
         print(f"*** {part}: {says} ***")
     for says in prepared.stand_ins:
         print(f"*** {says} ***")
+    print(f"digest {prepared.digest}\nwritten to {out}; read {out / 'card.html'}")
+
+
+def _write(prepared: Result, out: Path, overwrite: bool, rows: str, tokens: str) -> None:
+    """Write a result with its card as a page and say what it is; ``rows`` and ``tokens`` are what it counts."""
+    from preprocessing import card_page, writing
+
+    writing.write(prepared, out, overwrite=overwrite)
+    card_page.write(prepared.card, out / "card.html")
+    for name, split in prepared.splits.items():
+        print(f"{name}: {len(split)} {rows}, {len(split.ids)} {tokens}")
     print(f"digest {prepared.digest}\nwritten to {out}; read {out / 'card.html'}")

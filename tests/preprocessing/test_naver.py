@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from preprocessing import corpora, naver
+from preprocessing import corpora, naver, writing
 from preprocessing.errors import InputError
 from preprocessing.pipeline import Result
 
@@ -213,7 +213,7 @@ def test_nothing_is_half_written(sample: Result, tmp_path: Path, monkeypatch: py
     def fail(path: Path, value: Any) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(naver, "write_json", fail)
+    monkeypatch.setattr(writing, "write_json", fail)
     with pytest.raises(OSError, match="no space"):
         naver.write(sample, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

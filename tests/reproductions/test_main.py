@@ -412,7 +412,14 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
     ("options", "reason"),
     [
         (("naver",), "corpus nsmc is not there"),
-        (("imdb", "--sample"), "corpus 'imdb' has no pipeline; choose naver or translation"),
+        (("imdb", "--sample"), "corpus 'imdb' has no pipeline; choose naver, documents, sentences, ptb or translation"),
+        (("documents",), "corpus imdb is not there"),
+        (("documents", "--sample", "--max-words", 0), "max_words 0: must be at least 1"),
+        (("documents", "--sample", "--overlong", "drop"), "overlong 'drop': no such choice; choose cut or wrap"),
+        (("documents", "--folder", "absent"), "absent: no such file"),
+        (("sentences",), "corpus sst-2 is not there"),
+        (("sentences", "--corpus", "mr"), "corpus 'mr' is unknown; choose sst-2 or sst-5"),
+        (("ptb",), "corpus ptb is not there"),
         (("naver", "--sample", "--tokenizer", "space"), "tokenizer space: no such tokenizer"),
         (("naver", "--sample", "--max-length", 0), "max_length 0: must be at least 1"),
         (("naver", "--sample", "--text", "true"), "text 'true': no such variant"),
@@ -428,6 +435,25 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
 def test_preprocess_refuses_and_writes_nothing(tmp_path: Path, options: tuple[object, ...], reason: str) -> None:
     assert reason in gluon_attn("preprocess", *options, "--out", tmp_path / "out").refusal
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "counted"),
+    [
+        (("documents", "--max-words", 20), "test: 16 documents, {} words"),
+        (("sentences", "--corpus", "sst-5"), "test: 15 sentences, {} tokens"),
+        (("ptb",), "test: 10 lines, {} words and line ends"),
+    ],
+)
+def test_preprocess_writes_english_text(options: tuple[object, ...], counted: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    answer = gluon_attn("preprocess", *options, "--sample", "--out", out)
+    assert answer.code == 0, answer.err
+    assert json.loads((out / "card.json").read_text(encoding="utf-8"))["sample"] is True
+    with np.load(out / "test.npz") as arrays:
+        assert counted.format(len(arrays["ids"])) in answer.out
+        assert ("sentence_offsets" in arrays) == (options[0] == "documents")
+    assert "the directory is not empty" in gluon_attn("preprocess", *options, "--sample", "--out", out).refusal
 
 
 @pytest.mark.parametrize("tokens", ["words", "bpe", "sentencepiece"])

@@ -1,0 +1,169 @@
+"""Text for language modelling in Mikolov's layout of the Penn Treebank: from files to one stream of ids for each split.
+
+    from preprocessing import ptb
+    result = ptb.prepare("ptb")
+    result.train.ids                                                # the stream, <eos> where a line ends
+    end = result.vocabulary[ptb.END_OF_LINE]
+    inputs, targets, mask = ptb.streams(result.train.ids, batch_size=20, steps=35, first=end)
+
+The steps, in order: read-lines, tokenize, vocabulary, encode. The vocabulary has no padding, unlike the others here:
+1 is a word, and whoever pads has to keep a mask, as :func:`streams` does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from preprocessing import corpora
+from preprocessing.corpora import CorpusFiles
+from preprocessing.data import SPLITS, Data, Split
+from preprocessing.errors import InputError
+from preprocessing.pipeline import Context, Notes, Pipeline, Result, Step
+from preprocessing.reading import FETCH_AGAIN, read_lines
+from preprocessing.steps import Encode, LearnVocabulary, Tokenize
+from preprocessing.tokenizers import Tokenizer
+from preprocessing.vocabulary import END as END_OF_LINE, STREAM_SPECIALS, UNKNOWN
+from preprocessing.writing import write as write
+
+
+def pipeline(*, min_freq: int = 1, max_size: int | None = None) -> Pipeline:
+    """The pipeline for PTB and files of its layout.
+
+    ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split; ``<unk>`` is not counted,
+    ``<eos>`` is. As they are, every word of train has an id: of PTB's, 10 000 with these two. Raises InputError for a
+    parameter that makes no sense.
+    """
+    for name, value in (("min_freq", min_freq), ("max_size", max_size)):
+        if value is not None and value < 1:
+            raise InputError(f"{name} {value}", "must be at least 1", remedy="choose a positive number")
+    words = WordsAndLineEnds()
+    steps = (ReadLines(), Tokenize(words), LearnStreamVocabulary(min_freq, max_size), Encode())
+    return Pipeline("ptb", steps, words, STREAM_SPECIALS, "sample ptb")
+
+
+def prepare(
+    corpus: str | CorpusFiles = "ptb",
+    *,
+    min_freq: int = 1,
+    max_size: int | None = None,
+    processes: int | None = None,
+    cache: bool = True,
+) -> Result:
+    """Find the corpus (``ptb``, ``sample``, or your own files by ``corpora.given``) and run :func:`pipeline` on it."""
+    files = corpora.find(corpus) if isinstance(corpus, str) else corpus
+    return pipeline(min_freq=min_freq, max_size=max_size).run(files, processes=processes, cache=cache)
+
+
+def streams(ids: np.ndarray, *, batch_size: int, steps: int, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cut a text into parallel streams, and these into windows through which a model carries its state.
+
+    With L = ceil(len(ids) / batch_size), stream ``b`` is ``ids[b * L : (b + 1) * L]``; window ``k`` holds the steps
+    ``k * steps`` to ``(k + 1) * steps - 1`` of every stream, so the state after window ``k`` of a stream is that before
+    window ``k + 1``. No id is left out and none occurs twice: where the last stream or the last window is not filled,
+    ``mask`` is 0. Perplexity is the exponential of the sum of losses times ``mask`` by the sum of ``mask``.
+
+    Args:
+        ids: (tokens,) one text.
+        batch_size: number of streams; 1 reads the text as one, which is the exact perplexity for evaluation.
+        steps: length of a window.
+        first: the id before the first of the text, ``<eos>`` as Mikolov has it.
+
+    Returns:
+        Three arrays (windows, batch_size, steps): inputs int32 (the id before each target, also at the beginning of a
+        stream; 0 behind its end), targets int32 (0 behind the end) and mask float32.
+    """
+    if batch_size < 1 or steps < 1:
+        raise ValueError(f"batch_size and steps must be at least 1, got {batch_size} and {steps}")
+    length = -(-len(ids) // batch_size)
+    windows = -(-length // steps)
+    before = np.concatenate([[first], ids])[:-1]
+    cut = []
+    for values, kind in ((before, np.int32), (ids, np.int32), (np.ones(len(ids)), np.float32)):
+        padded = np.zeros((batch_size, windows * steps), kind)
+        whole = np.zeros(batch_size * length, kind)
+        whole[: len(ids)] = values
+        padded[:, :length] = whole.reshape(batch_size, length)
+        cut.append(np.ascontiguousarray(padded.reshape(batch_size, windows, steps).swapaxes(0, 1)))
+    inputs, targets, mask = cut
+    return inputs, targets, mask
+
+
+@dataclass(frozen=True)
+class ReadLines(Step[Data]):
+    """Read the files of the three splits, strictly."""
+
+    name: ClassVar[str] = "read-lines"
+
+    @property
+    def rule(self) -> str:
+        return (
+            "Each line is a sentence, words between spaces, in UTF-8, and ends with a line feed; a line without words "
+            f"is one all the same. A word {END_OF_LINE} is an error: that word is put where lines end. {UNKNOWN} and N "
+            "stand in the corpus for rare words and for numbers, and stay."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        if context.files is None:
+            raise InputError("step read-lines", "no corpus files are given", remedy="give them to Pipeline.run")
+        files = context.files
+        splits = {part: read_text(files.paths[part], rows=files.rows.get(part)) for part in SPLITS}
+        facts = {"lines": {name: _survey(split) for name, split in splits.items()}}
+        return data.with_splits(splits), Notes(facts=facts)
+
+
+def read_text(path: Path, *, rows: int | None = None) -> Split:
+    """One file as a Split of its lines; row ids are line numbers. Raises InputError with file, line, reason and remedy
+    for what :func:`preprocessing.reading.read_lines` refuses, a word ``<eos>``, or another number of lines than
+    ``rows`` (when that is given)."""
+    lines = read_lines(path)
+    for number, line in enumerate(lines, start=1):
+        if END_OF_LINE in line.split():
+            reason = f"holds the word {END_OF_LINE}, which is put where lines end"
+            raise InputError(path, reason, line=number, remedy="take it out: one sentence to a line is enough")
+    if rows is not None and len(lines) != rows:
+        raise InputError(path, f"{len(lines)} lines, the official file has {rows}", remedy=FETCH_AGAIN)
+    return Split.of(lines, row_id=[str(number) for number in range(1, len(lines) + 1)])
+
+
+def _survey(split: Split) -> dict[str, Any]:
+    lines = [line.split() for line in split.text]
+    words = sum(map(len, lines))
+    return {
+        "lines": len(lines),
+        "without_words": lines.count([]),
+        "words": words,
+        "words_and_line_ends": words + len(lines),
+        "unknown_as_it_stands": sum(line.count(UNKNOWN) for line in lines),
+        "types": len({word for line in lines for word in line}),
+    }
+
+
+class WordsAndLineEnds(Tokenizer):
+    """The words of a line and its end."""
+
+    name = "words-and-line-ends"
+    rule = f"Tokens are the pieces between white space (Unicode), and {END_OF_LINE} at the end of each line."
+
+    def tokenize(self, text: str) -> list[str]:
+        return [*text.split(), END_OF_LINE]
+
+
+@dataclass(frozen=True)
+class LearnStreamVocabulary(LearnVocabulary):
+    """Decide which words have an id of their own, where nothing is ever padded."""
+
+    specials: ClassVar[tuple[str, ...]] = STREAM_SPECIALS
+
+    @property
+    def rule(self) -> str:
+        limit = "" if self.max_size is None else f", at most {self.max_size} of them"
+        return (
+            f"Tokens that occur at least {self.min_freq} times in the training split{limit}, in the order of "
+            f"descending frequency, ties by the token (code points), behind {UNKNOWN}, which is 0: both the word "
+            f"{UNKNOWN} of the text and any word without an id. {END_OF_LINE} is a token like any other; there is no "
+            "padding."
+        )

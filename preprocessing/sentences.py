@@ -1,0 +1,159 @@
+"""Sentences with a label in official splits, such as the Stanford Sentiment Treebank's: from files to ids.
+
+    from preprocessing import sentences
+    result = sentences.prepare("sst-5")
+    result.train.ids, result.train.offsets, result.train.label, result.vocabulary, result.card
+
+The steps, in order: read-sentences, drop-empty, mark-copies, tokenize, truncate, vocabulary, encode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from preprocessing import corpora
+from preprocessing.corpora import CorpusFiles
+from preprocessing.data import SPLITS, Data, Split
+from preprocessing.errors import InputError
+from preprocessing.pipeline import Context, Notes, Pipeline, Result, Step
+from preprocessing.reading import FETCH_AGAIN, read_lines
+from preprocessing.steps import (
+    DropEmpty,
+    Encode,
+    LearnVocabulary,
+    Tokenize,
+    Truncate,
+    labels_of_copies,
+    leaks,
+    survey,
+)
+from preprocessing.tokenizers import Whitespace
+from preprocessing.writing import write as write
+
+CLASSES: Mapping[str, int] = {"sst-2": 2, "sst-5": 5}
+"""Labels of the known corpora: 0 negative and 1 positive, or 0 very negative to 4 very positive."""
+
+
+def pipeline(
+    *, classes: int = 2, max_length: int | None = None, min_freq: int = 2, max_size: int | None = None
+) -> Pipeline:
+    """The pipeline for SST and files of its layout.
+
+    ``classes``: labels are the numbers below it, at most ten. ``max_length``: tokens kept per sentence (None: all).
+    ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split. Raises InputError for a
+    parameter that makes no sense.
+    """
+    for name, value in (("max_length", max_length), ("min_freq", min_freq), ("max_size", max_size)):
+        if value is not None and value < 1:
+            raise InputError(f"{name} {value}", "must be at least 1", remedy="choose a positive number")
+    if not 2 <= classes <= 10:
+        raise InputError(f"classes {classes}", "must be from 2 to 10: a label is one digit", remedy="choose 2 or 5")
+    words = Whitespace()
+    steps = (
+        ReadSentences(classes),
+        DropEmpty(),
+        MarkCopies(),
+        Tokenize(words),
+        Truncate(max_length),
+        LearnVocabulary(min_freq, max_size),
+        Encode(),
+    )
+    return Pipeline("sentences", steps, words, sample=f"sample sst-{5 if classes == 5 else 2}")
+
+
+def prepare(
+    corpus: str | CorpusFiles = "sst-2",
+    *,
+    classes: int | None = None,
+    max_length: int | None = None,
+    min_freq: int = 2,
+    max_size: int | None = None,
+    processes: int | None = None,
+    cache: bool = True,
+) -> Result:
+    """Find the corpus (``sst-2``, ``sst-5``, ``sample``, or your own files by ``corpora.given``) and run
+    :func:`pipeline` on it; ``classes`` are those of the corpus unless given, 2 for one that is not known."""
+    name = corpus if isinstance(corpus, str) else corpus.name
+    classes = CLASSES.get(name.removeprefix("sample "), 2) if classes is None else classes
+    chosen = pipeline(classes=classes, max_length=max_length, min_freq=min_freq, max_size=max_size)
+    files = corpora.find(corpus) if isinstance(corpus, str) else corpus
+    return chosen.run(files, processes=processes, cache=cache)
+
+
+@dataclass(frozen=True)
+class ReadSentences(Step[Data]):
+    """Read the files of the three splits, strictly."""
+
+    name: ClassVar[str] = "read-sentences"
+    classes: int = 2
+
+    @property
+    def rule(self) -> str:
+        return (
+            f"Each line is a label, one digit from 0 to {self.classes - 1}, one space and the sentence, in UTF-8, and "
+            "ends with a line feed; anything else is an error. The splits are those of the files. The sentence is "
+            "taken as it is: SST's are cut into tokens and in small letters already, brackets are -lrb- and -rrb-, a "
+            "slash is \\/, quotation marks are `` and ''."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        if context.files is None:
+            raise InputError("step read-sentences", "no corpus files are given", remedy="give them to Pipeline.run")
+        files = context.files
+        splits = {
+            part: read_sentences(files.paths[part], classes=self.classes, rows=files.rows.get(part)) for part in SPLITS
+        }
+        facts = {"survey": {part: survey(split, width=5) for part, split in splits.items()}}
+        return data.with_splits(splits), Notes(facts=facts)
+
+
+def read_sentences(path: Path, *, classes: int, rows: int | None = None) -> Split:
+    """One file as a Split; row ids are line numbers. Raises InputError with file, line, reason and remedy for the first
+    fault: what :func:`preprocessing.reading.read_lines` refuses, a line that does not begin with a label and a space,
+    or another number of lines than ``rows`` (when that is given)."""
+    lines = read_lines(path)
+    known = [str(label) for label in range(classes)]
+    for number, line in enumerate(lines, start=1):
+        if line[:1] not in known or line[1:2] != " ":
+            found = line.split(" ")[0][:20]
+            remedy = f"begin the line with one of {', '.join(known)} and one space"
+            raise InputError(path, f"label {found!r}, expected 0 to {classes - 1}", line=number, remedy=remedy)
+    if rows is not None and len(lines) != rows:
+        raise InputError(path, f"{len(lines)} rows, the official file has {rows}", remedy=FETCH_AGAIN)
+    return Split.of(
+        [line[2:] for line in lines],
+        row_id=[str(number) for number in range(1, len(lines) + 1)],
+        label=np.array([int(line[0]) for line in lines], np.int8),
+    )
+
+
+@dataclass(frozen=True)
+class MarkCopies(Step[Data]):
+    """Mark the rows for evaluation that were seen in training."""
+
+    name: ClassVar[str] = "mark-copies"
+
+    @property
+    def rule(self) -> str:
+        return (
+            "A row of validation or test is marked seen_in_train when its text stands verbatim in train. Nothing is "
+            "dropped: accuracies can be reported with and without the marked rows."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        train = data.splits["train"]
+        splits, facts = dict(data.splits), {}
+        for name in ("validation", "test"):
+            split = data.splits[name]
+            copies = labels_of_copies([train], split)
+            seen = np.array([text in copies for text in split.text], np.bool_)
+            splits[name] = replace(split, seen_in_train=seen)
+            facts[f"{name} in train"] = leaks(copies, split)
+        test = data.splits["test"]
+        facts["test in validation"] = leaks(labels_of_copies([data.splits["validation"]], test), test)
+        return data.with_splits(splits), Notes(facts={"copies": facts})

@@ -1,0 +1,410 @@
+"""Documents: read from any packing in one order, cut into sentences and words; faults; the card of the real corpus."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import os
+import random
+import subprocess
+import sys
+import tarfile
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from sacremoses import MosesTokenizer
+
+from preprocessing import corpora, documents, registry, two_level
+from preprocessing.data import Data, Split
+from preprocessing.document_reading import content_sha256, own_documents, read_documents
+from preprocessing.document_steps import LimitSentences, PlainText, SplitSentences, TokenizeSentences
+from preprocessing.english import EnglishWords, plain_text, split_sentences
+from preprocessing.errors import InputError
+from preprocessing.pipeline import Context, Result
+from preprocessing.tokenizers import Whitespace
+
+ROOT = Path(documents.__file__).parents[1]
+SAMPLE = corpora.SAMPLE_ROOT / "documents"
+
+# sacremoses 0.2.0. A change of this number is a change of everyone's results: raise a version.
+SAMPLE_DIGEST = "5389f5716cfc48957a07d5d913406ef8c8eaeee707b3bef7e8dc10ed0d63dd1c"
+
+FILES = {
+    "train/neg/0_2.txt": b"Bad. Very bad!",
+    "train/neg/10_1.txt": b"Boring.<br /><br />Too long, too.",
+    "train/neg/2_4.txt": b"The end is dull.",
+    "train/pos/1_9.txt": b"Good. Very good!",
+    "test/neg/3_1.txt": b"Bad. Very bad!",
+    "test/pos/0_10.txt": b"Fine.",
+}
+"""Every document of a corpus, and files that are none."""
+OTHERS = {
+    "README": b"\xff",
+    "train/urls_pos.txt": b"http://example.org\n",
+    "train/unsup/0_0.txt": b"Nobody knows.",
+    "train/labeledBow.feat": b"0:1",
+    "train/pos/.DS_Store": b"\xff",
+    "train/pos/._1_9.txt": b"\xff",
+}
+
+
+@pytest.fixture(scope="module")
+def sample() -> Result:
+    return documents.prepare("sample", cache=False, processes=1)
+
+
+def folder(root: Path, files: dict[str, bytes]) -> Path:
+    for name, raw in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(raw)
+    return root
+
+
+def archive(path: Path, files: dict[str, bytes], prefix: str = "") -> Path:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, raw in files.items():
+            member = tarfile.TarInfo(prefix + name)
+            member.size = len(raw)
+            tar.addfile(member, io.BytesIO(raw))
+    pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
+    path.write_bytes(pack(packed.getvalue()))
+    return path
+
+
+def run(path: Path, **options: Any) -> Result:
+    return documents.prepare(own_documents(path), min_freq=1, cache=False, processes=1, **options)
+
+
+# --- reading ---
+
+
+def test_any_packing_in_any_order_gives_the_same_documents_in_one_order(tmp_path: Path) -> None:
+    everything = list((FILES | OTHERS).items())
+    results = [run(folder(tmp_path / "folder", dict(everything)))]
+    for seed, name in enumerate(("a.tar", "b.tar.gz", "c.tar.xz")):
+        random.Random(seed).shuffle(everything)
+        results.append(run(archive(tmp_path / name, dict(everything), ["", "./", "aclImdb/"][seed])))
+    assert len({result.digest for result in results}) == 1
+    assert len({result.card["facts"]["content"] for result in results}) == 1
+    assert len({result.card["corpus"]["files"]["documents"]["sha256"] for result in results}) == 4
+    rows = [*results[0].train.row_id, *results[0].validation.row_id]
+    assert sorted(rows) == ["train/neg/0_2", "train/neg/10_1", "train/neg/2_4", "train/pos/1_9"]
+    assert results[0].test.row_id.tolist() == ["test/neg/3_1", "test/pos/0_10"]
+    assert results[0].test.label.tolist() == [0, 1]
+    assert results[0].test.seen_in_train.tolist() == [True, False]
+
+
+def test_numbers_are_read_as_numbers_and_the_content_has_one_hash(tmp_path: Path) -> None:
+    found = read_documents(folder(tmp_path, FILES))
+    assert [place.row_id for place in found][:3] == ["train/neg/0_2", "train/neg/2_4", "train/neg/10_1"]
+    sha = hashlib.sha256()
+    for place, raw in found.items():
+        sha.update(f"{place.row_id}\n{len(raw)}\n".encode() + raw)
+    assert content_sha256(found) == sha.hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("files", "where", "reason", "remedy"),
+    [
+        ({"train/positive/0_9.txt": b"x"}, "train/positive/0_9.txt", "folder 'positive' is no label", "neg or pos"),
+        ({"valid/pos/0_9.txt": b"x"}, "valid/pos/0_9.txt", "folder 'valid' is no split", "train or test"),
+        ({"pos/0_9.txt": b"x"}, "pos/0_9.txt", "does not stand in the folder of a split", "train or test"),
+        ({"train/pos/nine.txt": b"x"}, "train/pos/nine.txt", "is not named <number>_<rating>.txt", "rename it"),
+        ({"train/pos/1.txt": b"x"}, "train/pos/1.txt", "is not named", "rename it"),
+        ({"train/neg/00_3.txt": b"x"}, "", "document 0 occurs twice: train/neg/0", "number of its own"),
+        (
+            {"train/pos/1_9.txt": b"a\nb\xe9c"},
+            "train/pos/1_9.txt",
+            "invalid UTF-8 (byte 0xe9",
+            "save the file as UTF-8",
+        ),
+    ],
+)
+def test_each_fault_is_named_with_its_file(
+    files: dict[str, bytes], where: str, reason: str, remedy: str, tmp_path: Path
+) -> None:
+    for path in (folder(tmp_path / "folder", FILES | files), archive(tmp_path / "a.tar.xz", FILES | files)):
+        with pytest.raises(InputError) as caught:
+            run(path)
+        assert caught.value.where == (f"{path}: {where}" if where else str(path))
+        assert caught.value.reason.startswith(reason) and remedy in caught.value.remedy
+        assert "\n" not in str(caught.value)
+    if where.endswith("1_9.txt"):
+        assert caught.value.line == 2
+
+
+@pytest.mark.parametrize("missing", ["train/neg", "train/pos", "test/neg", "test/pos"])
+def test_a_folder_without_documents_is_an_error(missing: str, tmp_path: Path) -> None:
+    files = {name: raw for name, raw in FILES.items() if not name.startswith(missing)}
+    with pytest.raises(InputError, match=f"no documents in {missing}; the layout is"):
+        run(folder(tmp_path, files))
+
+
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tar.xz"])
+@pytest.mark.parametrize("damage", ["cut", "other", "empty"])
+def test_a_damaged_archive_is_refused(name: str, damage: str, tmp_path: Path) -> None:
+    path = archive(tmp_path / name, FILES | {"train/pos/7_7.txt": random.Random(1).randbytes(20_000).hex().encode()})
+    whole = path.read_bytes()
+    path.write_bytes({"cut": whole[: len(whole) // 2], "other": b"no archive" * 100, "empty": b""}[damage])
+    with pytest.raises(InputError, match=r"is no tar archive that can be unpacked to its end .*; give a folder, \.tar"):
+        run(path)
+
+
+def test_what_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        own_documents(tmp_path / "absent")
+    with pytest.raises(InputError, match="no such file"):
+        corpora.given("mine", {"train": tmp_path})
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(
+        InputError, match=r"corpus imdb is not there.*put https://ai\.stanford\.edu/.*aclImdb_v1\.tar\.gz"
+    ):
+        documents.prepare("imdb")
+
+
+def test_another_packing_of_the_corpus_is_verified_by_its_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imdb = registry.REGISTRY["imdb"]
+    content = content_sha256(read_documents(folder(tmp_path / "x", FILES)))
+    official = registry.CorpusFile(imdb.files["documents"].layout, None, "0" * 64, 6, content=content)
+    monkeypatch.setitem(registry.REGISTRY, "imdb", registry.Corpus("imdb", "", "", "", {"documents": official}, ""))
+    monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    place = tmp_path / "imdb" / "aclImdb.tar.xz"
+    place.parent.mkdir()
+    archive(place, FILES)
+    first = documents.prepare("imdb", cache=False, processes=1)
+    assert corpora.find("imdb").contents == {"documents": content}
+    place.unlink()
+    folder(tmp_path / "imdb" / "aclImdb", FILES)
+    assert documents.prepare("imdb", cache=False, processes=1).digest == first.digest
+    key = documents.pipeline().key(corpora.find("imdb"))
+    folder(tmp_path / "imdb" / "aclImdb", {"test/pos/0_10.txt": b"Fine?"})
+    assert documents.pipeline().key(corpora.find("imdb")) != key, "a changed folder is another corpus for the cache"
+    with pytest.raises(InputError, match=f"the documents have SHA-256 .* together, the official ones {content}"):
+        documents.prepare("imdb", processes=1)
+    folder(tmp_path / "imdb" / "aclImdb", {"test/pos/1_10.txt": b"More."})
+    with pytest.raises(InputError, match="7 documents, the official corpus has 6; fetch"):
+        documents.prepare("imdb", processes=1)
+    # The official archive itself needs no second check.
+    archive(tmp_path / "imdb" / "aclImdb_v1.tar.gz", FILES)
+    sha256 = hashlib.sha256((tmp_path / "imdb" / "aclImdb_v1.tar.gz").read_bytes()).hexdigest()
+    same = registry.CorpusFile(official.layout, None, sha256, 6, content="other")
+    monkeypatch.setitem(registry.REGISTRY, "imdb", registry.Corpus("imdb", "", "", "", {"documents": same}, ""))
+    assert corpora.find("imdb").contents == {}
+    assert documents.prepare("imdb", cache=False, processes=1).digest == first.digest
+
+
+# --- sentences and words ---
+
+
+def test_the_sample_by_its_own_rules(sample: Result) -> None:
+    assert sample.digest == SAMPLE_DIGEST
+    assert sample.card["sample"] is True
+    assert {name: len(split) for name, split in sample.splits.items()} == {"train": 32, "validation": 8, "test": 16}
+    words = EnglishWords()
+    for split in sample.splits.values():
+        for row, text in enumerate(split.text):
+            expected = [words.tokenize(sentence) for sentence in split_sentences(plain_text(text))]
+            assert split.sentence_words(row) == expected
+            assert split.words(row) == [word for sentence in expected for word in sentence]
+            assert [stop - start for start, stop in split.sentence_ranges(row)] == list(map(len, expected))
+            place = SAMPLE / f"{split.row_id[row]}.txt"
+            assert place.read_text(encoding="utf-8") == text and place.parent.name == ["neg", "pos"][split.label[row]]
+    counts = Counter(word for row in range(len(sample.train)) for word in sample.train.words(row))
+    frequent = sorted((word for word in counts if counts[word] >= 5), key=lambda word: (-counts[word], word))
+    assert sample.vocabulary.idx_to_token == ["<unk>", "<pad>", *frequent]
+    assert sample.test.ids.tolist() == [
+        sample.vocabulary[word] for row in range(len(sample.test)) for word in sample.test.words(row)
+    ]
+
+
+def test_the_card_counts_what_is_there(sample: Result) -> None:
+    card, train = sample.card, sample.train
+    names = [step["name"] for step in card["steps"]]
+    assert names == [
+        *("read-documents", "plain-text", "drop-empty", "split-by-hash", "mark-leaks"),
+        *("sentences", "tokenize", "limit-sentences", "vocabulary", "encode"),
+    ]
+    assert card["splits"]["train"]["sentences"] == len(train.sentence_lengths.ids) == 105
+    assert card["facts"]["sentences_per_document"]["train"]["total"] == 105
+    assert card["facts"]["words_per_sentence"]["train"]["max"] == int(train.sentence_lengths.ids.max())
+    at = {line["max_length"]: line["splits"]["train"] for line in card["facts"]["word_truncation"]}
+    assert at[20]["rows_cut"] == int((train.sentence_lengths.ids > 20).sum()) > 0
+    assert json.loads(json.dumps(card, allow_nan=False)) == card
+
+
+def test_processes_hash_seed_and_place_change_nothing(sample: Result, tmp_path: Path) -> None:
+    program = (
+        "import preprocessing.parallel as p; p.CHUNK = 40\n"
+        "import json, hashlib; from preprocessing import documents\n"
+        "r = documents.prepare('sample', cache=False, processes=2)\n"
+        "print(r.digest, hashlib.sha256(json.dumps(r.card).encode()).hexdigest())"
+    )
+    variables = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": str(ROOT), "LC_ALL": "C"}
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=variables, capture_output=True, text=True)
+    assert done.stdout.split() == [sample.digest, hashlib.sha256(json.dumps(sample.card).encode()).hexdigest()], (
+        done.stderr
+    )
+
+
+def test_the_cache_gives_everything_back() -> None:
+    first = documents.prepare("sample", max_words=9, overlong="wrap")
+    again = documents.prepare("sample", max_words=9, overlong="wrap")
+    assert (again.digest, again.card) == (first.digest, first.card)
+    for name, split in first.splits.items():
+        assert again.splits[name].sentence_words(3) == split.sentence_words(3)
+        assert (again.splits[name].sentence_lengths.offsets == split.sentence_lengths.offsets).all()
+    taken = again.train.take(np.array([5, 2]))
+    assert [taken.sentence_words(row) for row in (0, 1)] == [first.train.sentence_words(row) for row in (5, 2)]
+
+
+def test_new_text_goes_the_same_way(sample: Result) -> None:
+    encoded = sample.encode(sample.test.text.tolist())
+    assert (encoded.ids == sample.test.ids).all()
+    assert (encoded.sentence_lengths.ids == sample.test.sentence_lengths.ids).all()
+    odd = sample.encode(["", "<br /> \u200b", "Good", "Good. " * 3_000, "good " * 5_000])
+    assert odd.sentence_lengths.lengths.tolist() == [0, 0, 1, 3_000, 1]
+    assert odd.lengths.tolist() == [0, 0, 1, 6_000, 5_000]
+    assert odd.sentence_words(1) == [] and odd.sentence_ranges(0).shape == (0, 2)
+    assert odd.sentence_ranges(3)[2_999].tolist() == [5_998, 6_000]
+
+
+def test_empty_documents_are_dropped_and_counted(tmp_path: Path) -> None:
+    empty = {"train/neg/5_1.txt": b"", "test/pos/7_7.txt": b" <br /> \n", "test/pos/8_7.txt": b"Word"}
+    result = run(folder(tmp_path, FILES | empty))
+    step = next(step for step in result.card["steps"] if step["name"] == "drop-empty")
+    assert step["dropped"] == [
+        {"split": "train", "reason": "empty text", "rows": 1, "examples": ["train/neg/5_1"]},
+        {"split": "test", "reason": "empty text", "rows": 1, "examples": ["test/pos/7_7"]},
+    ]
+    assert result.test.row_id.tolist() == ["test/neg/3_1", "test/pos/0_10", "test/pos/8_7"]
+    assert result.test.sentence_words(2) == [["word"]]
+
+
+def test_copies_stay_on_one_side_and_are_marked(tmp_path: Path) -> None:
+    copies = {f"train/{label}/{number}_5.txt": b"Same." for label in ("neg", "pos") for number in range(20, 30)}
+    other = {f"train/neg/{number}_5.txt": b"Text %d." % number for number in range(40, 90)}
+    result = run(folder(tmp_path, FILES | copies | other | {"test/pos/9_9.txt": b"Same."}))
+    sides = [sum(text == "Same." for text in split.text) for split in (result.train, result.validation)]
+    assert sorted(sides) == [0, 20] and len(result.validation) > 0
+    assert result.test.seen_in_train.tolist() == [True, False, True]
+    assert result.card["facts"]["leaks"]["label_of_all_copies_agrees"] == 1
+    assert result.card["facts"]["survey"]["train"]["texts_with_both_labels"] == 1
+
+
+# --- limits ---
+
+
+def of(*texts: list[list[str]]) -> Split:
+    """A tokenised split: documents of sentences of words."""
+    lines = Split.of(["\n".join(" ".join(sentence) for sentence in text) for text in texts])
+    data, _ = TokenizeSentences(Whitespace()).apply(Data({"train": lines}), Context(processes=1))
+    return data.splits["train"]
+
+
+TEXTS = st.lists(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=7), max_size=5), max_size=5)
+
+
+@given(TEXTS, st.none() | st.integers(1, 6), st.none() | st.integers(1, 8), st.sampled_from(["cut", "wrap"]))
+def test_limits_by_hand(
+    texts: list[list[list[str]]], max_sentences: int | None, max_words: int | None, overlong: str
+) -> None:
+    expected = []
+    for text in texts:
+        sentences = []
+        for sentence in text:
+            pieces = [sentence[start : start + (max_words or 99)] for start in range(0, len(sentence), max_words or 99)]
+            sentences += pieces[:1] if overlong == "cut" else pieces
+        expected.append(sentences[:max_sentences])
+    step = LimitSentences(max_sentences, max_words, overlong)
+    before = of(*texts)
+    data, _ = step.apply(Data({"train": before}), Context())
+    split = data.splits["train"]
+    assert [split.sentence_words(row) for row in range(len(split))] == expected
+    assert [split.words(row) for row in range(len(split))] == [list(chain.from_iterable(text)) for text in expected]
+    assert [before.sentence_words(row) for row in range(len(split))] == texts, "the input stays as it is"
+
+
+def test_rules_say_what_is_done() -> None:
+    assert LimitSentences().rule == "No sentence and no document is cut."
+    assert LimitSentences(3, 5).rule.count("first") == 2 and "several of 5" in LimitSentences(None, 5, "wrap").rule
+    assert "etc" in SplitSentences().rule and "<br>" in PlainText().rule
+
+
+def test_a_limit_in_the_wrong_place_is_refused() -> None:
+    with pytest.raises(InputError, match="put tokenize before it"):
+        LimitSentences(3).apply(Data({"train": Split.of(["a"])}), Context())
+    with pytest.raises(ValueError, match="not cut into sentences"):
+        Split.of(["a"]).sentence_lengths  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "options", [{"max_words": 0}, {"max_sentences": -1}, {"min_freq": 0}, {"max_size": 0}, {"overlong": "drop"}]
+)
+def test_senseless_parameters_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        documents.pipeline(**options)
+
+
+# --- files ---
+
+
+def test_what_is_written_is_read_back(sample: Result, tmp_path: Path) -> None:
+    documents.write(sample, tmp_path / "out")
+    with np.load(tmp_path / "out" / "test.npz") as arrays:
+        sentences, rows = arrays["sentence_offsets"], arrays["document_offsets"]
+        assert sentences.dtype == rows.dtype == np.int64 and sentences[-1] == len(arrays["ids"])
+        assert (arrays["offsets"] == sentences[rows]).all()
+        first = [arrays["ids"][sentences[s] : sentences[s + 1]] for s in range(rows[2], rows[3])]
+        expected = [[sample.vocabulary[word] for word in words] for words in sample.test.sentence_words(2)]
+        assert [ids.tolist() for ids in first] == expected
+    header, *lines = (tmp_path / "out" / "test.tsv").read_text(encoding="utf-8").splitlines()
+    assert header == "id\tlabel\ttokens\tsentence_lengths" and len(lines) == 16
+    row_id, label, tokens, lengths = lines[2].split("\t")
+    assert (row_id, int(label)) == (sample.test.row_id[2], sample.test.label[2])
+    assert tokens.split(" ") == sample.test.words(2)
+    assert list(map(int, lengths.split(" "))) == sample.test.sentence_lengths[2].tolist()
+
+
+@pytest.mark.corpus("imdb")
+def test_the_card_of_imdb() -> None:
+    result = documents.prepare("imdb", processes=2)
+    facts = result.card["facts"]
+    survey = facts["survey"]
+    assert [survey[part]["rows"] for part in ("train", "test")] == [25_000, 25_000]
+    assert [survey[part]["duplicate_rows"] for part in ("train", "test")] == [96, 199]
+    assert facts["leaks"]["rows"] == facts["leaks"]["label_of_all_copies_agrees"] == 123
+    assert result.test.label.sum() == 12_500 and int(result.test.seen_in_train.sum()) == 123
+    assert {name: len(split) for name, split in result.splits.items()} == {
+        "train": 22_563,
+        "validation": 2_437,
+        "test": 25_000,
+    }
+    assert not set(result.validation.text) & set(result.train.text)
+    assert facts["sentences_per_document"]["train"]["percentiles"]["50"] == 10
+    assert facts["words_per_sentence"]["train"]["percentiles"]["50"] == 19
+    assert 25_000 < len(result.vocabulary) < 30_000
+    assert all(split.sentence_lengths.lengths.min() >= 1 for split in result.splits.values())
+    assert result.digest == "055954073055a72b3d2f42dc4752a32fa76b9f2184de421918a1507262034e80"
+    # Buckets cost less than one shape for all, more than a shape for each.
+    sentences, words = two_level.sizes(result.train)
+    shapes = two_level.bucket_shapes(sentences, words, buckets=12)
+    padded = [two_level.shape_for(*size, shapes) for size in zip(sentences.tolist(), words.tolist(), strict=True)]
+    least, most = int((sentences * words).sum()), int(sentences.max() * words.max()) * len(words)
+    assert len(shapes) == 12 and least < sum(depth * width for depth, width in padded) < 2.2 * least < most / 10
+    # The words are those of Moses.
+    moses = MosesTokenizer("en")
+    for row, text in enumerate(result.validation.text[:100]):
+        expected = [moses.tokenize(part, escape=False) for part in split_sentences(plain_text(text))]
+        assert result.validation.sentence_words(row) == [" ".join(part).lower().split() for part in expected]

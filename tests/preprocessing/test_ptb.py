@@ -1,0 +1,138 @@
+"""Text for language modelling: strict reading, the vocabulary, and streams that leave nothing out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from preprocessing import corpora, ptb
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import Vocabulary
+
+# A change of this number is a change of everyone's results: raise a version.
+SAMPLE_DIGEST = "61002c77d27023790e7dfae242741e96fc3a109cdf5a6f247a850a808f7d6a03"
+
+
+def own(root: Path, train: str, test: str = " a b \n") -> corpora.CorpusFiles:
+    paths = {split: root / split for split in ("train", "validation", "test")}
+    for split, path in paths.items():
+        path.write_text(train if split == "train" else test, encoding="utf-8", newline="\n")
+    return corpora.given("mine", paths)
+
+
+def test_the_stream_by_hand(tmp_path: Path) -> None:
+    files = own(tmp_path, " the cat <unk> \n\n the dog \n", "a cat\n<unk> the <pad>\n")
+    result = ptb.prepare(files, cache=False, processes=1)
+    assert result.vocabulary.idx_to_token == ["<unk>", "<eos>", "the", "cat", "dog"]
+    assert result.train.ids.tolist() == [2, 3, 0, 1, 1, 2, 4, 1]
+    assert result.test.ids.tolist() == [0, 3, 1, 0, 2, 0, 1]
+    assert result.train.words(1) == ["<eos>"] and result.train.text[0] == " the cat <unk> "
+    assert result.card["facts"]["lines"]["train"] == {
+        "lines": 3,
+        "without_words": 1,
+        "words": 5,
+        "words_and_line_ends": 8,
+        "unknown_as_it_stands": 1,
+        "types": 4,
+    }
+    assert result.card["splits"]["train"] == {"rows": 3, "tokens": 8, "labels": {}, "rate_of_label_1": 0.0}
+    assert result.encode(["the bird"]).ids.tolist() == [2, 0, 1]
+    smaller = ptb.prepare(files, max_size=2, cache=False, processes=1)
+    assert smaller.vocabulary.idx_to_token == ["<unk>", "<eos>", "the"]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "reason"),
+    [
+        ("", 1, "no lines"),
+        ("a b", 1, "the last line has no line feed"),
+        ("a\r\n", 1, "ends with a carriage return"),
+        ("a\nb <eos> c\n", 2, "holds the word <eos>, which is put where lines end"),
+        ("a\nb\nc\n", None, "3 lines, the official file has 2"),
+    ],
+)
+def test_each_fault_is_named_with_its_line(content: str, line: int | None, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "ptb.train.txt"
+    path.write_text(content, encoding="utf-8", newline="")
+    with pytest.raises(InputError) as caught:
+        ptb.read_text(path, rows=2)
+    assert (caught.value.where, caught.value.line) == (str(path), line)
+    assert caught.value.reason.startswith(reason) and caught.value.remedy
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [{"min_freq": 0}, {"max_size": 0}])
+def test_senseless_parameters_are_refused(options: dict[str, int]) -> None:
+    with pytest.raises(InputError):
+        ptb.pipeline(**options)
+
+
+def test_the_sample_also_from_the_cache(tmp_path: Path) -> None:
+    result, again = (ptb.prepare("sample") for _ in range(2))
+    assert result.digest == again.digest == SAMPLE_DIGEST and result.card["sample"] is True
+    assert again.vocabulary == result.vocabulary and again.vocabulary.specials == ("<unk>",)
+    assert again.train.words(3) == result.train.words(3)
+    assert (again.train.ids == 0).sum() == sum(row.count("<unk>") for row in map(str.split, again.train.text))
+    ptb.write(result, tmp_path / "out")
+    with np.load(tmp_path / "out" / "train.npz") as arrays:
+        assert (arrays["ids"] == result.train.ids).all() and (arrays["label"] == -1).all()
+    stored = (tmp_path / "out" / "vocab.json").read_text(encoding="utf-8")
+    assert Vocabulary.from_json(stored) == result.vocabulary
+    gluonnlp = pytest.importorskip("gluonnlp")
+    read = gluonnlp.Vocab.from_json(stored)
+    assert read.idx_to_token == result.vocabulary.idx_to_token and read.padding_token is None
+
+
+def test_streams_by_hand() -> None:
+    inputs, targets, mask = ptb.streams(np.arange(10, 20), batch_size=3, steps=3, first=9)
+    assert inputs.tolist() == [
+        [[9, 10, 11], [13, 14, 15], [17, 18, 0]],
+        [[12, 0, 0], [16, 0, 0], [0, 0, 0]],
+    ]
+    assert targets.tolist() == [
+        [[10, 11, 12], [14, 15, 16], [18, 19, 0]],
+        [[13, 0, 0], [17, 0, 0], [0, 0, 0]],
+    ]
+    assert mask.tolist() == [[[1, 1, 1], [1, 1, 1], [1, 1, 0]], [[1, 0, 0], [1, 0, 0], [0, 0, 0]]]
+    assert (inputs.dtype, targets.dtype, mask.dtype) == (np.int32, np.int32, np.float32)
+
+
+@given(st.integers(0, 60), st.integers(1, 8), st.integers(1, 9))
+def test_streams_leave_nothing_out_and_carry_on(tokens: int, batch_size: int, steps: int) -> None:
+    ids = np.arange(1, tokens + 1, dtype=np.int32)
+    inputs, targets, mask = ptb.streams(ids, batch_size=batch_size, steps=steps, first=7)
+    assert inputs.shape == targets.shape == mask.shape and inputs.shape[1:] == (batch_size, steps)
+    assert mask.sum() == tokens and set(mask.ravel().tolist()) <= {0.0, 1.0}
+    # Stream by stream, window behind window: the text again, each target behind the id before it.
+    order = [array.swapaxes(0, 1).reshape(batch_size, -1) for array in (inputs, targets, mask)]
+    before, after, there = (array[order[2] == 1] for array in order)
+    assert after.tolist() == ids.tolist() and there.all()
+    assert before.tolist() == [7, *ids.tolist()][:tokens]
+    # Behind its end a stream has padding alone.
+    assert (np.diff(order[2], axis=1) <= 0).all() and (order[1][order[2] == 0] == 0).all()
+
+
+def test_senseless_streams_are_refused() -> None:
+    for batch_size, steps in ((0, 3), (3, 0)):
+        with pytest.raises(ValueError, match="at least 1"):
+            ptb.streams(np.arange(4), batch_size=batch_size, steps=steps, first=0)
+
+
+@pytest.mark.corpus("ptb")
+def test_the_card_of_ptb() -> None:
+    result = ptb.prepare("ptb", processes=1)
+    assert [len(split.ids) for split in result.splits.values()] == [929_589, 73_760, 82_430]
+    assert [len(split) for split in result.splits.values()] == [42_068, 3_370, 3_761]
+    assert len(result.vocabulary) == 10_000 and result.vocabulary["<eos>"] == 2
+    assert result.vocabulary.idx_to_token[:5] == ["<unk>", "the", "<eos>", "N", "of"]
+    lines = result.card["facts"]["lines"]
+    assert [int((split.ids == 0).sum()) for split in result.splits.values()] == [
+        lines[name]["unknown_as_it_stands"] for name in ("train", "validation", "test")
+    ]
+    assert lines["test"]["unknown_as_it_stands"] == 4_794
+    _, targets, mask = ptb.streams(result.test.ids, batch_size=1, steps=35, first=2)
+    assert mask.sum() == 82_430 and (targets[mask == 1] == result.test.ids).all()
+    assert result.digest == "9ec17a77b04ec45304c95bab93bf8066711e066e51e8df63ee93e8d88a7dc2fd"
