@@ -51,16 +51,15 @@ class BidirectionalEncoder(HybridBlock):
     def hybrid_forward(self, F: Any, sequence: Any, valid_length: Any) -> tuple[Any, Any]:
         states = F.transpose(sequence, axes=(1, 0, 2))  # the fused layers run time first
         reversal = _reversal(F, states, valid_length)
-        for index, (forward, backward) in enumerate(zip(self.forwards, self.backwards, strict=True)):
-            if index:
-                states = self.dropout(states)
+        pairs = _pairs(F, reversal)
+        for index, (forward, backward) in enumerate(zip(self.forwards, self.backwards, strict=True), start=1):
             ahead = forward(states)
             back = backward(_rows(F, states, reversal))
-            behind = _rows(F, back, reversal)
-            states = F.concat(ahead, behind, dim=2)
+            if index < len(self.forwards):
+                states = self.dropout(_beside(F, ahead, back, pairs))
         # Both directions end at the last token that they read: reversed, the backward one ends there too.
-        last = F.SequenceLast(F.concat(ahead, back, dim=2), valid_length, use_sequence_length=True)
-        return F.transpose(states, axes=(1, 0, 2)), last
+        ends = (F.SequenceLast(one, valid_length, use_sequence_length=True) for one in (ahead, back))
+        return _beside(F, ahead, back, F.transpose(pairs, axes=(1, 0, 2))), F.concat(*ends, dim=1)
 
 
 def _reversal(F: Any, states: Any, valid_length: Any) -> Any:
@@ -80,6 +79,24 @@ def _reversal(F: Any, states: Any, valid_length: Any) -> Any:
 def _rows(F: Any, states: Any, rows: Any) -> Any:
     """The states (length, batch, units) that stand at ``rows`` (length, batch) of the flattened states."""
     return F.take(F.reshape(states, (-3, 0)), rows, axis=0)
+
+
+def _pairs(F: Any, reversal: Any) -> Any:
+    """Where the two states of each token stand in both directions' flattened states, the backward ones behind all the
+    forward ones: (length, batch, 2)."""
+    ahead = F.reshape_like(F.contrib.arange_like(F.reshape(reversal, (-1,))), reversal)
+    states = F.cast(F.reshape(F.size_array(reversal), (1, 1)), "float32")
+    return F.BlockGrad(F.stack(ahead, F.broadcast_add(reversal, states), axis=2))
+
+
+def _beside(F: Any, ahead: Any, back: Any, pairs: Any) -> Any:
+    """Both states of each token side by side, in the order of ``pairs``: (length, batch, 2 * units), or batch first.
+
+    One copy of rows puts the backward states in order, beside the forward ones, and the batch first if so wanted; and
+    its backward pass costs a fifth of that of ``concat`` along the units.
+    """
+    rows = F.reshape(F.concat(ahead, back, dim=0), (-3, 0))
+    return F.reshape(F.take(rows, pairs, axis=0), (0, 0, -3))
 
 
 class LastingLSTM(HybridBlock):

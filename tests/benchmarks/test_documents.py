@@ -1,0 +1,130 @@
+"""The peers of ``documents_speed`` are the same networks as ours: parameters, outputs and gradients; and both train."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mxnet import autograd, nd
+
+from benchmarks import own_documents
+from gluon_attn.checkpoint import named_parameters, parameter_count
+from tests.gluon_attn.support import array, dense, initialize, normal
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[bench]'")
+
+from benchmarks.peers import torch_documents as peers  # noqa: E402
+
+SMALL = {
+    "structured": {"embedding_units": 6, "units": 4, "attention_units": 5, "hops": 3, "hidden": 7},
+    "hierarchical": {"embedding_units": 6, "units": 4, "attention_units": 5},
+}
+CASES = [(model, recurrent) for model in SMALL for recurrent in peers.RECURRENT]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_documents, "SIZES", SMALL)
+    monkeypatch.setattr(own_documents, "VOCABULARY", 23)
+    monkeypatch.setattr(own_documents, "DROPOUT", 0.0)
+    monkeypatch.setattr(own_documents, "LONGEST", 20)
+    texts = own_documents.Texts(words=(1.5, 0.7), sentences=(1.0, 0.6), batch_size=6)
+    monkeypatch.setattr(own_documents, "TEXTS", {"imdb": texts})
+
+
+def settings_of(model: str) -> dict[str, Any]:
+    return {"model": model, "vocabulary_size": 23, "dropout": 0.0, **SMALL[model]}
+
+
+def mine(theirs: str) -> str:
+    """The name that a parameter of the peer has in our network."""
+    reader, encoder, rest = theirs.rpartition("encoder.")
+    if not encoder:
+        ours = {"inner.weight": "attention.hidden.weight", "score.weight": "attention.score.weight"}
+        return ours.get(theirs, re.sub(r"^(words|sentences)\.", r"\1.attention.", theirs))
+    direction = "backwards" if rest.endswith("_reverse") or rest.startswith("behind.") else "forwards"
+    sort, half = ("weight" if "weight_" in rest else "bias"), ("i2h" if "_ih_" in rest else "h2h")
+    return f"{reader}encoder.{direction}.0._unfused.0.{half}_{sort}"
+
+
+def pair(model: str, recurrent: str) -> tuple[Any, Any, Any]:
+    """Our network with random parameters, the peer with the same ones, and a batch."""
+    batch = own_documents.batches(model, "imdb", 1)["like length"][0]
+    ours = initialize(own_documents.build(model), *(array(values) for values in batch.inputs))
+    peer = peers.build(settings_of(model), optimizer="fused adam", recurrent=recurrent)
+    weights = {name: torch.tensor(parameter.data().asnumpy()) for name, parameter in named_parameters(ours)}
+    peer.load_state_dict({theirs: weights[mine(theirs)] for theirs in peer.state_dict()})
+    return ours, peer, batch
+
+
+@pytest.mark.parametrize(("model", "recurrent"), CASES)
+def test_the_peer_is_the_same_network(model: str, recurrent: str) -> None:
+    ours, peer, batch = pair(model, recurrent)
+    assert sum(parameter.numel() for parameter in peer.parameters()) == parameter_count(ours)
+    towards = normal(6, 2, seed=3)
+    with autograd.record():
+        logits, weights, last = ours(*(array(values) for values in batch.inputs))
+        total = (logits * array(towards)).sum() + (last.sum() if model == "structured" else nd.zeros(1))
+    total.backward()
+    its_logits, its_weights, its_last = peer(*(torch.tensor(values).long() for values in batch.inputs))
+    its_total = (its_logits * torch.tensor(towards)).sum()
+    (its_total + its_last.sum() if model == "structured" else its_total).backward()
+
+    np.testing.assert_allclose(logits.asnumpy(), its_logits.detach().numpy(), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(last.asnumpy(), its_last.detach().numpy(), rtol=1e-3, atol=1e-5)
+    found = weights.asnumpy()
+    if model == "hierarchical":
+        found = found[np.arange(found.shape[1]) < batch.inputs[1][:, None]]
+    np.testing.assert_allclose(found, its_weights.detach().numpy(), rtol=1e-3, atol=1e-5)
+    own = dict(named_parameters(ours))
+    for name, parameter in peer.named_parameters():
+        expected = parameter.grad.numpy()
+        assert np.abs(expected).max() > 1e-5, f"{name}: nothing is compared"
+        np.testing.assert_allclose(dense(own[mine(name)].grad()), expected, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("model", SMALL)
+def test_both_orders_hold_the_same_texts_and_like_lengths_are_together(model: str) -> None:
+    found = own_documents.batches(model, "imdb", 5)
+    words = {
+        name: sorted(int(count) for batch in some for count in batch.inputs[1].ravel()) for name, some in found.items()
+    }
+    labels = {name: sum(batch.target.sum() for batch in some) for name, some in found.items()}
+    assert all(len(some) == 5 for some in found.values())
+    assert words["as drawn"] == words["like length"] and len(set(words["as drawn"])) > 3
+    assert labels["as drawn"] == labels["like length"]
+    spread = {name: max(np.ptp(batch.inputs[1]) for batch in some) for name, some in found.items()}
+    if model == "structured":
+        assert spread["like length"] < spread["as drawn"]
+
+
+@pytest.mark.parametrize("optimizer", peers.OPTIMIZERS)
+@pytest.mark.parametrize("model", SMALL)
+def test_ours_and_the_peer_train_on_what_is_described(
+    model: str, optimizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_thread: None
+) -> None:
+    what = json.loads(json.dumps(own_documents.describe(model, "imdb", 2, tmp_path)))
+    built: list[Any] = []
+    build = peers.build
+    monkeypatch.setattr(peers, "build", lambda *args, **named: built.append(build(*args, **named)) or built[-1])
+    way = {"optimizer": optimizer, "recurrent": "reversed", "threads": 1}
+    torch.manual_seed(1)
+    untrained = build(what["settings"], optimizer=optimizer, recurrent="reversed").state_dict()
+    measured = peers.measure({**what, **way, "arrays": what["arrays"]["as drawn"]})
+    for name, before in untrained.items():
+        assert (built[0].state_dict()[name] != before).any(), f"{name} was not trained"
+    ours = own_documents.train(model, "imdb", 2)
+    assert ours["seconds"] > 0 and measured["seconds"] > 0
+    assert ours["parameters"] == measured["parameters"] == what["parameters"]
+
+
+@pytest.fixture
+def one_thread() -> Any:
+    """``measure`` sets the number of threads of the whole process."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
