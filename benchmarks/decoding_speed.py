@@ -6,7 +6,7 @@ The sentences are the test split of Multi30k (2016), English to German in byte p
 those of ``bahdanau2014``, ``rnnsearch`` of preset ``cpu``: 256 units, beam 5. From ids to ids:
 
 - ``batched``: in batches of like length, as ``reproductions.translation.translate`` makes them;
-- ``one by one``: the same search with batches of one, which are not rounded up to 32 rows as the others are;
+- ``one by one``: the same search with batches of one;
 - ``gluonnlp``: one by one with GluonNLP's ``BeamSearchSampler`` on the steps of our network, for reference;
 - ``PyTorch eager``: the same network with a batched beam search of its own, ``peers/torch_decoders.py``.
 

@@ -189,7 +189,6 @@ def measure(spec: Mapping[str, Any]) -> dict[str, Any]:
     """
     import numpy as np
 
-    from gluon_attn import search
     from gluon_attn.checkpoint import parameter_count, set_parameters
 
     with np.load(spec["arrays"]) as arrays:
@@ -201,8 +200,6 @@ def measure(spec: Mapping[str, Any]) -> dict[str, Any]:
     set_parameters(model, named)
     model.hybridize(static_alloc=True, static_shape=True)
     found: list[list[int]] = []
-    if spec["way"] == "one by one":
-        search._ROWS = 1  # rounded up to 32 rows, as batches are, it would take twice as long
 
     def work() -> None:
         if spec["way"] == "gluonnlp":

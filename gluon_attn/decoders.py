@@ -26,8 +26,8 @@ class StepGRU(HybridBlock):
         context_units: width of the vectors of which the context c is a weighted sum; 0 for a unit without context.
 
     The call is for one step: ``(state, gates_in, proposal_in[, weights, gates_of, proposal_of]) -> state`` with state
-    (batch, units), gates_in and proposal_in one step of :meth:`inputs`; of the context weights (batch, memory_length)
-    and what :meth:`contexts` gives.
+    (batch * beam, units), gates_in and proposal_in one step of :meth:`inputs`; of the context weights (batch, beam,
+    memory_length) and what :meth:`contexts` gives.
     """
 
     def __init__(self, units: int, in_units: int, context_units: int, **parameters: Any) -> None:
@@ -61,7 +61,6 @@ class StepGRU(HybridBlock):
         proposal_of: Any = None,
     ) -> Any:
         if weights is not None:
-            weights = F.expand_dims(weights, axis=1)
             gates_in = gates_in + F.reshape(F.batch_dot(weights, gates_of), (-3, 0))
             proposal_in = proposal_in + F.reshape(F.batch_dot(weights, proposal_of), (-3, 0))
         gates = F.Activation(gates_in + self.gates(state), act_type="sigmoid")

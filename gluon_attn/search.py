@@ -11,8 +11,8 @@ from mxnet import nd
 from gluon_attn.errors import UsageError
 from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
 
-# Rows are rounded up to whole multiples of this: every new shape is a graph to be built.
-_ROWS = 32
+# Sentences are rounded up to whole multiples of this: every new shape is a graph to be built.
+_SENTENCES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,8 @@ def beam_search(
     """Find likely translations.
 
     What it finds is what GluonNLP's ``BeamSearchSampler`` finds: a finished translation holds its place in the beam as
-    long as its score is among the best. But only unfinished ones are computed: finished ones and whole sentences leave
-    the batch. A beam of 1 is greedy search.
+    long as its score is among the best. A sentence leaves the batch when all its translations are finished. Until then
+    its beam stays whole, so that all of it looks at one memory by one product. A beam of 1 is greedy search.
 
     Args:
         models: several are an ensemble, whose probabilities are averaged at each token.
@@ -76,26 +76,24 @@ def beam_search(
     memories, states = [memory for memory, _ in read], [state for _, state in read]
     limits = np.broadcast_to(max_steps, len(source))
     beams = _Beams(limits, beam, alpha, end)
-    tokens = np.full(len(source), begin, np.int32)
-    held = np.arange(len(source))  # the sentence whose memory each row holds
+    tokens = np.full((len(source), 1), begin, np.int32)
+    held = np.arange(len(source))  # the sentences whose memory is there
     for _ in range(limits.max()):
-        taken = _rounded(beams.parents)
-        if not np.array_equal(held, wanted := _rounded(beams.sentence)):
-            # The memory of a sentence is the same in all its rows: any row that has it will do.
-            first = np.full(beams.sentences, -1)
-            first[held[::-1]] = np.arange(len(held))[::-1]
-            memories, held = [_take(memory, first[wanted]) for memory in memories], wanted
+        if not np.array_equal(held, wanted := _rounded(beams.unfinished)):
+            place = np.searchsorted(held, wanted)
+            memories, held = [_take(memory, place) for memory in memories], wanted
+        taken = _rounded(beams.parents).ravel()
         if not np.array_equal(taken, np.arange(len(states[0][0]))):
             states = [_take(state, taken) for state in states]
-        last = nd.array(_rounded(tokens), dtype="int32")
+        last = nd.array(_rounded(tokens).ravel(), dtype="int32")
         said = [model.step(last, memory, state) for model, memory, state in zip(models, memories, states, strict=True)]
         states = [state for _, _, state in said]
         log_p = _averaged([one for one, _, _ in said])
         if beam > log_p.shape[1]:
             raise UsageError(f"a beam of {beam} is wider than the vocabulary of {log_p.shape[1]} tokens; choose less")
-        best, ids = (array.asnumpy()[: len(tokens)] for array in nd.topk(log_p, k=beam, ret_typ="both", dtype="int32"))
+        best, ids = (array.asnumpy() for array in nd.topk(log_p, k=beam, ret_typ="both", dtype="int32"))
         weights = said[0][1]
-        tokens = beams.extend(best, ids, None if weights is None else weights.asnumpy()[: len(tokens)])
+        tokens = beams.extend(best, ids, None if weights is None else weights.asnumpy())
         if not len(tokens):
             break
     return [beams.hypotheses(sentence) for sentence in range(beams.sentences)]
@@ -104,18 +102,22 @@ def beam_search(
 class _Beams:
     """The beams of all sentences: what was said, from which place each translation came, which are finished.
 
+    A step of the network has a row for each place in the beam of each unfinished sentence, and at first one for each
+    sentence.
+
     Attributes:
-        sentence: (rows,) the sentence of each unfinished translation.
-        parents: (rows,) the row of the step before that each continues.
+        sentences: how many there are.
+        unfinished: (left,) those sentences of which a translation can still grow.
+        parents: (left, width) the row of the step before that each row continues; where nothing grows, any.
     """
 
     def __init__(self, max_steps: np.ndarray, beam: int, alpha: float, end: int) -> None:
         sentences = len(max_steps)
         self.sentences, self._beam, self._alpha, self._end, self._max_steps = sentences, beam, alpha, end, max_steps
-        self.sentence, self.parents = np.arange(sentences), np.arange(sentences)
-        self._place = np.zeros(sentences, np.int64)  # of each row in its beam
+        self.unfinished, self.parents = np.arange(sentences), np.arange(sentences)[:, None]
         self._log_p = np.full((sentences, beam), -np.inf)
         self._log_p[:, 0] = 0.0
+        self._grows = np.isfinite(self._log_p)
         self._score = np.full((sentences, beam), -np.inf)
         self._finished = np.full((sentences, beam), -np.inf)  # the score of a finished translation
         self._steps: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]] = []
@@ -124,19 +126,22 @@ class _Beams:
         """Choose the best of all continuations and of what is finished.
 
         Args:
-            best, ids: (rows, beam) ln p of the likeliest next tokens, and which they are.
+            best, ids: (rows, beam) ln p of the likeliest next tokens, and which they are; rows behind those of the
+                unfinished sentences are not read.
             weights: (rows, memory_length) of the step.
 
         Returns:
-            The last token of each unfinished translation, (rows,) of int32.
+            (left, beam) of int32, the last token of each translation; where nothing grows, any token.
         """
         n, k = self.sentences, self._beam
-        row = np.full((n, k), -1)
-        row[self.sentence, self._place] = np.arange(len(self.sentence))
+        left, width = self.parents.shape
+        row = np.zeros((n, k), np.int64)
+        row[self.unfinished, :width] = np.arange(left * width).reshape(left, width)
         log_p = np.full((n, k, k), -np.inf)
-        log_p[self.sentence, self._place] = self._log_p[self.sentence, self._place][:, None] + best
         token = np.full((n, k, k), -1, np.int32)
-        token[self.sentence, self._place] = ids
+        log_p[self.unfinished, :width] = best[: left * width].reshape(left, width, k)
+        token[self.unfinished, :width] = ids[: left * width].reshape(left, width, k)
+        log_p = np.where(self._grows[:, :, None], self._log_p[:, :, None] + log_p, -np.inf)
         penalty = length_penalty(len(self._steps) + 1, self._alpha)
         scores = np.concatenate([log_p.reshape(n, -1) / penalty, self._finished], axis=1)
         order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
@@ -150,14 +155,14 @@ class _Beams:
         )
         said = np.take_along_axis(token.reshape(n, -1), np.minimum(order, k * k - 1), axis=1)
         said = np.where(stays, -1, said)
-        from_row = np.where(stays, -1, np.take_along_axis(row, place, axis=1))
+        from_row = np.take_along_axis(row, place, axis=1)
         self._steps.append((place, said, from_row, weights))
-        alive = np.isfinite(self._score) & ~stays & (said != self._end)
-        alive &= (len(self._steps) < self._max_steps)[:, None]
-        self._finished = np.where(alive, -np.inf, self._score)
-        self.sentence, self._place = np.nonzero(alive)
-        self.parents = from_row[self.sentence, self._place]
-        return said[self.sentence, self._place]
+        self._grows = np.isfinite(self._score) & ~stays & (said != self._end)
+        self._grows &= (len(self._steps) < self._max_steps)[:, None]
+        self._finished = np.where(self._grows, -np.inf, self._score)
+        self.unfinished = np.flatnonzero(self._grows.any(axis=1))
+        self.parents = from_row[self.unfinished]
+        return np.where(self._grows, said, self._end)[self.unfinished]
 
     def hypotheses(self, sentence: int) -> list[Hypothesis]:
         """The translations of a sentence, the best first."""
@@ -190,9 +195,10 @@ def _averaged(log_ps: Sequence[nd.NDArray]) -> nd.NDArray:
     return largest + nd.log(sum(nd.exp(log_p - largest) for log_p in log_ps) / len(log_ps))
 
 
-def _rounded(rows: np.ndarray) -> np.ndarray:
-    """Rows with the first repeated behind them, up to a whole multiple."""
-    return np.concatenate([rows, np.repeat(rows[:1], -len(rows) % _ROWS)])
+def _rounded(sentences: np.ndarray) -> np.ndarray:
+    """What stands for each sentence, with the last repeated behind, up to a whole multiple; but one alone stays so."""
+    missing = -len(sentences) % _SENTENCES if len(sentences) > 1 else 0
+    return np.concatenate([sentences, np.repeat(sentences[-1:], missing, axis=0)])
 
 
 def _take(arrays: Arrays, rows: np.ndarray) -> Arrays:

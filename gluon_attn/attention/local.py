@@ -34,7 +34,8 @@ class MonotonicAttention(HybridBlock):
     def hybrid_forward(self, F: Any, query: Any, keys: Any, mask: Any, step: Any) -> Any:
         last = F.sum(mask, axis=1, keepdims=True) - 1.0
         distance = _distance(F, mask, F.broadcast_minimum(step, last))
-        return F.softmax(self.score(query, keys) + additive_mask(mask * (distance <= self._radius)), axis=-1)
+        window = F.broadcast_mul(distance <= self._radius, F.expand_dims(mask, axis=1))
+        return F.softmax(self.score(query, keys) + additive_mask(window), axis=-1)
 
 
 class PredictiveAttention(HybridBlock):
@@ -64,14 +65,15 @@ class PredictiveAttention(HybridBlock):
 
     def hybrid_forward(self, F: Any, query: Any, keys: Any, mask: Any, step: Any) -> Any:
         last = F.sum(mask, axis=1, keepdims=True) - 1.0
-        distance = _distance(F, mask, last * self.place(self.hidden(query)))
+        middle = F.broadcast_mul(F.reshape(self.place(self.hidden(query)), (0, -1)), last)
+        distance = _distance(F, mask, middle)
         # The window is a question of where, answered without a gradient; the Gaussian lets p_t learn.
-        window = F.BlockGrad(distance <= self._radius)
-        weights = F.softmax(self.score(query, keys) + additive_mask(mask * window), axis=-1)
+        window = F.broadcast_mul(F.BlockGrad(distance <= self._radius), F.expand_dims(mask, axis=1))
+        weights = F.softmax(self.score(query, keys) + additive_mask(window), axis=-1)
         return weights * F.exp(-2.0 * F.square(distance / self._radius))
 
 
 def _distance(F: Any, mask: Any, middle: Any) -> Any:
-    """How far each place is from ``middle`` (batch, 1): (batch, memory_length)."""
-    places = F.expand_dims(F.contrib.arange_like(mask, axis=1), axis=0)
-    return F.abs(F.broadcast_sub(places, middle))
+    """How far each place is from ``middle`` (batch, queries): (batch, queries, memory_length)."""
+    places = F.reshape(F.contrib.arange_like(mask, axis=1), (1, 1, -1))
+    return F.abs(F.broadcast_sub(places, F.expand_dims(middle, axis=2)))

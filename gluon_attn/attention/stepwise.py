@@ -1,10 +1,12 @@
-"""Attention of one decoder step: a query against a memory whose keys were projected once for the sentence.
+"""Attention of a decoder step: queries against a memory whose keys were projected once for the sentence.
 
 A cell of GluonNLP projects the keys at every call. A decoder calls at every step, so here the two are apart: ``keys``
 is called once for a sentence, the block itself at each step. Scores and weights equal those of GluonNLP's cells.
 
-Shapes: memory (batch, memory_length, memory_units), keys (batch, memory_length, key_units), query (batch, query_units),
-scores (batch, memory_length).
+A sentence has one query in training, and in search one for each translation of its beam: they share the memory.
+
+Shapes: memory (batch, memory_length, memory_units), keys (batch, memory_length, key_units), query (batch, queries,
+query_units), scores (batch, queries, memory_length).
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ class AdditiveScore(HybridBlock):
         self, units: int, query_units: int, memory_units: int, use_bias: bool = True, **parameters: Any
     ) -> None:
         super().__init__(**parameters)
+        self._units = units
         with self.name_scope():
             self.query = nn.Dense(units, use_bias=use_bias, flatten=False, in_units=query_units)
             self.key = nn.Dense(units, use_bias=False, flatten=False, in_units=memory_units)
@@ -39,10 +42,12 @@ class AdditiveScore(HybridBlock):
         return self.key(memory)
 
     def hybrid_forward(self, F: Any, query: Any, keys: Any) -> Any:
-        # A product with ones repeats the query for every key; its backward pass is a product too, not a slow sum.
+        # A product with ones repeats the queries for every key; its backward pass is a product too, not a slow sum.
         ones = F.ones_like(F.slice_axis(keys, axis=2, begin=0, end=1))
-        sums = F.batch_dot(ones, F.expand_dims(self.query(query), axis=1)) + keys
-        return F.reshape(self.value(self.hidden(sums)), (0, -1))
+        repeated = F.batch_dot(ones, F.reshape(self.query(query), (0, 1, -1)))
+        sums = F.broadcast_add(F.reshape(repeated, (0, 0, -1, self._units)), F.expand_dims(keys, axis=2))
+        scores = F.reshape(self.value(self.hidden(sums)), (0, 0, -1))  # (batch, memory_length, queries)
+        return F.transpose(scores, axes=(0, 2, 1))
 
 
 class DotScore(HybridBlock):
@@ -52,7 +57,8 @@ class DotScore(HybridBlock):
         return memory
 
     def hybrid_forward(self, F: Any, query: Any, keys: Any) -> Any:
-        return F.reshape(F.batch_dot(keys, F.expand_dims(query, axis=2)), (0, -1))
+        scores = F.batch_dot(keys, F.transpose(query, axes=(0, 2, 1)))  # (batch, memory_length, queries)
+        return F.transpose(scores, axes=(0, 2, 1))
 
 
 class GeneralScore(DotScore):
@@ -88,9 +94,10 @@ class LocationScore(HybridBlock):
         return memory
 
     def hybrid_forward(self, F: Any, query: Any, keys: Any) -> Any:
-        wanted = F.reshape(F.slice_axis(keys, axis=2, begin=0, end=1), (0, -1))
-        scores = F.concat(self.place(query), F.zeros_like(wanted) + _NOWHERE, dim=1)
-        return F.slice_like(scores, wanted, axes=1)
+        scores = self.place(query)
+        nothing = F.BlockGrad(F.slice_axis(scores, axis=2, begin=0, end=1)) * 0.0
+        nowhere = F.broadcast_like(nothing + _NOWHERE, keys, lhs_axes=(2,), rhs_axes=(1,))
+        return F.slice_like(F.concat(scores, nowhere, dim=2), nowhere, axes=2)
 
 
 _NOWHERE = -1e4  # far below any score, far above what masks padding
@@ -102,8 +109,8 @@ class GlobalAttention(HybridBlock):
     Args:
         score: one of the scores above.
 
-    Call: ``(query, keys, mask, step) -> weights`` with mask (batch, memory_length) of 0/1 and step (batch, 1), the
-    number of the target token, which only local attention reads.
+    Call: ``(query, keys, mask, step) -> weights`` with mask (batch, memory_length) of 0/1 and step (batch, queries),
+    the number of the target token, which only local attention reads; weights (batch, queries, memory_length).
     """
 
     def __init__(self, score: HybridBlock, **parameters: Any) -> None:
@@ -115,4 +122,5 @@ class GlobalAttention(HybridBlock):
         return self.score.keys(F, memory)
 
     def hybrid_forward(self, F: Any, query: Any, keys: Any, mask: Any, step: Any) -> Any:
-        return F.softmax(self.score(query, keys) + additive_mask(mask), axis=-1)
+        masked = F.broadcast_add(self.score(query, keys), F.expand_dims(additive_mask(mask), axis=1))
+        return F.softmax(masked, axis=-1)

@@ -76,15 +76,21 @@ class DeepLSTM(EncoderDecoder):
         fed = (F.zeros_like(hidden[-1]),) if self._feeding else ()
         return memory, (*hidden, *cells, step, *fed)
 
-    def decode(self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int) -> tuple[Any, Any, Arrays]:
-        hidden, cells = list(state[: self._layers]), list(state[self._layers : 2 * self._layers])
+    def decode(
+        self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int, beam: int
+    ) -> tuple[Any, Any, Arrays]:
         run = self._decode_fed if self._feeding else self._decode_at_once
-        return run(F, embedded, memory, hidden, cells, state[2 * self._layers :], steps)
+        return run(F, embedded, memory, state, steps, beam)
+
+    def _parts(self, state: Arrays) -> tuple[list[Any], list[Any], Arrays]:
+        """Hidden states and cells of all layers, and what attention adds to the state."""
+        return list(state[: self._layers]), list(state[self._layers : 2 * self._layers]), state[2 * self._layers :]
 
     def _decode_at_once(
-        self, F: Any, embedded: Any, memory: Arrays, hidden: list[Any], cells: list[Any], rest: Arrays, steps: int
+        self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int, beam: int
     ) -> tuple[Any, Any, Arrays]:
         """No step reads what another one said: each layer runs over all steps before the next, attention last."""
+        hidden, cells, rest = self._parts(state)
         states = F.transpose(embedded, axes=(1, 0, 2))
         for index, layer in enumerate(self.decoder):
             if index:
@@ -97,17 +103,20 @@ class DeepLSTM(EncoderDecoder):
             return self.layer_dropout(states), None, (*hidden, *cells)
         keys, values, mask = memory
         (step,) = rest
-        weights = [self.attention(query, keys, mask, step + i) for i, query in enumerate(each_step(F, states, steps))]
-        alignment = F.stack(*weights, axis=1)
-        features = self.attentional(F.concat(F.batch_dot(alignment, values), states, dim=2))
+        numbers = F.broadcast_add(step, F.reshape(F.arange(steps), (1, -1)))
+        queries = F.reshape(states, (-1, beam * steps, 0))
+        weights = self.attention(queries, keys, mask, F.reshape(numbers, (-1, beam * steps)))
+        context = F.reshape(F.batch_dot(weights, values), (-1, steps, 0))
+        features = self.attentional(F.concat(context, states, dim=2))
+        alignment = F.reshape(weights, (-1, steps, 0))
         return self.layer_dropout(features), alignment, (*hidden, *cells, step + steps)
 
     def _decode_fed(
-        self, F: Any, embedded: Any, memory: Arrays, hidden: list[Any], cells: list[Any], rest: Arrays, steps: int
+        self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int, beam: int
     ) -> tuple[Any, Any, Arrays]:
         """Step after step, each reading the attentional vector of the one before."""
+        hidden, cells, (step, fed) = self._parts(state)
         keys, values, mask = memory
-        step, fed = rest
         weights, features = [], []
         first = next(iter(self.decoder))
         for i, inputs in enumerate(each_step(F, first.inputs(embedded), steps)):
@@ -117,9 +126,11 @@ class DeepLSTM(EncoderDecoder):
                 else:
                     below = layer.inputs(self.layer_dropout(hidden[index - 1]))
                     hidden[index], cells[index] = layer(below, hidden[index], cells[index])
-            weights.append(self.attention(hidden[-1], keys, mask, step + i))
-            context = F.reshape(F.batch_dot(F.expand_dims(weights[-1], axis=1), values), (-3, 0))
+            query = F.reshape(hidden[-1], (-4, -1, beam, 0))
+            weights.append(self.attention(query, keys, mask, F.reshape(step + i, (-1, beam))))
+            context = F.reshape(F.batch_dot(weights[-1], values), (-3, 0))
             fed = self.attentional(F.concat(context, hidden[-1], dim=1))
             features.append(fed)
         stacked = self.layer_dropout(F.stack(*features, axis=1))
-        return stacked, F.stack(*weights, axis=1), (*hidden, *cells, step + steps, fed)
+        alignment = F.reshape(F.stack(*weights, axis=2), (-3, 0, 0))
+        return stacked, alignment, (*hidden, *cells, step + steps, fed)

@@ -17,8 +17,8 @@ class EncoderDecoder(HybridBlock):
     """A network that reads a source sentence and gives the probability of each next token of the target.
 
     A subclass writes down ``encode`` and ``decode``; training unrolls ``decode`` over the target, search calls it for
-    one token at a time. All arrays that pass between them have the batch as their first axis, so that search can pick
-    and repeat rows.
+    one token at a time for all translations of a beam. Between them pass the memory, whose first axis is the batch, and
+    the state, whose first axis is the translations: those of one sentence stand side by side.
 
     Args:
         source_vocabulary, target_vocabulary: number of tokens, the special ones included.
@@ -77,18 +77,21 @@ class EncoderDecoder(HybridBlock):
         token changes, the same number of each for every sentence."""
         raise NotImplementedError
 
-    def decode(self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int) -> tuple[Any, Any, Arrays]:
+    def decode(
+        self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int, beam: int
+    ) -> tuple[Any, Any, Arrays]:
         """Read ``steps`` target tokens and get ready to say the next of each.
 
         Args:
             F: ``mxnet.nd`` or ``mxnet.sym``.
-            embedded: (batch, steps, target_units) embeddings of the tokens before.
+            embedded: (batch * beam, steps, target_units) embeddings of the tokens before.
             memory, state: of ``encode`` or of the call before.
             steps: number of tokens.
+            beam: number of translations of a sentence, which all look at the same memory.
 
         Returns:
-            features (batch, steps, feature_units) for the output layer; weights (batch, steps, memory_length), or None
-            without attention; the state after the last token.
+            features (batch * beam, steps, feature_units) for the output layer; weights (batch * beam, steps,
+            memory_length), or None without attention; the state after the last token.
         """
         raise NotImplementedError
 
@@ -100,14 +103,15 @@ class EncoderDecoder(HybridBlock):
         return losses
 
     def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Arrays, Arrays]:
-        """Read source sentences: ``(memory, state)`` for :meth:`step`, arrays whose first axis is the batch."""
+        """Read source sentences: ``(memory, state)`` for :meth:`step`, with a beam of one translation."""
         memory, state = self._graphs(self.encode, source, source_length)
         return tuple(memory), tuple(state)
 
     def step(self, tokens: nd.NDArray, memory: Arrays, state: Arrays) -> tuple[nd.NDArray, nd.NDArray | None, Arrays]:
-        """Say the next token: tokens (batch,) the last ones, begin-of-sentence at first. Returns ln p (batch,
-        target_vocabulary), weights (batch, memory_length) or None without attention, and the state after."""
-        found = self._graphs(self._step, tokens, *memory, *state, of_memory=len(memory))
+        """Say the next token: tokens (batch * beam,) the last ones, begin-of-sentence at first. Returns ln p (batch *
+        beam, target_vocabulary), weights (batch * beam, memory_length) or None without attention, the state after."""
+        beam = len(tokens) // len(memory[0]) if memory else 1
+        found = self._graphs(self._step, tokens, *memory, *state, of_memory=len(memory), beam=beam)
         log_p, state, *weights = found
         return log_p, weights[0] if weights else None, tuple(state)
 
@@ -120,7 +124,7 @@ class EncoderDecoder(HybridBlock):
         self, F: Any, source: Any, source_length: Any, inputs: Any, targets: Any, *, steps: int
     ) -> tuple[Any, Any]:
         memory, state = self.encode(F, source, source_length)
-        features, _, _ = self.decode(F, self._embedded(inputs), memory, state, steps)
+        features, _, _ = self.decode(F, self._embedded(inputs), memory, state, steps, beam=1)
         log_p = F.log_softmax(self.output(features), axis=-1)
         real = F.cast(targets, "float32") != self._padding
         nll = -F.pick(log_p, targets, axis=-1) * real
@@ -131,15 +135,15 @@ class EncoderDecoder(HybridBlock):
         spread = -F.reshape(total, (0, -1)) * real / self._vocabulary
         return (1.0 - self._smoothing) * nll + self._smoothing * spread, nll
 
-    def _step(self, F: Any, tokens: Any, *arrays: Any, of_memory: int) -> tuple[Any, ...]:
+    def _step(self, F: Any, tokens: Any, *arrays: Any, of_memory: int, beam: int) -> tuple[Any, ...]:
         embedded = self._embedded(F.expand_dims(tokens, axis=1))
-        features, weights, state = self.decode(F, embedded, arrays[:of_memory], arrays[of_memory:], 1)
+        features, weights, state = self.decode(F, embedded, arrays[:of_memory], arrays[of_memory:], 1, beam)
         log_p = F.log_softmax(F.reshape(self.output(features), (-3, 0)), axis=-1)
         return (log_p, state) if weights is None else (log_p, state, F.reshape(weights, (-3, 0)))
 
     def _weights(self, F: Any, source: Any, source_length: Any, inputs: Any, *, steps: int) -> Any:
         memory, state = self.encode(F, source, source_length)
-        return self.decode(F, self._embedded(inputs), memory, state, steps)[1]
+        return self.decode(F, self._embedded(inputs), memory, state, steps, beam=1)[1]
 
     def _embedded(self, ids: Any) -> Any:
         return self.embedding_dropout(self.target_embedding(ids))

@@ -61,17 +61,21 @@ class RNNEncDec(EncoderDecoder):
         as_memory = F.expand_dims(context, axis=1)  # a memory of one place, on which all weight lies
         return (as_memory, *self.gru.contexts(as_memory)), (self.initial(context),)
 
-    def decode(self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int) -> tuple[Any, Any, Arrays]:
+    def decode(
+        self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int, beam: int
+    ) -> tuple[Any, Any, Arrays]:
         (hidden,) = state
         read = []
         if self._everywhere:
             as_memory, *contexts = memory
-            everything = F.ones_like(F.reshape(F.slice_axis(as_memory, axis=2, begin=0, end=1), (0, -1)))
-            read = [everything, *contexts]
+            everything = F.ones_like(F.slice_axis(as_memory, axis=2, begin=0, end=1))
+            read = [F.broadcast_axis(everything, axis=1, size=beam), *contexts]
         states = []
         for step_inputs in zip(*(each_step(F, part, steps) for part in self.gru.inputs(embedded)), strict=True):
             hidden = self.gru(hidden, *step_inputs, *read)
             states.append(hidden)
-        repeated = [F.broadcast_like(as_memory, embedded, lhs_axes=(1,), rhs_axes=(1,))] if self._everywhere else []
+        repeated = []
+        if self._everywhere:
+            repeated = [F.reshape(F.broadcast_axis(as_memory, axis=1, size=beam * steps), (-1, steps, 0))]
         features = self.readout(F.stack(*states, axis=1), embedded, *repeated)
         return self.feature_dropout(features), None, (hidden,)

@@ -73,16 +73,18 @@ class RNNSearch(EncoderDecoder):
         )
         return memory, (self.initial(backward_first),)
 
-    def decode(self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int) -> tuple[Any, Any, Arrays]:
+    def decode(
+        self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int, beam: int
+    ) -> tuple[Any, Any, Arrays]:
         keys, *contexts, states, mask = memory
         (hidden,) = state
         inputs = [each_step(F, part, steps) for part in self.gru.inputs(embedded)]
         before, weights = [], []
         for step_inputs in zip(*inputs, strict=True):
             before.append(hidden)
-            weights.append(self.attention(hidden, keys, mask, None))
+            weights.append(self.attention(F.reshape(hidden, (-4, -1, beam, 0)), keys, mask, None))
             hidden = self.gru(hidden, *step_inputs, weights[-1], *contexts)
-        alignment = F.stack(*weights, axis=1)  # (batch, steps, source_length)
-        looked_at = F.batch_dot(alignment, states)
-        features = self.readout(F.stack(*before, axis=1), embedded, looked_at)
+        alignment = F.reshape(F.stack(*weights, axis=2), (-3, 0, 0))  # (batch * beam, steps, source_length)
+        looked_at = F.batch_dot(F.reshape(alignment, (-1, beam * steps, 0)), states)
+        features = self.readout(F.stack(*before, axis=1), embedded, F.reshape(looked_at, (-1, steps, 0)))
         return self.feature_dropout(features), alignment, (hidden,)

@@ -56,7 +56,7 @@ class GRUOverSteps(HybridBlock):
         inputs = [each_step(F, part, STEPS) for part in self.gru.inputs(embedded)]
         states = []
         for step_weights, *step_inputs in zip(each_step(F, weights, STEPS), *inputs, strict=True):
-            state = self.gru(state, *step_inputs, step_weights, *contexts)
+            state = self.gru(state, *step_inputs, F.expand_dims(step_weights, axis=1), *contexts)
             states.append(state)
         return (F.stack(*states, axis=1),)
 
@@ -251,7 +251,7 @@ def test_the_plain_readout_is_the_tangent_of_the_sum() -> None:
 
 def test_a_gru_without_context_is_one_whose_context_is_nothing() -> None:
     embedded, state = array(normal(BATCH, 1, IN, seed=1)), array(normal(BATCH, UNITS, seed=4))
-    memory, weights = array(normal(BATCH, MEMORY, CONTEXT, seed=2)), nd.zeros((BATCH, MEMORY))
+    memory, weights = array(normal(BATCH, MEMORY, CONTEXT, seed=2)), nd.zeros((BATCH, 1, MEMORY))
     block = StepGRU(UNITS, IN, CONTEXT)
     block.initialize()
     inputs = [part[:, 0] for part in block.inputs(embedded)]

@@ -453,7 +453,7 @@ def test_a_model_can_begin_in_the_middle_of_a_target(feeding: bool) -> None:
     source, length, inputs, _ = PAIRS.arrays()
     initialize(model, *PAIRS.arrays())
     memory, state = model.start(source, length)
-    _, weights, at_once = model.decode(nd, model.target_embedding(inputs[:, :3]), memory, state, 3)
+    _, weights, at_once = model.decode(nd, model.target_embedding(inputs[:, :3]), memory, state, 3, 1)
     for i in range(3):
         _, looked, state = model.step(inputs[:, i], memory, state)
         assert looked is not None

@@ -55,7 +55,7 @@ def test_local_m_is_a_softmax_over_the_window_around_the_step(
     query, memory = normal(len(lengths), UNITS, seed=1), normal(len(lengths), max(lengths) + extra, UNITS, seed=2)
     attention = MonotonicAttention(DotScore(), radius)
     mask = token_mask(nd, array(memory), array(lengths, "float32"))
-    weights = attention(array(query), array(memory), mask, nd.full((len(lengths), 1), step)).asnumpy()
+    weights = attention(array(query[:, None]), array(memory), mask, nd.full((len(lengths), 1), step)).asnumpy()[:, 0]
     for row, tokens in enumerate(lengths):
         expected = monotonic(query[row], memory[row, :tokens], step, radius)
         np.testing.assert_allclose(weights[row, :tokens], expected, rtol=1e-4, atol=1e-6)
@@ -74,11 +74,12 @@ def test_local_p_is_the_gaussian_of_a_predicted_place(lengths: list[int], extra:
     attention = PredictiveAttention(DotScore(), radius, UNITS)
     mask = token_mask(nd, array(memory), array(lengths, "float32"))
     step = nd.zeros((len(lengths), 1))
-    initialize(attention, array(query), array(memory), mask, step, scale=2.0, seed=seed)
+    queries = array(query[:, None])
+    initialize(attention, queries, array(memory), mask, step, scale=2.0, seed=seed)
     parameters = {name: one.data().asnumpy().astype(np.float64) for name, one in named_parameters(attention)}
     assert set(parameters) == {"hidden.weight", "place.weight"}
-    weights = attention(array(query), array(memory), mask, step).asnumpy()
-    np.testing.assert_array_equal(attention(array(query), array(memory), mask, step + 7).asnumpy(), weights)
+    weights = attention(queries, array(memory), mask, step).asnumpy()[:, 0]
+    np.testing.assert_array_equal(attention(queries, array(memory), mask, step + 7).asnumpy()[:, 0], weights)
     for row, tokens in enumerate(lengths):
         expected, middle = predictive(
             query[row].astype(np.float64),
@@ -105,8 +106,8 @@ def test_the_window_of_local_m_moves_with_the_step_and_stops_at_the_last_token()
         (4, [0, 0, 0, halves, halves, 0, 0]),
         (9, [0, 0, 0, halves, halves, 0, 0]),
     ]:
-        weights = attention(nd.zeros((1, UNITS)), nd.ones((1, 7, UNITS)), mask, nd.full((1, 1), step))
-        np.testing.assert_allclose(weights.asnumpy()[0], expected, rtol=1e-6)
+        weights = attention(nd.zeros((1, 1, UNITS)), nd.ones((1, 7, UNITS)), mask, nd.full((1, 1), step))
+        np.testing.assert_allclose(weights.asnumpy()[0, 0], expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("steepness", "peak"), [(-50.0, 0), (0.0, 3), (50.0, 6)])
@@ -116,9 +117,9 @@ def test_local_p_can_point_at_either_end_and_the_middle(steepness: float, peak: 
     attention.initialize()
     attention.hidden.weight.set_data(100 * nd.eye(UNITS))
     attention.place.weight.set_data(nd.full((1, UNITS), steepness))
-    query, memory = nd.ones((1, UNITS)), nd.zeros((1, 9, UNITS))
+    query, memory = nd.ones((1, 1, UNITS)), nd.zeros((1, 9, UNITS))
     mask = token_mask(nd, memory, array([7], "float32"))
-    weights = attention(query, memory, mask, nd.zeros((1, 1))).asnumpy()[0]
+    weights = attention(query, memory, mask, nd.zeros((1, 1))).asnumpy()[0, 0]
     window = [place for place in range(7) if abs(place - peak) <= 2]
     assert np.flatnonzero(weights).tolist() == window
     assert weights[peak] == pytest.approx(1 / len(window), rel=1e-4)
@@ -128,10 +129,10 @@ def test_local_p_can_point_at_either_end_and_the_middle(steepness: float, peak: 
 def test_the_predicted_place_learns_to_be_where_the_weight_is_wanted() -> None:
     """Steps along the gradient alone, the scores fixed: p_t walks from the middle to the second token of nine."""
     attention = PredictiveAttention(DotScore(), 3, UNITS)
-    query, memory = array(normal(1, UNITS, seed=3)), nd.zeros((1, 9, UNITS))
+    query, memory = array(normal(1, 1, UNITS, seed=3)), nd.zeros((1, 9, UNITS))
     mask = nd.ones((1, 9))
     initialize(attention, query, memory, mask, nd.zeros((1, 1)), scale=0.1)
-    before = attention(query, memory, mask, nd.zeros((1, 1))).asnumpy()[0]
+    before = attention(query, memory, mask, nd.zeros((1, 1))).asnumpy()[0, 0]
     for _ in range(300):
         with autograd.record():
             weights = attention(query, memory, mask, nd.zeros((1, 1)))
@@ -140,5 +141,5 @@ def test_the_predicted_place_learns_to_be_where_the_weight_is_wanted() -> None:
         loss.backward()
         for _, parameter in named_parameters(attention):
             parameter.set_data(parameter.data() - 0.1 * parameter.grad())
-    after = attention(query, memory, mask, nd.zeros((1, 1))).asnumpy()[0]
+    after = attention(query, memory, mask, nd.zeros((1, 1))).asnumpy()[0, 0]
     assert before.argmax() == 4 and after.argmax() in (1, 2)

@@ -218,7 +218,8 @@ class Toy:
     def step(self, tokens: nd.NDArray, memory: Arrays, state: Arrays) -> tuple[nd.NDArray, nd.NDArray, Arrays]:
         self.rows.append(len(tokens))
         source, said, count = memory[0].asnumpy(), state[0].asnumpy(), state[1].asnumpy()
-        assert len(source) == len(said) == len(count) == len(tokens)
+        assert len(said) == len(count) == len(tokens)
+        source = source.repeat(len(tokens) // len(source), axis=0)  # a beam looks at one memory
         log_p, weights = [], []
         for row, token in enumerate(tokens.asnumpy()):
             said[row, int(count[row, 0])] = token
@@ -269,17 +270,19 @@ def test_equals_a_search_without_batches(beam: int, alpha: float, ends: float, m
             np.testing.assert_allclose(one.weights, looked, rtol=1e-5)
 
 
-@pytest.mark.parametrize("rounded", [1, 32])
-def test_finished_translations_and_sentences_cost_nothing(rounded: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_ROWS", rounded)
+@pytest.mark.parametrize("rounded", [1, 8])
+def test_finished_sentences_cost_nothing(rounded: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row for each sentence, then for each place in the beam of each sentence that has an unfinished translation."""
+    monkeypatch.setattr(search, "_SENTENCES", rounded)
     toy = Toy(12, 5, ends=0.5)
     source = np.random.RandomState(2).randint(4, 9, (20, 3)).astype(np.int32)
     find([toy], source, np.full(20, 3), beam=4, alpha=0.6, max_steps=10)
     counts = [plain_search([toy], one, beam=4, alpha=0.6, max_steps=10)[1] for one in source.tolist()]
     steps = max(map(len, counts))
-    wanted = [sum(count[step] for count in counts if step < len(count)) for step in range(steps)]
-    assert toy.rows == [-(-rows // rounded) * rounded for rows in wanted]
-    assert wanted[0] == 20 and min(wanted) < 20 < max(wanted) < 80
+    unfinished = [sum(step < len(count) for count in counts) for step in range(steps)]
+    wanted = [left if left == 1 else -(-left // rounded) * rounded for left in unfinished]
+    assert toy.rows == [wanted[0], *(4 * left for left in wanted[1:])]
+    assert unfinished[0] == 20 and 0 < min(unfinished) < 10
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])

@@ -50,7 +50,8 @@ class OneStep(HybridBlock):
 
     def hybrid_forward(self, F: Any, query: Any, memory: Any, valid_length: Any, step: Any) -> tuple[Any]:
         keys = self.attention.keys(F, memory)
-        return (self.attention(query, keys, token_mask(F, memory, valid_length), step),)
+        weights = self.attention(F.expand_dims(query, axis=1), keys, token_mask(F, memory, valid_length), step)
+        return (F.reshape(weights, (-3, 0)),)
 
 
 def memory_units(name: str) -> int:
@@ -82,7 +83,7 @@ def initialized_score(name: str) -> HybridBlock:
     query, memory, *_ = inputs_of(name)
     score = SCORES[name]()
     score.initialize()
-    return initialize(score, query, score.keys(nd, memory))
+    return initialize(score, nd.expand_dims(query, axis=1), score.keys(nd, memory))
 
 
 # --- the equations ---
@@ -105,17 +106,19 @@ def expected_scores(name: str, block: HybridBlock, query: np.ndarray, memory: np
 
 @every_score
 def test_scores_and_weights_are_those_of_the_equation(name: str) -> None:
-    query, memory, lengths, step = inputs_of(name)
+    _, memory, lengths, step = inputs_of(name)
+    query = array(normal(len(LENGTHS), 2, QUERY_UNITS, seed=1))
     score = initialized_score(name)
     found = score(query, score.keys(nd, memory))
     weights = GlobalAttention(score)(query, score.keys(nd, memory), token_mask(nd, memory, lengths), step)
-    assert found.shape == weights.shape == (3, MEMORY)
-    for row, tokens in enumerate(LENGTHS):
-        one = query.asnumpy()[row].astype(np.float64), memory.asnumpy()[row].astype(np.float64)
+    assert found.shape == weights.shape == (3, 2, MEMORY)
+    for row, place in np.ndindex(3, 2):
+        tokens = LENGTHS[row]
+        one = query.asnumpy()[row, place].astype(np.float64), memory.asnumpy()[row].astype(np.float64)
         expected = expected_scores(name, score, *one)
-        np.testing.assert_allclose(found.asnumpy()[row], expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(found.asnumpy()[row, place], expected, rtol=1e-4, atol=1e-5)
         softmax = np.exp(expected[:tokens]) / np.exp(expected[:tokens]).sum()
-        np.testing.assert_allclose(weights.asnumpy()[row, :tokens], softmax, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(weights.asnumpy()[row, place, :tokens], softmax, rtol=1e-4, atol=1e-6)
 
 
 def test_the_names_of_the_parameters_say_whether_there_is_a_bias() -> None:
@@ -154,8 +157,8 @@ def test_weights_equal_those_of_the_cell_of_gluonnlp(name: str, masked: bool) ->
 
     mask = token_mask(nd, memory, lengths) if masked else nd.ones((3, MEMORY))
     _, expected = theirs(queries, memory, None, memory_mask(nd, queries, mask) if masked else None)
-    weights = ours(query, ours.keys(nd, memory), mask, step)
-    np.testing.assert_allclose(weights.asnumpy(), expected.asnumpy()[:, 0], rtol=1e-5, atol=1e-6)
+    weights = ours(queries, ours.keys(nd, memory), mask, step)
+    np.testing.assert_allclose(weights.asnumpy(), expected.asnumpy(), rtol=1e-5, atol=1e-6)
     assert np.abs(weights.asnumpy() - 1 / MEMORY).max() > 0.01, "uniform weights compare nothing"
 
 
@@ -164,11 +167,11 @@ def test_places_behind_the_last_that_has_a_score_get_no_weight(hybridized: bool)
     attention = GlobalAttention(LocationScore(4, QUERY_UNITS))
     attention.initialize(mx.init.Normal(0.5))
     attention.hybridize(hybridized)
-    query, step = array(normal(2, QUERY_UNITS, seed=1)), nd.zeros((2, 1))
+    query, step = array(normal(2, 1, QUERY_UNITS, seed=1)), nd.zeros((2, 1))
     short = attention(query, nd.ones((2, 4, 3)), nd.ones((2, 4)), step).asnumpy()
     mask = nd.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0]])
     long = attention(query, nd.ones((2, 6, 3)), mask, step).asnumpy()
-    np.testing.assert_array_equal(long, np.pad(short, ((0, 0), (0, 2))))
+    np.testing.assert_array_equal(long, np.pad(short, ((0, 0), (0, 0), (0, 2))))
 
 
 def test_location_does_not_look_at_what_stands_there() -> None:
@@ -210,6 +213,23 @@ def test_weights_are_a_distribution_over_the_tokens(
         assert (weights.sum(axis=1) > 0).all() and (weights.sum(axis=1) < 1 + 1e-5).all()
     else:
         np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-5)
+
+
+@every_mechanism
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_queries_that_share_a_memory_do_not_meet(name: str, hybridized: bool) -> None:
+    """Three queries, each at a step of its own, get what each gets alone."""
+    _, memory, lengths, _ = inputs_of(name)
+    attention = one_step(name).attention
+    attention.hybridize(hybridized)
+    queries = array(normal(len(LENGTHS), 3, QUERY_UNITS, seed=5))
+    steps = array([[0, 2, 4], [1, 1, 3], [2, 0, 1]], "float32")
+    keys, mask = attention.keys(nd, memory), token_mask(nd, memory, lengths)
+    together = attention(queries, keys, mask, steps).asnumpy()
+    for place in range(3):
+        alone = attention(queries[:, place : place + 1], keys, mask, steps[:, place : place + 1]).asnumpy()
+        np.testing.assert_allclose(together[:, place], alone[:, 0], rtol=1e-5, atol=1e-7)
+    assert np.abs(together[0, 0] - together[0, 1]).max() > 1e-3
 
 
 @every_mechanism
