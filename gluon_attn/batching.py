@@ -75,3 +75,20 @@ def pair_batches(
     rows = rows[np.lexsort((source, target))]
     batches = [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
     return [batches[index] for index in generator.permutation(len(batches))]
+
+
+def pad_documents(documents: Sequence[Sequence[np.ndarray]], padding: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Stack documents, lists of sentences of ids (words,), each of one sentence or more.
+
+    Returns:
+        ids (documents, sentences, words) of int32, the number of sentences (documents,) and of words of each sentence
+        (documents, sentences), both of int32; 0 words for a sentence that is not there.
+    """
+    counts = np.array([len(document) for document in documents], np.int32)
+    words = np.zeros((len(documents), counts.max(initial=1)), np.int32)
+    there = np.arange(words.shape[1]) < counts[:, None]
+    sentences = [ids for document in documents for ids in document]
+    words[there] = [len(ids) for ids in sentences]
+    padded = np.full((*words.shape, words.max(initial=1)), padding, np.int32)
+    padded[np.arange(padded.shape[2]) < words[:, :, None]] = np.concatenate([np.empty(0, np.int32), *sentences])
+    return padded, counts, words

@@ -79,6 +79,7 @@ def training_curves(
     *,
     score: tuple[str, str, str] = ("accuracy", "accuracy", " %"),
     per: str = "example",
+    loss: str = "cross-entropy",
 ) -> None:
     """Loss (train and validation) and a validation score by epoch, a colour and a marker for each variant.
 
@@ -88,6 +89,7 @@ def training_curves(
         path: the PNG to write.
         score: the score's name behind ``validation_``, how it is called, and its unit; larger is better.
         per: what the loss is a mean over.
+        loss: what it is.
 
     Raises:
         UsageError: no variants, more than can be told apart, or a variant without epochs.
@@ -99,8 +101,8 @@ def training_curves(
             f"training curves: {len(curves)} variants cannot be told apart; draw {2 * len(COLOURS)} or fewer"
         )
     name, called, unit = score
-    with _figure(10, 4.2, path) as figure:
-        loss, accuracy = figure.subplots(1, 2)
+    with house_figure(10, 4.2, path) as figure:
+        losses, accuracy = figure.subplots(1, 2)
         for number, (variant, rows) in enumerate(curves.items()):
             again, place = divmod(number, len(COLOURS))
             colour, face = COLOURS[place], "white" if again else COLOURS[place]
@@ -112,21 +114,23 @@ def training_curves(
                 "markersize": 5 if again else 4,
                 "markerfacecolor": face,
             }
-            loss.plot(epochs, [row["train_loss"] for row in rows], linestyle=(0, (2, 1.5)), **{**style, "marker": "."})
-            loss.plot(epochs, [row["validation_loss"] for row in rows], **style)
+            losses.plot(
+                epochs, [row["train_loss"] for row in rows], linestyle=(0, (2, 1.5)), **{**style, "marker": "."}
+            )
+            losses.plot(epochs, [row["validation_loss"] for row in rows], **style)
             best = int(np.argmax(scores))
             label = f"{variant}: {scores[best]:.2f}{unit} at epoch {epochs[best]}"
             accuracy.plot(epochs, scores, label=label, **style)
             accuracy.plot(epochs[best], scores[best], "o", markersize=11, markerfacecolor="none", color=colour)
-        loss.plot([], [], color=INK, label="validation")
-        loss.plot([], [], color=INK, linestyle=(0, (2, 1.5)), label="train")
-        loss.set(title="Loss", xlabel="epoch", ylabel=f"cross-entropy (nats per {per})")
-        loss.set_ylim(bottom=0)
+        losses.plot([], [], color=INK, label="validation")
+        losses.plot([], [], color=INK, linestyle=(0, (2, 1.5)), label="train")
+        losses.set(title="Loss", xlabel="epoch", ylabel=f"{loss} (nats per {per})")
+        losses.set_ylim(bottom=0)
         accuracy.set(
             title=f"Validation {called}", xlabel="epoch", ylabel=f"{called} ({unit.strip()})" if unit else called
         )
-        loss.legend(loc="lower left")
-        for axes in (loss, accuracy):
+        losses.legend(loc="lower left")
+        for axes in (losses, accuracy):
             axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         figure.legend(*accuracy.get_legend_handles_labels(), loc="outside lower center", ncols=min(2, len(curves)))
 
@@ -171,7 +175,7 @@ def attention_matrix(
     # A scale that ends at the largest weight would paint nearly uniform attention as dark as sharp attention.
     darkest = max(float(percent.max()), min(100.0, 4 * uniform))
     # Axes of an exact size; the page then grows around whatever room the labels take.
-    with _figure(width, height, path, tight=True) as figure:
+    with house_figure(width, height, path, tight=True) as figure:
         axes = figure.add_axes((0, 0, 1, 1))
         image = axes.imshow(percent, cmap=_paper(), vmin=0, vmax=darkest, aspect="auto")
         axes.set_xticks(range(columns), _labels(tokens_key), rotation=45, ha="left", rotation_mode="anchor")
@@ -227,7 +231,7 @@ def weights_histogram(weights: Mapping[str, np.ndarray], path: Path) -> None:
     Raises:
         UsageError: nothing to draw, or too many names.
     """
-    with _figure(7, 3.6, path) as figure:
+    with house_figure(7, 3.6, path) as figure:
         axes = figure.subplots()
         edges = np.linspace(-5, 5, 61)
         logarithms = {name: np.log2(np.maximum(values, 2.0**-5)) for name, values in weights.items()}
@@ -253,7 +257,7 @@ def length_histogram(
     heights, borders = np.asarray(counts, dtype=np.float64), np.asarray(edges, dtype=np.float64)
     if not len(heights) or len(borders) != len(heights) + 1 or np.any(np.diff(borders) <= 0):
         raise UsageError(f"length histogram: {len(heights)} counts need {len(heights) + 1} increasing edges")
-    with _figure(7, 3.6, path) as figure:
+    with house_figure(7, 3.6, path) as figure:
         axes = figure.subplots()
         axes.stairs(heights, borders, fill=True, color=COLOURS[0], alpha=0.85)
         axes.set_xlim(borders[0], borders[-1])
@@ -274,7 +278,14 @@ def length_histogram(
         axes.set(title=f"Lengths of {heights.sum():,.0f} texts", xlabel="length (tokens)", ylabel="texts")
 
 
-def score_by_length(scores: Mapping[str, Sequence[float]], lengths: Sequence[str], path: Path, score: str) -> None:
+def score_by_length(
+    scores: Mapping[str, Sequence[float]],
+    lengths: Sequence[str],
+    path: Path,
+    score: str,
+    *,
+    of: str = "source length (words)",
+) -> None:
     """A score of each variant on sentences of like length (Bahdanau et al., 2015, figure 2).
 
     Args:
@@ -282,6 +293,7 @@ def score_by_length(scores: Mapping[str, Sequence[float]], lengths: Sequence[str
         lengths: what the groups are called, from short to long.
         path: the PNG to write.
         score: what the score is called.
+        of: what the lengths are.
 
     Raises:
         UsageError: a variant with another number of scores than there are groups, or too many variants.
@@ -290,13 +302,13 @@ def score_by_length(scores: Mapping[str, Sequence[float]], lengths: Sequence[str
         raise UsageError(f"scores by length: {len(scores)} variants cannot be told apart; draw {len(COLOURS)} or fewer")
     if wrong := [name for name, values in scores.items() if len(values) != len(lengths)]:
         raise UsageError(f"scores by length: {wrong[0]} needs {len(lengths)} scores, it has {len(scores[wrong[0]])}")
-    with _figure(7, 4, path) as figure:
+    with house_figure(7, 4, path) as figure:
         axes = figure.subplots()
         for (variant, values), colour, marker in zip(scores.items(), COLOURS, MARKERS, strict=False):
             axes.plot(range(len(lengths)), values, color=colour, marker=marker, markersize=5, label=variant)
         axes.set_xticks(range(len(lengths)), lengths)
         axes.set_ylim(bottom=0)
-        axes.set(title=f"{score} by length", xlabel="source length (words)", ylabel=score)
+        axes.set(title=f"{score} by length", xlabel=of, ylabel=score)
         axes.legend(loc="best")
 
 
@@ -319,7 +331,7 @@ def entropy_and_agreement(
     Raises:
         UsageError: no model, too many, or one without a single defined value.
     """
-    with _figure(10, 3.9, path) as figure:
+    with house_figure(10, 3.9, path) as figure:
         left, right = figure.subplots(1, 2)
         _distributions(left, entropy, np.linspace(0, 1, 51))
         left.set(
@@ -394,7 +406,7 @@ def _paper() -> LinearSegmentedColormap:
 
 
 @contextmanager
-def _figure(width: float, height: float, path: Path, *, tight: bool = False) -> Iterator[Figure]:
+def house_figure(width: float, height: float, path: Path, *, tight: bool = False) -> Iterator[Figure]:
     """A figure of so many inches in the house style, written to ``path`` if the block ends without an exception.
 
     The drawing is laid out inside these inches; with ``tight`` it has placed itself, and the page is cut around it.

@@ -35,8 +35,11 @@ from preprocessing.steps import (
 from preprocessing.tokenizers import Whitespace
 from preprocessing.writing import write as write
 
-CLASSES: Mapping[str, int] = {"sst-2": 2, "sst-5": 5}
-"""Labels of the known corpora: 0 negative and 1 positive, or 0 very negative to 4 very positive."""
+LABELS: Mapping[str, tuple[str, ...]] = {
+    "sst-2": ("negative", "positive"),
+    "sst-5": ("very negative", "negative", "neutral", "positive", "very positive"),
+}
+"""Labels of the known corpora, from 0 on."""
 
 
 def pipeline(
@@ -79,7 +82,7 @@ def prepare(
     """Find the corpus (``sst-2``, ``sst-5``, ``sample``, or your own files by ``corpora.given``) and run
     :func:`pipeline` on it; ``classes`` are those of the corpus unless given, 2 for one that is not known."""
     name = corpus if isinstance(corpus, str) else corpus.name
-    classes = CLASSES.get(name.removeprefix("sample "), 2) if classes is None else classes
+    classes = len(LABELS.get(name.removeprefix("sample "), LABELS["sst-2"])) if classes is None else classes
     chosen = pipeline(classes=classes, max_length=max_length, min_freq=min_freq, max_size=max_size)
     files = corpora.find(corpus) if isinstance(corpus, str) else corpus
     return chosen.run(files, processes=processes, cache=cache)

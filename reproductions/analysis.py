@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from gluon_attn.metrics import Estimate, bootstrap
-from reproductions.experiment import Row, Variant
+from reproductions.experiment import Preset, Row, Variant
 from reproductions.runner import Outcome
 
 SAMPLE_WARNING = "SAMPLE: means nothing"
@@ -20,6 +20,14 @@ def by_variant(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     for outcome in outcomes:
         groups.setdefault(outcome.unit.variant, []).append(outcome)
     return groups
+
+
+def measured(what: str, items: str, preset: Preset, seeds: int, split: str = "test") -> str:
+    """How an effect was measured, as a claim says it; ``items``: what the bootstrap resamples,
+    ``seeds``: trainings on either side."""
+    trainings = "one training a side" if seeds == 1 else f"means of {seeds} trainings a side"
+    warning = f"; {SAMPLE_WARNING}" if preset.corpus == "sample" else ""
+    return f"{split}, {what}, paired bootstrap over {items}, {trainings}{warning}"
 
 
 def mean_right(outcomes: Sequence[Outcome]) -> np.ndarray:

@@ -40,7 +40,7 @@ from gluon_attn.recipe import Recipe
 from preprocessing.data import Split
 from preprocessing.ragged import Ragged
 from reproductions import translation, translation_results
-from reproductions.analysis import by_variant
+from reproductions.analysis import by_variant, measured
 from reproductions.bleu import bleu
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
@@ -65,7 +65,6 @@ from reproductions.translation_results import (
     by_length,
     length_labels,
     long_minus_short,
-    measured,
     pages as pages,
 )
 
@@ -279,7 +278,10 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
         order = seeds.mean(axis=0)[~np.isnan(seeds).any(axis=0)]
         if len(order):  # a network that has learned nothing may say too little
             what = measured(
-                "rank correlation of target and source places, minus a half (halfway to the same)", preset, len(seeds)
+                "rank correlation of target and source places, minus a half (halfway to the same)",
+                "sentences",
+                preset,
+                len(seeds),
             )
             effect = bootstrap(order - 0.5, seed=0)
             claims.append(Claim.judge("monotone", "Alignments are largely monotone", "sec. 5.2.1", what, effect))
@@ -311,7 +313,7 @@ def _of_length(encdec: Sequence[Outcome], search: Sequence[Outcome], preset: Pre
     ):
         effect = bootstrap_of_totals(sides[0], sides[1], score, seed=0)
         statement = f"On long sentences RNNencdec loses more than RNNsearch ({how})"
-        what = measured(f"{what}, RNNencdec minus RNNsearch", preset, len(search))
+        what = measured(f"{what}, RNNencdec minus RNNsearch", "sentences", preset, len(search))
         claims.append(Claim.judge(id, statement, "Figure 2", what, effect))
     return claims
 

@@ -37,7 +37,7 @@ from gluon_attn.metrics import bootstrap_of_totals
 from gluon_attn.models.deep_lstm import DeepLSTM
 from gluon_attn.recipe import Recipe
 from reproductions import translation_results
-from reproductions.analysis import by_variant
+from reproductions.analysis import by_variant, measured
 from reproductions.bleu import bleu
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
@@ -58,7 +58,6 @@ from reproductions.translation_results import (
     Comparison,
     by_halves,
     long_minus_short,
-    measured,
     pages as pages,
 )
 
@@ -256,7 +255,7 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 "unknown",
                 "Replacing unknown words helps",
                 "Table 1",
-                measured("BLEU points of local-p (general)", preset, len(found)),
+                measured("BLEU points of local-p (general)", "sentences", preset, len(found)),
                 bootstrap_of_totals(after, before, bleu, seed=0),
             )
         )
@@ -267,7 +266,12 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 "long",
                 "Attention helps more on long sentences than on short ones",
                 "sec. 5.2, Figure 6",
-                measured("BLEU points gained above 12 words minus those gained below", preset, len(arrays["location"])),
+                measured(
+                    "BLEU points gained above 12 words minus those gained below",
+                    "sentences",
+                    preset,
+                    len(arrays["location"]),
+                ),
                 bootstrap_of_totals(*halves, long_minus_short, seed=0),
             )
         )

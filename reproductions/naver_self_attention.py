@@ -33,35 +33,29 @@ from gluon_attn import plots
 from gluon_attn.attention.additive import AdditiveAttention
 from gluon_attn.attention.multiplicative import scaled_dot
 from gluon_attn.checkpoint import Checkpoint, parameter_arrays, set_parameters
-from gluon_attn.embeddings import SpelledEmbedding
 from gluon_attn.metrics import Estimate, bootstrap
 from gluon_attn.models.self_attention_classifier import AsWritten, Masked
 from gluon_attn.models.stacked_classifier import StackedClassifier
 from gluon_attn.readability import readability
 from gluon_attn.recipe import Recipe
-from preprocessing import corpora, naver
-from preprocessing.spelling import Spelling
-from reproductions.analysis import SAMPLE_WARNING, accuracy_row, averaged_row, by_variant, paired_difference
-from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
+from reproductions import classification_results, text_classification
+from reproductions.analysis import by_variant, measured
+from reproductions.classification_results import COLUMNS as COLUMNS, Comparison, write_reading_page
+from reproductions.experiment import Claim, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
 from reproductions.text_classification import (
     Data,
     classify,
+    embedding,
     predict as predict,
-    scores,
+    prepare as prepare,
     task as task,
-    write_reading_page,
 )
 from reproductions.trained import load
 
 TITLE = "Self-attention over a Bi-GRU on Naver film reviews"
 SOURCE = "freesearch.pe.kr/archives/4876, “Attention API로 간단히 어텐션 사용하기”"
 SENTENCE = "가지고 있는 이야기에 비해 정말로 수준떨어지는 연출, 편집"
-
-COLUMNS = (
-    Column("accuracy, %", "accuracy", "empty ones left out"),
-    Column("without leaked", "accuracy", "does not stand in train"),
-)
 
 _NSMC = {"corpus": "nsmc", "metric": "accuracy"}
 REPORTED = (
@@ -184,22 +178,6 @@ PRESETS = {
 }
 
 
-def prepare(preset: Preset, variant: Variant) -> Data:
-    """Read and preprocess the preset's corpus as a variant wants it."""
-    files = corpora.find(preset.corpus)
-    settings = variant.settings
-    pipeline = naver.pipeline(
-        tokenizer=settings["tokenizer"], min_freq=settings["min_freq"], max_length=settings["max_length"]
-    )
-    prepared = pipeline.run(files)
-    spelling = None
-    if settings["model"] == "stacked":
-        spelling = Spelling.learn(
-            prepared.train, width=settings["syllables_of_a_token"], min_freq=settings["syllable_min_freq"]
-        )
-    return Data(files.name, dict(files.sha256), prepared, spelling)
-
-
 def build(variant: Variant, data: Data) -> HybridBlock:
     """The network of a variant, not yet initialized."""
     settings = dict(variant.settings)
@@ -210,16 +188,10 @@ def build(variant: Variant, data: Data) -> HybridBlock:
         "classes": 2,
         "dropout": settings["dropout"],
     }
-    if data.spelling:
-        embedding = SpelledEmbedding(
-            vocabulary_size=common["vocabulary_size"],
-            units=settings["embedding_units"],
-            syllables=len(data.spelling.syllables),
-            syllable_units=settings["syllable_units"],
-            width=data.spelling.width,
-        )
+    if settings["model"] == "stacked":
         names = ("cell", "layers", "attention_units", "embedding_dropout")
-        return StackedClassifier(**common, **{name: settings[name] for name in names}, embedding=embedding)
+        sizes = {name: settings[name] for name in names}
+        return StackedClassifier(**common, **sizes, embedding=embedding(settings, data))
     if settings["model"] == "masked":
         return Masked(**common, pooling=settings["pooling"], attention=_attention(settings))
     return AsWritten(**common, length=settings["max_length"], attention=_attention(settings))
@@ -237,84 +209,62 @@ def _attention(settings: Mapping[str, Any]) -> AttentionCell | None:
 def evaluate(
     model: HybridBlock, variant: Variant, data: Data, last: Checkpoint
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """Read the test split once, with the parameters of the best epoch; where the variant trains on past it, measure on
-    validation reviews how readable the weights are at the best and at the last epoch.
-
-    Returns:
-        Metrics of the test split, and arrays: ``right`` and ``probability`` (test reviews,), ``token_weights`` and
-        ``token_counts`` for networks with attention, and the ``readability`` arrays.
-    """
-    test = data.prepared.splits["test"]
-    read = classify(model, variant, data.sequences(test))
-    label = test.label
-    arrays = {
-        "probability": read.probability,
-        "right": (read.probability > 0.5) == (label == 1),
-    }
-    if any(len(weights) for weights in read.token_weights):
-        arrays["token_weights"] = np.concatenate(read.token_weights).astype(np.float32)
-        arrays["token_counts"] = np.array([len(weights) for weights in read.token_weights])
+    """As :func:`.text_classification.evaluate`; where the variant trains on past its best epoch, the arrays also say
+    how readable its weights are at the best and at the last epoch, measured on validation reviews."""
+    metrics, arrays = text_classification.evaluate(model, variant, data, last)
     if variant.name == "over-fitted":
         arrays |= _readability(model, variant, data, last)
-    return scores(read, data, "test"), arrays
+    return metrics, arrays
 
 
 def _readability(model: HybridBlock, variant: Variant, data: Data, last: Checkpoint) -> dict[str, np.ndarray]:
-    sequences = [ids for ids in data.sequences(data.prepared.splits["validation"]) if 5 <= len(ids) <= 29][:1_000]
+    sequences = [ids for ids in data.prepared.splits["validation"].sequences() if 5 <= len(ids) <= 29][:1_000]
 
     def read(some: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
         result = classify(model, variant, some)
         return result.probability, result.token_weights
 
     best = parameter_arrays(model)
-    measured = {"best": readability(read, sequences)}
+    found = {"best": readability(read, sequences)}
     set_parameters(model, last.group("parameters"))
-    measured["last"] = readability(read, sequences)
+    found["last"] = readability(read, sequences)
     set_parameters(model, best)
     return {
-        f"{what}_{when}": getattr(value, what) for when, value in measured.items() for what in ("entropy", "agreement")
+        f"{what}_{when}": getattr(value, what) for when, value in found.items() for what in ("entropy", "agreement")
     }
+
+
+_COMPARISONS = tuple(
+    Comparison(id, statement, SOURCE, better, worse)
+    for id, statement, better, worse in (
+        (
+            "attention",
+            "As written, the network is better with its attention than without",
+            "as-written",
+            "no-attention",
+        ),
+        (
+            "attention-mean",
+            "Self-attention, masked and pooled, is better than the mean of the states",
+            "masked",
+            "mean",
+        ),
+        ("attention-last", "Self-attention, masked and pooled, is better than the last state", "masked", "last"),
+        ("additive-dot", "Additive attention is better than scaled dot-product attention", "as-written", "dot"),
+        ("masking", "Masking the padding and pooling is better than reading the padding", "masked", "as-written"),
+    )
+)
 
 
 def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], list[Claim]]:
     """Rows for what was trained, and the claims for which both sides are there."""
-    groups = by_variant(outcomes)
-    some = preset.variant(next(iter(groups)))
-    unseen = ~prepare(preset, some).prepared.splits["test"].seen_in_train
-    rows = []
-    for name, group in groups.items():
-        variant = preset.variant(name)
-        everything = f"{len(unseen)} test reviews, the empty ones left out"
-        without = f"{int(unseen.sum())} test reviews whose text does not stand in train"
-        rows.append(accuracy_row(group, variant, split="test", signature=everything))
-        rows.append(accuracy_row(group, variant, split="test", signature=without, items=unseen))
-        rows.append(accuracy_row(group, variant, split="validation", signature="best epoch"))
-        if name == "best" and len(group) > 1:
-            rows.append(averaged_row(group, variant, signature=everything))
-            rows.append(averaged_row(group, variant, signature=without, items=unseen))
-    claims = [
-        Claim.judge(id, statement, SOURCE, _POINTS, paired_difference(groups, first, second))
-        for id, statement, first, second in _COMPARISONS
-        if first in groups and second in groups
-    ]
-    if "over-fitted" in groups:
-        claims += _readability_claims(groups["over-fitted"])
-    if preset.corpus == "sample":
-        claims = [replace(claim, measure=f"{claim.measure}; {SAMPLE_WARNING}") for claim in claims]
+    rows, claims = classification_results.conclude(outcomes, preset, _COMPARISONS, averaged=("best",))
+    if over_fitted := by_variant(outcomes).get("over-fitted"):
+        claims += _readability_claims(over_fitted, preset)
     return rows, claims
 
 
-_POINTS = "test accuracy, points, paired bootstrap over reviews"
-_COMPARISONS = (
-    ("attention", "As written, the network is better with its attention than without", "as-written", "no-attention"),
-    ("attention-mean", "Self-attention, masked and pooled, is better than the mean of the states", "masked", "mean"),
-    ("attention-last", "Self-attention, masked and pooled, is better than the last state", "masked", "last"),
-    ("additive-dot", "Additive attention is better than scaled dot-product attention", "as-written", "dot"),
-    ("masking", "Masking the padding and pooling is better than reading the padding", "masked", "as-written"),
-)
-
-
-def _readability_claims(outcomes: Sequence[Outcome]) -> list[Claim]:
+def _readability_claims(outcomes: Sequence[Outcome], preset: Preset) -> list[Claim]:
     """The post's remark on badly trained models: the over-fitted last epoch against the best one, mean of the seeds."""
 
     def change(what: str, sign: int = 1) -> Estimate:
@@ -322,20 +272,23 @@ def _readability_claims(outcomes: Sequence[Outcome]) -> list[Claim]:
         best, last = (np.mean([o.predictions[f"{what}_{when}"] for o in outcomes], axis=0) for when in ("best", "last"))
         return bootstrap(sign * (best - last), seed=0)
 
+    def measure(what: str) -> str:
+        return measured(what, "reviews", preset, len(outcomes), split="validation")
+
     statement = "A badly trained (over-fitted) model's weights are less readable: "
     return [
         Claim.judge(
             "readable-agreement",
             statement + "they agree less with the effect of deleting a token",
             SOURCE,
-            "Spearman correlation, best epoch minus last, validation reviews",
+            measure("Spearman correlation, best epoch minus last"),
             change("agreement"),
         ),
         Claim.judge(
             "readable-entropy",
             statement + "they are less concentrated than those of the best epoch",
             SOURCE,
-            "normalised entropy, last epoch minus best, validation reviews",
+            measure("normalised entropy, last epoch minus best"),
             change("entropy", sign=-1),
         ),
     ]
@@ -365,7 +318,7 @@ def _draw_sentence(outcome: Outcome, path: Path) -> None:
     model, variant, data = load(outcome.unit)
     sentence = data.prepared.encode([SENTENCE])
     tokens = sentence.words(0)
-    read = classify(model, variant, data.sequences(sentence), matrices=True)
+    read = classify(model, variant, data.texts(sentence), matrices=True)
     label = f"{variant.name}: positive with probability {read.probability[0]:.2f} ({data.corpus})"
     padding = 1 - float(read.token_weights[0].sum())
     if padding > 0.005:
@@ -378,5 +331,5 @@ def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[
     attentive = next((outcome for outcome in outcomes if "token_weights" in outcome.predictions), None)
     if attentive is None:
         return {}
-    write_reading_page(attentive, SENTENCE, directory / "reviews.html")
+    write_reading_page(attentive, directory / "reviews.html", featured=SENTENCE)
     return {"reading page": directory / "reviews.html"}

@@ -57,6 +57,31 @@ def naver_reviews(
     _write(prepared, out, overwrite, "reviews", "tokens")
 
 
+@app.command("naver-crawl")
+def naver_crawl_reviews(
+    out: Out,
+    tokenizer: Annotated[str, typer.Option(help="As of the pipeline naver.")] = "mecab",
+    min_freq: MinFreq = 5,
+    max_size: MaxSize = None,
+    one_in: Annotated[int, typer.Option(help="Of so many reviews one is held out for validation, one for test.")] = 100,
+    sample: Sample = False,
+    processes: Processes = None,
+    overwrite: Replace = False,
+) -> None:
+    """The raw crawl behind it, without what it judges by: text for word vectors."""
+    from preprocessing import naver_crawl
+
+    prepared = naver_crawl.prepare(
+        "sample" if sample else "nsmc-raw",
+        tokenizer=tokenizer,
+        min_freq=min_freq,
+        max_size=max_size,
+        one_in=one_in,
+        processes=processes,
+    )
+    _write(prepared, out, overwrite, "reviews", "tokens")
+
+
 @app.command("documents")
 def labelled_documents(
     out: Out,
@@ -103,8 +128,8 @@ def labelled_sentences(
     """The Stanford Sentiment Treebank in two classes or five."""
     from preprocessing import sentences
 
-    if corpus not in sentences.CLASSES:
-        raise UsageError(f"corpus {corpus!r} is unknown; choose {' or '.join(sentences.CLASSES)}")
+    if corpus not in sentences.LABELS:
+        raise UsageError(f"corpus {corpus!r} is unknown; choose {' or '.join(sentences.LABELS)}")
     prepared = sentences.prepare(
         f"sample {corpus}" if sample else corpus, max_length=max_length, min_freq=min_freq, max_size=max_size
     )

@@ -29,7 +29,7 @@ from gluon_attn.metrics import Estimate, bootstrap_of_totals
 from gluon_attn.models.deep_lstm import DeepLSTM
 from gluon_attn.recipe import Recipe
 from reproductions import translation_results
-from reproductions.analysis import by_variant
+from reproductions.analysis import by_variant, measured
 from reproductions.bleu import bleu
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome
@@ -51,7 +51,6 @@ from reproductions.translation_results import (
     ensemble_counts,
     ensemble_row,
     long_minus_short,
-    measured,
     pages as pages,
 )
 
@@ -184,14 +183,16 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 "beam-2",
                 "A beam of 2 has most of what a beam of 12 gains over greedy search",
                 "Table 1",
-                measured("BLEU points gained from 1 to 2, minus those gained from 2 to 12", preset, len(group)),
+                measured(
+                    "BLEU points gained from 1 to 2, minus those gained from 2 to 12", "sentences", preset, len(group)
+                ),
                 _beam_2(arrays),
             ),
             Claim.judge(
                 "long",
                 f"Long sentences are hardly worse than short ones: at most {MARGIN} BLEU points",
                 "sec. 3.7, Figure 3",
-                measured(f"BLEU above 12 words minus BLEU below, plus {MARGIN}", preset, len(group)),
+                measured(f"BLEU above 12 words minus BLEU below, plus {MARGIN}", "sentences", preset, len(group)),
                 bootstrap_of_totals(by_halves(arrays), None, lambda totals: long_minus_short(totals) + MARGIN, seed=0),
             ),
         ]
@@ -203,7 +204,7 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 "ensemble",
                 "Two networks together are better than one",
                 "Table 1",
-                measured("BLEU points, ensemble minus the mean of its members", preset, 1),
+                measured("BLEU points, ensemble minus the mean of its members", "sentences", preset, 1),
                 bootstrap_of_totals(both, single, bleu, seed=0),
             )
         )

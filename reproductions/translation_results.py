@@ -12,7 +12,7 @@ from gluon_attn import plots
 from gluon_attn.metrics import Estimate, bootstrap_of_totals
 from preprocessing.files import write_text
 from preprocessing.ragged import unpack_strings
-from reproductions.analysis import SAMPLE_WARNING, by_variant, row_of
+from reproductions.analysis import by_variant, measured, row_of
 from reproductions.bleu import bleu, chrf_signature
 from reproductions.experiment import Claim, Column, Preset, Row, Variant
 from reproductions.runner import Outcome
@@ -59,14 +59,7 @@ def _judge(one: Comparison, groups: Mapping[str, Sequence[Outcome]], preset: Pre
     else:
         what, effect = "BLEU points", difference(groups, one.better, one.worse, bleu, one.array)
     seeds = min(len(groups[name]) for name in (one.better, one.worse))
-    return Claim.judge(one.id, one.statement, one.source, measured(what, preset, seeds), effect)
-
-
-def measured(what: str, preset: Preset, seeds: int) -> str:
-    """How an effect on the test split was measured, as a claim says it; ``seeds``: trainings on either side."""
-    trainings = "one training a side" if seeds == 1 else f"means of {seeds} trainings a side"
-    warning = f"; {SAMPLE_WARNING}" if preset.corpus == "sample" else ""
-    return f"test, {what}, paired bootstrap over sentences, {trainings}{warning}"
+    return Claim.judge(one.id, one.statement, one.source, measured(what, "sentences", preset, seeds), effect)
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant, data: Data) -> list[Row]:

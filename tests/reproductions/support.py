@@ -7,14 +7,18 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from mxnet import autograd, init, nd
 
+from gluon_attn import runtime
+from gluon_attn.checkpoint import named_parameters
 from reproductions.__main__ import main
+from reproductions.experiment import Preset
 from reproductions.runner import Outcome, Unit
 
 PAPER = "naver_self_attention"
@@ -55,9 +59,11 @@ def gluon_attn(*arguments: object, stdin: bytes = b"") -> Answer:
     return Answer(code or 0, *texts)
 
 
-def outcome(folder: Path, variant: str, seed: int, arrays: Mapping[str, Any], **facts: Any) -> Outcome:
+def outcome(
+    folder: Path, variant: str, seed: int, arrays: Mapping[str, Any], *, paper: str = PAPER, **facts: Any
+) -> Outcome:
     """A training that never was, as it would lie on the disk."""
-    unit = Unit(PAPER, "smoke", variant, seed, "portable", None, folder)
+    unit = Unit(paper, "smoke", variant, seed, "portable", None, folder)
     unit.directory.mkdir(parents=True)
     np.savez(unit.directory / "predictions.npz", **{name: np.asarray(array) for name, array in arrays.items()})
     given = {
@@ -75,3 +81,38 @@ def outcome(folder: Path, variant: str, seed: int, arrays: Mapping[str, Any], **
     }
     (unit.directory / "outcome.json").write_text(json.dumps(given | facts), encoding="utf-8")
     return Outcome.read(unit)
+
+
+def dead_settings(module: Any, preset: Preset, name: str, other: Mapping[str, Mapping[Any, Any]]) -> list[str]:
+    """The settings of a variant whose change changes nothing: no data, no parameter, no batch, no output, no loss.
+
+    ``other`` has, for settings that are no numbers, what to change each of their values to.
+    """
+    variant = preset.variant(name)
+
+    def fingerprint(settings: Mapping[str, Any]) -> list[object]:
+        changed = replace(variant, settings=settings)
+        data = module.prepare(preset, changed)
+        model, task = module.build(changed, data), module.task(changed, data)
+        runtime.seed_all(1)
+        model.initialize(init.Xavier())
+        batch = next(iter(task.batches(np.random.RandomState(1))))
+        with autograd.record():
+            outputs = model(*(nd.array(array, dtype=array.dtype) for array in batch.inputs))
+            loss = task.loss(outputs, nd.array(batch.target))
+        shapes = [(place, parameter.shape) for place, parameter in named_parameters(model)]
+        arrays = [output.asnumpy().tobytes() for output in (*outputs, loss)]
+        return [data.digest, data.labels, shapes, [array.tobytes() for array in batch.inputs], arrays]
+
+    before = fingerprint(variant.settings)
+    assert fingerprint(variant.settings) == before
+    dead = []
+    for setting, value in variant.settings.items():
+        changed = other[setting][value] if setting in other else value * 1.5 if isinstance(value, float) else value + 1
+        try:
+            after = fingerprint({**variant.settings, setting: changed})
+        except (KeyError, TypeError, ValueError):
+            continue  # the other value wants another setting too: this one was read
+        if after == before:
+            dead.append(setting)
+    return dead

@@ -34,6 +34,8 @@ PAPERS_OWN = {
     "wmt14 en-de",
     "multi30k de-en",
     "multi30k, target not stated",
+    "yelp, 5 classes",
+    "age, 5 classes",
 }  # corpora of papers that are not trained on here
 VERDICTS = {"supported", "not supported", "inconclusive"}
 SHA256 = re.compile("[0-9a-f]{64}")

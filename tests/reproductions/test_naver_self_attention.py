@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from mxnet import autograd, init, nd
+from mxnet import nd
 
-from gluon_attn import runtime
-from gluon_attn.checkpoint import named_parameters, parameter_count
+from gluon_attn.checkpoint import parameter_count
 from preprocessing import naver
 from reproductions import naver_self_attention as post
 from reproductions.experiment import Preset, Result, Variant
 from reproductions.report import results_path
 from reproductions.text_classification import inputs
-from tests.reproductions.support import PAPER, outcome
+from tests.reproductions.support import PAPER, dead_settings, outcome
 
 SMOKE, CPU, PAPERS_OWN = (post.PRESETS[name] for name in ("smoke", "cpu", "paper"))
 ALL = [variant.name for variant in CPU.variants]
@@ -126,39 +124,9 @@ OTHER: dict[str, Any] = {
 }
 
 
-def changed(name: str, value: Any) -> Any:
-    if name in OTHER:
-        return OTHER[name][value]
-    return value + 1 if isinstance(value, int) else value / 2
-
-
-def fingerprint(variant: Variant) -> list[object]:
-    """Everything that a setting could change: the data, the parameters, a batch, and what a training step computes."""
-    data = post.prepare(SMOKE, variant)
-    model = post.build(variant, data)
-    runtime.seed_all(1)
-    model.initialize(init.Xavier())
-    batch = next(iter(post.task(variant, data).batches(np.random.RandomState(1))))
-    with autograd.record():
-        outputs = model(*(nd.array(array, dtype=array.dtype) for array in batch.inputs))
-    shapes = [(place, parameter.shape) for place, parameter in named_parameters(model)]
-    return [data.digest, shapes, batch.inputs[0].tobytes(), [output.asnumpy().tobytes() for output in outputs]]
-
-
 @pytest.mark.parametrize("name", [name for name in ALL if name != "over-fitted"])  # its settings are those of `masked`
 def test_no_setting_is_dead(name: str) -> None:
-    variant = SMOKE.variant(name)
-    before = fingerprint(variant)
-    assert fingerprint(variant) == before
-    dead = []
-    for setting, value in variant.settings.items():
-        try:
-            after = fingerprint(replace(variant, settings={**variant.settings, setting: changed(setting, value)}))
-        except KeyError:
-            continue  # the other value wants a setting of its own: this one was read
-        if after == before:
-            dead.append(setting)
-    assert dead == []
+    assert dead_settings(post, SMOKE, name, OTHER) == []
 
 
 def test_presets_differ_in_scale_alone() -> None:

@@ -17,9 +17,9 @@ from gluon_attn.recipe import Recipe
 from preprocessing.data import Split
 from preprocessing.ragged import Ragged
 from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID
-from reproductions.experiment import Variant, preset, script
+from reproductions.experiment import Preset, Variant, preset, script
 from reproductions.runner import Unit
-from reproductions.text_classification import Data, classify, drop_tokens, inputs, scores, task
+from reproductions.text_classification import Data, Read, classify, drop_tokens, inputs, prepare, scores, task
 from reproductions.trained import load
 from tests.reproductions.support import PAPER, outcome
 
@@ -199,3 +199,81 @@ def test_a_checkpoint_of_another_network_is_not_loaded(tmp_path: Path) -> None:
     checkpoint.save(trained.unit.directory / "checkpoint.npz", {"best": {"embedding.weight": np.zeros((3, 2))}}, {})
     with pytest.raises(UsageError, match="parameters belong to another model"):
         load(trained.unit)
+
+
+# --- documents, more classes, a penalty ---
+
+DOCUMENTS = [ids([7, 8], [9]), [], ids([2, 3, 4])]
+
+
+def test_documents_are_read_by_sentence_and_an_empty_one_as_one_unknown_word() -> None:
+    padded, counts, words = inputs(variant("hierarchical"), DOCUMENTS)
+    assert padded.tolist() == [
+        [[7, 8, PADDING_ID], [9, PADDING_ID, PADDING_ID]],
+        [[UNKNOWN_ID, PADDING_ID, PADDING_ID], [PADDING_ID] * 3],
+        [[2, 3, 4], [PADDING_ID] * 3],
+    ]
+    assert counts.tolist() == [2, 1, 1] and words.tolist() == [[2, 1], [1, 0], [3, 0]]
+    assert padded.dtype == counts.dtype == words.dtype == np.int32
+
+
+def test_dropped_words_of_documents_leave_the_sentences_as_they_are() -> None:
+    documents = [[np.full(4_000, 7), np.full(6_000, 9)]]
+    [dropped] = drop_tokens(documents, 0.15, np.random.RandomState(0))
+    assert [set(sentence.tolist()) for sentence in dropped] == [{UNKNOWN_ID, 7}, {UNKNOWN_ID, 9}]
+    assert np.mean(np.concatenate(dropped) == UNKNOWN_ID) == pytest.approx(0.15, abs=0.015)
+    assert set(documents[0][0].tolist()) == {7}
+
+
+def test_the_weight_of_a_word_of_a_document_is_that_in_its_sentence_times_that_of_the_sentence() -> None:
+    def model(padded: nd.NDArray, counts: nd.NDArray, words: nd.NDArray) -> tuple[nd.NDArray, ...]:
+        real = np.arange(padded.shape[2]) < words.asnumpy()[:, :, None]
+        of_words = padded.asnumpy() * real / np.maximum(1, (padded.asnumpy() * real).sum(axis=2, keepdims=True))
+        of_sentences = words.asnumpy() / words.asnumpy().sum(axis=1, keepdims=True)
+        return nd.zeros((len(padded), 3)), nd.array(of_words), nd.array(of_sentences)
+
+    read = classify(model, variant("hierarchical"), DOCUMENTS)  # type: ignore[arg-type]
+    np.testing.assert_allclose(read.token_weights[0], [2 / 3 * 7 / 15, 2 / 3 * 8 / 15, 1 / 3], rtol=1e-6)
+    np.testing.assert_allclose(read.token_weights[2], [2 / 9, 3 / 9, 4 / 9], rtol=1e-6)
+    assert [len(weights) for weights in read.token_weights] == [3, 0, 3]
+    assert [np.round(weights * 3).tolist() for weights in read.sentence_weights] == [[2, 1], [], [3]]
+    np.testing.assert_allclose(read.probabilities, 1 / 3, rtol=1e-6)
+
+
+def test_hops_of_a_short_text_are_all_kept() -> None:
+    def model(padded: nd.NDArray, lengths: nd.NDArray) -> tuple[nd.NDArray, ...]:
+        weights = nd.ones((len(padded), 3, padded.shape[1])) / padded.shape[1]
+        return nd.zeros((len(padded), 2)), weights, nd.zeros((len(padded),))
+
+    read = classify(model, variant("structured", hops=3), ids([4, 5], [6]), matrices=True)  # type: ignore[arg-type]
+    assert [matrix.shape for matrix in read.matrices] == [(3, 2), (3, 1)]
+    np.testing.assert_allclose(read.token_weights[0], [0.25, 0.25])
+
+
+def test_scores_of_several_classes() -> None:
+    probabilities = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+    read = Read(probabilities, [], [], [])
+    found = scores(read, data(test=split(ids([2], [3]), [0, 1])), "test")
+    assert found["accuracy"] == 50.0
+    assert found["loss"] == pytest.approx(-(np.log(0.5) + np.log(0.2)) / 2)
+
+
+def test_the_penalty_is_a_part_of_the_loss() -> None:
+    made = data(train=split(ids([2], [3]), [0, 1]), validation=split(ids([2]), [0]))
+    outputs = nd.zeros((2, 2)), nd.ones((2, 3, 1)), nd.array([4.0, 8.0])
+    plain, with_it = (
+        task(variant("structured", penalty=part), made).loss(outputs, nd.array([0, 1])) for part in (0, 0.5)
+    )
+    np.testing.assert_allclose(with_it.asnumpy() - plain.asnumpy(), [2.0, 4.0], rtol=1e-6)
+    np.testing.assert_allclose(plain.asnumpy(), np.log(2), rtol=1e-5)
+
+
+def test_a_corpus_is_prepared_as_its_settings_say_and_on_the_sample_by_its_part() -> None:
+    chosen = Preset("smoke", "sample", (1,), (), ())
+    five = prepare(chosen, variant("structured", corpus="sst-5", min_freq=1))
+    assert five.labels[2] == "neutral" and five.prepared.train.label.max() == 4 and five.corpus == "sample"
+    read = prepare(chosen, variant("hierarchical", corpus="imdb", min_freq=1))
+    train = read.prepared.train
+    texts = read.texts(train)
+    assert [len(text) for text in texts] == train.sentence_lengths.lengths.tolist()
+    assert np.concatenate(texts[0]).tolist() == train.sequences()[0].tolist()
