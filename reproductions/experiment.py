@@ -15,7 +15,7 @@ from gluon_attn.recipe import Recipe
 from preprocessing.files import write_json
 
 RESULTS = Path(__file__).parent / "results"
-PAPERS = ("naver_self_attention", "sutskever2014", "cho2014", "bahdanau2014", "luong2015", "lin2017")
+PAPERS = ("naver_self_attention", "sutskever2014", "cho2014", "bahdanau2014", "luong2015", "lin2017", "yang2016")
 
 
 @dataclass(frozen=True)

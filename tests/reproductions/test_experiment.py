@@ -36,6 +36,7 @@ PAPERS_OWN = {
     "multi30k, target not stated",
     "yelp, 5 classes",
     "age, 5 classes",
+    "imdb, 10 classes",
 }  # corpora of papers that are not trained on here
 VERDICTS = {"supported", "not supported", "inconclusive"}
 SHA256 = re.compile("[0-9a-f]{64}")
