@@ -15,7 +15,16 @@ from gluon_attn.recipe import Recipe
 from preprocessing.files import write_json
 
 RESULTS = Path(__file__).parent / "results"
-PAPERS = ("naver_self_attention", "sutskever2014", "cho2014", "bahdanau2014", "luong2015", "lin2017", "yang2016")
+PAPERS = (
+    "naver_self_attention",
+    "sutskever2014",
+    "cho2014",
+    "bahdanau2014",
+    "luong2015",
+    "lin2017",
+    "yang2016",
+    "joulin2016",
+)
 
 
 @dataclass(frozen=True)
@@ -170,8 +179,8 @@ def script(paper: str) -> Any:
     ``build(variant, data) -> model``, ``task(variant, data) -> Task``,
     ``evaluate(model, variant, data, last) -> (metrics, arrays)``, ``conclude(outcomes, preset) -> (rows, claims)``,
     ``figures(outcomes, preset, directory) -> paths``, ``pages(outcomes, preset, directory) -> paths`` of what else
-    there is to read, and ``predict(unit, stream, weights=...)`` of texts that are classified or
-    ``translate_lines(unit, stream, interactive=..., alignments=...)``.
+    there is to read, and ``predict(unit, stream, weights=...)`` of texts that are classified, or of words whose nearest
+    are asked for, or ``translate_lines(unit, stream, interactive=..., alignments=...)``.
 
     Raises:
         UsageError: there is no such script.

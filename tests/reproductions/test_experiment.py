@@ -37,6 +37,7 @@ PAPERS_OWN = {
     "yelp, 5 classes",
     "age, 5 classes",
     "imdb, 10 classes",
+    "yelp polarity",
 }  # corpora of papers that are not trained on here
 VERDICTS = {"supported", "not supported", "inconclusive"}
 SHA256 = re.compile("[0-9a-f]{64}")

@@ -1,0 +1,96 @@
+"""Bag of tricks: a linear classifier over the mean of word and n-gram vectors (Joulin, Grave, Bojanowski and Mikolov,
+2017, "Bag of tricks for efficient text classification", sec. 2), with hashed n-grams (sec. 2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import mxnet as mx
+import numpy as np
+from mxnet.gluon import HybridBlock, nn
+
+from gluon_attn.attention.masks import token_mask
+from gluon_attn.attention.pooling import mean_pooling
+
+# Fowler, Noll and Vo's hash 1a of 64 bits.
+_OFFSET_BASIS, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
+
+
+def ngrams(ids: np.ndarray, n: int, buckets: int) -> np.ndarray:
+    """The bucket of each n-gram of a sequence: FNV-1a of its ids, modulo the number of buckets.
+
+    The hash of 64 bits runs over the bytes of the n ids one after another, each as four bytes, the lowest first. So a
+    bucket depends on the ids alone: not on the machine, the process or the order in which anything was seen.
+
+    Args:
+        ids: (tokens,) integers from 0 to 2**32 - 1; words of a vocabulary, or code points for n-grams of characters.
+        n: ids of an n-gram, one or more.
+        buckets: number of buckets, one or more.
+
+    Returns:
+        (tokens - n + 1,) of int64, in the order of the sequence; empty where it is shorter than n.
+    """
+    if n < 1 or buckets < 1:
+        raise ValueError(f"n-grams of {n} ids in {buckets} buckets: both must be one or more")
+    count = max(0, len(ids) - n + 1)
+    hashed = np.full(count, _OFFSET_BASIS)
+    for place in range(n):
+        each = ids[place : place + count].astype(np.uint64)
+        for shift in range(0, 32, 8):
+            hashed = (hashed ^ (each >> np.uint64(shift) & np.uint64(0xFF))) * _PRIME
+    return (hashed % np.uint64(buckets)).astype(np.int64)
+
+
+def bags(sequences: Sequence[np.ndarray], orders: Sequence[int], buckets: int, first: int) -> list[np.ndarray]:
+    """The n-grams of each sequence as rows of an embedding table: bucket b is row ``first + b``.
+
+    All orders share the buckets. What stands in one row of the table together is the caller's choice: words at 0, their
+    n-grams from the size of the vocabulary on, n-grams of characters behind those.
+
+    Args:
+        sequences: (tokens,) ids of each text.
+        orders: n of the n-grams wanted.
+        buckets: number of buckets.
+        first: row of the first bucket.
+
+    Returns:
+        Of each sequence (n-grams,) of int32, those of the first order first.
+    """
+    lengths = np.array([len(sequence) for sequence in sequences], np.int64)
+    flat = np.concatenate([np.empty(0, np.int64), *sequences])
+    ends = np.cumsum(lengths)
+    found = []
+    for n in orders:
+        # Hash the n-grams of all texts on end, and leave out those that reach from one text into the next.
+        rows = (first + ngrams(flat, n, buckets)).astype(np.int32)
+        inside = (np.repeat(ends, lengths) - np.arange(len(flat)) >= n)[: len(rows)]
+        kept = np.maximum(lengths - n + 1, 0)
+        found.append(np.split(rows[inside], np.cumsum(kept)[:-1]))
+    nothing = np.empty(0, np.int32)
+    return [np.concatenate([nothing, *(of_order[i] for of_order in found)]) for i in range(len(sequences))]
+
+
+class NgramClassifier(HybridBlock):
+    """softmax(B mean(A x)): the mean of the vectors of a text's words and n-grams, and one linear layer.
+
+    Args:
+        rows: rows of the table A: words, and buckets of n-grams.
+        units: width of a vector.
+        classes: number of labels.
+
+    Call: ``(ids, valid_length) -> (logits,)``: ids (batch, length) of int32, words and n-grams in any order,
+    valid_length (batch,), logits (batch, classes).
+    """
+
+    def __init__(self, *, rows: int, units: int, classes: int, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        with self.name_scope():
+            self.embedding = nn.Embedding(
+                rows, units, weight_initializer=mx.init.Uniform(1.0 / units), sparse_grad=True
+            )
+            self.output = nn.Dense(classes, in_units=units)
+
+    def hybrid_forward(self, F: Any, ids: Any, valid_length: Any) -> tuple[Any]:
+        vectors = self.embedding(ids)
+        return (self.output(mean_pooling(F, vectors, token_mask(F, vectors, valid_length))),)

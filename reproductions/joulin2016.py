@@ -1,0 +1,148 @@
+"""Bag of tricks: fastText's linear classifier (Joulin, Grave, Bojanowski and Mikolov, 2017, EACL, arXiv:1607.01759).
+
+The mean of the vectors of a text's words and bigrams, and one linear layer: no order beyond two words, no attention. It
+is the floor that every network with attention has to clear, on the same texts and tokens: morphemes of NSMC, words of
+IMDb's reviews and of the sentences of SST.
+
+Bigrams are hashed into buckets that share one table with the words (sec. 2.2); the hash is FNV-1a of the ids. The
+paper's ten million buckets are a hundred thousand to one million here, a few for each bigram that training meets
+twice. Vectors have 16 units, the paper's 10; Adam and a rate that falls as a cosine stand for its SGD and linear decay.
+Rate, epochs and the share of dropped words were chosen on the validation split of NSMC and are the same everywhere.
+
+Claim: bigrams help (Table 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mxnet.gluon import HybridBlock
+
+from gluon_attn import plots
+from gluon_attn.models.ngram_classifier import NgramClassifier, bags
+from gluon_attn.recipe import Recipe
+from preprocessing.data import Split
+from reproductions import classification_results, text_classification
+from reproductions.analysis import by_variant
+from reproductions.classification_results import COLUMNS as COLUMNS, Comparison
+from reproductions.experiment import Claim, Preset, Reported, Row, Variant
+from reproductions.runner import Outcome
+from reproductions.text_classification import (
+    Data,
+    Text,
+    evaluate as evaluate,
+    predict as predict,
+    task as task,
+)
+
+TITLE = "Bag of tricks: words and bigrams without attention"
+SOURCE = "Joulin et al. (2017), arXiv:1607.01759"
+
+_YELP = {"corpus": "yelp polarity", "metric": "accuracy", "checked": "secondary"}
+REPORTED = (
+    Reported("fastText", 85.50, corpus="nsmc", metric="accuracy", source="monologg/KoBERT-nsmc"),
+    Reported("fastText, h = 10", 93.8, source="Joulin et al. (2017), Table 1", **_YELP),
+    Reported("fastText, h = 10, bigrams", 95.7, source="Joulin et al. (2017), Table 1", **_YELP),
+)
+_PEER, _WORDS, _BIGRAMS = REPORTED
+
+_SETTINGS = {"model": "bag", "units": 16, "token_dropout": 0.3, "max_length": 4_000}
+_RECIPE = Recipe(epochs=8, batch_size=64, learning_rate=3e-3, decay="cosine")
+_SMOKE_RECIPE = Recipe(epochs=2, batch_size=16, learning_rate=1e-2, decay="cosine")
+_ON: Mapping[str, Mapping[str, Any]] = {
+    "nsmc": {"corpus": "nsmc", "tokenizer": "mecab", "min_freq": 2, "buckets": 500_000},
+    "imdb": {"corpus": "imdb", "min_freq": 2, "buckets": 1_000_000},
+    "sst2": {"corpus": "sst-2", "min_freq": 1, "buckets": 100_000},
+    "sst5": {"corpus": "sst-5", "min_freq": 1, "buckets": 100_000},
+}
+_TITLES = {"nsmc": "NSMC", "imdb": "IMDb", "sst2": "SST, two classes", "sst5": "SST, five classes"}
+_BESIDE = {"nsmc-bigrams": _PEER, "imdb-words": _WORDS, "imdb-bigrams": _BIGRAMS}
+
+
+def _variants(recipe: Recipe, changed: Mapping[str, Any]) -> tuple[Variant, ...]:
+    """Words alone and with bigrams, on each corpus."""
+    return tuple(
+        Variant(
+            name := f"{corpus}-{what}",
+            f"{_TITLES[corpus]}: {what}" if what == "words" else f"{_TITLES[corpus]}: words and bigrams",
+            {**_SETTINGS, **_ON[corpus], **changed, "orders": orders},
+            recipe,
+            reported := _BESIDE.get(name),
+            comparable=reported is _PEER and reported is not None,
+            differs="how the peer cuts reviews into tokens is not stated"
+            if reported is _PEER
+            else "another corpus, of 560 000 reviews"
+            if reported
+            else "",
+        )
+        for corpus in _ON
+        for what, orders in (("words", []), ("bigrams", [2]))
+    )
+
+
+_HEADLINE = ("nsmc-words", "nsmc-bigrams")
+PRESETS = {
+    "smoke": Preset(
+        "smoke", "sample", (1,), _variants(_SMOKE_RECIPE, {"min_freq": 1, "units": 8, "buckets": 500}), _HEADLINE
+    ),
+    "cpu": Preset("cpu", "nsmc", (1, 2, 3), _variants(_RECIPE, {}), _HEADLINE),
+    "paper": Preset("paper", "nsmc", (1,), _variants(_RECIPE, {"units": 10, "buckets": 10_000_000}), _HEADLINE),
+}
+
+
+@dataclass(frozen=True)
+class Bags(Data):
+    """Texts as rows of the table: their words, and behind the vocabulary the buckets of their n-grams.
+
+    Attributes:
+        orders: n of the n-grams.
+        buckets: how many there are.
+    """
+
+    orders: tuple[int, ...] = ()
+    buckets: int = 1
+
+    def texts(self, split: Split) -> Sequence[Text]:
+        words = split.sequences()
+        grams = bags(words, self.orders, self.buckets, first=len(self.prepared.vocabulary))
+        return [np.concatenate(pair) for pair in zip(words, grams, strict=True)]
+
+
+def prepare(preset: Preset, variant: Variant) -> Bags:
+    """Read and preprocess the corpus of a variant, as :func:`.text_classification.prepare` does."""
+    data = text_classification.prepare(preset, variant)
+    common = {field.name: getattr(data, field.name) for field in fields(data)}
+    return Bags(**common, orders=tuple(variant.settings["orders"]), buckets=variant.settings["buckets"])
+
+
+def build(variant: Variant, data: Bags) -> HybridBlock:
+    """The network of a variant, not yet initialized."""
+    rows = len(data.prepared.vocabulary) + (data.buckets if data.orders else 0)
+    return NgramClassifier(rows=rows, units=variant.settings["units"], classes=len(data.labels))
+
+
+def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], list[Claim]]:
+    """Rows for what was trained, and the claims for which both sides are there."""
+    comparisons = [
+        Comparison(
+            f"bigrams-{corpus}", f"Bigrams help: {_TITLES[corpus]}", "Table 1", f"{corpus}-bigrams", f"{corpus}-words"
+        )
+        for corpus in _ON
+    ]
+    return classification_results.conclude(outcomes, preset, comparisons)
+
+
+def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
+    """Training curves; of several seeds the first is drawn."""
+    curves = {name: group[0].facts["history"] for name, group in by_variant(outcomes).items()}
+    plots.training_curves(curves, directory / "training_curves.png")
+    return {"training curves": directory / "training_curves.png"}
+
+
+def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
+    """None: without weights there is nothing to read."""
+    return {}
