@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Group
@@ -14,10 +15,61 @@ from gluon_attn.errors import UsageError
 from preprocessing.files import write_text
 from reproductions.experiment import PAPERS, RESULTS, Claim, Column, Reported, Result, Row, preset, script
 
+FLOOR = "joulin2016"
+"""The script whose systems, words and bigrams without attention, stand below all others that classify their corpus."""
+
 README = RESULTS.parent.parent / "README.md"
 BENCHMARKS = README.parent / "benchmarks" / "results"
 _FROM_MEMORY = "† from memory, not checked against the published text."
 _DAGGER = {"text": "", "secondary": " (secondary source)", "memory": " †"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table of results.
+
+    Attributes:
+        name, title: of the variant.
+        row: in the script's first column.
+        numbers: in all its columns.
+    """
+
+    name: str
+    title: str
+    row: Row
+    numbers: list[str]
+
+    @property
+    def reported(self) -> Reported | None:
+        return Reported(**self.row.reported) if self.row.reported else None
+
+
+def table_lines(result: Result) -> list[Line]:
+    """A line for each variant, and for each of the corpora that are classified the best line of :data:`FLOOR`."""
+    columns = script(result.paper).COLUMNS
+    titles = {variant.name: variant.title for variant in preset(result.paper, result.preset).variants}
+    lines = [
+        Line(
+            row.variant,
+            titles.get(row.variant, "the probabilities of all its seeds, averaged"),
+            row,
+            [_value(row_of(result, row.variant, column)) for column in columns],
+        )
+        for row in first_rows(result)
+    ]
+    return lines + _floor(result, [line.row.corpus for line in lines])
+
+
+def _floor(result: Result, corpora: Sequence[str]) -> list[Line]:
+    path = results_path(FLOOR, result.preset)
+    if result.paper == FLOOR or script(result.paper).COLUMNS[0].metric != "accuracy" or not path.exists():
+        return []
+    best: dict[str, Line] = {}
+    for line in table_lines(Result.read(path)):
+        corpus = line.row.corpus
+        if corpus in corpora and (corpus not in best or line.row.mean > best[corpus].row.mean):
+            best[corpus] = replace(line, name=f"{FLOOR} {line.name}")
+    return list(best.values())
 
 
 def terminal_tables(result: Result) -> Group:
@@ -29,17 +81,18 @@ def terminal_tables(result: Result) -> Group:
         # On a narrow terminal a number's standard deviation goes below it; no digit is cut off.
         numbers.add_column(heading, no_wrap=heading == "variant", justify="left" if heading == "variant" else "right")
     differences = Table("variant", "reported by", "differs", title="Reported by whom, and what differs")
-    for row in first_rows(result):
-        reported = Reported(**row.reported) if row.reported else None
+    lines = table_lines(result)
+    for line in lines:
+        reported = line.reported
         numbers.add_row(
-            row.variant,
-            *(_value(row_of(result, row.variant, column)) for column in columns),
+            line.name,
+            *line.numbers,
             f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none published",
         )
-        if reported or row.differs:
+        if reported or line.row.differs:
             by = f"{reported.system} ({reported.source})" if reported else ""
-            differences.add_row(row.variant, by, row.differs)
-    from_memory = any(row.reported and row.reported["checked"] == "memory" for row in first_rows(result))
+            differences.add_row(line.name, by, line.row.differs)
+    from_memory = any(line.reported and line.reported.checked == "memory" for line in lines)
     return Group(numbers, differences, *([_FROM_MEMORY] if from_memory else []))
 
 
@@ -83,7 +136,6 @@ def row_of(result: Result, variant: str, column: Column) -> Row | None:
 def markdown(result: Result) -> str:
     """Results and claims of one paper as the README shows them."""
     module = script(result.paper)
-    titles = {variant.name: variant.title for variant in preset(result.paper, result.preset).variants}
     first, *others = module.COLUMNS
     headings = [
         "variant",
@@ -97,13 +149,13 @@ def markdown(result: Result) -> str:
         f"| {' | '.join([*headings, 'by', 'differs'])} |",
         f"|-|-|{'-:|' * (len(others) + 3)}-|-|",
     ]
-    for row in first_rows(result):
-        reported = Reported(**row.reported) if row.reported else None
+    for line in table_lines(result):
+        row, reported = line.row, line.reported
         cells = (
-            f"`{row.variant}`",
-            titles.get(row.variant, "the probabilities of all its seeds, averaged"),
-            f"{_value(row)} [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]",
-            *(_value(row_of(result, row.variant, column)) for column in others),
+            f"`{line.name}`",
+            line.title,
+            f"{line.numbers[0]} [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]",
+            *line.numbers[1:],
             f"{row.parameters:,}".replace(",", " "),
             f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none",
             f"{reported.system} ({reported.source})" if reported else "",

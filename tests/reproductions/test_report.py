@@ -211,3 +211,28 @@ def test_report_check_sees_a_table_that_was_edited_by_hand(own: Path) -> None:
     assert gluon_attn("report", "--check").code == 1
     assert gluon_attn("report").code == 0
     assert own.read_text(encoding="utf-8") == written
+
+
+# --- the floor ---
+
+
+def floor_results(folder: Path, *rows: Row) -> None:
+    whole = Result("joulin2016", "cpu", list(rows), [], result(*three("mean")).manifest)
+    whole.write(folder / "joulin2016.json")
+
+
+def test_the_best_system_without_attention_stands_below_those_of_its_corpus(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of two that read the corpus the better one; of another corpus none; its own table has each system once."""
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    mine = result(*three("mean"))
+    assert "joulin2016" not in markdown(mine)
+    others = [replace(each, mean=85.25) for each in three("nsmc-bigrams")]
+    elsewhere = [replace(each, corpus="imdb") for each in three("imdb-words")]
+    floor_results(tmp_path, *[replace(each, mean=84.0) for each in three("nsmc-words")], *others, *elsewhere)
+    below = [line for line in markdown(mine).splitlines() if "joulin2016" in line]
+    assert len(below) == 1 and below[0].startswith("| `joulin2016 nsmc-bigrams` | NSMC: words and bigrams | 85.25")
+    assert "joulin2016" in drawn(terminal_tables(mine), 140) and "imdb" not in drawn(terminal_tables(mine), 140)
+    own_table = markdown(Result.read(tmp_path / "joulin2016.json"))
+    assert own_table.count("`nsmc-bigrams`") == 1 and "`joulin2016" not in own_table
