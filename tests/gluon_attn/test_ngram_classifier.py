@@ -102,9 +102,7 @@ def test_logits_are_a_linear_map_of_the_mean(hybridized: bool) -> None:
 
 
 @settings(max_examples=10)
-@given(
-    lengths=st.lists(st.integers(1, 6), min_size=2, max_size=3), more=st.integers(0, 5), garbage=st.integers(0, 8)
-)
+@given(lengths=st.lists(st.integers(1, 6), min_size=2, max_size=3), more=st.integers(0, 5), garbage=st.integers(0, 8))
 def test_padding_company_and_order_change_nothing(lengths: list[int], more: int, garbage: int) -> None:
     model = classifier()
     sentences = [np.random.RandomState(length).randint(0, 9, length).tolist() for length in lengths]

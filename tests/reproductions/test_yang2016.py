@@ -128,3 +128,7 @@ def test_trained_on_the_sample_it_draws_and_answers(tmp_path: Path) -> None:
     first, second, third = told.out.splitlines()
     tokens = [pair.rpartition(":")[0] for pair in first.split("\t")[2].split(" ")]
     assert tokens == ["a", "good", "film", ".", "not", "bad", "at", "all", "!"] and second == "" and third
+    endless = b"Good. " * 3_000 + b"\nbad\n" + b"word " * 2_000 + b"\n"
+    told = gluon_attn("predict", *options, stdin=endless)
+    assert told.code == 0 and told.out.count("\t") == told.out.count("\n") * 2 == 6
+    assert len(told.out.splitlines()[0].split("\t")[2].split(" ")) == 6_000
