@@ -5,9 +5,10 @@ is the floor that every network with attention has to clear, on the same texts a
 IMDb's reviews and of the sentences of SST.
 
 Bigrams are hashed into buckets that share one table with the words (sec. 2.2); the hash is FNV-1a of the ids. The
-paper's ten million buckets are a hundred thousand to one million here, for corpora a hundredth of its size. Vectors have 16 units, the paper's 10; Adam and a rate that falls as a cosine stand for its SGD and linear decay.
-Rate and the share of dropped words were chosen on the validation split of NSMC and are the same everywhere; epochs are
-the more, the smaller the corpus.
+paper's ten million buckets are a hundred thousand to one million here, for corpora a hundredth of its size. Vectors
+have 16 units, the paper's 10; Adam and a rate that falls as a cosine stand for its SGD and linear decay. Rate and the
+share of dropped words were chosen on the validation split of NSMC and are the same everywhere; epochs are the more,
+the smaller the corpus.
 
 Claim: bigrams help (Table 1).
 """
