@@ -34,7 +34,7 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
     from gluon_attn.checkpoint import parameter_arrays, parameter_count, parameters_sha256
     from preprocessing.vocabulary import BEGIN_ID, END_ID
     from reproductions.trained import load
-    from reproductions.translation import SENTENCES, inputs
+    from reproductions.translation import TRANSLATED, inputs
 
     if spec["checkpoint"]:
         unit = unit_of(Path(spec["checkpoint"]))
@@ -63,7 +63,7 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
         "parameters": parameter_count(model),
         "settings": {**{name: settings[name] for name in SIZES}, **vocabularies, "dropout": 0.0},
         "search": {"beam": settings["beam"], "alpha": settings["alpha"], "begin": BEGIN_ID, "end": END_ID},
-        "batch": SENTENCES,
+        "batch": TRANSLATED,
         "sentences": len(source),
         "source_tokens": int(lengths.sum()),
         "reference_tokens": int(test.target.lengths[: len(source)].sum()),
@@ -139,11 +139,11 @@ def translate(
 
     from gluon_attn.batching import length_batches
     from gluon_attn.search import beam_search
-    from reproductions.translation import inputs
+    from reproductions.translation import TRANSLATED_MULTIPLE, inputs
 
     found: list[list[int]] = [[] for _ in sources]
     for rows in length_batches(np.array([len(ids) for ids in sources]), sentences):
-        source, lengths = inputs([sources[row] for row in rows])
+        source, lengths = inputs([sources[row] for row in rows], TRANSLATED_MULTIPLE)
         beams = beam_search([model], source, lengths, max_steps=limits[rows], **search)
         for row, hypotheses in zip(rows, beams, strict=True):
             found[row] = list(hypotheses[0].ids)

@@ -35,7 +35,10 @@ from reproductions.trained import load
 
 # What batches are padded to, source and target: each pair of lengths is a compiled graph with memory of its own.
 MULTIPLES = (8, 4)
-SENTENCES = 64  # of a batch that is not trained on
+SENTENCES = 64  # of a batch whose likelihood is measured
+# Of a batch that is translated, and what it is padded to: many sentences take hardly more steps than few, and of the
+# graphs of a step there are few anyway.
+TRANSLATED, TRANSLATED_MULTIPLE = 128, 4
 LONGEST = 500  # tokens of a line that is translated: ten times the longest that is trained on
 # One full training for all main rows, one smaller for all ablations.
 RECIPE = Recipe(epochs=14, batch_size=64, learning_rate=2e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
@@ -111,10 +114,10 @@ def sizes(variant: Variant, data: Data) -> dict[str, Any]:
     }
 
 
-def inputs(sources: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def inputs(sources: Sequence[np.ndarray], multiple: int = MULTIPLES[0]) -> tuple[np.ndarray, np.ndarray]:
     """Padded ids (rows, length) and lengths (rows,) of source sentences; an empty one is read as one unknown token."""
     sources = [ids if len(ids) else np.array([UNKNOWN_ID], np.int32) for ids in sources]
-    return pad(sources, PADDING_ID, MULTIPLES[0]), np.array([len(ids) for ids in sources], np.float32)
+    return pad(sources, PADDING_ID, multiple), np.array([len(ids) for ids in sources], np.float32)
 
 
 def batch(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> Batch:
@@ -166,8 +169,8 @@ def translate(
     """
     sequences = sentences.sequences()
     found: list[Translation | None] = [None] * len(sequences)
-    for rows in length_batches(sentences.lengths, SENTENCES):
-        source, lengths = inputs([sequences[row] for row in rows])
+    for rows in length_batches(sentences.lengths, TRANSLATED):
+        source, lengths = inputs([sequences[row] for row in rows], TRANSLATED_MULTIPLE)
         beams = beam_search(
             models,
             source,
@@ -280,7 +283,7 @@ def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignmen
     if data.corpus == "sample":
         print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE TRANSLATIONS MEAN NOTHING ***", file=sys.stderr)
     lines = enumerate(stream, start=1)
-    while read := list(islice(lines, 1 if interactive else 4 * SENTENCES)):
+    while read := list(islice(lines, 1 if interactive else 2 * TRANSLATED)):
         texts = [_decoded(number, line) for number, line in read]
         encoded = _shortened(data.prepared.encode(texts, processes=1), [number for number, _ in read])
         found = translate([model], data, encoded, **search_of(variant))

@@ -82,7 +82,7 @@ def test_translations_come_back_in_order_whatever_the_batches(
 ) -> None:
     source = data.prepared.splits["test"].source
     together = translation.translate([model], data, source, beam=2, alpha=1.0)
-    monkeypatch.setattr(translation, "SENTENCES", 7)
+    monkeypatch.setattr(translation, "TRANSLATED", 7)
     apart = translation.translate([model], data, source, beam=2, alpha=1.0)
     assert [one.tokens for one in together] == [one.tokens for one in apart]
     assert len(together) == len(source)
