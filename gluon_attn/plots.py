@@ -80,6 +80,7 @@ def training_curves(
     score: tuple[str, str, str] = ("accuracy", "accuracy", " %"),
     per: str = "example",
     loss: str = "cross-entropy",
+    lower_is_better: bool = False,
 ) -> None:
     """Loss (train and validation) and a validation score by epoch, a colour and a marker for each variant.
 
@@ -87,9 +88,10 @@ def training_curves(
         curves: for each variant its epochs in order, each with ``epoch``, ``train_loss``, ``validation_loss`` (nats)
             and the score. The epoch with the best score is ringed, the first of equals.
         path: the PNG to write.
-        score: the score's name behind ``validation_``, how it is called, and its unit; larger is better.
+        score: the score's name behind ``validation_``, how it is called, and its unit.
         per: what the loss is a mean over.
         loss: what it is.
+        lower_is_better: whether the best score is the smallest.
 
     Raises:
         UsageError: no variants, more than can be told apart, or a variant without epochs.
@@ -118,7 +120,7 @@ def training_curves(
                 epochs, [row["train_loss"] for row in rows], linestyle=(0, (2, 1.5)), **{**style, "marker": "."}
             )
             losses.plot(epochs, [row["validation_loss"] for row in rows], **style)
-            best = int(np.argmax(scores))
+            best = int(np.argmin(scores) if lower_is_better else np.argmax(scores))
             label = f"{variant}: {scores[best]:.2f}{unit} at epoch {epochs[best]}"
             accuracy.plot(epochs, scores, label=label, **style)
             accuracy.plot(epochs[best], scores[best], "o", markersize=11, markerfacecolor="none", color=colour)
@@ -143,11 +145,13 @@ def attention_matrix(
     title: str | None = None,
     *,
     names: tuple[str, str] = ("query", "key"),
+    blank: np.ndarray | None = None,
 ) -> None:
     """Attention weights as a matrix: a row for each query, a column for each key, in per cent of the row.
 
     Cells carry their number where there are at most 24 on a side. The colour bar marks the uniform weight, one over the
-    number of keys: what a model that attends to nothing in particular would show.
+    number of keys: what a model that attends to nothing in particular would show. Where some pairs are ``blank``, each
+    query has a number of keys of its own, and nothing is marked.
 
     Args:
         tokens_query: labels of the rows, from the top.
@@ -156,6 +160,7 @@ def attention_matrix(
         path: the PNG to write.
         title: a line above the matrix, or None.
         names: what the rows and the columns are.
+        blank: (queries, keys) of bool: pairs that cannot be, such as a word and those behind it; grey, not 0 %.
 
     Raises:
         UsageError: shapes disagree, weights outside 0 to 1, no tokens, or too many for any label to be read.
@@ -171,7 +176,8 @@ def attention_matrix(
     numbered = max(rows, columns) <= 24
     cell = 0.42 if numbered else 0.2  # inches
     width, height = columns * cell, rows * cell
-    percent, uniform = 100 * weights, 100 / columns
+    percent: np.ma.MaskedArray[Any, Any] = np.ma.masked_array(100 * weights, False if blank is None else blank)
+    uniform = 100 / columns
     # A scale that ends at the largest weight would paint nearly uniform attention as dark as sharp attention.
     darkest = max(float(percent.max()), min(100.0, 4 * uniform))
     # Axes of an exact size; the page then grows around whatever room the labels take.
@@ -184,6 +190,7 @@ def attention_matrix(
         axes.tick_params(length=0, labelsize=11 if numbered else 8)
         axes.set(xlabel=names[1], ylabel=names[0])
         axes.spines[:].set(visible=True, color=FAINT)
+        axes.set_facecolor("#e9ebee")
         axes.grid(False)
         axes.set_xticks(np.arange(1, columns) - 0.5, minor=True)
         axes.set_yticks(np.arange(1, rows) - 0.5, minor=True)
@@ -196,19 +203,8 @@ def attention_matrix(
         bar = figure.colorbar(image, cax=bar_axes)
         bar.set_label("attention weight (%)")
         bar_axes.spines["outline"].set_edgecolor(FAINT)
-        bar_axes.plot(
-            -0.35, uniform, ">", markersize=6, color=COLOURS[1], clip_on=False, transform=bar_axes.get_yaxis_transform()
-        )
-        bar_axes.annotate(
-            f"▸ uniform: {uniform:.1f} %",
-            (-0.6, 0),
-            (0, -9),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            va="top",
-            fontsize=8.5,
-            color=COLOURS[1],
-        )
+        if blank is None:
+            _mark_uniform(bar_axes, uniform)
         if title:
             axes.annotate(
                 drawable(title),
@@ -238,6 +234,34 @@ def weights_histogram(weights: Mapping[str, np.ndarray], path: Path) -> None:
         _distributions(axes, logarithms, edges, lambda median: f"{2**median:.2f}×")
         axes.set_xticks(range(-5, 6), ["≤ 1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16", "≥ 32"])
         axes.set(title="Attention weights", xlabel="weight relative to uniform (times)", ylabel="share of tokens (%)")
+
+
+def weights_by_distance(weights: Mapping[str, np.ndarray], path: Path) -> None:
+    """The mean weight of the memories before a word by how far they are from it, beside the uniform weight.
+
+    Args:
+        weights: for each name (memories,), the first that of the word before.
+        path: the PNG to write.
+
+    Raises:
+        UsageError: nothing to draw, too many names, or names with different numbers of memories.
+    """
+    numbers = sorted({len(values) for values in weights.values()})
+    if len(numbers) != 1 or not numbers[0] or len(weights) > len(COLOURS):
+        raise UsageError(f"weights by distance: {len(weights)} names with {numbers or 'no'} memories; draw some alike")
+    distances = range(1, numbers[0] + 1)
+    with house_figure(7, 3.6, path) as figure:
+        axes = figure.subplots()
+        for (name, values), colour, marker in zip(weights.items(), COLOURS, MARKERS, strict=False):
+            axes.plot(distances, 100 * np.asarray(values), color=colour, marker=marker, markersize=5, label=name)
+        uniform = 100 / numbers[0]
+        axes.axhline(uniform, color=INK, linewidth=1.2, linestyle=(0, (4, 2)), label=f"uniform: {uniform:.1f} %")
+        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        axes.set(
+            title="Attention to the memories before a word", xlabel="distance (words)", ylabel="attention weight (%)"
+        )
+        axes.legend(loc="best")
 
 
 def length_histogram(
@@ -389,10 +413,27 @@ def _labels(tokens: Sequence[str]) -> list[str]:
     return [drawable(token if len(token) <= LONGEST_LABEL else token[: LONGEST_LABEL - 1] + "…") for token in tokens]
 
 
-def _number_cells(axes: Axes, percent: np.ndarray, darkest: float) -> None:
+def _mark_uniform(bar_axes: Axes, uniform: float) -> None:
+    """Mark the uniform weight, in per cent, on a colour bar."""
+    bar_axes.plot(
+        -0.35, uniform, ">", markersize=6, color=COLOURS[1], clip_on=False, transform=bar_axes.get_yaxis_transform()
+    )
+    bar_axes.annotate(
+        f"▸ uniform: {uniform:.1f} %",
+        (-0.6, 0),
+        (0, -9),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        va="top",
+        fontsize=8.5,
+        color=COLOURS[1],
+    )
+
+
+def _number_cells(axes: Axes, percent: np.ma.MaskedArray[Any, Any], darkest: float) -> None:
     """Write each weight into its cell, dark on light and light on dark."""
     spread = percent.max() - percent.min()
-    for (row, column), value in np.ndenumerate(percent):
+    for (row, column), value in np.ma.ndenumerate(percent):
         # Near-uniform rows differ only behind the point.
         text = f"{value:.0f}" if spread >= 10 else f"{value:.1f}"
         dark = value > 0.5 * darkest

@@ -44,6 +44,14 @@ The card of documents has besides, and without doubled_quotes and truncation:
                     as truncation, of words in a sentence and of sentences in a document: their "rows" are sentences
                     and documents, their "tokens" words and sentences
 
+That of the raw crawl of NSMC has a survey of the part ``crawl``, without doubled_quotes and texts_with_both_labels, and
+besides
+
+      crawl         {films, sha256, reviews_without_label}, the SHA-256 of its films however they are packed
+                    (``naver_rebuild.read_crawl``)
+      left_out      {test, validation: {official_rows, of_them_empty, of_them_in_the_crawl, reviews_left_out}}: rows of
+                    these splits of NSMC, and reviews of the crawl that have the text of one
+
 That of sentences in official splits has ``copies`` {"<split> in <other>": as leaks, of_test being the share of the
 split} instead of the two leaks, that of text for language modelling ``lines`` {split: {lines, without_words, words,
 words_and_line_ends, unknown_as_it_stands, types}} instead of survey; ``labels`` is empty where rows carry none.

@@ -58,20 +58,19 @@ _FETCH_AGAIN = "fetch it again"
 
 
 class Review(NamedTuple):
-    """One labelled review: the id Naver gave it, its text, 0 (negative) or 1 (positive)."""
+    """One review: the id Naver gave it, its text, 0 (negative) or 1 (positive), None for a rating between."""
 
     id: str
     text: str
-    label: int
+    label: int | None
 
 
 class Crawl(NamedTuple):
-    """The crawl as read: movies, reviews, digest, and in order the reviews that have a label."""
+    """The crawl as read: movies, digest, and the reviews in order."""
 
     movies: int
-    reviews: int
     sha256: str
-    labelled: list[Review]
+    reviews: list[Review]
 
 
 @dataclass(frozen=True)
@@ -157,7 +156,8 @@ def rebuild(
     """
     refuse_to_lose(out, overwrite)
     crawl = read_crawl(raw)
-    spaced = [review._replace(text=_WHITESPACE.sub(" ", review.text)) for review in crawl.labelled]
+    labelled = [review for review in crawl.reviews if review.label is not None]
+    spaced = [review._replace(text=single_spaces(review.text)) for review in labelled]
     shuffled = permute(spaced)
     sample = [*first(shuffled, 1, per_class, raw), *first(shuffled, 0, per_class, raw)]
     split = permute(sample)
@@ -172,8 +172,8 @@ def rebuild(
         "repaired/ratings_test.txt": (test, 0),
     }
 
-    reviews, kept, total = crawl.reviews, len(spaced), len(sample)
-    respaced = sum(before != after for before, after in zip(crawl.labelled, spaced, strict=True))
+    reviews, kept, total = len(crawl.reviews), len(spaced), len(sample)
+    respaced = sum(before != after for before, after in zip(labelled, spaced, strict=True))
     quoted = sum('"' in review.text for review in sample)
     steps = (
         Step("read", "every movie's JSON in the order of the file names as strings, top to bottom", reviews, reviews),
@@ -191,9 +191,14 @@ def rebuild(
     markers = Counter(review.text for review in spaced if _MISSING.fullmatch(review.text))
     with atomic_directory(out.resolve()) as folder:
         written = tuple(write_tsv(folder, name, rows, times) for name, (rows, times) in files.items())
-        report = Report(crawl.movies, crawl.reviews, crawl.sha256, dict(sorted(markers.items())), steps, written)
+        report = Report(crawl.movies, reviews, crawl.sha256, dict(sorted(markers.items())), steps, written)
         write_json(folder / "rebuild.json", report.as_json())
     return report
+
+
+def single_spaces(text: str) -> str:
+    """The text with each run of white space as one space."""
+    return _WHITESPACE.sub(" ", text)
 
 
 def quote(text: str) -> str:
@@ -242,18 +247,16 @@ def read_crawl(raw: Path) -> Crawl:
     """Read and check every movie of the crawl: an archive as a stream, in whatever order its members stand."""
     movies: dict[str, list[Review]] = {}
     digests: dict[str, str] = {}
-    reviews = 0
     for name, where, content in movie_files(raw):
         if name in movies:
             raise InputError(where, f"a second {name}", remedy=_WHAT_TO_GIVE)
         digests[name] = hashlib.sha256(content).hexdigest()
-        crawled, movies[name] = parse_movie(where, content)
-        reviews += crawled
+        movies[name] = parse_movie(where, content)
     if not movies:
         raise InputError(raw, "holds no <movie id>.json", remedy=_WHAT_TO_GIVE)
     names = sorted(movies)
     sha256 = hashlib.sha256("".join(f"{digests[name]}  {name}\n" for name in names).encode()).hexdigest()
-    return Crawl(len(movies), reviews, sha256, [review for name in names for review in movies[name]])
+    return Crawl(len(movies), sha256, [review for name in names for review in movies[name]])
 
 
 def movie_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:
@@ -292,22 +295,18 @@ def archive_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:
             pass
 
 
-def parse_movie(where: str, content: bytes) -> tuple[int, list[Review]]:
-    """Check one movie's JSON; return how many reviews it holds and, in order, those with a label."""
+def parse_movie(where: str, content: bytes) -> list[Review]:
+    """Check one movie's JSON; return its reviews in order."""
     try:
         movie = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise InputError(where, f"not JSON ({error})", remedy=_FETCH_AGAIN) from error
     if not isinstance(movie, list):
         raise InputError(where, f"expected a list of reviews, found {type(movie).__name__}", remedy=_WHAT_TO_GIVE)
-    labelled = []
     for number, review in enumerate(movie, start=1):
         if fault := fault_of(review):
             raise InputError(where, f"review {number} {fault}", remedy=_FETCH_AGAIN)
-        label = LABELS[review["rating"]]
-        if label is not None:
-            labelled.append(Review(review["review_id"], review["review"], label))
-    return len(movie), labelled
+    return [Review(review["review_id"], review["review"], LABELS[review["rating"]]) for review in movie]
 
 
 def fault_of(review: Any) -> str:

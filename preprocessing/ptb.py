@@ -2,12 +2,11 @@
 
     from preprocessing import ptb
     result = ptb.prepare("ptb")
-    result.train.ids                                                # the stream, <eos> where a line ends
-    end = result.vocabulary[ptb.END_OF_LINE]
-    inputs, targets, mask = ptb.streams(result.train.ids, batch_size=20, steps=35, first=end)
+    result.train.ids, result.train.offsets      # the stream, <eos> where a line ends, and where each line begins
+    result.vocabulary[ptb.END_OF_LINE]          # what stands before the first word, so that this one is predicted too
 
 The steps, in order: read-lines, tokenize, vocabulary, encode. The vocabulary has no padding, unlike the others here:
-1 is a word, and whoever pads has to keep a mask, as :func:`streams` does.
+1 is a word, and whoever pads has to keep a mask.
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
-
-import numpy as np
 
 from preprocessing import corpora
 from preprocessing.corpora import CorpusFiles
@@ -56,40 +53,6 @@ def prepare(
     """Find the corpus (``ptb``, ``sample``, or your own files by ``corpora.given``) and run :func:`pipeline` on it."""
     files = corpora.find(corpus) if isinstance(corpus, str) else corpus
     return pipeline(min_freq=min_freq, max_size=max_size).run(files, processes=processes, cache=cache)
-
-
-def streams(ids: np.ndarray, *, batch_size: int, steps: int, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cut a text into parallel streams, and these into windows through which a model carries its state.
-
-    With L = ceil(len(ids) / batch_size), stream ``b`` is ``ids[b * L : (b + 1) * L]``; window ``k`` holds the steps
-    ``k * steps`` to ``(k + 1) * steps - 1`` of every stream, so the state after window ``k`` of a stream is that before
-    window ``k + 1``. No id is left out and none occurs twice: where the last stream or the last window is not filled,
-    ``mask`` is 0. Perplexity is the exponential of the sum of losses times ``mask`` by the sum of ``mask``.
-
-    Args:
-        ids: (tokens,) one text.
-        batch_size: number of streams; 1 reads the text as one, which is the exact perplexity for evaluation.
-        steps: length of a window.
-        first: the id before the first of the text, ``<eos>`` as Mikolov has it.
-
-    Returns:
-        Three arrays (windows, batch_size, steps): inputs int32 (the id before each target, also at the beginning of a
-        stream; 0 behind its end), targets int32 (0 behind the end) and mask float32.
-    """
-    if batch_size < 1 or steps < 1:
-        raise ValueError(f"batch_size and steps must be at least 1, got {batch_size} and {steps}")
-    length = -(-len(ids) // batch_size)
-    windows = -(-length // steps)
-    before = np.concatenate([[first], ids])[:-1]
-    cut = []
-    for values, kind in ((before, np.int32), (ids, np.int32), (np.ones(len(ids)), np.float32)):
-        padded = np.zeros((batch_size, windows * steps), kind)
-        whole = np.zeros(batch_size * length, kind)
-        whole[: len(ids)] = values
-        padded[:, :length] = whole.reshape(batch_size, length)
-        cut.append(np.ascontiguousarray(padded.reshape(batch_size, windows, steps).swapaxes(0, 1)))
-    inputs, targets, mask = cut
-    return inputs, targets, mask
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ class CorpusFile:
     """One file of a corpus. ``layout``: where it stands below the data root; other accepted places follow it.
 
     ``member``: the one file that is read in a zip archive; ``sha256`` is then that of the member, because archives of
-    the same text differ. ``content``: SHA-256 of the documents of an archive or folder of many, as
-    ``document_reading.content_sha256`` takes it; with it the same text is accepted however it is packed, and whoever
-    reads it checks it. ``optional``: a corpus is usable without it.
+    the same text differ. ``content``: SHA-256 of what is in an archive or folder of many files, as whoever reads it
+    takes it (``document_reading.content_sha256``, ``naver_rebuild.read_crawl``); with it the same text is accepted
+    however it is packed, and whoever reads it checks it. ``optional``: a corpus is usable without it.
     """
 
     layout: tuple[str, ...]
@@ -212,8 +212,15 @@ REGISTRY: dict[str, Corpus] = {
             licence=_CC0,
             homepage="https://github.com/e9t/nsmc",
             how_to_get="git clone https://github.com/e9t/nsmc and copy its folder raw/ to nsmc/raw of the data root",
-            # Packed copies differ in their bytes, so the crawl has no hash of its own; what is rebuilt from it has.
-            files={"raw": CorpusFile(("nsmc/raw.tar.xz", "nsmc/raw"))},
+            # Packed copies differ in their bytes; the hash is that of its films, as ``naver_rebuild.read_crawl`` takes
+            # it.
+            files={
+                "raw": CorpusFile(
+                    ("nsmc/raw.tar.xz", "nsmc/raw"),
+                    rows=712_404,
+                    content="25828a0ee43f42cbf86fe5e2f9ad52a6353f65b04a7743505dd5dbb6e33199f7",
+                )
+            },
         ),
         Corpus(
             name="sample",
@@ -339,6 +346,10 @@ _SPLITS = ("train", "validation", "test")
 REGISTRY |= {
     "sample sentences": _sample(
         "Short everyday sentences in Korean, English and French", {split: f"sentences/{split}.tsv" for split in _SPLITS}
+    ),
+    "sample naver-crawl": _sample(
+        "Short Korean film reviews with ratings",
+        {"raw": "crawl", "train": "reviews/ratings_train.txt", "test": "reviews/ratings_test.txt"},
     ),
     "sample documents": _sample("English film reviews of several sentences", {"documents": "documents"}),
     "sample sst-2": _sample(

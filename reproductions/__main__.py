@@ -198,7 +198,9 @@ def predict(
     runs: Runs = Path("runs"),
     weights: Annotated[bool, typer.Option("--weights", help="Print each token with its weight.")] = False,
 ) -> None:
-    """Read texts on standard input, one a line; print label, probability of positive and, if asked, the weights."""
+    """Read texts on standard input, one a line; print label, probability of positive and, if asked, the weights. Of
+    word vectors: the words nearest to each and, if asked, their cosines. Of a language model: the line's perplexity,
+    its words and how many are unknown and, if asked, what each word looks at most."""
     runtime.configure(profile, threads)
     from reproductions import runner
     from reproductions.experiment import preset as find_preset, script
@@ -233,7 +235,7 @@ def translate(
     find_preset(paper, preset).variant(variant)
     module = script(paper)
     if not hasattr(module, "translate_lines"):
-        raise UsageError(f"{paper} does not translate; gluon-attn predict {paper} classifies texts")
+        raise UsageError(f"{paper} does not translate; gluon-attn predict {paper} reads texts")
     if alignments is not None and alignments.exists():
         raise UsageError(f"{alignments}: is there already; name a new folder for the alignments")
     unit = runner.trained_or_on_sample(runner.Unit(paper, preset, variant, seed, profile, threads, runs))

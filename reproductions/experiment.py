@@ -23,7 +23,9 @@ PAPERS = (
     "luong2015",
     "lin2017",
     "yang2016",
+    "cheng2016",
     "joulin2016",
+    "mikolov2013",
 )
 
 

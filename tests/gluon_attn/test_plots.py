@@ -12,6 +12,7 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.font_manager import FontEntry, fontManager
 from matplotlib.image import imread
 
@@ -59,7 +60,11 @@ def draw_readability(path: Path) -> None:
     plots.entropy_and_agreement(entropy, {"best": np.array([-0.5, 0.4]), "last": np.array([np.nan, 0.1])}, path)
 
 
-FIGURES = [draw_matrix, draw_curves, draw_weights, draw_lengths, draw_readability]
+def draw_distances(path: Path) -> None:
+    plots.weights_by_distance({"lstmn": np.array([0.5, 0.3, 0.2])}, path)
+
+
+FIGURES = [draw_matrix, draw_curves, draw_weights, draw_distances, draw_lengths, draw_readability]
 
 
 def chunks(png: bytes) -> list[bytes]:
@@ -122,6 +127,36 @@ def test_nearly_uniform_attention_is_not_painted_as_dark_as_sharp_attention(tmp_
     assert dark[: int(0.8 * len(dark))].sum() == 0
 
 
+def test_blank_cells_are_grey_and_without_number_whatever_stands_in_them(tmp_path: Path) -> None:
+    above = np.triu(np.ones((14, 14), bool), 1)
+    causal = np.tril(np.ones((14, 14))) / np.arange(1, 15)[:, None]
+    pictures = []
+    for number, garbage in enumerate((0.0, 0.4)):
+        weights = np.where(above, garbage, causal)
+        plots.attention_matrix(SENTENCE, SENTENCE, weights, tmp_path / f"{number}.png", blank=above)
+        pictures.append((tmp_path / f"{number}.png").read_bytes())
+    assert pictures[0] == pictures[1]
+    grey = np.abs(imread(tmp_path / "0.png")[:, :, :3] - np.array(to_rgb("#e9ebee"))).max(axis=2) < 0.01
+    cell = 0.42 * 150  # inches by dots
+    assert 0.85 < grey.sum() / (above.sum() * cell**2) < 1.0  # all but the lines between them
+
+
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_the_epoch_that_is_ringed_is_the_best(
+    lower_is_better: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+    legend = Figure.legend
+
+    def read(figure: Figure, handles: list[object], labels: list[str], **options: object) -> object:
+        drawn.extend(labels)
+        return legend(figure, handles, labels, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Figure, "legend", read)
+    plots.training_curves({"mean": EPOCHS}, tmp_path / "curves.png", lower_is_better=lower_is_better)
+    assert drawn == ["mean: 85.00 % at epoch 1" if lower_is_better else "mean: 87.00 % at epoch 3"]
+
+
 @pytest.mark.parametrize(
     "tokens",
     [["가"], ["🧡", "$x$", "_{a}"], ["ㅋ" * 300, "감", "監"], [f"토큰{i}" for i in range(plots.LONGEST_MATRIX)]],
@@ -165,6 +200,10 @@ UNDRAWABLE: list[tuple[Callable[..., None], tuple[object, ...]]] = [
     (plots.length_histogram, ([1, 2], [0, 2, 1])),
     (plots.length_histogram, ([], [0])),
     (plots.weights_histogram, ({},)),
+    (plots.weights_by_distance, ({},)),
+    (plots.weights_by_distance, ({"a": np.zeros(0)},)),
+    (plots.weights_by_distance, ({"a": np.ones(2), "b": np.ones(3)},)),
+    (plots.weights_by_distance, ({str(i): np.ones(2) for i in range(8)},)),
     (plots.entropy_and_agreement, ({"a": np.array([np.nan])}, {"a": np.array([0.5])})),
 ]
 

@@ -1,4 +1,4 @@
-"""Text for language modelling: strict reading, the vocabulary, and streams that leave nothing out."""
+"""Text for language modelling: strict reading, the vocabulary, and one stream of ids."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 from preprocessing import corpora, ptb
 from preprocessing.errors import InputError
@@ -86,41 +85,6 @@ def test_the_sample_also_from_the_cache(tmp_path: Path) -> None:
     assert read.idx_to_token == result.vocabulary.idx_to_token and read.padding_token is None
 
 
-def test_streams_by_hand() -> None:
-    inputs, targets, mask = ptb.streams(np.arange(10, 20), batch_size=3, steps=3, first=9)
-    assert inputs.tolist() == [
-        [[9, 10, 11], [13, 14, 15], [17, 18, 0]],
-        [[12, 0, 0], [16, 0, 0], [0, 0, 0]],
-    ]
-    assert targets.tolist() == [
-        [[10, 11, 12], [14, 15, 16], [18, 19, 0]],
-        [[13, 0, 0], [17, 0, 0], [0, 0, 0]],
-    ]
-    assert mask.tolist() == [[[1, 1, 1], [1, 1, 1], [1, 1, 0]], [[1, 0, 0], [1, 0, 0], [0, 0, 0]]]
-    assert (inputs.dtype, targets.dtype, mask.dtype) == (np.int32, np.int32, np.float32)
-
-
-@given(st.integers(0, 60), st.integers(1, 8), st.integers(1, 9))
-def test_streams_leave_nothing_out_and_carry_on(tokens: int, batch_size: int, steps: int) -> None:
-    ids = np.arange(1, tokens + 1, dtype=np.int32)
-    inputs, targets, mask = ptb.streams(ids, batch_size=batch_size, steps=steps, first=7)
-    assert inputs.shape == targets.shape == mask.shape and inputs.shape[1:] == (batch_size, steps)
-    assert mask.sum() == tokens and set(mask.ravel().tolist()) <= {0.0, 1.0}
-    # Stream by stream, window behind window: the text again, each target behind the id before it.
-    order = [array.swapaxes(0, 1).reshape(batch_size, -1) for array in (inputs, targets, mask)]
-    before, after, there = (array[order[2] == 1] for array in order)
-    assert after.tolist() == ids.tolist() and there.all()
-    assert before.tolist() == [7, *ids.tolist()][:tokens]
-    # Behind its end a stream has padding alone.
-    assert (np.diff(order[2], axis=1) <= 0).all() and (order[1][order[2] == 0] == 0).all()
-
-
-def test_senseless_streams_are_refused() -> None:
-    for batch_size, steps in ((0, 3), (3, 0)):
-        with pytest.raises(ValueError, match="at least 1"):
-            ptb.streams(np.arange(4), batch_size=batch_size, steps=steps, first=0)
-
-
 @pytest.mark.corpus("ptb")
 def test_the_card_of_ptb() -> None:
     result = ptb.prepare("ptb", processes=1)
@@ -133,6 +97,4 @@ def test_the_card_of_ptb() -> None:
         lines[name]["unknown_as_it_stands"] for name in ("train", "validation", "test")
     ]
     assert lines["test"]["unknown_as_it_stands"] == 4_794
-    _, targets, mask = ptb.streams(result.test.ids, batch_size=1, steps=35, first=2)
-    assert mask.sum() == 82_430 and (targets[mask == 1] == result.test.ids).all()
     assert result.digest == "9ec17a77b04ec45304c95bab93bf8066711e066e51e8df63ee93e8d88a7dc2fd"

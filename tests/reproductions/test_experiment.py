@@ -26,9 +26,10 @@ MANIFEST = {
 }  # fmt: skip
 CORPORA = {
     "nsmc", "multi30k en-de", "multi30k en-fr", "tatoeba en-fr", "tatoeba ko-en", "imdb", "ptb", "sst-2", "sst-5",
-    "cifar10", "flickr8k", "sample",
+    "cifar10", "flickr8k", "sample", "nsmc-raw",
 }  # fmt: skip
 METRICS = {"accuracy", "bleu", "sacrebleu", "chrf", "perplexity", "bleu-1", "bleu-2", "bleu-3", "bleu-4"}
+METRICS |= {"agreement", "loss"}  # of word vectors
 PAPERS_OWN = {
     "wmt14 en-fr",
     "wmt14 en-de",
@@ -38,6 +39,8 @@ PAPERS_OWN = {
     "age, 5 classes",
     "imdb, 10 classes",
     "yelp polarity",
+    "320 million words of the LDC",
+    "google news",
 }  # corpora of papers that are not trained on here
 VERDICTS = {"supported", "not supported", "inconclusive"}
 SHA256 = re.compile("[0-9a-f]{64}")

@@ -412,7 +412,13 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
     ("options", "reason"),
     [
         (("naver",), "corpus nsmc is not there"),
-        (("imdb", "--sample"), "corpus 'imdb' has no pipeline; choose naver, documents, sentences, ptb or translation"),
+        (
+            ("imdb", "--sample"),
+            "corpus 'imdb' has no pipeline; choose naver, naver-crawl, documents, sentences, ptb or",
+        ),
+        (("naver-crawl",), "corpus nsmc-raw is not there"),
+        (("naver-crawl", "--sample", "--one-in", 2), "one_in 2: must be at least 3"),
+        (("naver-crawl", "--sample", "--one-in", 1000), "step hold-out: of 344 reviews none is left for"),
         (("documents",), "corpus imdb is not there"),
         (("documents", "--sample", "--max-words", 0), "max_words 0: must be at least 1"),
         (("documents", "--sample", "--overlong", "drop"), "overlong 'drop': no such choice; choose cut or wrap"),
@@ -440,12 +446,13 @@ def test_preprocess_refuses_and_writes_nothing(tmp_path: Path, options: tuple[ob
 @pytest.mark.parametrize(
     ("options", "counted"),
     [
+        (("naver-crawl", "--one-in", 10), "test: 32 reviews, {} tokens"),
         (("documents", "--max-words", 20), "test: 16 documents, {} words"),
         (("sentences", "--corpus", "sst-5"), "test: 15 sentences, {} tokens"),
         (("ptb",), "test: 10 lines, {} words and line ends"),
     ],
 )
-def test_preprocess_writes_english_text(options: tuple[object, ...], counted: str, tmp_path: Path) -> None:
+def test_preprocess_writes_text_of_each_kind(options: tuple[object, ...], counted: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     answer = gluon_attn("preprocess", *options, "--sample", "--out", out)
     assert answer.code == 0, answer.err

@@ -1,0 +1,235 @@
+"""The raw crawl behind the Naver sentiment movie corpus as text for word vectors: from its JSON to ids, with nothing in
+it that the corpus judges by.
+
+    from preprocessing import naver_crawl
+    result = naver_crawl.prepare("nsmc-raw", min_freq=5)
+    result.train.ids, result.train.offsets, result.train.label, result.vocabulary, result.card
+
+The crawl has 712 404 reviews with ratings 1 to 10, the corpus made of it 200 000. Left out are all reviews whose text
+stands in its test file or in the validation split of the pipeline ``naver``, so that vectors learned here may be what a
+classifier of that corpus begins with. A hundredth of the rest is held out for validation, another for test. The card
+counts all of it.
+
+The steps, in order: read-crawl, drop-empty, leave-out, hold-out, tokenize, vocabulary, encode.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from preprocessing import corpora, naver, steps, tokenizers
+from preprocessing.corpora import CorpusFiles
+from preprocessing.data import Data, Split
+from preprocessing.errors import InputError
+from preprocessing.naver_rebuild import Crawl, read_crawl, single_spaces
+from preprocessing.pipeline import Context, Dropped, Notes, Pipeline, Result, Step
+from preprocessing.steps import SHOWN, DropEmpty, Encode, LearnVocabulary, SplitByHash, Tokenize
+from preprocessing.tokenizers import Tokenizer
+from preprocessing.writing import write as write
+
+SAMPLE = "sample naver-crawl"
+PARTS = ("raw", "train", "test")
+"""What the pipeline reads: the crawl, and the two official files of the corpus."""
+
+
+def files(corpus: str = "nsmc-raw") -> CorpusFiles:
+    """The crawl with the official files of NSMC beside it, or with ``sample`` the embedded sample of these.
+
+    Raises InputError when one of them is not to be had, or an official file is damaged.
+    """
+    if corpus == "sample":
+        return corpora.find(SAMPLE)
+    crawl, official = corpora.find(corpus), corpora.find("nsmc")
+    return replace(
+        crawl,
+        paths=crawl.paths | official.paths,
+        sha256=crawl.sha256 | official.sha256,
+        urls=crawl.urls | official.urls,
+        rows=crawl.rows | official.rows,
+    )
+
+
+def pipeline(
+    *,
+    tokenizer: str | Tokenizer = "mecab",
+    min_freq: int = 5,
+    max_size: int | None = None,
+    one_in: int = 100,
+) -> Pipeline:
+    """The pipeline for the crawl and files of its layout.
+
+    ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split. ``one_in``: of so many
+    reviews one is held out for validation and one for test. Raises InputError for a parameter that makes no sense.
+    """
+    for name, value, least in (("min_freq", min_freq, 1), ("max_size", max_size, 1), ("one_in", one_in, 3)):
+        if value is not None and value < least:
+            raise InputError(f"{name} {value}", f"must be at least {least}", remedy="choose a larger number")
+    chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
+    chain = (
+        ReadCrawl(),
+        DropEmpty(),
+        LeaveOut(),
+        HoldOut(one_in),
+        Tokenize(chosen),
+        LearnVocabulary(min_freq, max_size),
+        Encode(),
+    )
+    return Pipeline("naver-crawl", chain, chosen, sample=SAMPLE)
+
+
+def prepare(
+    corpus: str | CorpusFiles = "nsmc-raw",
+    *,
+    tokenizer: str | Tokenizer = "mecab",
+    min_freq: int = 5,
+    max_size: int | None = None,
+    one_in: int = 100,
+    processes: int | None = None,
+    cache: bool = True,
+) -> Result:
+    """Find the corpus (``nsmc-raw``, ``sample``, or your own files by ``corpora.given`` with the parts ``raw``,
+    ``train`` and ``test``) and run :func:`pipeline` on it."""
+    chosen = pipeline(tokenizer=tokenizer, min_freq=min_freq, max_size=max_size, one_in=one_in)
+    found = files(corpus) if isinstance(corpus, str) else corpus
+    return chosen.run(found, processes=processes, cache=cache)
+
+
+def _given(context: Context, step: str) -> CorpusFiles:
+    if context.files is None:
+        raise InputError(f"step {step}", "no corpus files are given", remedy="give them to Pipeline.run")
+    if missing := [part for part in PARTS if part not in context.files.paths]:
+        reason = f"has no {' and no '.join(missing)}"
+        raise InputError(f"corpus {context.files.name}", reason, remedy=f"give all of {', '.join(PARTS)}")
+    return context.files
+
+
+@dataclass(frozen=True)
+class ReadCrawl(Step[Data]):
+    """Read every film's JSON, strictly."""
+
+    name: ClassVar[str] = "read-crawl"
+
+    @property
+    def rule(self) -> str:
+        return (
+            "The crawl is a .tar.xz archive or a folder of `<film id>.json`: each a list of reviews whose review_id, "
+            "review and rating (1 to 10) are text; anything else is an error. Films come in the order of their file "
+            "names as strings, their reviews from top to bottom. Each run of white space becomes one space. Ratings 9 "
+            "and 10 are label 1, ratings 1 to 4 label 0, those between none, as in the corpus."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        found = _given(context, self.name)
+        crawl = read_crawl(found.paths["raw"])
+        _check(crawl, found)
+        reviews = crawl.reviews
+        split = Split.of(
+            [single_spaces(review.text) for review in reviews],
+            row_id=[review.id for review in reviews],
+            label=np.array([-1 if review.label is None else review.label for review in reviews], np.int8),
+        )
+        survey = steps.survey(split, width=5)
+        del survey["texts_with_both_labels"]  # a review without a label has none that could differ
+        unlabelled = int((split.label < 0).sum())
+        facts = {
+            "crawl": {"films": crawl.movies, "sha256": crawl.sha256, "reviews_without_label": unlabelled},
+            "survey": {"crawl": survey},
+        }
+        return data.with_splits({"train": split}), Notes(facts=facts)
+
+
+def _check(crawl: Crawl, found: CorpusFiles) -> None:
+    """Archives of the same crawl differ in their bytes; what is in them does not."""
+    path, rows, content = found.paths["raw"], found.rows.get("raw"), found.contents.get("raw")
+    remedy = "fetch it again; a crawl of your own goes in by corpora.given"
+    if rows is not None and len(crawl.reviews) != rows:
+        raise InputError(path, f"{len(crawl.reviews)} reviews, the official crawl has {rows}", remedy=remedy)
+    if content is not None and crawl.sha256 != content:
+        reason = f"SHA-256 of its films is {crawl.sha256}, the official crawl has {content}"
+        raise InputError(path, reason, remedy=remedy)
+
+
+@dataclass(frozen=True)
+class LeaveOut(Step[Data]):
+    """Leave out what the corpus made of this crawl judges by."""
+
+    name: ClassVar[str] = "leave-out"
+
+    @property
+    def rule(self) -> str:
+        return (
+            "A review is left out when its text stands in the official test file, or else in the validation split: "
+            "the rows of the official train file that the step split-by-hash of the pipeline naver takes out of it. "
+            "Texts are compared without white space, and the official ones after the step unquote of that pipeline. "
+            "So no review of the two stays, nor a copy of one by another hand."
+        )
+
+    def parameters(self) -> dict[str, int]:
+        return {"validation_one_in": SplitByHash.one_in}
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        found = _given(context, self.name)
+        official = {
+            part: naver.read_ratings(found.paths[part], rows=found.rows.get(part)) for part in ("train", "test")
+        }
+        divided, _ = SplitByHash().apply(Data(official), context)
+        train = data.splits["train"]
+        letters = [_letters(text) for text in train.text]
+        crawled, kept = set(letters), np.ones(len(train), np.bool_)
+        dropped, facts = [], {}
+        for name in ("test", "validation"):
+            theirs = [_letters(naver.unquote(text)) for text in divided.splits[name].text]
+            wanted = {text for text in theirs if text}
+            here = kept & np.fromiter((text in wanted for text in letters), np.bool_, len(letters))
+            kept &= ~here
+            facts[name] = {
+                "official_rows": len(theirs),
+                "of_them_empty": theirs.count(""),
+                "of_them_in_the_crawl": sum(text in crawled for text in theirs if text),
+                "reviews_left_out": int(here.sum()),
+            }
+            if rows := int(here.sum()):
+                reason = f"text stands in the {name} split of NSMC"
+                dropped.append(Dropped("train", reason, rows, train.row_id[here][:SHOWN].tolist()))
+        return data.with_splits({"train": train.take(kept)}), Notes(facts={"left_out": facts}, dropped=dropped)
+
+
+def _letters(text: str) -> str:
+    return "".join(text.split())
+
+
+@dataclass(frozen=True)
+class HoldOut(Step[Data]):
+    """Take validation and test out of the training reviews."""
+
+    name: ClassVar[str] = "hold-out"
+    one_in: int = 100
+
+    @property
+    def rule(self) -> str:
+        return (
+            f"Digits 9 to 16 of the SHA-256 of a text (UTF-8), read as a hexadecimal number modulo {self.one_in}: 0 "
+            "goes to validation, 1 to test, the rest stays in train. The first 8 digits decide about the validation "
+            "split of NSMC, which is left out already; others keep the two choices apart. All copies of a text land "
+            "on the same side."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        train = data.splits["train"]
+        number = digits_9_to_16(train.text) % self.one_in
+        rows = {"train": number > 1, "validation": number == 0, "test": number == 1}
+        if empty := [name for name, chosen in rows.items() if not chosen.any()]:
+            reason = f"of {len(train)} reviews none is left for {' and '.join(empty)}"
+            raise InputError(f"step {self.name}", reason, remedy="give more reviews, or a smaller one_in")
+        return data.with_splits({name: train.take(chosen) for name, chosen in rows.items()}), Notes()
+
+
+def digits_9_to_16(texts: Iterable[str]) -> np.ndarray:
+    """Digits 9 to 16 of the hexadecimal SHA-256 of each text as a number (texts,)."""
+    digests = b"".join(hashlib.sha256(text.encode("utf-8")).digest()[4:8] for text in texts)
+    return np.frombuffer(digests, ">u4").astype(np.int64)

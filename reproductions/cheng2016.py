@@ -1,0 +1,378 @@
+"""Long short-term memory-networks (Cheng, Dong and Lapata, 2016, EMNLP, arXiv:1601.06733): an LSTM whose state before a
+word is what it attends to of all states before.
+
+Section 5.1, Table 1, perplexity of the Penn Treebank with a memory of 300: LSTM 115, LSTMN 108; of three layers LSTMN
+102, other deep LSTMs 107 to 115. Section 5.2, sentiment: the mean of the states classifies a sentence of SST. Numbers
+and sizes of the paper are from memory; those of its sentiment table are not given, for want of a source.
+
+Language: one layer of 300 units, embeddings of 150, the treebank as Mikolov left it, 10 000 words. The text is one
+stream, the end of a line a word like any other. 20 rows of it side by side are read 35 words at a time; the state goes
+on from one call to the next, and gradients end where a call begins. *The tape is bounded*: it holds the last 15 states,
+on which time and memory of a step depend. It too is carried on: a state of the call before is attended to, but passes
+no gradient. Test perplexity is that of the whole file read as one row: every word of it is predicted, behind all that
+stand before it.
+
+One recipe for both readers: Adam, lazy for embeddings, whose rate falls from 0.002 to 0 as a cosine over 6 epochs,
+gradients clipped to a norm of 1; dropout 0.3 of embeddings and of states, none within the recurrence, which the fused
+LSTM could not have; forget gates begin open. 6 epochs of the LSTMN are what an hour on one core holds; a rate that is 0
+at their end makes the most of few, and more dropout would want more of them. The authors' SGD, whose rate falls when
+validation does not improve, has an end that is not known beforehand. Kept is the epoch with the best validation
+perplexity. Equal memory is not equal size: attention adds 4 % of parameters.
+
+Sentiment: 168 units and embeddings of 300, which begin at random where the paper's are GloVe's; trained on the whole
+sentences of the official split; a tape of 56 states, as long as the longest sentence. Adam for 8 epochs, dropout 0.5.
+
+Claims: the LSTMN predicts better than the LSTM of equal memory, and classifies better; much of what it attends to is
+recent, though it may attend to any memory (section 5.1), measured as the weight of the nearest third of the tape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from mxnet.gluon import HybridBlock
+
+from gluon_attn import plots
+from gluon_attn.attention.intra import LSTMN
+from gluon_attn.checkpoint import Checkpoint
+from gluon_attn.metrics import bootstrap_of_totals
+from gluon_attn.models.lstmn import FusedLSTM, LanguageModel, Reader, SentenceClassifier
+from gluon_attn.recipe import Recipe
+from gluon_attn.training import Task
+from preprocessing.data import Split
+from preprocessing.vocabulary import UNKNOWN_ID
+from reproductions import classification_results, language_modelling, text_classification
+from reproductions.analysis import by_variant, measured
+from reproductions.classification_results import Comparison, write_reading_page
+from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
+from reproductions.language_modelling import what_words_look_at
+from reproductions.runner import Outcome, Unit
+from reproductions.text_classification import Data, classify
+from reproductions.trained import load
+
+TITLE = "Long short-term memory-networks"
+SOURCE = "Cheng, Dong and Lapata (2016), arXiv:1601.06733"
+COLUMNS = (Column("perplexity", "perplexity"), classification_results.COLUMNS[0])
+
+_PTB = {"corpus": "ptb", "metric": "perplexity", "checked": "memory"}
+_TABLE_1 = {**_PTB, "source": "Cheng et al. (2016), Table 1"}
+_TEXT_CNN = {"metric": "accuracy", "source": "GluonNLP 0.10, scripts/sentiment_analysis"}
+_LSTM = Reported("LSTM, memory of 300", 115.0, **_TABLE_1)
+_LSTMN = Reported("LSTMN, memory of 300", 108.0, **_TABLE_1)
+_CNN_5 = Reported("convolutions, vectors from scratch", 44.3, "sst-5", **_TEXT_CNN)
+_CNN_2 = Reported("convolutions, vectors from scratch", 82.1, "sst-2", **_TEXT_CNN)
+REPORTED = (
+    Reported("Kneser-Ney, 5 words", 141.0, **_TABLE_1),
+    Reported("RNN, memory of 300", 129.0, **_TABLE_1),
+    _LSTM,
+    _LSTMN,
+    Reported("stacked LSTM, 3 layers", 115.0, **_TABLE_1),
+    Reported("gated-feedback LSTM, 3 layers", 107.0, **_TABLE_1),
+    Reported("depth-gated LSTM, 3 layers", 109.0, **_TABLE_1),
+    Reported("LSTMN, 3 layers", 102.0, **_TABLE_1),
+    Reported("LSTM, 2 layers of 650, dropout", 82.7, source="Zaremba et al. (2014)", **_PTB),
+    Reported("AWD-LSTM, 3 layers", 58.8, "ptb", "perplexity", "salesforce/awd-lstm-lm", "secondary"),
+    _CNN_5,
+    _CNN_2,
+)
+
+_LANGUAGE = {
+    "corpus": "ptb",
+    "embedding_units": 150,
+    "units": 300,
+    "attention_units": 300,
+    "window": 15,
+    "steps": 35,
+    "dropout": 0.3,
+}
+_LANGUAGE_RECIPE = Recipe(epochs=6, batch_size=20, learning_rate=2e-3, warmup_steps=200, decay="cosine", clip_norm=1.0)
+_SENTIMENT = {
+    "min_freq": 1,
+    "max_length": 56,
+    "embedding_units": 300,
+    "units": 168,
+    "attention_units": 168,
+    "window": 56,
+    "hidden_units": 168,
+    "embedding_dropout": 0.5,
+    "dropout": 0.5,
+}
+_SENTIMENT_RECIPE = Recipe(epochs=8, batch_size=32, learning_rate=1e-3, decay="cosine", clip_norm=5.0)
+_OF_LSTMN = ("attention_units", "window")
+
+_ANOTHER_RECIPE = "another recipe, with dropout; whether the authors' state goes on from line to line is not known"
+_ANOTHER_NETWORK = "a convolutional network; trained for 200 epochs"
+
+
+def _variants(
+    language: Mapping[str, Any], language_recipe: Recipe, sentiment: Mapping[str, Any], sentiment_recipe: Recipe
+) -> tuple[Variant, ...]:
+    """Of each task the LSTM and the LSTMN, which differ in the reader alone."""
+
+    def pair(
+        prefix: str,
+        settings: Mapping[str, Any],
+        recipe: Recipe,
+        peers: tuple[Reported, Reported],
+        what: str,
+        differs: tuple[str, str],
+    ) -> tuple[Variant, Variant]:
+        plain = {name: value for name, value in settings.items() if name not in _OF_LSTMN}
+        lstm, lstmn = {**plain, "model": "lstm"}, {**settings, "model": "lstmn"}
+        return (
+            Variant(f"{prefix}lstm", f"LSTM, {what}", lstm, recipe, peers[0], True, differs[0]),
+            Variant(f"{prefix}lstmn", f"LSTM with intra-attention, {what}", lstmn, recipe, peers[1], True, differs[1]),
+        )
+
+    bounded = f"{_ANOTHER_RECIPE}; the tape holds the last {language['window']} states"
+    return (
+        *pair("", language, language_recipe, (_LSTM, _LSTMN), "language", (_ANOTHER_RECIPE, bounded)),
+        *(
+            variant
+            for corpus, peer, what in (("sst-5", _CNN_5, "sentiment in five grades"), ("sst-2", _CNN_2, "sentiment"))
+            for variant in pair(
+                f"{corpus.replace('-', '')}-",
+                {"corpus": corpus, **sentiment},
+                sentiment_recipe,
+                (peer, peer),
+                what,
+                (_ANOTHER_NETWORK, _ANOTHER_NETWORK),
+            )
+        ),
+    )
+
+
+_TINY = {"embedding_units": 8, "units": 12, "attention_units": 10}
+_TINY_LANGUAGE = {**_LANGUAGE, **_TINY, "window": 9, "steps": 5}
+_TINY_SENTIMENT = {**_SENTIMENT, **_TINY, "hidden_units": 8}
+_SMOKE_RECIPE = Recipe(epochs=2, batch_size=4, learning_rate=5e-3, clip_norm=1.0)
+# Nothing leaves the tape within a sentence, of which none has more than 82 words; rows and batches are the authors'.
+_AUTHORS = _variants(
+    {**_LANGUAGE, "window": 83, "dropout": 0.0},
+    replace(_LANGUAGE_RECIPE, batch_size=40),
+    _SENTIMENT,
+    replace(_SENTIMENT_RECIPE, batch_size=5),
+)
+
+_HEADLINE = ("lstm", "lstmn")
+PRESETS = {
+    "smoke": Preset(
+        "smoke", "sample", (1,), _variants(_TINY_LANGUAGE, _SMOKE_RECIPE, _TINY_SENTIMENT, _SMOKE_RECIPE), _HEADLINE
+    ),
+    "cpu": Preset(
+        "cpu", "ptb", (1, 2), _variants(_LANGUAGE, _LANGUAGE_RECIPE, _SENTIMENT, _SENTIMENT_RECIPE), _HEADLINE
+    ),
+    "paper": Preset("paper", "ptb", (1,), _AUTHORS, _HEADLINE),
+}
+
+
+def _is_of_language(variant: Variant) -> bool:
+    return bool(variant.settings["corpus"] == "ptb")
+
+
+def prepare(preset: Preset, variant: Variant) -> Data:
+    """Read and preprocess the corpus of a variant; on the embedded sample the part that stands for it."""
+    return (language_modelling if _is_of_language(variant) else text_classification).prepare(preset, variant)
+
+
+def build(variant: Variant, data: Data) -> HybridBlock:
+    """The network of a variant, not yet initialized."""
+    settings = variant.settings
+    common = {
+        "vocabulary_size": len(data.prepared.vocabulary),
+        "embedding_units": settings["embedding_units"],
+        "reader": _reader(settings),
+        "dropout": settings["dropout"],
+    }
+    if _is_of_language(variant):
+        return LanguageModel(**common)
+    return SentenceClassifier(
+        hidden_units=settings["hidden_units"],
+        classes=len(data.labels),
+        embedding_dropout=settings["embedding_dropout"],
+        **common,
+    )
+
+
+def _reader(settings: Mapping[str, Any]) -> Reader:
+    sizes = settings["units"], settings["embedding_units"]
+    if settings["model"] == "lstm":
+        return FusedLSTM(*sizes)
+    return LSTMN(*sizes, settings["window"], settings["attention_units"])
+
+
+def task(variant: Variant, data: Data) -> Task:
+    """Training batches, loss and validation of a variant."""
+    if not _is_of_language(variant):
+        return text_classification.task(variant, data)
+    # A network of its own, of which nothing is asked but the shapes of its state.
+    start = build(variant, data).start(variant.recipe.batch_size)
+    return language_modelling.task(variant, data, start)
+
+
+def evaluate(
+    model: HybridBlock, variant: Variant, data: Data, last: Checkpoint
+) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    """As :func:`language_modelling.evaluate` or :func:`text_classification.evaluate`."""
+    room = language_modelling if _is_of_language(variant) else text_classification
+    return room.evaluate(model, variant, data, last)
+
+
+def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
+    """As :func:`language_modelling.predict` or :func:`text_classification.predict`."""
+    of_language = _is_of_language(PRESETS[unit.preset].variant(unit.variant))
+    return (language_modelling if of_language else text_classification).predict(unit, stream, weights=weights)
+
+
+_COMPARISONS = tuple(
+    Comparison(
+        f"sentiment-{what}",
+        f"The LSTM with intra-attention classifies better than the LSTM ({what})",
+        "sec. 5.2",
+        better=f"{corpus}-lstmn",
+        worse=f"{corpus}-lstm",
+    )
+    for what, corpus in (("fine", "sst5"), ("binary", "sst2"))
+)
+
+
+def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], list[Claim]]:
+    """Rows for what was trained, and the claims for which both sides are there."""
+    groups = by_variant(outcomes)
+    of_language = {name: group for name, group in groups.items() if _is_of_language(preset.variant(name))}
+    rows, claims = [], []
+    for name, group in of_language.items():
+        rows += language_modelling.rows(group, preset.variant(name))
+    if {"lstm", "lstmn"} <= of_language.keys():
+        seeds = min(len(of_language[name]) for name in ("lstm", "lstmn"))
+        claims.append(
+            Claim.judge(
+                "perplexity",
+                "Of equal memory, an LSTM with intra-attention predicts better than one without",
+                "Table 1",
+                measured("by how much perplexity is lower", "lines", preset, seeds),
+                language_modelling.difference(of_language, "lstm", "lstmn"),
+            )
+        )
+    if "lstmn" in of_language:
+        claims.append(_recent(of_language["lstmn"], preset))
+    rest = [outcome for outcome in outcomes if outcome.unit.variant not in of_language]
+    of_sentiment = classification_results.conclude(rest, preset, _COMPARISONS)
+    return rows + of_sentiment[0], claims + of_sentiment[1]
+
+
+def _recent(outcomes: Sequence[Outcome], preset: Preset) -> Claim:
+    """The claim that the nearest third of the memories gets more than a third of the weight."""
+    each = [outcome.predictions for outcome in outcomes]
+    window = each[0]["looked"].shape[1]
+    nearest = window // 3
+    totals = np.stack([np.stack([one["looked"][:, :nearest].sum(axis=1), one["likelihood"][:, 1]]) for one in each])
+
+    def more_than_even(sums: np.ndarray) -> float:
+        return float(100 * (sums[0] / sums[1] - nearest / window))
+
+    return Claim.judge(
+        "recent",
+        "Much attention is on recent memories, though any may be attended to",
+        "sec. 5.1",
+        measured(
+            f"per cent of the weight on the nearest {nearest} of {window}, minus the even share",
+            "lines",
+            preset,
+            len(outcomes),
+        ),
+        bootstrap_of_totals(totals.swapaxes(1, 2), None, more_than_even, seed=0),
+    )
+
+
+def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
+    """Training curves; what the words of three lines and of a sentence of each sentiment corpus look at; and the weight
+    of memories by their distance. Of several seeds the first is drawn."""
+    first = {name: group[0] for name, group in by_variant(outcomes).items()}
+    paths: dict[str, Path] = {}
+
+    def place(title: str) -> Path:
+        paths[title] = directory / f"{title.replace(',', '').replace(' ', '_')}.png"
+        return paths[title]
+
+    curves = {name: outcome.facts["history"] for name, outcome in first.items()}
+    language = {name: history for name, history in curves.items() if _is_of_language(preset.variant(name))}
+    sentiment = {name: history for name, history in curves.items() if name not in language}
+    if language:
+        path, score = place("training curves, language"), ("perplexity", "perplexity", "")
+        plots.training_curves(language, path, score=score, per="word", lower_is_better=True)
+    if sentiment:
+        plots.training_curves(sentiment, place("training curves, sentiment"))
+    if "lstmn" in first:
+        arrays = first["lstmn"].predictions
+        by_distance = arrays["looked"].sum(axis=0) / arrays["likelihood"][:, 1].sum()
+        plots.weights_by_distance({"lstmn": by_distance}, place("weights by distance"))
+        for number, line in enumerate(_lines_to_draw(first["lstmn"], preset), start=1):
+            _draw_line(first["lstmn"], line, place(f"attention {number}"))
+    for name in ("sst5-lstmn", "sst2-lstmn"):
+        if name in first:
+            _draw_sentence(first[name], place(f"attention of {name}"))
+    return paths
+
+
+def _lines_to_draw(outcome: Outcome, preset: Preset) -> list[int]:
+    """The first three validation lines of known words alone, that the tape can hold and that fill two thirds of it."""
+    variant = preset.variant(outcome.unit.variant)
+    split: Split = prepare(preset, variant).prepared.splits["validation"]
+    window, words = variant.settings["window"], split.lengths - 1
+    unknown = np.add.reduceat(split.ids == UNKNOWN_ID, split.offsets[:-1], dtype=int)
+    fitting = (words <= window) & (3 * words >= 2 * window) & (unknown == 0)
+    chosen: list[int] = np.flatnonzero(fitting)[:3].tolist()
+    return chosen
+
+
+def _draw_line(outcome: Outcome, line: int, path: Path) -> None:
+    """What each word of a validation line looks at, the end of the line before it included."""
+    model, variant, data = load(outcome.unit)
+    split = data.prepared.splits["validation"]
+    weights = what_words_look_at(model, variant, data, split, line)
+    *words, end = split.words(line)
+    before = 1 - weights.sum() / len(words)
+    plots.attention_matrix(
+        words,
+        [end, *words[:-1]],
+        weights,
+        path,
+        f"{variant.name}: validation line {line + 1} ({data.corpus}); {before:.0%} of the weight is on lines before",
+        names=("word", "memory before it"),
+        blank=np.triu(np.ones(weights.shape, bool), 1),
+    )
+
+
+def _draw_sentence(outcome: Outcome, path: Path) -> None:
+    """What the words look at of the validation sentence nearest to twelve words, among those rightly classified."""
+    model, variant, data = load(outcome.unit)
+    split = data.prepared.splits["validation"]
+    right = classify(model, variant, data.texts(split)).predicted == split.label
+    row = int(np.argmin(np.abs(split.lengths - 12) + 1_000 * ~right))
+    sentence = split.take(np.array([row]))
+    read, words = classify(model, variant, data.texts(sentence), matrices=True), sentence.words(0)
+    weights = read.matrices[0][1:, :-1]  # the first word has nothing to look at, and none looks at the last
+    label, probability = data.labels[read.predicted[0]], read.probabilities[0].max()
+    plots.attention_matrix(
+        words[1:],
+        words[:-1],
+        weights,
+        path,
+        f"{variant.name}: {label}, {probability:.2f} (validation sentence {row + 1}, {data.corpus})",
+        names=("word", "memory before it"),
+        blank=np.triu(np.ones(weights.shape, bool), 1),
+    )
+
+
+def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
+    """The page of all test sentences in five grades, with how much of the others' attention each word has."""
+    group = by_variant(outcomes).get("sst5-lstmn")
+    if not group:
+        return {}
+    write_reading_page(group[0], directory / "reviews.html", language="en")
+    return {"reading page": directory / "reviews.html"}

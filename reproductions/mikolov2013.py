@@ -1,0 +1,435 @@
+"""Word vectors: skip-gram and continuous bag of words with negative sampling.
+
+Mikolov, Chen, Corrado and Dean (2013), "Efficient estimation of word representations in vector space", propose both
+networks; Mikolov, Sutskever, Chen, Corrado and Dean (2013), "Distributed representations of words and phrases and their
+compositionality", negative sampling and the subsampling of frequent words. They train on hundreds of millions to
+billions of English words and count analogies ("Athens is to Greece as Oslo to ..."). First paper, Table 3, 640 units,
+320 million words, semantic and syntactic analogies in per cent: skip-gram 55 and 59, CBOW 24 and 64.
+
+Here: the 712 404 Korean film reviews that were crawled for NSMC, less every review whose text stands in its test split
+(63 981, copies among them) or in our validation split (15 207), so that these vectors may be what a classifier of NSMC
+begins with; a hundredth of the rest is held out for validation, another for test, as the card tells
+(``gluon-attn preprocess naver-crawl``). That leaves eleven million of Mecab's morphemes to train on, a thirtieth of the
+text of Table 3. Those that occur less than five times are taken out before windows are cut, as the authors do. 200
+units, because that is what the best networks of ``naver_self_attention`` and ``lin2017`` have for a word.
+
+*What is measured.* There is no Korean list of analogies or of rated pairs among the corpora of this project, so neither
+is counted. Two things can be: the loss on a hundredth of the reviews, which compares only within one network and one
+threshold; and whether near words share what training has not seen: their sentiment. A word *speaks for* a film when it
+stands in reviews rated 9 or 10 more often than in those rated 1 to 4, both counted in the training reviews; *clearly*
+when the ratio of the odds is e or more, and three standard errors. Of the ten nearest words among those of a hundred
+reviews or more, the share is counted that is on the same side; half of the clear words, chosen by hash, are asked for
+in validation, the others on test. Words of opposite sentiment stand in like contexts too, so this is no
+easy test. Besides there are the nearest words themselves: ``neighbours.tsv``, for the words of ``ASKED``.
+
+*What differs.* Rates are Adam's (lazy: rows outside a batch rest) and fall as a cosine, where the authors' SGD falls in
+a line; a batch shares its noise words, which is said in ``gluon_attn/models/word2vec.py``. Epoch and sampling are in
+the settings; the epoch kept is that of the lowest validation loss.
+
+Claims: subsampling makes rarer words better; skip-gram is better than CBOW in meaning, and for rare words; near words
+are alike, beyond chance.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from gluon_attn import plots
+from gluon_attn.checkpoint import Checkpoint
+from gluon_attn.errors import UsageError
+from gluon_attn.metrics import Estimate, bootstrap
+from gluon_attn.models.word2vec import Corpus, Sampling, Word2Vec, held_out_loss, vector_task
+from gluon_attn.recipe import Recipe
+from gluon_attn.training import Task
+from gluon_attn.vectors import nearest, plane
+from gluon_attn.word_map import word_map
+from preprocessing import naver_crawl
+from preprocessing.data import Split
+from preprocessing.files import write_text
+from preprocessing.pipeline import Result
+from preprocessing.vocabulary import SPECIALS
+from reproductions.analysis import by_variant, measured, row_of
+from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
+from reproductions.polarity import NEIGHBOURS, Agreement, Polarity, agreement, for_test
+from reproductions.runner import Outcome, Unit
+from reproductions.trained import load
+from reproductions.word_vectors import as_arrays, word_vectors
+
+TITLE = "Word vectors: skip-gram and CBOW"
+SOURCE = "Mikolov et al. (2013), arXiv:1301.3781 and arXiv:1310.4546"
+COLUMNS = (
+    Column("neighbours of the same sentiment, %", "agreement", "that clearly speak"),
+    Column("of rare words", "agreement", "rare ones"),
+    Column("loss", "loss"),
+)
+
+_TABLE_3 = {"corpus": "320 million words of the LDC", "metric": "accuracy", "source": "Mikolov et al. (2013a), Table 3"}
+_TABLE_6 = {"corpus": "google news", "metric": "accuracy", "source": "Mikolov et al. (2013a), Table 6"}
+REPORTED = (
+    Reported("CBOW, 640 units, semantic analogies", 24.0, **_TABLE_3),
+    Reported("CBOW, 640 units, syntactic analogies", 64.0, **_TABLE_3),
+    Reported("skip-gram, 640 units, semantic analogies", 55.0, **_TABLE_3),
+    Reported("skip-gram, 640 units, syntactic analogies", 59.0, **_TABLE_3),
+    Reported("CBOW, 1 000 units, all analogies", 63.7, **_TABLE_6),
+    Reported("skip-gram, 1 000 units, all analogies", 65.6, **_TABLE_6),
+)
+
+ASKED = (
+    *("배우", "감독", "연기", "연출", "음악", "영상", "결말", "반전", "대사", "제목"),
+    *("눈물", "감동", "재미", "지루", "최고", "최악", "쓰레기", "명작", "추천", "실망"),
+    *("공포", "액션", "로맨스", "코미디", "애니메이션", "드라마", "좀비", "전쟁"),
+    *("아이", "엄마", "친구", "남편", "일본", "미국", "극장", "평점"),
+    *("ㅋㅋ", "ㅠㅠ", "...", "!"),
+)
+"""The words whose neighbours are listed, as Mecab cuts them: what a film has, what is felt of it, genres, people and
+places, and what is no word."""
+DRAWN = ("배우", "음악", "결말", "눈물", "지루", "최고", "쓰레기", "공포", "엄마", "극장")
+_DRAWN_EACH = 6
+_EVERYTHING = 1.0  # no word is so frequent that any of it is left out
+_DRAWS = 1  # the seed of what is drawn when a loss is measured: the same for all trainings
+
+_CPU = {
+    "tokenizer": "mecab",
+    "min_freq": 5,
+    "one_in": 100,
+    "units": 200,
+    "window": 5,
+    "negatives": 5,
+    "noise": 64,
+    "threshold": 1e-4,
+    "length": 32,
+    "frequent": 100,
+    "clear": 3.0,
+}
+_CPU_RECIPE = Recipe(epochs=15, batch_size=64, learning_rate=1e-2, decay="cosine")
+_TINY = {
+    **_CPU,
+    **{"min_freq": 1, "one_in": 10, "frequent": 5, "clear": 1.0},
+    **{"units": 16, "noise": 16, "threshold": 1e-2, "length": 16},
+}
+# The embedded sample is so small that what the crawl has enough of would not occur in it.
+_AT_MOST_ON_SAMPLE = {"min_freq": 2, "one_in": 10, "frequent": 5, "clear": 1.0}
+_SMOKE_RECIPE = Recipe(epochs=2, batch_size=8, learning_rate=2e-2, decay="cosine")
+# The second paper's: 300 units, window 5, 15 negatives, a threshold of 1e-5, words that occur five times, which were
+# 692 000 in its billion; three epochs are the first paper's.
+_AUTHORS = {**_CPU, "units": 300, "negatives": 15, "threshold": 1e-5}
+_AUTHORS_RECIPE = replace(_CPU_RECIPE, epochs=3)
+
+
+def _variants(settings: Mapping[str, Any], recipe: Recipe) -> tuple[Variant, ...]:
+    """Both networks at the same setting, and one of them on all words."""
+    everything = {**settings, "kind": "skip-gram", "threshold": _EVERYTHING}
+    return (
+        Variant("skip-gram", "skip-gram: a word predicts each word near it", {**settings, "kind": "skip-gram"}, recipe),
+        Variant("cbow", "CBOW: the mean of the words near it predicts a word", {**settings, "kind": "cbow"}, recipe),
+        Variant("skip-gram-all", "skip-gram, frequent words not subsampled", everything, recipe, seeds=(1,)),
+    )
+
+
+_HEADLINE = ("skip-gram", "cbow")
+PRESETS = {
+    "smoke": Preset("smoke", "sample", (1,), _variants(_TINY, _SMOKE_RECIPE), _HEADLINE),
+    "cpu": Preset("cpu", "nsmc-raw", (1, 2), _variants(_CPU, _CPU_RECIPE), _HEADLINE),
+    "paper": Preset("paper", "nsmc-raw", (1,), _variants(_AUTHORS, _AUTHORS_RECIPE), _HEADLINE),
+}
+
+
+@dataclass(frozen=True)
+class Data:
+    """The prepared crawl of one variant.
+
+    Attributes:
+        texts: words with a vector, for each split.
+        polarity: which words speak for a film, from the ratings of training reviews.
+        clear: ids of the words that clearly speak for or against.
+        frequent: ids of the words so frequent that their polarity means something.
+        packages: those that have a part in the numbers besides those that always have.
+    """
+
+    corpus: str
+    corpora: dict[str, str]
+    prepared: Result
+    texts: dict[str, Corpus]
+    polarity: Polarity
+    clear: np.ndarray
+    frequent: np.ndarray
+    packages: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        return self.prepared.digest
+
+    def clear_words(self, *, test: bool) -> np.ndarray:
+        """Ids of the words that clearly speak for or against, those that are asked for on test or in validation."""
+        return self.clear[for_test(self.prepared.vocabulary.tokens(self.clear)) == test]
+
+    def agreement(self, vectors: np.ndarray, words: np.ndarray) -> Agreement:
+        """Whether the nearest frequent words speak as these do."""
+        return agreement(vectors, self.polarity, words, self.frequent)
+
+
+def prepare(preset: Preset, variant: Variant) -> Data:
+    """Read and preprocess the crawl as a variant wants it."""
+    files, settings = naver_crawl.files(preset.corpus), _on(preset.corpus, variant.settings)
+    options = {name: settings[name] for name in ("tokenizer", "min_freq", "one_in")}
+    prepared = naver_crawl.pipeline(**options).run(files)
+    size = len(prepared.vocabulary)
+    polarity = Polarity.of(prepared.train, size)
+    clear, frequent = polarity.clear(settings["clear"]), np.flatnonzero(polarity.reviews >= settings["frequent"])
+    clear, frequent = (ids[ids >= len(SPECIALS)] for ids in (clear, frequent))
+    texts = {name: _words(split, size) for name, split in prepared.splits.items()}
+    # Archives of one crawl differ in their bytes, what is in them does not.
+    hashes = {**files.sha256, "raw": prepared.card["facts"]["crawl"]["sha256"]}
+    data = Data(files.name, hashes, prepared, texts, polarity, clear, frequent)
+    asked = [len(data.clear_words(test=test)) for test in (False, True)]
+    if not all(asked) or len(frequent) <= NEIGHBOURS:
+        reason = f"{sum(asked)} words clearly speak for or against a film, {len(frequent)} are frequent"
+        raise UsageError(f"corpus {files.name}: {reason}; too few to judge vectors by: give more rated reviews")
+    return data
+
+
+def _on(corpus: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as they hold on a corpus."""
+    limits = _AT_MOST_ON_SAMPLE if corpus == "sample" else {}
+    return {**settings, **{name: min(settings[name], limit) for name, limit in limits.items()}}
+
+
+def _words(split: Split, vocabulary_size: int) -> Corpus:
+    """The texts of a split without the words that have no vector."""
+    known = split.ids >= len(SPECIALS)
+    text = np.repeat(np.arange(len(split), dtype=np.int32), split.lengths)
+    return Corpus(split.ids[known], text[known], np.bincount(split.ids[known], minlength=vocabulary_size))
+
+
+def sampling_of(variant: Variant) -> Sampling:
+    """How examples are drawn for a variant; a batch is as many pieces of text as the recipe says."""
+    names = ("window", "negatives", "noise", "threshold", "length")
+    return Sampling(**{name: variant.settings[name] for name in names}, rows=variant.recipe.batch_size)
+
+
+def build(variant: Variant, data: Data) -> Word2Vec:
+    """The network of a variant, not yet initialized."""
+    return Word2Vec(
+        kind=variant.settings["kind"],
+        vocabulary_size=len(data.prepared.vocabulary),
+        units=variant.settings["units"],
+        sampling=sampling_of(variant),
+    )
+
+
+def task(variant: Variant, data: Data) -> Task:
+    """Training batches and loss; in validation the loss on held-out reviews, which selects, and the agreement of
+    neighbours."""
+    words = data.clear_words(test=False)
+    plain = vector_task(data.texts["train"], data.texts["validation"], sampling_of(variant), seed=_DRAWS)
+
+    def evaluate(model: Any) -> dict[str, float]:
+        share = data.agreement(model.vectors(), words).share
+        return {**plain.evaluate(model), "agreement": float(share.mean())}
+
+    return replace(plain, evaluate=evaluate)
+
+
+def evaluate(
+    model: Word2Vec, variant: Variant, data: Data, last: Checkpoint
+) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    """Measure the vectors of the best epoch on test.
+
+    Returns:
+        ``loss`` and ``agreement``, and arrays: ``agreement`` (words,) in per cent for each word asked for, ``chance``
+        (words,) what neighbours at random would give, ``reviews`` (words,) in how many it stands; and the vectors
+        themselves, as :func:`reproductions.word_vectors.word_vectors` reads them.
+    """
+    held_out = replace(data.texts["test"], counts=data.texts["train"].counts)
+    loss = held_out_loss(model, held_out, sampling_of(variant), _DRAWS)
+    words, vectors, vocabulary = data.clear_words(test=True), model.vectors(), data.prepared.vocabulary
+    found = data.agreement(vectors, words)
+    arrays = {"agreement": found.share, "chance": found.chance, "reviews": data.polarity.reviews[words]}
+    arrays |= as_arrays(vocabulary.learned, variant.settings["tokenizer"], vectors[len(SPECIALS) :])
+    return {"loss": loss, "agreement": float(found.share.mean())}, arrays
+
+
+def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], list[Claim]]:
+    """Rows for what was trained, and the claims for which both sides are there."""
+    groups = by_variant(outcomes)
+    rows = [row for name, group in groups.items() for row in _rows(group, preset.variant(name))]
+    frequent = _on(preset.corpus, preset.variants[0].settings)["frequent"]
+    claims = []
+    for id, statement, source, better, worse, only_rare in _COMPARISONS:
+        if better not in groups or worse not in groups:
+            continue
+        sides = [_of_words(groups[name], frequent if only_rare else None) for name in (better, worse)]
+        if len(sides[0]):  # a small corpus has no rare word that speaks clearly
+            seeds = min(len(groups[name]) for name in (better, worse))
+            of = "rare" if only_rare else "all"
+            what = measured(f"per cent of the neighbours of {of} words", "words", preset, seeds)
+            claims.append(Claim.judge(id, statement, source, what, bootstrap(sides[0] - sides[1], seed=0)))
+    for name in ("skip-gram", "cbow"):
+        if name in groups:
+            chance = groups[name][0].predictions["chance"]
+            what = measured("per cent of the neighbours above chance", "words", preset, len(groups[name]))
+            statement = f"Words that {name} puts near each other are alike"
+            effect = bootstrap(_of_words(groups[name], None) - chance, seed=0)
+            claims.append(Claim.judge(f"alike-{name}", statement, "Mikolov et al. (2013a), section 1.1", what, effect))
+    return rows, claims
+
+
+_COMPARISONS = (
+    (
+        "subsampling",
+        "Subsampling frequent words makes the vectors of rarer ones better",
+        "Mikolov et al. (2013b), section 2.3",
+        "skip-gram",
+        "skip-gram-all",
+        True,
+    ),
+    (
+        "meaning",
+        "Skip-gram's vectors are better than CBOW's in meaning",
+        "Mikolov et al. (2013a), Table 3, semantic analogies",
+        "skip-gram",
+        "cbow",
+        False,
+    ),
+    (
+        "rare",
+        "Skip-gram's vectors are better than CBOW's for rare words",
+        "the page of the authors' program",
+        "skip-gram",
+        "cbow",
+        True,
+    ),
+)
+
+
+def _of_words(outcomes: Sequence[Outcome], below: int | None) -> np.ndarray:
+    """The agreement of each word asked for, mean of the seeds, (words,); of rare ones only, in fewer reviews than
+    ``below``, if that is given."""
+    arrays = [outcome.predictions for outcome in outcomes]
+    mean = np.mean([each["agreement"] for each in arrays], axis=0)
+    return mean if below is None else mean[arrays[0]["reviews"] < below]
+
+
+def _rows(outcomes: Sequence[Outcome], variant: Variant) -> list[Row]:
+    """Agreement of the neighbours of all and of rare words on test, bootstrapped over words; the loss on test, and in
+    validation that of the best epoch, with the range over seeds."""
+    frequent = _on(outcomes[0].facts["corpus"], variant.settings)["frequent"]
+    rare = outcomes[0].predictions["reviews"] < frequent
+    rows = []
+    for below, count, words in (
+        (None, len(rare), "words that clearly speak for or against a film"),
+        (frequent, int(rare.sum()), f"rare ones of these words, in fewer than {frequent} rated reviews"),
+    ):
+        if not count:
+            continue
+        signature = f"{NEIGHBOURS} nearest words, of the {count} {words}"
+        values = [float(_of_words([outcome], below).mean()) for outcome in outcomes]
+        estimate = bootstrap(_of_words(outcomes, below), seed=0)
+        rows.append(
+            row_of(
+                outcomes,
+                variant,
+                split="test",
+                metric="agreement",
+                signature=signature,
+                values=values,
+                ci95=estimate,
+            )
+        )
+    settings = variant.settings
+    per = "word" if settings["kind"] == "cbow" else "pair of words"
+    signature = f"nats for each {per}, {settings['negatives']} negatives, threshold {settings['threshold']:g}"
+    for split, values in (
+        ("test", [outcome.facts["metrics"]["loss"] for outcome in outcomes]),
+        ("validation", [min(epoch["validation_loss"] for epoch in outcome.facts["history"]) for outcome in outcomes]),
+    ):
+        span = Estimate(float(np.mean(values)), min(values), max(values))
+        rows.append(
+            row_of(outcomes, variant, split=split, metric="loss", signature=signature, values=values, ci95=span)
+        )
+    return rows
+
+
+def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
+    """Training curves, and for each variant a map of some words and their neighbours; of several seeds the first is
+    drawn."""
+    first = {name: group[0] for name, group in by_variant(outcomes).items()}
+    paths = {"training curves": directory / "training_curves.png"}
+    curves = {name: outcome.facts["history"] for name, outcome in first.items()}
+    score = ("agreement", "neighbours of the same sentiment", " %")
+    plots.training_curves(curves, paths["training curves"], score=score, loss="negative sampling")
+    for name, outcome in first.items():
+        found = word_vectors(outcome)
+        drawn = [found.words.index(word) for word in DRAWN if word in found.words]
+        if not drawn:
+            continue
+        near, _ = nearest(found.vectors, np.array(drawn), _DRAWN_EACH)
+        groups: list[list[int]] = []
+        for word, others in zip(drawn, near.tolist(), strict=True):
+            taken = {one for group in groups for one in group}.union(drawn)
+            groups.append([word, *(one for one in others if one not in taken)])
+        places = plane(found.vectors[np.concatenate(groups)])
+        paths[f"map of {name}"] = directory / f"map_{name}.png"
+        words = [[found.words[one] for one in group] for group in groups]
+        title = f"{name}: some words and their nearest ({outcome.facts['corpus']}), scaled from angles to a plane"
+        word_map(words, places, paths[f"map of {name}"], title)
+    return paths
+
+
+def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
+    """A TSV of the nearest words of each word of ``ASKED``, with their cosines, variant below variant; of several seeds
+    the first is asked."""
+    vectors = {name: word_vectors(group[0]) for name, group in by_variant(outcomes).items()}
+    near: dict[str, dict[str, list[str]]] = {}
+    for name, found in vectors.items():
+        asked = [word for word in ASKED if word in found.words]
+        ids, cosines = nearest(found.vectors, np.array([found.words.index(word) for word in asked], int), NEIGHBOURS)
+        near[name] = {
+            word: [f"{found.words[one]} {cosine:.2f}" for one, cosine in zip(*row, strict=True)]
+            for word, *row in zip(asked, ids.tolist(), cosines.tolist(), strict=True)
+        }
+    lines = ["\t".join(["word", "variant", *map(str, range(1, NEIGHBOURS + 1))])]
+    for word in ASKED:
+        lines += ["\t".join([word, name, *found.get(word, ["no vector"])]) for name, found in near.items()]
+    path = directory / "neighbours.tsv"
+    write_text(path, "\n".join(lines) + "\n")
+    return {"nearest words": path}
+
+
+def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
+    """Read words, one a line of UTF-8, and yield the ten nearest words of each, with their cosines if ``weights`` are
+    asked for. A line of several tokens asks for what is nearest to the mean of their directions; an empty line, or one
+    that has no token with a vector, gives an empty answer.
+
+    Raises:
+        UsageError: a line is not UTF-8.
+    """
+    model, _, data = load(unit)
+    if data.corpus == "sample":
+        print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE ANSWERS MEAN NOTHING ***", file=sys.stderr)
+    vectors, vocabulary = model.vectors(), data.prepared.vocabulary
+    directions = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    words = np.arange(len(SPECIALS), len(vocabulary))
+    for number, line in enumerate(stream, start=1):
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+        except UnicodeDecodeError as error:
+            reason = f"not UTF-8 ({error.reason}); convert the text first"
+            raise UsageError(f"standard input, line {number}: {reason}") from None
+        ids = np.unique(data.prepared.encode([text], processes=1).ids)
+        ids = ids[ids >= len(SPECIALS)]
+        if not len(ids):
+            if text:
+                print(f"line {number}: no word of it has a vector", file=sys.stderr)
+            yield ""
+            continue
+        asked = np.vstack([directions, directions[ids].mean(axis=0)])
+        found, cosines = nearest(asked, np.array([len(vocabulary)]), NEIGHBOURS, np.setdiff1d(words, ids))
+        pairs = zip(vocabulary.tokens(found[0]), cosines[0], strict=True)
+        yield "\t".join(f"{word} {cosine:.2f}" if weights else word for word, cosine in pairs)
