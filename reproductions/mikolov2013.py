@@ -47,16 +47,15 @@ from gluon_attn.metrics import Estimate, bootstrap
 from gluon_attn.models.word2vec import Corpus, Sampling, Word2Vec, held_out_loss, vector_task
 from gluon_attn.recipe import Recipe
 from gluon_attn.training import Task
-from gluon_attn.vectors import nearest, plane
-from gluon_attn.word_map import word_map
 from preprocessing import naver_crawl
 from preprocessing.data import Split
-from preprocessing.files import write_text
 from preprocessing.pipeline import Result
 from preprocessing.vocabulary import SPECIALS
+from reproductions import neighbours
 from reproductions.analysis import by_variant, measured, row_of
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
-from reproductions.polarity import NEIGHBOURS, Agreement, Polarity, agreement, for_test
+from reproductions.neighbours import NEIGHBOURS
+from reproductions.polarity import Agreement, Polarity, agreement, for_test
 from reproductions.runner import Outcome, Unit
 from reproductions.trained import load
 from reproductions.word_vectors import as_arrays, word_vectors
@@ -90,7 +89,6 @@ ASKED = (
 """The words whose neighbours are listed, as Mecab cuts them: what a film has, what is felt of it, genres, people and
 places, and what is no word."""
 DRAWN = ("배우", "음악", "결말", "눈물", "지루", "최고", "쓰레기", "공포", "엄마", "극장")
-_DRAWN_EACH = 6
 _EVERYTHING = 1.0  # no word is so frequent that any of it is left out
 _DRAWS = 1  # the seed of what is drawn when a loss is measured: the same for all trainings
 
@@ -365,71 +363,25 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     score = ("agreement", "neighbours of the same sentiment", " %")
     plots.training_curves(curves, paths["training curves"], score=score, loss="negative sampling")
     for name, outcome in first.items():
-        found = word_vectors(outcome)
-        drawn = [found.words.index(word) for word in DRAWN if word in found.words]
-        if not drawn:
-            continue
-        near, _ = nearest(found.vectors, np.array(drawn), _DRAWN_EACH)
-        groups: list[list[int]] = []
-        for word, others in zip(drawn, near.tolist(), strict=True):
-            taken = {one for group in groups for one in group}.union(drawn)
-            groups.append([word, *(one for one in others if one not in taken)])
-        places = plane(found.vectors[np.concatenate(groups)])
-        paths[f"map of {name}"] = directory / f"map_{name}.png"
-        words = [[found.words[one] for one in group] for group in groups]
+        path = directory / f"map_{name}.png"
         title = f"{name}: some words and their nearest ({outcome.facts['corpus']}), scaled from angles to a plane"
-        word_map(words, places, paths[f"map of {name}"], title)
+        if neighbours.draw_map(word_vectors(outcome), DRAWN, path, title):
+            paths[f"map of {name}"] = path
     return paths
 
 
 def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """A TSV of the nearest words of each word of ``ASKED``, with their cosines, variant below variant; of several seeds
-    the first is asked."""
+    """The table of the nearest words of the words of ``ASKED``; of several seeds the first is asked."""
     vectors = {name: word_vectors(group[0]) for name, group in by_variant(outcomes).items()}
-    near: dict[str, dict[str, list[str]]] = {}
-    for name, found in vectors.items():
-        asked = [word for word in ASKED if word in found.words]
-        ids, cosines = nearest(found.vectors, np.array([found.words.index(word) for word in asked], int), NEIGHBOURS)
-        near[name] = {
-            word: [f"{found.words[one]} {cosine:.2f}" for one, cosine in zip(*row, strict=True)]
-            for word, *row in zip(asked, ids.tolist(), cosines.tolist(), strict=True)
-        }
-    lines = ["\t".join(["word", "variant", *map(str, range(1, NEIGHBOURS + 1))])]
-    for word in ASKED:
-        lines += ["\t".join([word, name, *found.get(word, ["no vector"])]) for name, found in near.items()]
-    path = directory / "neighbours.tsv"
-    write_text(path, "\n".join(lines) + "\n")
-    return {"nearest words": path}
+    neighbours.write_table(vectors, ASKED, directory / "neighbours.tsv")
+    return {"nearest words": directory / "neighbours.tsv"}
 
 
 def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
-    """Read words, one a line of UTF-8, and yield the ten nearest words of each, with their cosines if ``weights`` are
-    asked for. A line of several tokens asks for what is nearest to the mean of their directions; an empty line, or one
-    that has no token with a vector, gives an empty answer.
-
-    Raises:
-        UsageError: a line is not UTF-8.
-    """
-    model, _, data = load(unit)
+    """Read words, one a line of UTF-8, and yield the ten nearest of each, with their cosines if ``weights`` are asked
+    for, as :func:`reproductions.neighbours.answers` does."""
+    _, _, data = load(unit)
     if data.corpus == "sample":
         print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE ANSWERS MEAN NOTHING ***", file=sys.stderr)
-    vectors, vocabulary = model.vectors(), data.prepared.vocabulary
-    directions = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    words = np.arange(len(SPECIALS), len(vocabulary))
-    for number, line in enumerate(stream, start=1):
-        try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-        except UnicodeDecodeError as error:
-            reason = f"not UTF-8 ({error.reason}); convert the text first"
-            raise UsageError(f"standard input, line {number}: {reason}") from None
-        ids = np.unique(data.prepared.encode([text], processes=1).ids)
-        ids = ids[ids >= len(SPECIALS)]
-        if not len(ids):
-            if text:
-                print(f"line {number}: no word of it has a vector", file=sys.stderr)
-            yield ""
-            continue
-        asked = np.vstack([directions, directions[ids].mean(axis=0)])
-        found, cosines = nearest(asked, np.array([len(vocabulary)]), NEIGHBOURS, np.setdiff1d(words, ids))
-        pairs = zip(vocabulary.tokens(found[0]), cosines[0], strict=True)
-        yield "\t".join(f"{word} {cosine:.2f}" if weights else word for word, cosine in pairs)
+    tokenize = data.prepared.tokenizer.tokenize
+    yield from neighbours.answers(word_vectors(Outcome.read(unit)), tokenize, stream, cosines=weights)

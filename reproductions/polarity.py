@@ -10,8 +10,8 @@ import numpy as np
 
 from gluon_attn.vectors import nearest
 from preprocessing.data import Split
+from reproductions.neighbours import NEIGHBOURS
 
-NEIGHBOURS = 10
 _CLEAR = 1.0
 
 

@@ -21,7 +21,7 @@ from preprocessing.vocabulary import SPECIALS
 from reproductions import mikolov2013
 from reproductions.experiment import Claim, Result
 from reproductions.mikolov2013 import ASKED, DRAWN, Data
-from reproductions.polarity import NEIGHBOURS
+from reproductions.neighbours import NEIGHBOURS
 from reproductions.runner import Outcome, Unit
 from reproductions.word_vectors import vectors_for
 from tests.reproductions.support import Answer, gluon_attn, outcome

@@ -9,7 +9,8 @@ import pytest
 
 from preprocessing.data import Split
 from preprocessing.ragged import Ragged
-from reproductions.polarity import NEIGHBOURS, Polarity, agreement, for_test
+from reproductions.neighbours import NEIGHBOURS
+from reproductions.polarity import Polarity, agreement, for_test
 
 
 def reviews(rows: list[list[int]], label: list[int]) -> Split:
