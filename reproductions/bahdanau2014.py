@@ -147,7 +147,7 @@ _AUTHORS = {
     "tokens": "words",
     "max_size": 30_000,
 }
-_KOREAN = replace(RECIPE, epochs=20)  # less than half as many pairs
+_KOREAN = replace(RECIPE, epochs=14)  # less than half as many pairs
 
 _DE = {"corpus": "multi30k en-de", "source": "en", "target": "de"}
 _FR = {"corpus": "multi30k en-fr", "source": "en", "target": "fr"}

@@ -41,7 +41,7 @@ SENTENCES = 64  # of a batch whose likelihood is measured
 TRANSLATED, TRANSLATED_MULTIPLE = 128, 4
 LONGEST = 500  # tokens of a line that is translated: ten times the longest that is trained on
 # One full training for all main rows, one smaller for all ablations.
-RECIPE = Recipe(epochs=14, batch_size=64, learning_rate=2e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
+RECIPE = Recipe(epochs=10, batch_size=64, learning_rate=2e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
 SHORTER = replace(RECIPE, epochs=8)
 SMOKE_RECIPE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3, clip_norm=1.0)
 PEERS = Bleu(tokenize="none", lowercase=True)

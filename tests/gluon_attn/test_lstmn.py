@@ -350,13 +350,13 @@ def test_the_language_model_learns_to_answer_a_word(tmp_path: Path, fresh_seed: 
         return np.stack([drawn, np.full_like(drawn, sign), drawn + words], axis=1).ravel()
 
     runtime.seed_all(fresh_seed)
-    model = LanguageModel(vocabulary_size=20, embedding_units=16, reader=LSTMN(24, 16, 3))
+    model = LanguageModel(vocabulary_size=20, embedding_units=128, reader=LSTMN(24, 128, 3))
     model.initialize(mx.init.Xavier())
     model.hybridize()
     training, validation = (
         pieces(stream(name, tokens), rows, steps, sign) for name, tokens in (("training", 48_000), ("test", 2_880))
     )
-    recipe = Recipe(epochs=2, batch_size=rows, learning_rate=0.02, decay="cosine", clip_norm=1.0)
+    recipe = Recipe(epochs=2, batch_size=rows, learning_rate=0.03, decay="cosine", clip_norm=1.0)
     task = language_task(model.start(rows), training, validation)
     trained = fit(model, task, recipe, RunDirectory(tmp_path, {}), seed=fresh_seed)
     assert trained.history[-1]["validation_perplexity"] < 2.5
