@@ -326,7 +326,7 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     """Training curves, alignments like Figure 3, and BLEU by length like Figure 2, of the four systems of Table 1 with
     joined sentences as well."""
     aligned = ("rnnsearch", "rnnsearch-fr", "rnnsearch-ko-en", "rnnsearch-en-ko")
-    paths = translation_results.figures(outcomes, directory, lengths=(), alignments=aligned)
+    paths = translation_results.figures(outcomes, preset, directory, lengths=(), alignments=aligned)
     groups = by_variant(outcomes)
     wanted = ("rnnsearch", "encdec-short", "search-short", "encdec-all", "search-all")
     names: list[str] = [name for name in wanted if name in groups]

@@ -157,5 +157,5 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
 def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
     """Training curves, and BLEU by length."""
     return translation_results.figures(
-        outcomes, directory, lengths=("encdec", "encdec-small", "start-only", "plain-readout"), alignments=()
+        outcomes, preset, directory, lengths=("encdec", "encdec-small", "start-only", "plain-readout"), alignments=()
     )

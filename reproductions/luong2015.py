@@ -282,6 +282,7 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     """Training curves like Figure 5, BLEU by length like Figure 6, alignments like Figure 7."""
     return translation_results.figures(
         outcomes,
+        preset,
         directory,
         lengths=("base", "dropout", "feed", "general", "local-m-general", "local-p-general"),
         alignments=("best", "feed", "local-m-general", "local-p-general"),

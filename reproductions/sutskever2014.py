@@ -224,4 +224,4 @@ def _beam_2(arrays: Sequence[Mapping[str, np.ndarray]]) -> Estimate:
 
 def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
     """Training curves, and BLEU by length like Figure 3."""
-    return translation_results.figures(outcomes, directory, lengths=("forward", "reversed"), alignments=())
+    return translation_results.figures(outcomes, preset, directory, lengths=("forward", "reversed"), alignments=())

@@ -40,6 +40,7 @@ SENTENCES = 64  # of a batch whose likelihood is measured
 # graphs of a step there are few anyway.
 TRANSLATED, TRANSLATED_MULTIPLE = 128, 4
 LONGEST = 500  # tokens of a line that is translated: ten times the longest that is trained on
+DRAWN, LONGEST_DRAWN = 3, 16  # test sentences whose alignments are kept, and source words that fit a figure
 # One full training for all main rows, one smaller for all ablations.
 RECIPE = Recipe(epochs=10, batch_size=64, learning_rate=2e-3, warmup_steps=400, decay="cosine", clip_norm=1.0)
 SHORTER = replace(RECIPE, epochs=8)
@@ -234,8 +235,9 @@ def evaluate(
     Returns:
         Metrics, and arrays by sentence: ``bleu`` and ``sacrebleu`` counts (sentences, 10), ``likelihood``
         (sentences, 2) the nats and the tokens of the reference, ``words`` of the source, and the translations as
-        ``text_utf8`` and ``text_offsets``. Settings may ask for more BLEU counts: ``more_beams`` for
-        ``bleu_beam_<n>`` of each, ``unknown`` for ``bleu_replaced`` of networks with attention.
+        ``text_utf8`` and ``text_offsets``; of networks with attention also those of :func:`_alignments`. Settings may
+        ask for more BLEU counts: ``more_beams`` for ``bleu_beam_<n>`` of each, ``unknown`` for ``bleu_replaced`` of
+        networks with attention.
     """
     test, settings = data.prepared.splits["test"], variant.settings
     found = translate([model], data, test.source, **search_of(variant))
@@ -254,16 +256,31 @@ def evaluate(
         arrays[f"bleu_beam_{beam}"] = counts(data, "test", others)
     if settings["unknown"] and found[0].weights is not None:
         arrays["bleu_replaced"] = counts(data, "test", without_unknown(found, test.source, data))
+    if found[0].weights is not None:
+        arrays |= _alignments(found, arrays["words"])
     metrics = {name: bleu(arrays[name].sum(axis=0)) for name in ("bleu", "sacrebleu")}
     metrics |= {"chrf": chrf(texts, references), "perplexity": perplexity(arrays["likelihood"].sum(axis=0))}
     return metrics, arrays
 
 
-def draw(words: Sequence[str], found: Translation, path: Path, title: str) -> None:
+def _alignments(found: Sequence[Translation], words: np.ndarray) -> dict[str, np.ndarray]:
+    """The alignments of some test sentences, the longest that fit a figure, in the order of the corpus: their rows as
+    ``aligned``, what was said, its tokens apart by spaces, as ``aligned_utf8`` and ``aligned_offsets``, and the weights
+    of each row (steps, source tokens) as ``alignment_<row>``."""
+    rows = np.flatnonzero(words == words[words <= LONGEST_DRAWN].max())[:DRAWN]
+    utf8, offsets = pack_strings([" ".join(found[row].tokens) for row in rows])
+    arrays = {"aligned": rows, "aligned_utf8": utf8, "aligned_offsets": offsets}
+    for row in rows:
+        weights = found[row].weights
+        assert weights is not None
+        arrays[f"alignment_{row}"] = weights
+    return arrays
+
+
+def draw(words: Sequence[str], tokens: Sequence[str], weights: np.ndarray, path: Path, title: str) -> None:
     """The alignment of one translation: a row for each target token, a column for each source token."""
-    assert found.weights is not None
-    said = [*found.tokens, "</s>"][: len(found.weights)]
-    plots.attention_matrix(said, words or ["<unk>"], found.weights, path, title, names=("target", "source"))
+    said = [*tokens, "</s>"][: len(weights)]
+    plots.attention_matrix(said, words or ["<unk>"], weights, path, title, names=("target", "source"))
 
 
 def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignments: Path | None) -> Iterator[str]:
@@ -293,7 +310,7 @@ def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignmen
             if alignments is not None and text:
                 if one.weights is None:
                     raise UsageError(f"variant {unit.variant} has no attention and so no alignments; choose another")
-                _write_alignment(number, encoded.words(row), one, alignments)
+                _write_alignment(number, encoded.words(row), one.tokens, one.weights, alignments)
             yield one.text if text else ""
 
 
@@ -305,16 +322,15 @@ def _shortened(sentences: Split, numbers: Sequence[int]) -> Split:
     return replace(sentences, tokens=sentences.tokens.truncated(LONGEST), encoded=sentences.encoded.truncated(LONGEST))
 
 
-def _write_alignment(number: int, words: list[str], found: Translation, folder: Path) -> None:
+def _write_alignment(number: int, words: list[str], tokens: list[str], weights: np.ndarray, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    weights = [] if found.weights is None else found.weights.tolist()
-    fact = {"line": number, "source": words, "target": found.tokens, "weights": weights}
+    fact = {"line": number, "source": words, "target": tokens, "weights": weights.tolist()}
     with (folder / "alignments.jsonl").open("a", encoding="utf-8", newline="\n") as stream:
         stream.write(json.dumps(fact, ensure_ascii=False) + "\n")
     if max(len(words), len(weights)) > plots.LONGEST_MATRIX:
         print(f"line {number}: too long for a heatmap; its weights are in alignments.jsonl", file=sys.stderr)
     else:
-        draw(words, found, folder / f"line-{number}.png", f"line {number}")
+        draw(words, tokens, weights, folder / f"line-{number}.png", f"line {number}")
 
 
 def search_of(variant: Variant) -> dict[str, Any]:

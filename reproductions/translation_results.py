@@ -197,13 +197,19 @@ def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[
 
 
 def figures(
-    outcomes: Sequence[Outcome], directory: Path, *, lengths: Sequence[str], alignments: Sequence[str]
+    outcomes: Sequence[Outcome],
+    preset: Preset,
+    directory: Path,
+    *,
+    lengths: Sequence[str],
+    alignments: Sequence[str],
 ) -> dict[str, Path]:
-    """Training curves of all variants, BLEU by length of the source, and alignments of three test sentences; of several
-    seeds the first is drawn. The sentences are the longest of at most 16 words, in the order of the corpus.
+    """Training curves of all variants, BLEU by length of the source, and the alignments that
+    :func:`translation.evaluate` keeps; of several seeds the first is drawn.
 
     Args:
         outcomes: finished trainings.
+        preset: what they were trained with.
         directory: where the PNGs go.
         lengths: variants whose BLEU is drawn by length, if they are there.
         alignments: variants with attention whose alignments are drawn, if they are there.
@@ -218,18 +224,18 @@ def figures(
         plots.score_by_length(lines, length_labels(), paths["BLEU by length"], "BLEU")
     for name in alignments:
         if name in first:
-            paths |= _alignments(first[name], directory)
+            paths |= _alignments(first[name], preset, directory)
     return paths
 
 
-def _alignments(outcome: Outcome, directory: Path) -> dict[str, Path]:
-    model, variant, data = load(outcome.unit)
-    source, words, paths = data.prepared.splits["test"].source, outcome.predictions["words"], {}
-    fitting = np.flatnonzero(words == words[words <= 16].max())[:3]
-    found = translate([model], data, source.take(fitting), **search_of(variant))
-    for number, (row, one) in enumerate(zip(fitting, found, strict=True), start=1):
+def _alignments(outcome: Outcome, preset: Preset, directory: Path) -> dict[str, Path]:
+    variant, arrays, paths = preset.variant(outcome.unit.variant), outcome.predictions, {}
+    source = prepare(preset, variant).prepared.splits["test"].source
+    said = unpack_strings(arrays["aligned_utf8"], arrays["aligned_offsets"])
+    for number, (row, tokens) in enumerate(zip(arrays["aligned"], said, strict=True), start=1):
         path = directory / f"alignment_{variant.name}_{number}.png"
-        draw(source.words(row), one, path, f"{variant.name}: test sentence {row + 1} ({data.corpus})")
+        title = f"{variant.name}: test sentence {row + 1} ({outcome.facts['corpus']})"
+        draw(source.words(row), tokens.split(" ") if tokens else [], arrays[f"alignment_{row}"], path, title)
         paths[f"alignment {number} of {variant.name}"] = path
     return paths
 
