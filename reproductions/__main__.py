@@ -130,6 +130,8 @@ def _run(
         result.write(results_path(paper, preset))
         if preset != "smoke":
             module.figures(outcomes, chosen, RESULTS / paper)
+            for unit in units:
+                unit.publish(RESULTS / paper / "outcomes")
     console.print(terminal_tables(result))
     for what, path in {"results": place / "results.json", **pages}.items():
         print(f"{what}: {path}")

@@ -182,7 +182,8 @@ def script(paper: str) -> Any:
     ``evaluate(model, variant, data, last) -> (metrics, arrays)``, ``conclude(outcomes, preset) -> (rows, claims)``,
     ``figures(outcomes, preset, directory) -> paths``, ``pages(outcomes, preset, directory) -> paths`` of what else
     there is to read, and ``predict(unit, stream, weights=...)`` of texts that are classified, or of words whose nearest
-    are asked for, or ``translate_lines(unit, stream, interactive=..., alignments=...)``.
+    are asked for, or ``translate_lines(unit, stream, interactive=..., alignments=...)``; where a variant's setting
+    ``vectors`` names word vectors to begin with, also ``begin_with(model, variant, data, vectors)``.
 
     Raises:
         UsageError: there is no such script.

@@ -58,7 +58,7 @@ from reproductions.neighbours import NEIGHBOURS
 from reproductions.polarity import Agreement, Polarity, agreement, for_test
 from reproductions.runner import Outcome, Unit
 from reproductions.trained import load
-from reproductions.word_vectors import as_arrays, word_vectors
+from reproductions.word_vectors import word_vectors
 
 TITLE = "Word vectors: skip-gram and CBOW"
 SOURCE = "Mikolov et al. (2013), arXiv:1301.3781 and arXiv:1310.4546"
@@ -241,15 +241,13 @@ def evaluate(
 
     Returns:
         ``loss`` and ``agreement``, and arrays: ``agreement`` (words,) in per cent for each word asked for, ``chance``
-        (words,) what neighbours at random would give, ``reviews`` (words,) in how many it stands; and the vectors
-        themselves, as :func:`reproductions.word_vectors.word_vectors` reads them.
+        (words,) what neighbours at random would give, ``reviews`` (words,) in how many it stands.
     """
     held_out = replace(data.texts["test"], counts=data.texts["train"].counts)
     loss = held_out_loss(model, held_out, sampling_of(variant), _DRAWS)
-    words, vectors, vocabulary = data.clear_words(test=True), model.vectors(), data.prepared.vocabulary
-    found = data.agreement(vectors, words)
+    words = data.clear_words(test=True)
+    found = data.agreement(model.vectors(), words)
     arrays = {"agreement": found.share, "chance": found.chance, "reviews": data.polarity.reviews[words]}
-    arrays |= as_arrays(vocabulary.learned, variant.settings["tokenizer"], vectors[len(SPECIALS) :])
     return {"loss": loss, "agreement": float(found.share.mean())}, arrays
 
 
@@ -365,14 +363,14 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     for name, outcome in first.items():
         path = directory / f"map_{name}.png"
         title = f"{name}: some words and their nearest ({outcome.facts['corpus']}), scaled from angles to a plane"
-        if neighbours.draw_map(word_vectors(outcome), DRAWN, path, title):
+        if neighbours.draw_map(word_vectors(outcome.unit), DRAWN, path, title):
             paths[f"map of {name}"] = path
     return paths
 
 
 def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
     """The table of the nearest words of the words of ``ASKED``; of several seeds the first is asked."""
-    vectors = {name: word_vectors(group[0]) for name, group in by_variant(outcomes).items()}
+    vectors = {name: word_vectors(group[0].unit) for name, group in by_variant(outcomes).items()}
     neighbours.write_table(vectors, ASKED, directory / "neighbours.tsv")
     return {"nearest words": directory / "neighbours.tsv"}
 
@@ -384,4 +382,4 @@ def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
     if data.corpus == "sample":
         print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE ANSWERS MEAN NOTHING ***", file=sys.stderr)
     tokenize = data.prepared.tokenizer.tokenize
-    yield from neighbours.answers(word_vectors(Outcome.read(unit)), tokenize, stream, cosines=weights)
+    yield from neighbours.answers(word_vectors(unit), tokenize, stream, cosines=weights)

@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -26,7 +27,7 @@ from gluon_attn.errors import UsageError
 from preprocessing import corpora
 from preprocessing.errors import MissingError
 from preprocessing.files import write_json
-from reproductions.experiment import Preset, preset, script
+from reproductions.experiment import PAPERS, Preset, preset, script
 
 _ROOT = Path(__file__).parent.parent
 _ROOMS = ("gluon_attn", "preprocessing", "reproductions/*.py")
@@ -67,6 +68,15 @@ class Unit:
     def is_trained(self) -> bool:
         """Whether it has come to its end."""
         return (self.directory / "outcome.json").exists()
+
+    def publish(self, directory: Path) -> None:
+        """Copy all that a finished training leaves, but for its parameters, to the same place below a directory. Copied
+        back below ``place`` it counts as trained, unless its configuration has changed since.
+        """
+        to = directory / self.directory.relative_to(self.place)
+        to.mkdir(parents=True, exist_ok=True)
+        for name in ("config.json", "predictions.npz", "outcome.json"):
+            shutil.copyfile(self.directory / name, to / name)
 
     def arguments(self) -> list[str]:
         """How to train this unit on the command line."""
@@ -136,6 +146,22 @@ def preset_of(unit: Unit) -> Preset:
     return replace(found, corpus="sample") if unit.on_sample else found
 
 
+def vectors_of(unit: Unit) -> Unit | None:
+    """The training whose word vectors a unit begins with, if its variant's settings name one as ``vectors``, such as
+    ``mikolov2013/skip-gram``: that with seed 1, otherwise as the unit itself is trained.
+
+    Raises:
+        UsageError: the name is not that of a script and a variant.
+    """
+    name = preset_of(unit).variant(unit.variant).settings.get("vectors")
+    if name is None:
+        return None
+    paper, _, variant = name.partition("/")
+    if paper not in PAPERS or not variant:
+        raise UsageError(f"vectors {name!r} are unknown; name script and variant, as in mikolov2013/skip-gram")
+    return replace(unit, paper=paper, variant=variant, seed=1)
+
+
 def train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
     """Train one unit in this process, read the test split once, and write its outcome.
 
@@ -166,11 +192,15 @@ def _train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
 
     from gluon_attn import checkpoint
     from gluon_attn.training import RunDirectory, fit
+    from reproductions.word_vectors import word_vectors
 
     trained_at = commit()  # now: the tree may have changed by the time that training ends
     module, chosen = script(unit.paper), preset_of(unit)
     variant = chosen.variant(unit.variant)
     data = module.prepare(chosen, variant)
+    beginning = vectors_of(unit)
+    vectors = word_vectors(beginning) if beginning else None
+    files = {**data.corpora, "vectors": vectors.sha256} if vectors else data.corpora
     config = {
         "paper": unit.paper,
         "preset": unit.preset,
@@ -180,7 +210,7 @@ def _train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
         "threads": int(runtime.environment(unit.profile, unit.threads)["OMP_NUM_THREADS"]),
         "settings": dict(variant.settings),
         "recipe": asdict(variant.recipe),
-        "corpora": data.corpora,
+        "corpora": files,
         "pipeline": data.digest,
     }
     run = RunDirectory(unit.directory, config, resume=resume, overwrite=overwrite)
@@ -190,6 +220,8 @@ def _train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
     runtime.seed_all(runtime.derive(unit.seed, "initial parameters"))
     model = module.build(variant, data)
     model.initialize(mx.init.Xavier())
+    if vectors:
+        module.begin_with(model, variant, data, vectors)
     model.hybridize(static_alloc=True, static_shape=True)
     task = module.task(variant, data)
     label = f"{unit.variant}, seed {unit.seed}"
@@ -204,7 +236,7 @@ def _train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
         "parameters": checkpoint.parameter_count(model),
         "parameters_sha256": checkpoint.parameters_sha256(checkpoint.parameter_arrays(model)),
         "corpus": data.corpus,
-        "corpora": data.corpora,
+        "corpora": files,
         "pipeline": data.digest,
         "commit": trained_at,
         "environment": environment_digest(data.packages),
@@ -214,7 +246,8 @@ def _train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
 
 
 def train_all(units: Sequence[Unit], *, jobs: int, resume: bool, overwrite: bool) -> list[Outcome]:
-    """Train units side by side, ``jobs`` at a time, each in a process of its own with its profile's environment.
+    """Train units side by side, ``jobs`` at a time, each in a process of its own with its profile's environment; before
+    them the word vectors that some begin with, where these are not trained yet.
 
     Raises:
         UsageError: a run is there already and neither ``resume`` nor ``overwrite`` was asked for, which is found out
@@ -228,9 +261,8 @@ def train_all(units: Sequence[Unit], *, jobs: int, resume: bool, overwrite: bool
             f"{there[0]}: {len(there)} of {len(units)} runs are here already; go on with them (--resume) or replace "
             "them (--overwrite)"
         )
-    flags = (["--resume"] if resume else []) + (["--overwrite"] if overwrite else [])
 
-    def train(unit: Unit) -> str:
+    def train(unit: Unit, *flags: str) -> str:
         command = [sys.executable, "-m", "reproductions", "train-unit", *unit.arguments(), *flags]
         # One training alone has the terminal and its progress bar; of several, what they say is passed on line by line.
         last = ""
@@ -245,10 +277,13 @@ def train_all(units: Sequence[Unit], *, jobs: int, resume: bool, overwrite: bool
         print(last, end="", file=sys.stderr, flush=True)
         return ""
 
+    flags = (["--resume"] if resume else []) + (["--overwrite"] if overwrite else [])
+    before = [one for one in dict.fromkeys(map(vectors_of, units)) if one and not one.is_trained]
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        failures = [message for message in pool.map(train, units) if message]
-    if failures:
-        raise UsageError("; ".join(failures))
+        for stage, options in ((before, ["--resume"]), (units, flags)):
+            failures = [message for message in pool.map(lambda unit, o=options: train(unit, *o), stage) if message]
+            if failures:
+                raise UsageError("; ".join(failures))
     return [Outcome.read(unit) for unit in units]
 
 

@@ -29,6 +29,7 @@ from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID
 from reproductions.experiment import Preset, Variant
 from reproductions.runner import Outcome, Unit
 from reproductions.trained import load
+from reproductions.word_vectors import WordVectors
 
 Text = Any  # an array, or a list of arrays
 
@@ -107,6 +108,23 @@ def embedding(settings: Mapping[str, Any], data: Data) -> HybridBlock | None:
         syllable_units=settings["syllable_units"],
         width=data.spelling.width,
     )
+
+
+def begin_with(model: HybridBlock, variant: Variant, data: Data, vectors: WordVectors) -> None:
+    """Let the tokens of an initialized network begin with trained vectors; those that have none stay as drawn.
+
+    Raises:
+        UsageError: the vectors are of other tokens, or of another width than the network's.
+    """
+    table: Any = model.embedding.token if data.spelling else model.embedding
+    rows, found = vectors.rows_for(data.prepared.vocabulary.idx_to_token, variant.settings["tokenizer"])
+    drawn = table.weight.data().asnumpy()
+    if rows.shape != drawn.shape:
+        raise UsageError(
+            f"variant {variant.name}: embeddings of {drawn.shape[1]} units cannot begin with vectors of "
+            f"{rows.shape[1]}; make them equal"
+        )
+    table.weight.set_data(nd.array(np.where(found[:, None], rows, drawn)))
 
 
 def inputs(variant: Variant, texts: Sequence[Text]) -> tuple[np.ndarray, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from reproductions.experiment import Claim, Result
 from reproductions.mikolov2013 import ASKED, DRAWN, Data
 from reproductions.neighbours import NEIGHBOURS
 from reproductions.runner import Outcome, Unit
-from reproductions.word_vectors import vectors_for
+from reproductions.word_vectors import word_vectors
 from tests.reproductions.support import Answer, gluon_attn, outcome
 
 SMOKE, CPU, PAPERS_OWN = (mikolov2013.PRESETS[name] for name in ("smoke", "cpu", "paper"))
@@ -242,12 +241,11 @@ def test_vectors_of_a_finished_run_are_those_of_its_best_epoch(trained: tuple[Pa
     directory = unit(trained[0]).directory
     best = Checkpoint(directory / "checkpoint.npz").group("best")["predicting.weight"]
     vocabulary = data.prepared.vocabulary
-    rows, found = vectors_for(vocabulary.idx_to_token, unit(trained[0]))
+    vectors = word_vectors(unit(trained[0]))
+    rows, found = vectors.rows_for(vocabulary.idx_to_token, CPU.variants[0].settings["tokenizer"])
+    assert vectors.sha256 == Outcome.read(unit(trained[0])).facts["parameters_sha256"]
     assert found.tolist() == [False] * len(SPECIALS) + [True] * len(vocabulary.learned)
     np.testing.assert_array_equal(rows[found], best[len(SPECIALS) :])
-    settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))["settings"]
-    with pytest.raises(UsageError, match=settings["tokenizer"]):
-        vectors_for(vocabulary.idx_to_token, unit(trained[0]), tokenizer="syllable")
 
 
 def ask(trained: tuple[Path, Answer], text: bytes, *more: object) -> Answer:

@@ -21,7 +21,7 @@ from preprocessing.errors import InputError
 from reproductions import runner
 from reproductions.experiment import Result, preset
 from reproductions.report import results_path
-from reproductions.runner import Outcome, Unit, corpus_or_sample, preset_of, train_all, train_unit, units_of
+from reproductions.runner import Outcome, Unit, corpus_or_sample, preset_of, train_all, train_unit, units_of, vectors_of
 from tests.reproductions.support import PAPER, ROOT, gluon_attn, outcome
 
 CPU = preset(PAPER, "cpu")
@@ -128,6 +128,63 @@ def test_a_finished_unit_is_read_and_not_trained_again(tmp_path: Path, monkeypat
     assert again.facts == whole.facts
     assert again.predictions["right"].tolist() == [True]
     assert not (whole.unit.directory / "checkpoint.npz").exists()
+
+
+def test_a_published_unit_copied_back_counts_as_trained(tmp_path: Path) -> None:
+    whole = outcome(tmp_path / "runs", "mean", 1, {"right": [True]})
+    for name in ("config.json", "checkpoint.npz"):
+        (whole.unit.directory / name).write_text("{}", encoding="utf-8")
+    whole.unit.publish(tmp_path / "published")
+    published = sorted(
+        path.relative_to(tmp_path / "published").as_posix() for path in tmp_path.rglob("published/*/*/*")
+    )
+    assert published == [f"mean/seed-1/{name}" for name in ("config.json", "outcome.json", "predictions.npz")]
+    elsewhere = replace(whole.unit, runs=tmp_path / "elsewhere")
+    shutil.copytree(tmp_path / "published", elsewhere.place)
+    assert Outcome.read(elsewhere).predictions["right"].tolist() == [True]
+
+
+# --- word vectors to begin with ---
+
+
+def test_a_name_of_vectors_means_the_training_beside_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = Unit(PAPER, "cpu", "mean", 3, "portable", None, tmp_path, on_sample=True)
+    assert vectors_of(unit) is None
+    for name in ("mikolov2013/skip-gram", "skip-gram", "mikolov2013", "mikolov2013/", "glove/skip-gram", ""):
+        variant = replace(CPU.variant("mean"), settings={"vectors": name})
+        monkeypatch.setattr(runner, "preset_of", lambda unit, v=variant: replace(CPU, variants=(v,)))
+        if name == "mikolov2013/skip-gram":
+            assert vectors_of(unit) == replace(unit, paper="mikolov2013", variant="skip-gram", seed=1)
+        else:
+            with pytest.raises(UsageError, match="are unknown; name script and variant"):
+                vectors_of(unit)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_vectors_are_trained_before_what_begins_with_them_and_once(
+    there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Instead of trainings, a program that writes down what it is asked for."""
+    script, log = tmp_path / "program", tmp_path / "log"
+    script.write_text(f'#!/bin/sh\necho "$4 $8 ${{10}}" >> {log}\n', encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.setattr(runner.sys, "executable", str(script))
+    for seed in (1, 2):
+        outcome(tmp_path, "nsmc-r6-vectors", seed, {}, paper="lin2017")
+    some = units_of(
+        "lin2017",
+        preset("lin2017", "smoke"),
+        variants=["nsmc-r6-vectors"],
+        seeds=(1, 2),
+        profile="portable",
+        threads=None,
+        runs=tmp_path,
+    )
+    if there:
+        outcome(tmp_path, "skip-gram", 1, {}, paper="mikolov2013")
+    train_all(some, jobs=1, resume=True, overwrite=False)
+    wanted = ["lin2017 nsmc-r6-vectors 1", "lin2017 nsmc-r6-vectors 2"]
+    assert log.read_text(encoding="utf-8").splitlines() == ([] if there else ["mikolov2013 skip-gram 1"]) + wanted
 
 
 # --- side by side ---

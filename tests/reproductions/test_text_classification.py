@@ -10,17 +10,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mxnet import nd
+from mxnet import init, nd
+from mxnet.gluon import nn
 
 from gluon_attn.errors import UsageError
 from gluon_attn.recipe import Recipe
 from preprocessing.data import Split
 from preprocessing.ragged import Ragged
-from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID
+from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID, Vocabulary
 from reproductions.experiment import Preset, Variant, preset, script
 from reproductions.runner import Unit
-from reproductions.text_classification import Data, Read, classify, drop_tokens, inputs, prepare, scores, task
+from reproductions.text_classification import (
+    Data,
+    Read,
+    begin_with,
+    classify,
+    drop_tokens,
+    inputs,
+    prepare,
+    scores,
+    task,
+)
 from reproductions.trained import load
+from reproductions.word_vectors import WordVectors
 from tests.reproductions.support import PAPER, outcome
 
 
@@ -41,6 +53,25 @@ def split(rows: list[np.ndarray], label: Sequence[int]) -> Split:
 
 def data(**splits: Split) -> Data:
     return Data("nsmc", {}, SimpleNamespace(splits=splits, digest="d"))  # type: ignore[arg-type]
+
+
+# --- what a network begins with ---
+
+
+@pytest.mark.parametrize("spelled", [False, True])
+def test_words_that_have_a_trained_vector_begin_with_it_and_the_others_as_drawn(spelled: bool) -> None:
+    vocabulary = Vocabulary(["배우", "감독", "영화"])
+    table = nn.Embedding(len(vocabulary), 3)
+    table.initialize(init.Constant(0.5))
+    known = Data("nsmc", {}, SimpleNamespace(vocabulary=vocabulary), spelling=spelled or None)  # type: ignore[arg-type]
+    model = SimpleNamespace(embedding=SimpleNamespace(token=table) if spelled else table)
+    trained = WordVectors(["영화", "배우"], "mecab", np.array([[1, 2, 3], [4, 5, 6]], np.float32), "")
+    begin_with(model, variant(tokenizer="mecab"), known, trained)  # type: ignore[arg-type]
+    drawn = [0.5] * 3
+    assert table.weight.data().asnumpy().tolist() == [drawn, drawn, [4, 5, 6], drawn, [1, 2, 3]]
+    narrow = WordVectors(["영화"], "mecab", np.ones((1, 2), np.float32), "")
+    with pytest.raises(UsageError, match="embeddings of 3 units cannot begin with vectors of 2; make them equal"):
+        begin_with(model, variant(tokenizer="mecab"), known, narrow)  # type: ignore[arg-type]
 
 
 # --- what a network reads ---
