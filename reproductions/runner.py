@@ -70,12 +70,15 @@ class Unit:
         return (self.directory / "outcome.json").exists()
 
     def publish(self, directory: Path) -> None:
-        """Copy all that a finished training leaves, but for its parameters, to the same place below a directory. Copied
-        back below ``place`` it counts as trained, unless its configuration has changed since.
-        """
+        """Copy what a finished training leaves to the same place below a directory: all but its parameters and the
+        weights of single tokens, which are large. Copied back below ``place`` it counts as trained, and is enough for
+        rows and claims."""
         to = directory / self.directory.relative_to(self.place)
         to.mkdir(parents=True, exist_ok=True)
-        for name in ("config.json", "predictions.npz", "outcome.json"):
+        arrays = Outcome.read(self).predictions
+        kept = {name: array for name, array in arrays.items() if not name.endswith("_weights")}
+        np.savez_compressed(to / "predictions.npz", **kept)
+        for name in ("config.json", "outcome.json"):
             shutil.copyfile(self.directory / name, to / name)
 
     def arguments(self) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 from gluon_attn.errors import UsageError
 from gluon_attn.metrics import Estimate
 from reproductions.experiment import PAPERS, RESULTS, Claim, Reported, Result, Row, preset, script
-from reproductions.report import results_path
+from reproductions.report import first_rows, results_path
 
 ROW = {
     "variant", "corpus", "split", "metric", "signature", "mean", "std", "per_seed", "ci95", "parameters",
@@ -135,6 +135,24 @@ def test_committed_results_keep_the_contract(path: Path) -> None:
     for claim in raw["claims"]:
         assert set(claim) == CLAIM and claim["verdict"] in VERDICTS
         assert claim["ci95"][0] <= claim["effect"] <= claim["ci95"][1]
+
+
+@pytest.mark.parametrize("folder", sorted(RESULTS.glob("*/outcomes")), ids=lambda folder: folder.parent.name)
+def test_published_outcomes_are_the_trainings_of_the_table(folder: Path) -> None:
+    path = results_path(folder.parent.name, "cpu")
+    if not path.exists():
+        pytest.skip(f"{path.name}: not all of its trainings have come to their end")
+    result = Result.read(path)
+    outcomes = {}
+    for one in folder.glob("*/*/outcome.json"):
+        outcomes[f"{one.parts[-3]}/{one.parts[-2].removeprefix('seed-')}"] = json.loads(one.read_text("utf-8"))
+    hashes = {label: facts["parameters_sha256"] for label, facts in outcomes.items()}
+    assert hashes == result.manifest["parameters_sha256"]
+    first = script(result.paper).COLUMNS[0]
+    for row in first_rows(result):
+        for seed, value in row.per_seed.items():
+            if "+" not in seed:  # two networks as one are no training
+                assert outcomes[f"{row.variant}/{seed}"]["metrics"][first.metric] == pytest.approx(value)
 
 
 @committed

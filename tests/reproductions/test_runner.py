@@ -131,7 +131,7 @@ def test_a_finished_unit_is_read_and_not_trained_again(tmp_path: Path, monkeypat
 
 
 def test_a_published_unit_copied_back_counts_as_trained(tmp_path: Path) -> None:
-    whole = outcome(tmp_path / "runs", "mean", 1, {"right": [True]})
+    whole = outcome(tmp_path / "runs", "mean", 1, {"right": [True], "token_weights": [0.5, 0.5]})
     for name in ("config.json", "checkpoint.npz"):
         (whole.unit.directory / name).write_text("{}", encoding="utf-8")
     whole.unit.publish(tmp_path / "published")
@@ -141,7 +141,9 @@ def test_a_published_unit_copied_back_counts_as_trained(tmp_path: Path) -> None:
     assert published == [f"mean/seed-1/{name}" for name in ("config.json", "outcome.json", "predictions.npz")]
     elsewhere = replace(whole.unit, runs=tmp_path / "elsewhere")
     shutil.copytree(tmp_path / "published", elsewhere.place)
-    assert Outcome.read(elsewhere).predictions["right"].tolist() == [True]
+    found = Outcome.read(elsewhere)
+    assert found.facts == whole.facts
+    assert {name: array.tolist() for name, array in found.predictions.items()} == {"right": [True]}
 
 
 # --- word vectors to begin with ---
