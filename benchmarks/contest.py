@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from gluon_attn.runtime import hardware
@@ -38,6 +39,46 @@ def in_process(module: str, arguments: Sequence[str], threads: int) -> dict[str,
 def ratios(theirs: Sequence[Mapping[str, Any]], ours: Sequence[Mapping[str, Any]]) -> list[float]:
     """How many times as fast we are, in each repetition."""
     return [their["seconds"] / our["seconds"] for their, our in zip(theirs, ours, strict=True)]
+
+
+def duel(
+    own: str, peer: str, sizes: Mapping[str, Any], unit: str, threads: int, repetitions: int, folder: Path
+) -> dict[str, Any]:
+    """Train one network on both sides, in turn.
+
+    Args:
+        own, peer: modules of this folder. Ours is asked to ``describe`` what there is to train, with so many of
+            ``unit``, and to ``train`` it.
+        sizes: flags of ours.
+        unit: what is counted, such as ``target_tokens``.
+        threads: of either side.
+        repetitions: of both.
+        folder: for the batches.
+
+    Returns:
+        The description as ``what``, how many units a second each side trains on, and how many times as fast we are.
+    """
+    flags = [word for name, value in sizes.items() for word in (f"--{name}", str(value))]
+    arrays = folder / f"{' '.join(map(str, sizes.values()))}.npz"
+    what = in_process(own, ["describe", *flags, "--arrays", str(arrays)], 1)
+    spec = {**what, "arrays": str(arrays), "threads": threads}
+    runs: dict[str, list[dict[str, Any]]] = {"gluon_attn": [], "PyTorch eager": []}
+    for _ in range(repetitions):
+        ours = in_process(own, ["train", *flags, "--threads", str(threads)], threads)
+        theirs = in_process(peer, [json.dumps(spec)], threads)
+        for name, found in zip(runs, (ours, theirs), strict=True):
+            runs[name].append(found)
+            speed = what[unit] / found["seconds"]
+            print(f"  {arrays.stem}, {name:14} {speed:8.0f} {unit.replace('_', ' ')}/s", flush=True)
+    each = ratios(runs["PyTorch eager"], runs["gluon_attn"])
+    speeds = {name: what[unit] / median(run["seconds"] for run in found) for name, found in runs.items()}
+    return {
+        "what": what,
+        f"{unit}_per_second": {name: round(speed, 1) for name, speed in speeds.items()},
+        "ours_is": round(median(each), 3),
+        "ours_is_each": [round(ratio, 4) for ratio in each],
+        "runs": runs,
+    }
 
 
 def line(measure: str, ratio: float, target: float) -> dict[str, Any]:

@@ -7,13 +7,10 @@ as the Penn Treebank's, of a classifier sentences as long as the Stanford Sentim
 
 from __future__ import annotations
 
-import argparse
-import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.stopwatch import keep_to, second_epoch
+from benchmarks.stopwatch import second_epoch, side
 from gluon_attn import runtime
 
 DROPOUT, RATE, CLIP, PADDING = 0.2, 1e-3, 5.0, 1
@@ -76,7 +73,7 @@ def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:
     return {
         "settings": {"model": model, "units": units, "dropout": DROPOUT, **SETTINGS[model]},
         "batches": steps,
-        "tokens": int(sum(batch["lengths"].sum() if "lengths" in batch else batch["inputs"].size for batch in batches)),
+        "words": int(sum(batch["lengths"].sum() if "lengths" in batch else batch["inputs"].size for batch in batches)),
         "learning_rate": RATE,
         "clip_norm": CLIP,
         "parameters": parameter_count(build(model, units)),
@@ -117,23 +114,5 @@ def train(model: str, units: int, steps: int) -> dict[str, float]:
     return {**second_epoch(network, task_of(model, network, steps), recipe), "parameters": parameter_count(network)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("describe", "train"))
-    parser.add_argument("--model", choices=tuple(SETTINGS), required=True)
-    parser.add_argument("--units", type=int, required=True)
-    parser.add_argument("--steps", type=int, required=True)
-    parser.add_argument("--arrays", type=Path)
-    parser.add_argument("--threads", type=int, default=1)
-    options = parser.parse_args()
-    keep_to(options.threads)
-    runtime.configure("fast", options.threads)
-    if options.what == "describe":
-        result: Mapping[str, Any] = describe(options.model, options.units, options.steps, options.arrays)
-    else:
-        result = train(options.model, options.units, options.steps)
-    print(json.dumps(result))
-
-
 if __name__ == "__main__":
-    main()
+    side(__doc__, describe, train)

@@ -6,13 +6,11 @@ line of JSON.
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.stopwatch import keep_to, second_epoch
+from benchmarks.stopwatch import second_epoch, side
 from gluon_attn import runtime
 
 DROPOUT, RATE, CLIP = 0.2, 1e-3, 1.0
@@ -106,23 +104,5 @@ def train(model: str, units: int, steps: int) -> dict[str, float]:
     return {**second_epoch(network, task, recipe), "parameters": parameter_count(network)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("describe", "train"))
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--units", type=int, required=True)
-    parser.add_argument("--steps", type=int, required=True)
-    parser.add_argument("--arrays", type=Path)
-    parser.add_argument("--threads", type=int, default=1)
-    options = parser.parse_args()
-    keep_to(options.threads)
-    runtime.configure("fast", options.threads)
-    if options.what == "describe":
-        result: Mapping[str, Any] = describe(options.model, options.units, options.steps, options.arrays)
-    else:
-        result = train(options.model, options.units, options.steps)
-    print(json.dumps(result))
-
-
 if __name__ == "__main__":
-    main()
+    side(__doc__, describe, train)

@@ -5,6 +5,8 @@ Nothing here imports MXNet or PyTorch before it is called: both bring an OpenMP 
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import tempfile
 import time
@@ -12,6 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from gluon_attn import runtime
 
 
 def keep_to(threads: int) -> None:
@@ -60,3 +64,22 @@ def second_epoch(model: Any, task: Any, recipe: Any) -> dict[str, float]:
         history = fit(model, timed, replace(recipe, epochs=2, patience=2), run, seed=1).history
     first, both = (epoch["seconds"] for epoch in history)
     return {"seconds": both - first + tails[1], "cpu_seconds": cpu[1], "warm_up_seconds": first}
+
+
+def side(
+    doc: str | None, describe: Callable[[str, int, int, Path], Any], train: Callable[[str, int, int], Any]
+) -> None:
+    """The command line of our side of :func:`benchmarks.contest.duel`: ``describe`` or ``train`` a network of so many
+    units for so many steps, in the fast profile, and print JSON."""
+    parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
+    parser.add_argument("what", choices=("describe", "train"))
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--units", type=int, required=True)
+    parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--arrays", type=Path)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    keep_to(options.threads)
+    runtime.configure("fast", options.threads)
+    sizes = options.model, options.units, options.steps
+    print(json.dumps(describe(*sizes, options.arrays) if options.what == "describe" else train(*sizes)))

@@ -16,43 +16,15 @@ repeated.
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from benchmarks import contest
-from benchmarks.contest import in_process
 
 RESULT = contest.RESULTS / "translation_speed.json"
 TARGET = 1.0
 NETWORKS = (("rnnsearch", 256), ("rnnsearch", 512), ("deep lstm", 512))
-
-
-def measure(model: str, units: int, threads: int, repetitions: int, steps: int, folder: Path) -> dict[str, Any]:
-    """One network on both sides, in turn."""
-    sizes = ["--model", model, "--units", str(units), "--steps", str(steps)]
-    arrays = folder / f"{model}-{units}.npz"
-    what = in_process("own_translators", ["describe", *sizes, "--arrays", str(arrays)], 1)
-    spec = {**what, "arrays": str(arrays), "threads": threads}
-    runs: dict[str, list[dict[str, Any]]] = {"gluon_attn": [], "PyTorch eager": []}
-    for _ in range(repetitions):
-        ours = in_process("own_translators", ["train", *sizes, "--threads", str(threads)], threads)
-        theirs = in_process("peers.torch_translators", [json.dumps(spec)], threads)
-        for name, found in zip(runs, (ours, theirs), strict=True):
-            runs[name].append(found)
-            speed = what["target_tokens"] / found["seconds"]
-            print(f"  {model} {units}, {name:14} {speed:8.0f} target tokens/s", flush=True)
-    ratios = contest.ratios(runs["PyTorch eager"], runs["gluon_attn"])
-    speeds = {name: what["target_tokens"] / median(run["seconds"] for run in found) for name, found in runs.items()}
-    return {
-        "what": what,
-        "target_tokens_per_second": {name: round(speed, 1) for name, speed in speeds.items()},
-        "ours_is": round(median(ratios), 3),
-        "ours_is_each": [round(ratio, 4) for ratio in ratios],
-        "runs": runs,
-    }
 
 
 def line(model: str, units: int, threads: int, found: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +48,15 @@ def main() -> None:
     circumstances = contest.circumstances()
     with tempfile.TemporaryDirectory() as folder:
         found = {
-            (model, units): measure(model, units, options.threads, options.repetitions, options.steps, Path(folder))
+            (model, units): contest.duel(
+                "own_translators",
+                "peers.torch_translators",
+                {"model": model, "units": units, "steps": options.steps},
+                "target_tokens",
+                options.threads,
+                options.repetitions,
+                Path(folder),
+            )
             for model, units in NETWORKS
         }
     lines = [line(model, units, options.threads, each) for (model, units), each in found.items()]

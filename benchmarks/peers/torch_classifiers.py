@@ -9,8 +9,6 @@ prints the measurement as one line of JSON; see :func:`measure`.
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,9 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from benchmarks.stopwatch import keep_to, second_time
+from benchmarks.peers.torch_training import main, optimizers_of, second_epoch
 
-OPTIMIZERS = ("fused adam", "sparse adam")
 RECURRENT = ("packed", "reversed")
 # `no`; `around the GRU`: as torch.compile does by itself, it leaves nn.GRU as it is; `whole`: the GRU unrolled too.
 COMPILE = ("no", "around the GRU", "whole")
@@ -127,15 +124,6 @@ def build(settings: Mapping[str, Any], *, optimizer: str, recurrent: str) -> nn.
     return Masked(settings, sparse=sparse, recurrent=recurrent)
 
 
-def optimizers_of(model: nn.Module, name: str, rate: float) -> list[torch.optim.Optimizer]:
-    """Adam over all parameters; ``sparse adam`` updates only the rows of the embedding that a batch has touched."""
-    if name != "sparse adam":
-        return [torch.optim.Adam(model.parameters(), rate, fused=True)]
-    embedding = model.get_parameter("embedding.weight")
-    rest = [parameter for parameter in model.parameters() if parameter is not embedding]
-    return [torch.optim.SparseAdam([embedding], rate), torch.optim.Adam(rest, rate, fused=True)]
-
-
 def batches(ids: Tensor, lengths: Tensor, size: int, buckets: bool) -> Iterator[Tensor]:
     """Row numbers of the batches of an epoch in random order; with ``buckets``, batches of like length."""
     order = torch.randperm(len(ids))
@@ -158,8 +146,6 @@ def measure(spec: Mapping[str, Any]) -> dict[str, float]:
     Returns:
         ``seconds`` and ``cpu_seconds`` of the second epoch, ``warm_up_seconds``, ``parameters``.
     """
-    torch.set_num_threads(spec["threads"])
-    torch.manual_seed(1)
     with np.load(spec["arrays"]) as arrays:
         ids, lengths, labels = (torch.from_numpy(arrays[name]) for name in ("ids", "lengths", "labels"))
     model = build(spec["settings"], optimizer=spec["optimizer"], recurrent=spec["recurrent"])
@@ -168,24 +154,15 @@ def measure(spec: Mapping[str, Any]) -> dict[str, float]:
     torch._dynamo.config.recompile_limit = 64  # every bucket has a length of its own
     network = model if spec["compile"] == "no" else torch.compile(model, dynamic=False)
 
-    def epoch() -> None:
+    def losses() -> Iterator[Tensor]:
         for rows in batches(ids, lengths, spec["batch_size"], spec["buckets"]):
             length = lengths[rows]
             width = -(-int(length.max()) // 4) * 4 if spec["buckets"] else ids.shape[1]
-            for optimizer in optimizers:
-                optimizer.zero_grad()
             logits, _ = network(ids[rows, :width], length)
-            loss = functional.cross_entropy(logits, labels[rows])
-            loss.backward()
-            for optimizer in optimizers:
-                optimizer.step()
-            if not loss.isfinite():
-                raise ArithmeticError(f"the loss is {loss.item()}")
+            yield functional.cross_entropy(logits, labels[rows])
 
-    return {**second_time(epoch), "parameters": sum(parameter.numel() for parameter in model.parameters())}
+    return second_epoch(model, optimizers, losses)
 
 
 if __name__ == "__main__":
-    wanted = json.loads(sys.argv[1])
-    keep_to(wanted["threads"])
-    print(json.dumps(measure(wanted)))
+    main(measure)

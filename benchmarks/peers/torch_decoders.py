@@ -10,8 +10,6 @@ prints the measurement as one line of JSON; see :func:`measure`.
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,8 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks.peers.torch_training import main
 from benchmarks.peers.torch_translators import RNNSearch
-from benchmarks.stopwatch import keep_to, second_time
+from benchmarks.stopwatch import second_time
 
 _SAME = {
     "source_embedding.weight": "source_embedding.weight",
@@ -134,7 +133,6 @@ def measure(spec: Mapping[str, Any]) -> dict[str, Any]:
         ``seconds`` and ``cpu_seconds`` of the second time, ``warm_up_seconds``, ``parameters``, and ``ids`` of the
         translations.
     """
-    torch.set_num_threads(spec["threads"])
     with np.load(spec["arrays"]) as arrays:
         source, lengths, limits = (torch.from_numpy(arrays[name]) for name in ("source", "lengths", "limits"))
         ours = {name.removeprefix("parameters/"): arrays[name] for name in arrays.files if "/" in name}
@@ -150,6 +148,4 @@ def measure(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    wanted = json.loads(sys.argv[1])
-    keep_to(wanted["threads"])
-    print(json.dumps(measure(wanted)))
+    main(measure)

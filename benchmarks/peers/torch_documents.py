@@ -9,9 +9,7 @@ prints the measurement as one line of JSON; see :func:`measure`.
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,9 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from benchmarks.stopwatch import keep_to, second_time
+from benchmarks.peers.torch_training import main, optimizers_of, second_epoch
 
-OPTIMIZERS = ("fused adam", "sparse adam")
 RECURRENT = ("packed", "reversed")
 
 
@@ -123,15 +120,6 @@ def build(settings: Mapping[str, Any], *, optimizer: str, recurrent: str) -> nn.
     return MODELS[settings["model"]](settings, sparse=optimizer == "sparse adam", recurrent=recurrent)
 
 
-def optimizers_of(model: nn.Module, name: str, rate: float) -> list[torch.optim.Optimizer]:
-    """Adam over all parameters; ``sparse adam`` updates only the rows of the embedding that a batch has touched."""
-    if name != "sparse adam":
-        return [torch.optim.Adam(model.parameters(), rate, fused=True)]
-    embedding = model.get_parameter("embedding.weight")
-    rest = [parameter for parameter in model.parameters() if parameter is not embedding]
-    return [torch.optim.SparseAdam([embedding], rate), torch.optim.Adam(rest, rate, fused=True)]
-
-
 def measure(spec: Mapping[str, Any]) -> dict[str, float]:
     """Train on the given batches twice and time the second time.
 
@@ -143,8 +131,6 @@ def measure(spec: Mapping[str, Any]) -> dict[str, float]:
     Returns:
         ``seconds`` and ``cpu_seconds`` of the second time, ``warm_up_seconds``, ``parameters``.
     """
-    torch.set_num_threads(spec["threads"])
-    torch.manual_seed(1)
     with np.load(spec["arrays"]) as arrays:
         numbers = range(sum(name.startswith("input_0_") for name in arrays.files))
         batches = [
@@ -158,24 +144,14 @@ def measure(spec: Mapping[str, Any]) -> dict[str, float]:
     model = build(spec["settings"], optimizer=spec["optimizer"], recurrent=spec["recurrent"])
     optimizers = optimizers_of(model, spec["optimizer"], spec["learning_rate"])
 
-    def epoch() -> None:
+    def losses() -> Iterator[Tensor]:
         for inputs, labels in batches:
-            for optimizer in optimizers:
-                optimizer.zero_grad()
             logits, *_, last = model(*inputs)
             loss = functional.cross_entropy(logits, labels)
-            if structured:
-                loss = loss + spec["penalty"] * last.mean()
-            loss.backward()
-            for optimizer in optimizers:
-                optimizer.step()
-            if not loss.isfinite():
-                raise ArithmeticError(f"the loss is {loss.item()}")
+            yield loss + spec["penalty"] * last.mean() if structured else loss
 
-    return {**second_time(epoch), "parameters": sum(parameter.numel() for parameter in model.parameters())}
+    return second_epoch(model, optimizers, losses)
 
 
 if __name__ == "__main__":
-    wanted = json.loads(sys.argv[1])
-    keep_to(wanted["threads"])
-    print(json.dumps(measure(wanted)))
+    main(measure)

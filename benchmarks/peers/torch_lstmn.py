@@ -10,9 +10,7 @@ prints the measurement as one line of JSON; see :func:`measure`.
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchmarks.stopwatch import keep_to, second_time
+from benchmarks.peers.torch_training import main, optimizers_of, second_epoch
 
 State = tuple[list[Tensor], Tensor]
 
@@ -104,37 +102,27 @@ def measure(spec: Mapping[str, Any]) -> dict[str, float]:
     Returns:
         ``seconds`` and ``cpu_seconds`` of the second time, ``warm_up_seconds``, ``parameters``.
     """
-    torch.set_num_threads(spec["threads"])
-    torch.manual_seed(1)
     of_language = spec["settings"]["model"] == "language model"
     names = ("inputs", "targets") if of_language else ("ids", "lengths", "labels")
     with np.load(spec["arrays"]) as arrays:
         batches = [tuple(torch.from_numpy(arrays[f"{name}_{i}"]) for name in names) for i in range(spec["batches"])]
     model = (LanguageModel if of_language else Classifier)(spec["settings"])
-    optimizer = torch.optim.Adam(model.parameters(), spec["learning_rate"], fused=True)
+    optimizers = optimizers_of(model, "fused adam", spec["learning_rate"])
 
-    def epoch() -> None:
+    def losses() -> Iterator[Tensor]:
         state: State | None = None
         for batch in batches:
-            optimizer.zero_grad()
             if of_language:
                 inputs, targets = batch
                 logits, (tape, attended) = model(inputs, state)
                 state = [memory.detach() for memory in tape], attended.detach()
-                loss = functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+                yield functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
             else:
                 ids, lengths, labels = batch
-                loss = functional.cross_entropy(model(ids, lengths), labels)
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), spec["clip_norm"])
-            optimizer.step()
-            if not loss.isfinite():
-                raise ArithmeticError(f"the loss is {loss.item()}")
+                yield functional.cross_entropy(model(ids, lengths), labels)
 
-    return {**second_time(epoch), "parameters": sum(parameter.numel() for parameter in model.parameters())}
+    return second_epoch(model, optimizers, losses, spec["clip_norm"])
 
 
 if __name__ == "__main__":
-    wanted = json.loads(sys.argv[1])
-    keep_to(wanted["threads"])
-    print(json.dumps(measure(wanted)))
+    main(measure)

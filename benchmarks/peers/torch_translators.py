@@ -10,9 +10,7 @@ prints the measurement as one line of JSON; see :func:`measure`.
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from benchmarks.stopwatch import keep_to, second_time
+from benchmarks.peers.torch_training import main, optimizers_of, second_epoch
 
 PADDING = 1
 Memory = tuple[Tensor, ...]
@@ -158,31 +156,21 @@ def measure(spec: Mapping[str, Any]) -> dict[str, float]:
     Returns:
         ``seconds`` and ``cpu_seconds`` of the second time, ``warm_up_seconds``, ``parameters``.
     """
-    torch.set_num_threads(spec["threads"])
-    torch.manual_seed(1)
     with np.load(spec["arrays"]) as arrays:
         batches = [
             tuple(torch.from_numpy(arrays[f"{name}_{i}"]) for name in ("source", "lengths", "inputs", "targets"))
             for i in range(spec["batches"])
         ]
     model = MODELS[spec["settings"]["model"]](spec["settings"])
-    optimizer = torch.optim.Adam(model.parameters(), spec["learning_rate"], fused=True)
+    optimizers = optimizers_of(model, "fused adam", spec["learning_rate"])
 
-    def epoch() -> None:
+    def losses() -> Iterator[Tensor]:
         for source, lengths, inputs, targets in batches:
-            optimizer.zero_grad()
             logits = model(source, lengths, inputs)
-            loss = functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=PADDING)
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), spec["clip_norm"])
-            optimizer.step()
-            if not loss.isfinite():
-                raise ArithmeticError(f"the loss is {loss.item()}")
+            yield functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=PADDING)
 
-    return {**second_time(epoch), "parameters": sum(parameter.numel() for parameter in model.parameters())}
+    return second_epoch(model, optimizers, losses, spec["clip_norm"])
 
 
 if __name__ == "__main__":
-    wanted = json.loads(sys.argv[1])
-    keep_to(wanted["threads"])
-    print(json.dumps(measure(wanted)))
+    main(measure)

@@ -18,6 +18,7 @@ from tests.gluon_attn.support import array, dense, initialize, normal
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[bench]'")
 
 from benchmarks.peers import torch_documents as peers  # noqa: E402
+from benchmarks.peers.torch_training import OPTIMIZERS  # noqa: E402
 
 SMALL = {
     "structured": {"embedding_units": 6, "units": 4, "attention_units": 5, "hops": 3, "hidden": 7},
@@ -102,7 +103,7 @@ def test_both_orders_hold_the_same_texts_and_like_lengths_are_together(model: st
         assert spread["like length"] < spread["as drawn"]
 
 
-@pytest.mark.parametrize("optimizer", peers.OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("model", SMALL)
 def test_ours_and_the_peer_train_on_what_is_described(
     model: str, optimizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_thread: None

@@ -16,6 +16,7 @@ from tests.gluon_attn.support import array, initialize
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[bench]'")
 
 from benchmarks.peers import torch_classifiers as peers  # noqa: E402
+from benchmarks.peers.torch_training import OPTIMIZERS  # noqa: E402
 
 SIZES = {"vocabulary_size": 23, "embedding_units": 6, "units": 4, "dropout": 0.0}
 ATTENTION = {"attention_units": 5, "attention_dropout": 0.0, "max_length": 7}
@@ -96,7 +97,7 @@ def test_length_buckets_hold_every_review_once() -> None:
     assert len(chunks) == 5
 
 
-@pytest.mark.parametrize("optimizer", peers.OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("buckets", [False, True])
 def test_a_peer_trains(
     optimizer: str, buckets: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, one_thread: None
