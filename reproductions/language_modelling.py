@@ -22,6 +22,7 @@ from preprocessing.vocabulary import UNKNOWN_ID
 from reproductions.analysis import row_of
 from reproductions.experiment import Preset, Row, Variant
 from reproductions.runner import Outcome, Unit
+from reproductions.standard_input import lines
 from reproductions.text_classification import Data
 from reproductions.trained import load
 from reproductions.translation import perplexity
@@ -125,13 +126,7 @@ def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
         raise UsageError(f"variant {unit.variant} has no attention and so no weights; choose another --variant")
     if data.corpus == "sample":
         print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE ANSWERS MEAN NOTHING ***", file=sys.stderr)
-    for number, raw in enumerate(stream, start=1):
-        try:
-            text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-        except UnicodeDecodeError as error:
-            raise UsageError(
-                f"standard input, line {number}: not UTF-8 ({error.reason}); convert the text first"
-            ) from None
+    for _, text in lines(stream):
         if not text:
             yield ""
             continue

@@ -9,10 +9,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from gluon_attn.errors import UsageError
 from gluon_attn.vectors import nearest, plane
 from gluon_attn.word_map import word_map
 from preprocessing.files import write_text
+from reproductions.standard_input import lines
 from reproductions.word_vectors import WordVectors
 
 NEIGHBOURS = 10
@@ -65,12 +65,7 @@ def answers(
     """
     directions = trained.vectors / np.maximum(np.linalg.norm(trained.vectors, axis=1, keepdims=True), 1e-12)
     places = {word: place for place, word in enumerate(trained.words)}
-    for number, line in enumerate(stream, start=1):
-        try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-        except UnicodeDecodeError as error:
-            reason = f"not UTF-8 ({error.reason}); convert the text first"
-            raise UsageError(f"standard input, line {number}: {reason}") from None
+    for number, text in lines(stream):
         asked = sorted({places[token] for token in tokenize(text) if token in places})
         if not asked:
             if text:

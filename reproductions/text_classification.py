@@ -28,6 +28,7 @@ from preprocessing.spelling import Spelling
 from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID
 from reproductions.experiment import Preset, Variant
 from reproductions.runner import Outcome, Unit
+from reproductions.standard_input import lines
 from reproductions.trained import load
 from reproductions.word_vectors import WordVectors
 
@@ -310,13 +311,7 @@ def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
     if data.corpus == "sample":
         print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE ANSWERS MEAN NOTHING ***", file=sys.stderr)
     limit = None if data.by_sentence else variant.settings["max_length"]
-    for number, line in enumerate(stream, start=1):
-        try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-        except UnicodeDecodeError as error:
-            raise UsageError(
-                f"standard input, line {number}: not UTF-8 ({error.reason}); convert the text first"
-            ) from None
+    for number, text in lines(stream):
         if not text:
             yield ""
             continue

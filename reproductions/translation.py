@@ -31,6 +31,7 @@ from preprocessing.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN, UNKN
 from reproductions.bleu import Bleu, bleu, chrf
 from reproductions.experiment import Preset, Variant
 from reproductions.runner import Unit
+from reproductions.standard_input import lines
 from reproductions.trained import load
 
 # What batches are padded to, source and target: each pair of lengths is a compiled graph with memory of its own.
@@ -299,14 +300,14 @@ def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignmen
     model, variant, data = load(unit)
     if data.corpus == "sample":
         print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE TRANSLATIONS MEAN NOTHING ***", file=sys.stderr)
-    lines = enumerate(stream, start=1)
-    while read := list(islice(lines, 1 if interactive else 2 * TRANSLATED)):
-        texts = [_decoded(number, line) for number, line in read]
+    numbered = lines(stream)
+    while read := list(islice(numbered, 1 if interactive else 2 * TRANSLATED)):
+        texts = [text for _, text in read]
         encoded = _shortened(data.prepared.encode(texts, processes=1), [number for number, _ in read])
         found = translate([model], data, encoded, **search_of(variant))
         if variant.settings["unknown"]:
             found = without_unknown(found, encoded, data)
-        for row, ((number, _), text, one) in enumerate(zip(read, texts, found, strict=True)):
+        for row, ((number, text), one) in enumerate(zip(read, found, strict=True)):
             if alignments is not None and text:
                 if one.weights is None:
                     raise UsageError(f"variant {unit.variant} has no attention and so no alignments; choose another")
@@ -336,13 +337,6 @@ def _write_alignment(number: int, words: list[str], tokens: list[str], weights: 
 def search_of(variant: Variant) -> dict[str, Any]:
     """How a variant's settings say that it searches."""
     return {"beam": variant.settings["beam"], "alpha": variant.settings["alpha"]}
-
-
-def _decoded(number: int, line: bytes) -> str:
-    try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-    except UnicodeDecodeError as error:
-        raise UsageError(f"standard input, line {number}: not UTF-8 ({error.reason}); convert the text first") from None
 
 
 def settings_of(**settings: Any) -> dict[str, Any]:
