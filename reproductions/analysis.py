@@ -22,12 +22,12 @@ def by_variant(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     return groups
 
 
-def measured(what: str, items: str, preset: Preset, seeds: int, split: str = "test") -> str:
-    """How an effect was measured, as a claim says it; ``items``: what the bootstrap resamples,
-    ``seeds``: trainings on either side."""
-    trainings = "one training a side" if seeds == 1 else f"means of {seeds} trainings a side"
+def measured(what: str, items: str, preset: Preset, seeds: int | None, split: str = "test") -> str:
+    """How an effect was measured, as a claim says it; ``items``: what the bootstrap resamples, ``seeds``: trainings on
+    either side, None where ``what`` tells the sides."""
+    trainings = {None: "", 1: ", one training a side"}.get(seeds, f", means of {seeds} trainings a side")
     warning = f"; {SAMPLE_WARNING}" if preset.corpus == "sample" else ""
-    return f"{split}, {what}, paired bootstrap over {items}, {trainings}{warning}"
+    return f"{split}, {what}, paired bootstrap over {items}{trainings}{warning}"
 
 
 def mean_right(outcomes: Sequence[Outcome]) -> np.ndarray:

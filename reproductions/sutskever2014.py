@@ -204,7 +204,7 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 "ensemble",
                 "Two networks together are better than one",
                 "Table 1",
-                measured("BLEU points, ensemble minus the mean of its members", "sentences", preset, 1),
+                measured("BLEU points, ensemble minus the mean of its members", "sentences", preset, None),
                 bootstrap_of_totals(both, single, bleu, seed=0),
             )
         )
