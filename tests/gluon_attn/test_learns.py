@@ -270,7 +270,7 @@ def draw_mirror(generator: np.random.RandomState, rows: int) -> Batch:
 @pytest.mark.parametrize(
     ("make", "steps", "wanted"),
     [
-        (lambda: RNNSearch(attention_units=32, maxout_units=UNITS, encoder_dropout=0.05, **MIRROR), 160, 0.97),
+        (lambda: RNNSearch(attention_units=32, maxout_units=UNITS, encoder_dropout=0.05, **MIRROR), 220, 0.97),
         (lambda: RNNEncDec(maxout_units=UNITS, **MIRROR), 300, 0.8),
         (
             lambda: DeepLSTM(
@@ -312,7 +312,7 @@ def test_every_encoder_decoder_learns_to_say_a_sentence_backwards(
     model = make()
     model.initialize(mx.init.Xavier())
     model.hybridize(static_alloc=True, static_shape=True)
-    recipe = Recipe(epochs=1, batch_size=SIZE, learning_rate=0.01, clip_norm=5.0)
+    recipe = Recipe(epochs=1, batch_size=SIZE, learning_rate=0.01, decay="cosine", clip_norm=5.0)
     run = RunDirectory(tmp_path, {"seed": fresh_seed})
     trained = fit(model, Task(batches, steps, loss, evaluate), recipe, run, seed=fresh_seed)
     assert trained.history[-1]["validation_accuracy"] > wanted
