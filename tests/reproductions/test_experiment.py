@@ -137,15 +137,31 @@ def test_committed_results_keep_the_contract(path: Path) -> None:
         assert claim["ci95"][0] <= claim["effect"] <= claim["ci95"][1]
 
 
+def facts_of(folder: Path, name: str) -> dict[str, Any]:
+    """What a file of each published training holds, by the training's label."""
+    files = sorted(folder.glob(f"*/*/{name}"))
+    labels = (f"{one.parts[-3]}/{one.parts[-2].removeprefix('seed-')}" for one in files)
+    return dict(zip(labels, (json.loads(one.read_text("utf-8")) for one in files), strict=True))
+
+
 @pytest.mark.parametrize("folder", sorted(RESULTS.glob("*/outcomes")), ids=lambda folder: folder.parent.name)
+def test_published_outcomes_are_of_trainings_as_the_script_has_them_now(folder: Path) -> None:
+    chosen, configs = preset(folder.parent.name, "cpu"), facts_of(folder, "config.json")
+    assert configs and configs.keys() == facts_of(folder, "outcome.json").keys()
+    for config in configs.values():
+        variant = chosen.variant(config["variant"])
+        assert config["seed"] in (variant.seeds or chosen.seeds) and config["profile"] == "portable"
+        assert config["settings"] == json.loads(json.dumps(dict(variant.settings)))
+        assert config["recipe"] == asdict(variant.recipe)
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [folder for folder in sorted(RESULTS.glob("*/outcomes")) if results_path(folder.parent.name, "cpu").exists()],
+    ids=lambda folder: folder.parent.name,
+)
 def test_published_outcomes_are_the_trainings_of_the_table(folder: Path) -> None:
-    path = results_path(folder.parent.name, "cpu")
-    if not path.exists():
-        pytest.skip(f"{path.name}: not all of its trainings have come to their end")
-    result = Result.read(path)
-    outcomes = {}
-    for one in folder.glob("*/*/outcome.json"):
-        outcomes[f"{one.parts[-3]}/{one.parts[-2].removeprefix('seed-')}"] = json.loads(one.read_text("utf-8"))
+    result, outcomes = Result.read(results_path(folder.parent.name, "cpu")), facts_of(folder, "outcome.json")
     hashes = {label: facts["parameters_sha256"] for label, facts in outcomes.items()}
     assert hashes == result.manifest["parameters_sha256"]
     first = script(result.paper).COLUMNS[0]
