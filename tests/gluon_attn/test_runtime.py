@@ -89,6 +89,23 @@ def test_mxnet_once_imported_cannot_change_its_profile(threads: int) -> None:
     assert dict(os.environ) == before
 
 
+def test_memory_is_kept_from_one_step_to_the_next() -> None:
+    """Arrays of 40 MB, more than glibc would keep of itself: their pages are asked for once, not at every step."""
+    answer = python(
+        "import resource, sys\n"
+        "from gluon_attn import runtime\n"
+        "runtime.configure()\n"
+        "import numpy as np\n"
+        "faults = [resource.getrusage(resource.RUSAGE_SELF).ru_minflt]\n"
+        "for step in range(3):\n"
+        "    np.ones(10**7, np.float32)\n"
+        "    faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)\n"
+        "print(*(after - before for before, after in zip(faults, faults[1:])))\n"
+    )
+    first, *later = map(int, answer.split())
+    assert first > 15 and max(later) < first / 10  # 15: huge pages of 2 MiB
+
+
 def test_configure_after_an_import_under_other_settings_is_refused() -> None:
     answer = python(
         "import mxnet\n"
