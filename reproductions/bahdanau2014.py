@@ -167,7 +167,7 @@ def _variants(
             "another implementation: other sizes and search",
         )
         if peer is None:
-            return Variant(name, title, settings, korean)
+            return Variant(name, title, settings, korean, seeds=(1,))
         return Variant(name, title, settings, recipe, peer, comparable=True, differs=differs)
 
     def of_table(name: str, model: str, length: int, peer: Reported) -> Variant:

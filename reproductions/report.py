@@ -220,8 +220,8 @@ def _provenance(result: Result) -> str:
     return (
         f"Mean ± standard deviation over seeds {seeds}{' (rows without ± have one)' if alone else ''}; "
         "in brackets the 95 % bootstrap interval over test items. "
-        f"Epoch selected on validation, test read once. Profile `{manifest['profile']}`, {manifest['threads']} thread, "
-        f"{manifest['hardware']}; trained at {commits}."
+        f"Epoch selected on validation, test read once. Profile `{manifest['profile']}`, {manifest['threads']} thread; "
+        f"trained at {commits}; table written on {manifest['hardware']}."
     )
 
 
