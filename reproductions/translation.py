@@ -25,6 +25,7 @@ from gluon_attn.training import Batch, Task
 from preprocessing import lexicon, translation
 from preprocessing.bitext import Pair
 from preprocessing.data import Split
+from preprocessing.normalization import JOINER
 from preprocessing.ragged import pack_strings
 from preprocessing.translation import TranslationResult
 from preprocessing.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN, UNKNOWN_ID
@@ -279,9 +280,13 @@ def _alignments(found: Sequence[Translation], words: np.ndarray) -> dict[str, np
 
 
 def draw(words: Sequence[str], tokens: Sequence[str], weights: np.ndarray, path: Path, title: str) -> None:
-    """The alignment of one translation: a row for each target token, a column for each source token."""
-    said = [*tokens, "</s>"][: len(weights)]
-    plots.attention_matrix(said, words or ["<unk>"], weights, path, title, names=("target", "source"))
+    """The alignment of one translation: a row for each target token, a column for each source token. A morpheme that
+    is attached to the one before it begins with a hyphen, as grammars write it: fonts lack the mark of the pipeline."""
+    said, read = (
+        [token.replace(JOINER, "-") for token in some]
+        for some in ([*tokens, "</s>"][: len(weights)], words or ["<unk>"])
+    )
+    plots.attention_matrix(said, read, weights, path, title, names=("target", "source"))
 
 
 def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignments: Path | None) -> Iterator[str]:

@@ -160,3 +160,12 @@ def test_the_command_trains_translates_and_aligns(tmp_path: Path) -> None:
     assert "line 1: not UTF-8" in latin.err and latin.code == 2
     assert "predict" in gluon_attn("translate", "naver_self_attention", "--variant", "mean").refusal
     assert "translate" in gluon_attn("predict", "bahdanau2014", "--variant", "rnnsearch").refusal
+
+
+def test_attached_morphemes_are_drawn_with_a_hyphen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    drawn: list[list[str]] = []
+    monkeypatch.setattr(
+        translation.plots, "attention_matrix", lambda rows, columns, *_, **__: drawn.extend([rows, columns])
+    )
+    translation.draw(["학교", "￭에서", "밥@@"], ["먹", "￭다"], np.ones((3, 3)), tmp_path / "a.png", "title")
+    assert drawn == [["먹", "-다", "</s>"], ["학교", "-에서", "밥@@"]]
