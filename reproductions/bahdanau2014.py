@@ -14,7 +14,7 @@ about half of them. The four systems of Table 1 are trained at one smaller setti
 RNNsearch.
 Figure 2's long sentences are made by joining two and three consecutive test captions, source and reference alike.
 
-Korean both ways as well: Tatoeba's sentences with KorSTS's machine-translated training set.
+Korean both ways as well, one seed: Tatoeba's sentences with KorSTS's machine-translated training set.
 
 Claims: attention is better than one vector; short sentences with attention are better than all without; one vector
 loses more on long sentences; alignments are mostly monotone.

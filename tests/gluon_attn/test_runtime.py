@@ -92,7 +92,7 @@ def test_mxnet_once_imported_cannot_change_its_profile(threads: int) -> None:
 def test_memory_is_kept_from_one_step_to_the_next() -> None:
     """Arrays of 40 MB, more than glibc would keep of itself: their pages are asked for once, not at every step."""
     answer = python(
-        "import resource, sys\n"
+        "import resource\n"
         "from gluon_attn import runtime\n"
         "runtime.configure()\n"
         "import numpy as np\n"
