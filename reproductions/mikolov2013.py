@@ -13,14 +13,17 @@ begins with; a hundredth of the rest is held out for validation, another for tes
 text of Table 3. Those that occur less than five times are taken out before windows are cut, as the authors do. 200
 units, because that is what the best networks of ``naver_self_attention`` and ``lin2017`` have for a word.
 
+And in English, for the networks of ``yang2016``, whose paper begins with vectors of its own training texts: *imdb* is
+skip-gram on the reviews of IMDb that those networks train on, their validation and test splits held out.
+
 *What is measured.* There is no Korean list of analogies or of rated pairs among the corpora of this project, so neither
 is counted. Two things can be: the loss on a hundredth of the reviews, which compares only within one network and one
 threshold; and whether near words share what training has not seen: their sentiment. A word *speaks for* a film when it
-stands in reviews rated 9 or 10 more often than in those rated 1 to 4, both counted in the training reviews; *clearly*
-when the ratio of the odds is e or more, and three standard errors. Of the ten nearest words among those of a hundred
-reviews or more, the share is counted that is on the same side; half of the clear words, chosen by hash, are asked for
-in validation, the others on test. Words of opposite sentiment stand in like contexts too, so this is no
-easy test. Besides there are the nearest words themselves: ``neighbours.tsv``, for the words of ``ASKED``.
+stands in reviews rated 9 or 10 (of IMDb 7 to 10) more often than in those rated 1 to 4, both counted in the training
+reviews; *clearly* when the ratio of the odds is e or more, and three standard errors. Of the ten nearest words among
+those of a hundred reviews or more, the share is counted that is on the same side; half of the clear words, chosen by
+hash, are asked for in validation, the others on test. Words of opposite sentiment stand in like contexts too, so this
+is no easy test. Besides there are the nearest words themselves: ``neighbours.tsv``, for the words of ``ASKED``.
 
 *What differs.* Rates are Adam's (lazy: rows outside a batch rest) and fall as a cosine, where the authors' SGD falls in
 a line; a batch shares its noise words, which is said in ``gluon_attn/models/word2vec.py``. Epoch and sampling are in
@@ -47,7 +50,7 @@ from gluon_attn.metrics import Estimate, bootstrap
 from gluon_attn.models.word2vec import Corpus, Sampling, Word2Vec, held_out_loss, vector_task
 from gluon_attn.recipe import Recipe
 from gluon_attn.training import Task
-from preprocessing import naver_crawl
+from preprocessing import corpora, documents, naver_crawl
 from preprocessing.data import Split
 from preprocessing.pipeline import Result
 from preprocessing.vocabulary import SPECIALS
@@ -89,6 +92,14 @@ ASKED = (
 """The words whose neighbours are listed, as Mecab cuts them: what a film has, what is felt of it, genres, people and
 places, and what is no word."""
 DRAWN = ("배우", "음악", "결말", "눈물", "지루", "최고", "쓰레기", "공포", "엄마", "극장")
+ASKED_IN_ENGLISH = (
+    *("actor", "director", "acting", "directing", "music", "visuals", "ending", "twist", "dialogue", "title"),
+    *("tears", "moving", "fun", "boring", "best", "worst", "garbage", "masterpiece", "recommend", "disappointed"),
+    *("horror", "action", "romance", "comedy", "animation", "drama", "zombie", "war"),
+    *("child", "mother", "friend", "husband", "japan", "america", "theater", "rating"),
+    *("good", "bad", "...", "!"),
+)
+DRAWN_IN_ENGLISH = ("actor", "music", "ending", "tears", "boring", "best", "garbage", "horror", "mother", "theater")
 _EVERYTHING = 1.0  # no word is so frequent that any of it is left out
 _DRAWS = 1  # the seed of what is drawn when a loss is measured: the same for all trainings
 
@@ -121,12 +132,16 @@ _AUTHORS_RECIPE = replace(_CPU_RECIPE, epochs=3)
 
 
 def _variants(settings: Mapping[str, Any], recipe: Recipe) -> tuple[Variant, ...]:
-    """Both networks at the same setting, and one of them on all words."""
+    """Both networks at the same setting, one of them on all words, and one in English."""
     everything = {**settings, "kind": "skip-gram", "threshold": _EVERYTHING}
+    # Words as frequent as those that the networks of yang2016 know.
+    imdb = {**settings, "kind": "skip-gram", "corpus": "imdb", "min_freq": settings["min_freq"] + 1}
+    del imdb["tokenizer"], imdb["one_in"]  # rules for English; the splits of the classifiers
     return (
         Variant("skip-gram", "skip-gram: a word predicts each word near it", {**settings, "kind": "skip-gram"}, recipe),
         Variant("cbow", "CBOW: the mean of the words near it predicts a word", {**settings, "kind": "cbow"}, recipe),
         Variant("skip-gram-all", "skip-gram, frequent words not subsampled", everything, recipe, seeds=(1,)),
+        Variant("imdb", "skip-gram, English, IMDb's training reviews", imdb, recipe, seeds=(1,)),
     )
 
 
@@ -173,29 +188,46 @@ class Data:
 
 
 def prepare(preset: Preset, variant: Variant) -> Data:
-    """Read and preprocess the crawl as a variant wants it."""
-    files, settings = naver_crawl.files(preset.corpus), _on(preset.corpus, variant.settings)
-    options = {name: settings[name] for name in ("tokenizer", "min_freq", "one_in")}
-    prepared = naver_crawl.pipeline(**options).run(files)
+    """Read and preprocess the crawl, or the reviews of IMDb, as a variant wants it."""
+    settings = _on(preset.corpus, variant.settings)
+    corpus, hashes, prepared = (_reviews if _is_english(variant) else _crawl)(preset.corpus, settings)
     size = len(prepared.vocabulary)
     polarity = Polarity.of(prepared.train, size)
     clear, frequent = polarity.clear(settings["clear"]), np.flatnonzero(polarity.reviews >= settings["frequent"])
     clear, frequent = (ids[ids >= len(SPECIALS)] for ids in (clear, frequent))
     texts = {name: _words(split, size) for name, split in prepared.splits.items()}
-    # Archives of one crawl differ in their bytes, what is in them does not.
-    hashes = {**files.sha256, "raw": prepared.card["facts"]["crawl"]["sha256"]}
-    data = Data(files.name, hashes, prepared, texts, polarity, clear, frequent)
+    data = Data(corpus, hashes, prepared, texts, polarity, clear, frequent)
     asked = [len(data.clear_words(test=test)) for test in (False, True)]
     if not all(asked) or len(frequent) <= NEIGHBOURS:
         reason = f"{sum(asked)} words clearly speak for or against a film, {len(frequent)} are frequent"
-        raise UsageError(f"corpus {files.name}: {reason}; too few to judge vectors by: give more rated reviews")
+        raise UsageError(f"corpus {corpus}: {reason}; too few to judge vectors by: give more rated reviews")
     return data
+
+
+def _is_english(variant: Variant) -> bool:
+    return variant.settings.get("corpus") == "imdb"
+
+
+def _crawl(corpus: str, settings: Mapping[str, Any]) -> tuple[str, dict[str, str], Result]:
+    """Name, SHA-256 of the files, and what the pipeline gives."""
+    files = naver_crawl.files(corpus)
+    prepared = naver_crawl.pipeline(**{name: settings[name] for name in ("tokenizer", "min_freq", "one_in")}).run(files)
+    # Archives of one crawl differ in their bytes, what is in them does not.
+    return files.name, {**files.sha256, "raw": prepared.card["facts"]["crawl"]["sha256"]}, prepared
+
+
+def _reviews(corpus: str, settings: Mapping[str, Any]) -> tuple[str, dict[str, str], Result]:
+    """The same of the reviews of IMDb, or of the embedded sample of these."""
+    files = corpora.find("sample" if corpus == "sample" else settings["corpus"])
+    prepared = documents.pipeline(min_freq=settings["min_freq"]).run(files)
+    found = prepared.card["corpus"]
+    return found["name"], {part: file["sha256"] for part, file in found["files"].items()}, prepared
 
 
 def _on(corpus: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings as they hold on a corpus."""
     limits = _AT_MOST_ON_SAMPLE if corpus == "sample" else {}
-    return {**settings, **{name: min(settings[name], limit) for name, limit in limits.items()}}
+    return {**settings, **{name: min(settings[name], limit) for name, limit in limits.items() if name in settings}}
 
 
 def _words(split: Split, vocabulary_size: int) -> Corpus:
@@ -363,16 +395,28 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     for name, outcome in first.items():
         path = directory / f"map_{name}.png"
         title = f"{name}: some words and their nearest ({outcome.facts['corpus']}), scaled from angles to a plane"
-        if neighbours.draw_map(word_vectors(outcome.unit), DRAWN, path, title):
+        drawn = DRAWN_IN_ENGLISH if _is_english(preset.variant(name)) else DRAWN
+        if neighbours.draw_map(word_vectors(outcome.unit), drawn, path, title):
             paths[f"map of {name}"] = path
     return paths
 
 
 def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """The table of the nearest words of the words of ``ASKED``; of several seeds the first is asked."""
-    vectors = {name: word_vectors(group[0].unit) for name, group in by_variant(outcomes).items()}
-    neighbours.write_table(vectors, ASKED, directory / "neighbours.tsv")
-    return {"nearest words": directory / "neighbours.tsv"}
+    """The tables of the nearest words of the words of ``ASKED``, and of those in English; of several seeds the first is
+    asked."""
+    paths = {}
+    for english, asked, what, file in (
+        (False, ASKED, "nearest words", "neighbours.tsv"),
+        (True, ASKED_IN_ENGLISH, "nearest words, English", "neighbours_english.tsv"),
+    ):
+        groups = by_variant(outcomes).items()
+        vectors = {
+            name: word_vectors(group[0].unit) for name, group in groups if _is_english(preset.variant(name)) == english
+        }
+        if vectors:
+            paths[what] = directory / file
+            neighbours.write_table(vectors, asked, paths[what])
+    return paths
 
 
 def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:

@@ -118,7 +118,7 @@ def begin_with(model: HybridBlock, variant: Variant, data: Data, vectors: WordVe
         UsageError: the vectors are of other tokens, or of another width than the network's.
     """
     table: Any = model.embedding.token if data.spelling else model.embedding
-    rows, found = vectors.rows_for(data.prepared.vocabulary.idx_to_token, variant.settings["tokenizer"])
+    rows, found = vectors.rows_for(data.prepared.vocabulary.idx_to_token, data.prepared.tokenizer.name)
     drawn = table.weight.data().asnumpy()
     if rows.shape != drawn.shape:
         raise UsageError(

@@ -50,12 +50,12 @@ def word_vectors(unit: Unit) -> WordVectors:
     Raises:
         UsageError: it is the training of something else, or not trained to its end.
     """
-    model, variant, data = load(unit)
+    model, _, data = load(unit)
     if not isinstance(model, Word2Vec):
         raise UsageError(f"{unit.directory}: {unit.paper} trains no word vectors; name a variant of mikolov2013")
     return WordVectors(
         data.prepared.vocabulary.learned,
-        variant.settings["tokenizer"],
+        data.prepared.tokenizer.name,
         model.vectors()[len(SPECIALS) :],
         Outcome.read(unit).facts["parameters_sha256"],
     )
