@@ -135,7 +135,7 @@ def _variants(settings: Mapping[str, Any], recipe: Recipe) -> tuple[Variant, ...
     """Both networks at the same setting, one of them on all words, and one in English."""
     everything = {**settings, "kind": "skip-gram", "threshold": _EVERYTHING}
     # Words as frequent as those that the networks of yang2016 know.
-    imdb = {**settings, "kind": "skip-gram", "corpus": "imdb", "min_freq": settings["min_freq"] + 1}
+    imdb = {**settings, "kind": "skip-gram", "corpus": "imdb", "min_freq": 6}
     del imdb["tokenizer"], imdb["one_in"]  # rules for English; the splits of the classifiers
     return (
         Variant("skip-gram", "skip-gram: a word predicts each word near it", {**settings, "kind": "skip-gram"}, recipe),

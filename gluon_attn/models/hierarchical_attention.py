@@ -1,9 +1,5 @@
 """Hierarchical attention networks (Yang et al., 2016, "Hierarchical attention networks for document classification",
-sec. 2.2), and the flat network that they must beat.
-
-All are called with ids of a document's words and with how many there are, and give ``(logits, ...weights)``, or
-``(logits,)`` where a mean or a maximum stands in place of attention.
-"""
+sec. 2.2), and the same with a mean or a maximum in place of attention."""
 
 from __future__ import annotations
 
@@ -153,49 +149,6 @@ class HierarchicalAttentionNetwork(HybridBlock):
 
     def _document(self, F: Any, vectors: Any, counts: Any) -> tuple[Any, ...]:
         vector, *weights = self.sentences(vectors, counts)
-        return (self.output(self.dropout(vector)), *weights)
-
-
-class FlatAttentionNetwork(HybridBlock):
-    """The same without sentences: one bidirectional GRU over all words of a document, pooled once.
-
-    Arguments are those of :class:`HierarchicalAttentionNetwork`.
-
-    Call: ``(words, lengths) -> (logits, weights)``, without attention ``(logits,)``: words (documents, words) of int32,
-    lengths (documents,) of 1 or more, logits (documents, classes), weights (documents, words), zero on padding.
-    """
-
-    def __init__(
-        self,
-        *,
-        vocabulary_size: int,
-        embedding_units: int,
-        units: int,
-        attention_units: int,
-        classes: int,
-        pooling: str,
-        embedding_dropout: float,
-        dropout: float,
-        embedding: HybridBlock | None = None,
-        **parameters: Any,
-    ) -> None:
-        super().__init__(**parameters)
-        self._graphs = Graphs(self)
-        with self.name_scope():
-            if embedding is None:
-                embedding = nn.Embedding(vocabulary_size, embedding_units, sparse_grad=True)
-            self.embedding = embedding
-            self.embedding_dropout = nn.Dropout(embedding_dropout)
-            self.words = Reader(pooling, units, attention_units, in_units=embedding_units)
-            self.dropout = nn.Dropout(dropout)
-            self.output = nn.Dense(classes, in_units=2 * units)
-
-    def forward(self, words: nd.NDArray, lengths: nd.NDArray) -> tuple[nd.NDArray, ...]:
-        found: tuple[nd.NDArray, ...] = self._graphs(self._document, words, lengths)
-        return found
-
-    def _document(self, F: Any, words: Any, lengths: Any) -> tuple[Any, ...]:
-        vector, *weights = self.words(self.embedding_dropout(self.embedding(words)), lengths)
         return (self.output(self.dropout(vector)), *weights)
 
 

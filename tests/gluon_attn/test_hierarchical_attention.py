@@ -11,8 +11,8 @@ from mxnet import autograd, nd
 
 from gluon_attn.checkpoint import named_parameters, parameter_count
 from gluon_attn.models import hierarchical_attention
-from gluon_attn.models.hierarchical_attention import FlatAttentionNetwork, HierarchicalAttentionNetwork, Reader
-from tests.gluon_attn.support import array, dense, every_parameter_learns, initialize, lengths_of, normal, padded
+from gluon_attn.models.hierarchical_attention import HierarchicalAttentionNetwork, Reader
+from tests.gluon_attn.support import array, dense, every_parameter_learns, initialize, lengths_of, normal
 
 VOCABULARY, EMBEDDING, UNITS, ATTENTION, CLASSES = 20, 5, 4, 6, 3
 Document = list[list[int]]
@@ -36,11 +36,6 @@ def sizes(pooling: str, **changed: Any) -> dict[str, Any]:
 
 def network(pooling: str = "attention", **changed: Any) -> HierarchicalAttentionNetwork:
     return initialize(HierarchicalAttentionNetwork(**sizes(pooling, **changed)), *batch(DOCUMENTS))
-
-
-def flat(pooling: str = "attention", **changed: Any) -> FlatAttentionNetwork:
-    model = FlatAttentionNetwork(**sizes(pooling, **changed))
-    return initialize(model, array([[1, 2]], "int32"), array([2], "float32"))
 
 
 def batch(documents: list[Document], more: tuple[int, int] = (0, 0), seed: int | None = None) -> list[nd.NDArray]:
@@ -275,45 +270,6 @@ def test_dropout_is_active_in_training_alone(which: str, hybridized: bool) -> No
     np.testing.assert_array_equal(model(*batch(DOCUMENTS))[0].asnumpy(), model(*batch(DOCUMENTS))[0].asnumpy())
 
 
-# --- the flat network ---
-
-
-@every_pooling
-@settings(max_examples=8)
-@given(
-    texts=st.lists(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=9), min_size=1, max_size=4),
-    extra=st.integers(1, 9),
-    seed=st.integers(0, 99),
-)
-def test_the_flat_network_reads_each_document_alone(pooling: str, texts: Document, extra: int, seed: int) -> None:
-    model, generator = flat(pooling), np.random.RandomState(seed)
-    ids = padded(texts, max(map(len, texts)) + extra, lambda count: generator.randint(0, VOCABULARY, count))
-    outputs = [output.asnumpy() for output in model(ids, lengths_of(texts))]
-    for row, text in enumerate(texts):
-        embedded = model.embedding(array([text], "int32"))
-        vector, *weights = model.words(embedded, array([len(text)], "float32"))
-        np.testing.assert_allclose(outputs[0][row], model.output(vector).asnumpy()[0], rtol=1e-4, atol=1e-5)
-        for mine, its in zip(outputs[1:], weights, strict=True):
-            np.testing.assert_allclose(mine[row, : len(text)], its.asnumpy()[0], rtol=1e-4, atol=1e-6)
-            assert (mine[row, len(text) :] == 0).all()
-
-
-@every_pooling
-def test_the_flat_network_is_the_same_compiled_learns_and_drops_out(pooling: str) -> None:
-    model = flat(pooling, embedding_dropout=0.5, dropout=0.5)
-    inputs = padded(DOCUMENTS[0], 6, lambda count: np.zeros(count, np.int32)), lengths_of(DOCUMENTS[0])
-    eager = [output.asnumpy() for output in model(*inputs)]
-    model.hybridize(static_alloc=True, static_shape=True)
-    for output, expected in zip(model(*inputs), eager, strict=True):
-        np.testing.assert_allclose(output.asnumpy(), expected, rtol=1e-4, atol=1e-5)
-    with autograd.train_mode():
-        first, second = (model(*inputs)[0].asnumpy() for _ in range(2))
-    assert np.abs(first - second).max() > 1e-3
-    largest = every_parameter_learns(flat(pooling), inputs)
-    assert len(largest) == 1 + 8 + (3 if pooling == "attention" else 0) + 2
-    assert min(largest.values()) > 1e-5, largest
-
-
 # --- sizes ---
 
 
@@ -338,11 +294,8 @@ def test_parameters_are_those_that_the_equations_count() -> None:
     assert parameter_count(network()) == words + gru(UNITS, 2 * UNITS) + 2 * attention + behind
     assert parameter_count(network("mean")) == parameter_count(network("max"))
     assert parameter_count(network("mean")) == words + gru(UNITS, 2 * UNITS) + behind
-    assert parameter_count(flat()) == words + attention + behind
-    assert parameter_count(flat("max")) == words + behind
 
 
-@pytest.mark.parametrize("kind", [HierarchicalAttentionNetwork, FlatAttentionNetwork])
-def test_another_pooling_is_refused(kind: Any) -> None:
+def test_another_pooling_is_refused() -> None:
     with pytest.raises(ValueError, match="pooling 'last' is unknown; choose one of attention, mean, max"):
-        kind(**sizes("last"))
+        HierarchicalAttentionNetwork(**sizes("last"))

@@ -17,9 +17,9 @@ from gluon_attn.checkpoint import Checkpoint, parameter_count
 from gluon_attn.errors import UsageError
 from preprocessing import naver_crawl
 from preprocessing.vocabulary import SPECIALS
-from reproductions import mikolov2013
+from reproductions import mikolov2013, text_classification, yang2016
 from reproductions.experiment import Claim, Result
-from reproductions.mikolov2013 import ASKED, DRAWN, Data
+from reproductions.mikolov2013 import ASKED, ASKED_IN_ENGLISH, DRAWN, DRAWN_IN_ENGLISH, Data
 from reproductions.neighbours import NEIGHBOURS
 from reproductions.runner import Outcome, Unit
 from reproductions.word_vectors import word_vectors
@@ -41,13 +41,25 @@ def data() -> Data:
 def test_presets_differ_in_scale_and_variants_in_what_their_titles_say() -> None:
     for preset in (SMOKE, CPU, PAPERS_OWN):
         assert [variant.name for variant in preset.variants] == ALL
-        skip_gram, cbow, everything = preset.variants
+        skip_gram, cbow, everything, imdb = preset.variants
         for other, differing in ((cbow, {"kind"}), (everything, {"threshold"})):
             assert other.recipe == skip_gram.recipe
             assert {
                 name for name in skip_gram.settings if skip_gram.settings[name] != other.settings[name]
             } == differing
         assert skip_gram.settings.keys() == CPU.variants[0].settings.keys()
+        without = {name: value for name, value in skip_gram.settings.items() if name not in ("tokenizer", "one_in")}
+        assert imdb.settings == {**without, "corpus": "imdb", "min_freq": 6} and imdb.recipe == skip_gram.recipe
+
+
+def test_vectors_in_english_are_those_of_the_reviews_that_classifiers_train_on() -> None:
+    """No word of a review held out by them is among those that are trained on."""
+    data = mikolov2013.prepare(SMOKE, SMOKE.variant("imdb"))
+    classified = text_classification.prepare(yang2016.PRESETS["smoke"], yang2016.PRESETS["smoke"].variant("att"))
+    for name, split in classified.prepared.splits.items():
+        assert data.prepared.splits[name].text.tolist() == split.text.tolist()
+    assert data.prepared.tokenizer.name == classified.prepared.tokenizer.name
+    assert data.corpora == classified.corpora and data.corpus == "sample"
 
 
 def test_the_paper_preset_has_the_sizes_of_the_authors() -> None:
@@ -219,14 +231,19 @@ def test_a_run_writes_results_maps_and_neighbours(trained: tuple[Path, Answer]) 
     assert {claim.id for claim in result.claims} == {"subsampling", "meaning", "rare", "alike-skip-gram", "alike-cbow"}
     drawn = {path.name for path in (place / "figures").iterdir()}
     assert drawn == {"training_curves.png", *(f"map_{name}.png" for name in ALL)}
-    lines = [line.split("\t") for line in (place / "neighbours.tsv").read_text(encoding="utf-8").splitlines()]
-    assert [line[:2] for line in lines[1:]] == [[word, name] for word in ASKED for name in ALL]
-    assert {len(line) for line in lines} == {2 + NEIGHBOURS, 3}
-    without = {line[0] for line in lines if line[2:] == ["no vector"]}
-    assert 0 < len(without) < len(ASKED) and set(DRAWN) <= set(ASKED)
-    for line in lines[1:]:
-        cosines = [float(cell.rsplit(" ", 1)[1]) for cell in line[2:] if cell != "no vector"]
-        assert cosines == sorted(cosines, reverse=True)
+    assert set(DRAWN) <= set(ASKED) and set(DRAWN_IN_ENGLISH) <= set(ASKED_IN_ENGLISH)
+    for file, asked, names in (
+        ("neighbours.tsv", ASKED, ALL[:-1]),
+        ("neighbours_english.tsv", ASKED_IN_ENGLISH, ALL[-1:]),
+    ):
+        lines = [line.split("\t") for line in (place / file).read_text(encoding="utf-8").splitlines()]
+        assert [line[:2] for line in lines[1:]] == [[word, name] for word in asked for name in names]
+        assert {len(line) for line in lines} == {2 + NEIGHBOURS, 3}
+        without = {line[0] for line in lines if line[2:] == ["no vector"]}
+        assert 0 < len(without) < len(asked)
+        for line in lines[1:]:
+            cosines = [float(cell.rsplit(" ", 1)[1]) for cell in line[2:] if cell != "no vector"]
+            assert cosines == sorted(cosines, reverse=True)
 
 
 def test_another_training_has_the_same_bits(trained: tuple[Path, Answer], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mxnet import nd
 
-from reproductions import yang2016
+from reproductions import mikolov2013, yang2016
 from reproductions.experiment import Claim
 from reproductions.runner import Outcome
 from reproductions.text_classification import prepare
@@ -24,13 +24,16 @@ OTHER: dict[str, Any] = {
     "cell": {"gru": "lstm"},
     "pooling": {"attention": "mean", "mean": "max", "max": "mean", None: "mean"},
     "masked": {True: False},
+    "vectors": {"mikolov2013/imdb": "mikolov2013/skip-gram"},
 }
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_no_setting_is_dead(name: str) -> None:
-    """But for what only attention has, and for lengths that no text of the sample reaches."""
-    spared = {"max_length", "max_words", "overlong", *(("attention_units",) if name in ("ave", "max") else ())}
+    """But for what only attention has or the runner reads, and for lengths that no text of the sample reaches."""
+    spared = {"max_length", "max_words", "overlong", "vectors"}
+    if name in ("ave", "max"):
+        spared.add("attention_units")
     assert set(dead_settings(yang2016, SMOKE, name, OTHER)) <= spared
 
 
@@ -43,6 +46,16 @@ def test_presets_differ_in_scale_and_systems_in_one_thing() -> None:
         shared = att.settings.keys() & flat.settings.keys() - {"model", "pooling"}
         assert all(att.settings[name] == flat.settings[name] for name in shared) and len(shared) > 8
         assert att.recipe == ave.recipe == maximum.recipe == flat.recipe
+
+
+def test_every_word_begins_with_a_vector_of_the_same_reviews() -> None:
+    """Both scripts know the same words, and a word has the same width."""
+    for preset in (SMOKE, CPU):
+        vectors = mikolov2013.PRESETS[preset.name].variant("imdb").settings
+        for settings in (variant.settings for variant in preset.variants):
+            assert settings["vectors"] == "mikolov2013/imdb"
+            assert (settings["corpus"], settings["embedding_units"]) == (vectors["corpus"], vectors["units"])
+            assert preset is SMOKE or settings["min_freq"] == vectors["min_freq"]
 
 
 def test_the_paper_preset_has_the_sizes_of_section_3() -> None:
