@@ -131,7 +131,7 @@ def training_curves(
         accuracy.set(
             title=f"Validation {called}", xlabel="epoch", ylabel=f"{called} ({unit.strip()})" if unit else called
         )
-        losses.legend(loc="lower left")
+        losses.legend(loc="best")
         for axes in (losses, accuracy):
             axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         figure.legend(*accuracy.get_legend_handles_labels(), loc="outside lower center", ncols=min(2, len(curves)))

@@ -138,10 +138,15 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
 
 
 def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """Training curves; of several seeds the first is drawn."""
-    curves = {name: group[0].facts["history"] for name, group in by_variant(outcomes).items()}
-    plots.training_curves(curves, directory / "training_curves.png")
-    return {"training curves": directory / "training_curves.png"}
+    """Training curves, a figure for each corpus; of several seeds the first is drawn."""
+    histories = {name: group[0].facts["history"] for name, group in by_variant(outcomes).items()}
+    paths = {}
+    for corpus, title in _TITLES.items():
+        curves = {name: history for name, history in histories.items() if name.startswith(f"{corpus}-")}
+        if curves:
+            paths[f"training curves, {title}"] = directory / f"training_curves_{corpus}.png"
+            plots.training_curves(curves, paths[f"training curves, {title}"])
+    return paths
 
 
 def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:

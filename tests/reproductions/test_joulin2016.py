@@ -65,6 +65,8 @@ def test_presets_differ_in_scale_and_pairs_in_the_bigrams() -> None:
 def test_trained_on_the_sample_it_answers_in_the_classes_of_its_corpus(tmp_path: Path) -> None:
     answer = gluon_attn("run", "joulin2016", "--preset", "smoke", "--runs", tmp_path, "--variant", "sst5-bigrams")
     assert answer.code == 0, answer.err
+    drawn = {path.name for path in (tmp_path / "joulin2016" / "smoke-portable" / "figures").iterdir()}
+    assert drawn == {"training_curves_sst5.png"}
     options = ("joulin2016", "--preset", "smoke", "--runs", tmp_path, "--variant", "sst5-bigrams")
     told = gluon_attn("predict", *options, stdin=b"a good film\n")
     label, probability = told.out.strip().split("\t")
