@@ -93,7 +93,7 @@ def terminal_tables(result: Result) -> Group:
             by = f"{reported.system} ({reported.source})" if reported else ""
             differences.add_row(line.name, by, line.row.differs)
     from_memory = any(line.reported and line.reported.checked == "memory" for line in lines)
-    return Group(numbers, differences, *([_FROM_MEMORY] if from_memory else []))
+    return Group(numbers, *([differences] if differences.rows else []), *([_FROM_MEMORY] if from_memory else []))
 
 
 def loud_if_sample(result: Result) -> str:
