@@ -63,15 +63,16 @@ def test_words_that_have_a_trained_vector_begin_with_it_and_the_others_as_drawn(
     vocabulary = Vocabulary(["배우", "감독", "영화"])
     table = nn.Embedding(len(vocabulary), 3)
     table.initialize(init.Constant(0.5))
-    known = Data("nsmc", {}, SimpleNamespace(vocabulary=vocabulary), spelling=spelled or None)  # type: ignore[arg-type]
+    prepared = SimpleNamespace(vocabulary=vocabulary, tokenizer=SimpleNamespace(name="mecab"))
+    known = Data("nsmc", {}, prepared, spelling=spelled or None)  # type: ignore[arg-type]
     model = SimpleNamespace(embedding=SimpleNamespace(token=table) if spelled else table)
     trained = WordVectors(["영화", "배우"], "mecab", np.array([[1, 2, 3], [4, 5, 6]], np.float32), "")
-    begin_with(model, variant(tokenizer="mecab"), known, trained)  # type: ignore[arg-type]
+    begin_with(model, variant(), known, trained)  # type: ignore[arg-type]
     drawn = [0.5] * 3
     assert table.weight.data().asnumpy().tolist() == [drawn, drawn, [4, 5, 6], drawn, [1, 2, 3]]
     narrow = WordVectors(["영화"], "mecab", np.ones((1, 2), np.float32), "")
     with pytest.raises(UsageError, match="embeddings of 3 units cannot begin with vectors of 2; make them equal"):
-        begin_with(model, variant(tokenizer="mecab"), known, narrow)  # type: ignore[arg-type]
+        begin_with(model, variant(), known, narrow)  # type: ignore[arg-type]
 
 
 # --- what a network reads ---
