@@ -237,19 +237,18 @@ def evaluate(
     model: HybridBlock, variant: Variant, data: Data, last: Checkpoint
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
     """As :func:`reproductions.text_classification.evaluate`, and of networks with two hops or more on each test text:
-    ``overlap`` (texts,), what two hops share, ``cost`` (texts,), the penalty before its coefficient, and ``tokens``
-    (texts,), what was read of it. Texts without tokens have no overlap and no cost: NaN."""
+    ``overlap`` (texts,), what two hops share, and ``cost`` (texts,), the penalty before its coefficient, both of half
+    precision. Texts without tokens have neither: NaN."""
     metrics, arrays = text_classification.evaluate(model, variant, data, last)
     if variant.settings["hops"] < 2:
         return metrics, arrays
     read = classify(model, variant, data.texts(data.prepared.splits["test"]), matrices=True)
-    shared, cost = (np.full(len(read.matrices), np.nan) for _ in range(2))
+    shared, cost = (np.full(len(read.matrices), np.nan, np.float16) for _ in range(2))
     for row, weights in enumerate(read.matrices):
         if weights.shape[1]:
             shared[row] = overlap(weights[None])[0]
             cost[row] = np.square(weights @ weights.T - np.eye(len(weights))).sum()
-    tokens = np.array([weights.shape[1] for weights in read.matrices])
-    return metrics, {**arrays, "overlap": shared, "cost": cost, "tokens": tokens}
+    return metrics, {**arrays, "overlap": shared, "cost": cost}
 
 
 _COMPARISONS = (
@@ -291,7 +290,8 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
     for corpus, texts in (("nsmc", "short texts"), ("imdb", "long texts")):
         free, strict = groups.get(f"{corpus}-r6-free"), groups.get(f"{corpus}-r6-strict")
         if free and strict:
-            shared = [np.mean([one.predictions["overlap"] for one in side], axis=0) for side in (free, strict)]
+            sides = (np.stack([one.predictions["overlap"] for one in side]) for side in (free, strict))
+            shared = [side.mean(axis=0, dtype=np.float64) for side in sides]
             effect = bootstrap((shared[0] - shared[1])[np.isfinite(shared[0])], seed=0)
             measure = measured(
                 "what two hops share, without penalty minus with", "reviews", preset, min(len(free), len(strict))
@@ -374,12 +374,12 @@ def _draw_sums(outcomes: Sequence[Outcome], path: Path) -> None:
 
 def _draw_costs(outcomes: Sequence[Outcome], hops: int, path: Path) -> None:
     """The mean of ||A A^T - I||_F^2 of the test reviews of each length, beside the least there can be."""
-    all_lengths = outcomes[0].predictions["tokens"]
+    all_lengths = outcomes[0].predictions["token_counts"]
     lengths = np.array([tokens for tokens in range(1, 21) if tokens in all_lengths])
     lines = {}
     for outcome in outcomes:
-        cost, tokens = (outcome.predictions[name] for name in ("cost", "tokens"))
-        lines[outcome.unit.variant] = [float(cost[tokens == length].mean()) for length in lengths]
+        cost, tokens = (outcome.predictions[name] for name in ("cost", "token_counts"))
+        lines[outcome.unit.variant] = [float(cost[tokens == length].mean(dtype=np.float64)) for length in lengths]
     lines["the least possible"] = least_penalty(lengths, hops).tolist()
     score = f"cost of {hops} hops"
     plots.score_by_length(lines, [str(length) for length in lengths], path, score, of="length of the review (tokens)")
