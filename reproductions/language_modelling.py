@@ -98,17 +98,18 @@ def difference(groups: Mapping[str, Sequence[Outcome]], first: str, second: str)
 
 
 def what_words_look_at(model: LanguageModel, variant: Variant, data: Data, split: Split, line: int) -> np.ndarray:
-    """Weights (words, words) of one line of at most as many words as the tape has memories, read behind all lines
-    before it. Row t is what word t of the line looks at: at the end of the line before in column 0, at word i in column
-    i + 1, nowhere behind column t. What a row lacks to 1 is on words of the lines before.
+    """Weights (words, words) of one line, read behind all lines before it. Row t is what word t of the line looks at:
+    at the end of the line before in column 0, at word i in column i + 1, nowhere behind column t, nor further back than
+    the tape reaches. What a row lacks to 1 is on words of the lines before.
     """
     begin, end = split.offsets[line : line + 2]
     looked = streams.weights(model, pieces(data, split.ids[:end], 1, variant.settings["steps"]))
     words = int(end - begin) - 1
     found = np.zeros((words, words), np.float32)
     for t in range(words):
+        memories = min(t + 1, looked.shape[1])
         # Row i of `looked` is of the step that reads token i - 1; its last place is the token before that one.
-        found[t, : t + 1] = looked[begin + t + 1, -1 - t :]
+        found[t, t + 1 - memories : t + 1] = looked[begin + t + 1, -memories:]
     return found
 
 
