@@ -159,9 +159,9 @@ def build(variant: Variant, data: Data) -> HybridBlock:
 def evaluate(
     model: HybridBlock, variant: Variant, data: Data, last: Checkpoint
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """As :func:`.text_classification.evaluate`; with attention on both levels also, for each of :data:`WORDS`,
-    ``<word>_weights``, that of each time it stands in the test split, in its sentence and times the words of that
-    sentence, so that 1 is an even weight, and ``<word>_rows``, the review."""
+    """As :func:`.text_classification.evaluate`; with attention on both levels also, for each of :data:`WORDS` and each
+    time it stands in the test split: ``weights_of_<word>``, its weight in its sentence times the words of that
+    sentence, so that 1 is an even weight, and ``rows_of_<word>``, the review."""
     metrics, arrays = text_classification.evaluate(model, variant, data, last)
     if "sentence_weights" not in arrays:
         return metrics, arrays
@@ -173,8 +173,8 @@ def evaluate(
     for word in WORDS:
         there = np.flatnonzero(test.ids == data.prepared.vocabulary[word])
         weights = arrays["token_weights"][there] / np.maximum(of_sentence[there], 1e-9)
-        arrays[f"{word}_weights"] = (weights * words_of_sentence[there]).astype(np.float32)
-        arrays[f"{word}_rows"] = row[there]
+        arrays[f"weights_of_{word}"] = (weights * words_of_sentence[there]).astype(np.float32)
+        arrays[f"rows_of_{word}"] = row[there]
     return metrics, arrays
 
 
@@ -228,7 +228,7 @@ def _alike(first: Sequence[Outcome], second: Sequence[Outcome], preset: Preset) 
 
 def _weight_by_label(outcome: Outcome, word: str, wanted: np.ndarray) -> np.ndarray:
     """(reviews, 4): sum of the word's weights and how often it stands, in the wanted reviews, then in the others."""
-    weights, rows = (outcome.predictions[f"{word}_{what}"] for what in ("weights", "rows"))
+    weights, rows = (outcome.predictions[f"{what}_of_{word}"] for what in ("weights", "rows"))
     sums = np.bincount(rows, weights, minlength=len(wanted))
     times = np.bincount(rows, minlength=len(wanted))
     return np.stack([sums * wanted, times * wanted, sums * ~wanted, times * ~wanted], axis=1)
@@ -247,7 +247,7 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
         label_of = prepare(preset, preset.variant("att")).prepared.splits["test"].label
         arrays = first["att"].predictions
         for word in WORDS:
-            weights, of = arrays[f"{word}_weights"], label_of[arrays[f"{word}_rows"]]
+            weights, of = arrays[f"weights_of_{word}"], label_of[arrays[f"rows_of_{word}"]]
             samples = {f'"{word}" in {name} reviews': weights[of == label] for label, name in enumerate(Data.labels)}
             if all(len(sample) for sample in samples.values()):
                 paths[f"weights of {word}"] = directory / f"weights_of_{word}.png"

@@ -92,8 +92,8 @@ def test_the_weight_of_a_word_is_that_in_its_sentence_times_the_words_of_it() ->
                     rows.append(row)
                     expected.append((3 if place == 0 else 1) * len(sentence) / (len(sentence) + 2))
     assert rows, "the word does not stand in the sample"
-    np.testing.assert_array_equal(arrays["good_rows"], rows)
-    np.testing.assert_allclose(arrays["good_weights"], expected, rtol=1e-4)
+    np.testing.assert_array_equal(arrays["rows_of_good"], rows)
+    np.testing.assert_allclose(arrays["weights_of_good"], expected, rtol=1e-4)
 
 
 def made(folder: Path, name: str, right: float, **arrays: Any) -> Outcome:
@@ -109,10 +109,10 @@ def test_words_that_weigh_more_where_they_should_support_the_claims(tmp_path: Pa
     label = prepare(SMOKE, SMOKE.variant("att")).prepared.splits["test"].label
     rows = np.arange(len(label))
     arrays = {
-        "good_rows": np.repeat(rows, 2),
-        "good_weights": np.repeat(np.where(label == 1, 2.0, 0.5), 2),
-        "bad_rows": rows,
-        "bad_weights": np.where(label == 1, 2.0, 0.5),
+        "rows_of_good": np.repeat(rows, 2),
+        "weights_of_good": np.repeat(np.where(label == 1, 2.0, 0.5), 2),
+        "rows_of_bad": rows,
+        "weights_of_bad": np.where(label == 1, 2.0, 0.5),
     }
     claims = by_id(yang2016.conclude([made(tmp_path, "att", 0.5, **arrays)], SMOKE)[1])
     assert set(claims) == {"context-good", "context-bad"}
