@@ -15,8 +15,8 @@ from gluon_attn import runtime
 
 DROPOUT, RATE, CLIP, PADDING = 0.2, 1e-3, 5.0, 1
 SETTINGS: dict[str, dict[str, Any]] = {
-    "language model": {"vocabulary": 10_000, "rows": 40, "steps": 35, "window": 15},
-    "classifier": {"vocabulary": 16_000, "rows": 32, "window": 15, "classes": 5, "multiple": 4},
+    "language model": {"vocabulary": 10_000, "rows": 20, "steps": 35, "window": 3},
+    "classifier": {"vocabulary": 16_000, "rows": 32, "window": 56, "classes": 5, "multiple": 4},
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mxnet import nd
+from mxnet import autograd, nd
 from mxnet.gluon import HybridBlock, nn, rnn
 from mxnet.initializer import LSTMBias, Uniform
 
@@ -140,9 +140,9 @@ class SentenceClassifier(HybridBlock):
         embedding_dropout: dropout of the embeddings.
         dropout: dropout before both dense layers.
 
-    Call: ``(ids, valid_length) -> (logits, weights)``, without weights where the reader has none: ids (batch, length)
-    of int32, valid_length (batch,), logits (batch, classes), weights (batch, length, length), in row t what word t
-    looks at: words before it, the first one at none; 0 on padding.
+    Call: ``(ids, valid_length) -> (logits, weights)``, in training and where the reader has none without weights, which
+    cost time: ids (batch, length) of int32, valid_length (batch,), logits (batch, classes), weights (batch, length,
+    length), in row t what word t looks at: words before it, the first one at none; 0 on padding.
     """
 
     def __init__(
@@ -168,10 +168,14 @@ class SentenceClassifier(HybridBlock):
             self.output = nn.Dense(classes, in_units=hidden_units)
 
     def forward(self, ids: nd.NDArray, valid_length: nd.NDArray) -> tuple[nd.NDArray, ...]:
-        found: tuple[nd.NDArray, ...] = self._graphs(self._classify, ids, valid_length, steps=ids.shape[1])
+        method = self._logits if autograd.is_training() else self._logits_and_weights
+        found: tuple[nd.NDArray, ...] = self._graphs(method, ids, valid_length, steps=ids.shape[1])
         return found
 
-    def _classify(self, F: Any, ids: Any, valid_length: Any, *, steps: int) -> Arrays:
+    def _logits(self, F: Any, ids: Any, valid_length: Any, *, steps: int) -> Arrays:
+        return self._logits_and_weights(F, ids, valid_length, steps=steps)[:1]
+
+    def _logits_and_weights(self, F: Any, ids: Any, valid_length: Any, *, steps: int) -> Arrays:
         embedded = self.embedding_dropout(self.embedding(ids))
         states, weights, _ = self.reader.read(F, embedded, steps)
         mask = token_mask(F, states, valid_length)
