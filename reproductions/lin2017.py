@@ -307,7 +307,8 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     first = {name: group[0] for name, group in by_variant(outcomes).items()}
     paths = {}
     for corpus in ("nsmc", "imdb", "sst"):
-        curves = {name: one.facts["history"] for name, one in first.items() if name.startswith(corpus)}
+        of_corpus = [name for name in first if preset.variant(name).settings["corpus"].startswith(corpus)]
+        curves = {name: first[name].facts["history"] for name in of_corpus}
         if curves:
             paths[f"training curves, {corpus}"] = directory / f"training_curves_{corpus}.png"
             plots.training_curves(
