@@ -108,10 +108,7 @@ def dead_settings(module: Any, preset: Preset, name: str, other: Mapping[str, Ma
     assert fingerprint(variant.settings) == before
     dead = []
     for setting, value in variant.settings.items():
-        if setting in other:
-            changed = other[setting][value]
-        else:
-            changed = (1.5 * value or 0.5) if isinstance(value, float) else value + 1
+        changed = other[setting][value] if setting in other else value * 1.5 if isinstance(value, float) else value + 1
         try:
             after = fingerprint({**variant.settings, setting: changed})
         except (KeyError, TypeError, ValueError):
