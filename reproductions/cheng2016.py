@@ -17,8 +17,8 @@ LSTM's and falling no faster. An hour on one core holds ten epochs, so the tape 
 
 One recipe for both readers: Adam, lazy for embeddings, whose rate falls from 0.002 to 0 as a cosine over 10 epochs,
 gradients clipped to a norm of 1; dropout 0.2 of embeddings and of states, none within the recurrence, which the fused
-LSTM could not have (without any, both overfit from the fifth epoch on); forget gates begin open. Kept is the epoch with
-the best validation perplexity. Equal memory is not equal size: attention adds 4 % of parameters.
+LSTM could not have (without any, the LSTM overfits from the fifth epoch on); forget gates begin open. Kept is the epoch
+with the best validation perplexity. Equal memory is not equal size: attention adds 4 % of parameters.
 
 Sentiment: 168 units and embeddings of 300, which begin at random where the paper's are GloVe's; trained on the whole
 sentences of the official split; a tape of 56 states, as long as the longest sentence. Adam for 8 epochs, dropout 0.5.
