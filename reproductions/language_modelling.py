@@ -47,7 +47,7 @@ def task(variant: Variant, data: Data, start: Sequence[nd.NDArray]) -> Task:
     training, validation = (
         pieces(data, data.prepared.splits[name].ids, rows, steps) for name in ("train", "validation")
     )
-    return language_task(start, training, validation)
+    return language_task(start, training, validation, restart=variant.settings["restart"])
 
 
 def evaluate(

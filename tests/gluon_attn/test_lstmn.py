@@ -357,9 +357,9 @@ def test_the_language_model_learns_to_answer_a_word(tmp_path: Path, fresh_seed: 
         pieces(stream(name, tokens), rows, steps, sign) for name, tokens in (("training", 48_000), ("test", 2_880))
     )
     recipe = Recipe(epochs=2, batch_size=rows, learning_rate=0.03, decay="cosine", clip_norm=1.0)
-    task = language_task(model.start(rows), training, validation)
+    task = language_task(model.start(rows), training, validation, restart=0.1)
     trained = fit(model, task, recipe, RunDirectory(tmp_path, {}), seed=fresh_seed)
-    assert trained.history[-1]["validation_perplexity"] < 2.5
+    assert trained.history[-1]["validation_perplexity"] < 3
 
 
 def test_gradients_of_the_language_model_are_slopes_in_the_state_too() -> None:

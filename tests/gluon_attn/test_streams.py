@@ -113,6 +113,24 @@ def test_training_carries_the_state_and_begins_anew_with_every_epoch(tmp_path: P
     assert trained.best_epoch == 2
 
 
+def test_rows_begin_anew_as_often_as_asked() -> None:
+    """Those that do have the state before the first word, the others that behind the piece before."""
+    stream = pieces(np.zeros(60_000, np.int32), rows=20, steps=3, first=0)
+    start = [nd.zeros((20, 4)), nd.zeros((20, 2, 3))]
+    task = language_task(start, stream, stream, restart=0.1)
+    anew = []
+    for number, batch in enumerate(task.batches(np.random.RandomState(1))):
+        _, _, *state = batch.inputs
+        if number:
+            zeros = [(array == 0).reshape(20, -1).all(axis=1) for array in state]
+            np.testing.assert_array_equal(*zeros)
+            assert all((array[~rows] == number).all() for array, rows in zip(state, zeros, strict=True))
+            anew.append(zeros[0])
+        task.loss((nd.zeros(1), nd.zeros(1), *(nd.ones(array.shape) * (number + 1) for array in state)), nd.ones(1))
+    assert np.mean(anew) == pytest.approx(0.1, abs=0.01)
+    assert np.mean(anew, axis=0).min() > 0.05
+
+
 def test_a_run_that_was_stopped_and_goes_on_ends_with_the_same_bytes(tmp_path: Path) -> None:
     cut = pieces(STREAM, ROWS, STEPS, FIRST)
     recipe = Recipe(epochs=3, batch_size=ROWS, learning_rate=0.01, clip_norm=1.0)
