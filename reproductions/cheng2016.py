@@ -16,10 +16,10 @@ What a word attends to has no order, so an LSTMN must learn which memory is the 
 slowly it learns. Six epochs are what is affordable here, so the tape is short; one of 15 states was tried (with Adam,
 more dropout and no row begun anew), and after three epochs its validation perplexity was a fifth above the LSTM's.
 
-One recipe for both readers: SGD, as the authors', but its rate falls from 20 to 0 as a cosine over 6 epochs, where
-theirs falls when validation does not improve; losses are means over the words of a call, and gradients are clipped to a
-norm of 0.25. Adam was tried and was slower. Dropout 0.1 of embeddings and of states, none within the recurrence, which
-the fused LSTM could not have; forget gates begin open. Kept is the epoch with the best validation perplexity. Equal
+One recipe for both readers: Adam, lazy for embeddings, whose rate falls from 0.002 to 0 as a cosine over 6 epochs, and
+gradients clipped to a norm of 1. SGD of rate 20 was tried: validation perplexity was better than Adam's for the LSTM
+(121 after three epochs for 135) and worse for the LSTMN (186 after two for 155). No dropout: in six epochs neither
+overfits, in ten the LSTM does. Forget gates begin open. Kept is the epoch with the best validation perplexity. Equal
 memory is not equal size: attention adds 4 % of parameters.
 
 Sentiment: 168 units and embeddings of 300, which begin at random where the paper's are GloVe's; trained on the whole
@@ -91,9 +91,9 @@ _LANGUAGE = {
     "window": 3,
     "steps": 35,
     "restart": 0.1,
-    "dropout": 0.1,
+    "dropout": 0.0,
 }
-_LANGUAGE_RECIPE = Recipe(epochs=6, batch_size=20, learning_rate=20.0, optimizer="sgd", decay="cosine", clip_norm=0.25)
+_LANGUAGE_RECIPE = Recipe(epochs=6, batch_size=20, learning_rate=2e-3, warmup_steps=200, decay="cosine", clip_norm=1.0)
 _SENTIMENT = {
     "min_freq": 1,
     "max_length": 56,
@@ -108,7 +108,7 @@ _SENTIMENT = {
 _SENTIMENT_RECIPE = Recipe(epochs=8, batch_size=32, learning_rate=1e-3, decay="cosine", clip_norm=5.0)
 _OF_LSTMN = ("attention_units", "window")
 
-_ANOTHER_RECIPE = "another recipe, with dropout; whether the authors' state goes on from line to line is not known"
+_ANOTHER_RECIPE = "another recipe; whether the authors' state goes on from line to line is not known"
 _ANOTHER_NETWORK = "a convolutional network; trained for 200 epochs"
 
 
@@ -156,7 +156,7 @@ _TINY_SENTIMENT = {**_SENTIMENT, **_TINY, "hidden_units": 8}
 _SMOKE_RECIPE = Recipe(epochs=2, batch_size=4, learning_rate=5e-3, clip_norm=1.0)
 # Nothing leaves the tape within a sentence, of which none has more than 82 words; rows and batches are the authors'.
 _AUTHORS = _variants(
-    {**_LANGUAGE, "window": 83, "dropout": 0.0},
+    {**_LANGUAGE, "window": 83},
     replace(_LANGUAGE_RECIPE, batch_size=40),
     _SENTIMENT,
     replace(_SENTIMENT_RECIPE, batch_size=5),
