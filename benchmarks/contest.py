@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -79,6 +81,59 @@ def duel(
         "ours_is_each": [round(ratio, 4) for ratio in each],
         "runs": runs,
     }
+
+
+def duels(
+    script: str,
+    summary: str,
+    modules: tuple[str, str],
+    networks: Sequence[tuple[str, int]],
+    unit: str,
+    target: float,
+    *,
+    threads: int,
+    steps: int,
+    family: str = "",
+) -> None:
+    """The whole of a script that trains networks on both sides: its flags, the duels, the table and the record.
+
+    Args:
+        script: module of this folder, whose name the record takes.
+        summary: of the script, for ``--help``.
+        modules: ours and the peer's, as :func:`duel` takes them.
+        networks: model and units of each.
+        unit: what is counted.
+        target: how many times as fast as the peer we want to be.
+        threads, steps: what holds without the flags.
+        family: what the models are called together, if they have a name.
+    """
+    parser = argparse.ArgumentParser(description=summary)
+    parser.add_argument("--threads", type=int, default=threads)
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=steps, help="timed updates, after as many that are not")
+    parser.add_argument("--output", type=Path, default=RESULTS / f"{script}.json")
+    options = parser.parse_args()
+
+    when_and_where = circumstances()
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for model, units in networks:
+            sizes = {"model": model, "units": units, "steps": options.steps}
+            found[model, units] = duel(*modules, sizes, unit, options.threads, options.repetitions, Path(folder))
+    lines = []
+    for (model, units), each in found.items():
+        speed = f"{each[f'{unit}_per_second']['gluon_attn']:.0f} {unit.replace('_', ' ')}/s"
+        on = f"{options.threads} thread{'s' * (options.threads > 1)}"
+        name = f"{family}, {model}" if family else model
+        words = f"training {name} with {units} units, {on}: {speed}; against PyTorch eager"
+        lines.append(line(words, each["ours_is"], target))
+    flags = f"--threads {options.threads} --repetitions {options.repetitions} --steps {options.steps}"
+    record = {
+        "command": f"python -m benchmarks.{script} {flags}",
+        **when_and_where,
+        "networks": {f"{model} {units}": each for (model, units), each in found.items()},
+    }
+    write(options.output, record, lines, [each["what"].get("corpus", "made up") for each in found.values()])
 
 
 def line(measure: str, ratio: float, target: float) -> dict[str, Any]:

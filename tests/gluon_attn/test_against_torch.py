@@ -55,7 +55,7 @@ class Twin:
             np.testing.assert_allclose(dense(parameter.grad()), expected, rtol=1e-3, atol=2e-6, err_msg=name)
 
 
-def compare(twin: Twin, ours: tuple[Any, ...], theirs: tuple[Any, ...], total: Any) -> None:
+def assert_same(twin: Twin, ours: tuple[Any, ...], theirs: tuple[Any, ...], total: Any) -> None:
     for mine, reference in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(mine.asnumpy(), reference.detach().numpy(), rtol=1e-4, atol=1e-6)
     total.backward()
@@ -90,7 +90,7 @@ def test_as_written_equals_the_same_network_in_torch(hybridized: bool) -> None:
         + twin.linear("attention._key_mid_layer", states)[:, None]
     )
     weights = twin.linear("attention._attention_score", hidden).squeeze(-1).softmax(-1)
-    compare(twin, ours, (twin.linear("output", (weights @ states).flatten(1)), weights), total)
+    assert_same(twin, ours, (twin.linear("output", (weights @ states).flatten(1)), weights), total)
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
@@ -128,4 +128,4 @@ def test_stacked_classifier_equals_packed_sequences_in_torch(cell: str) -> None:
     weights = score.masked_fill(~inside, -torch.inf).softmax(-1)
     context = (weights[:, None] @ states).squeeze(1)
     highest = states.masked_fill(~inside[..., None], -torch.inf).amax(1)
-    compare(twin, ours, (twin.linear("output", torch.cat([context, highest], 1)), weights), total)
+    assert_same(twin, ours, (twin.linear("output", torch.cat([context, highest], 1)), weights), total)
