@@ -7,7 +7,7 @@ and sizes of the paper are from memory; those of its sentiment table are not giv
 
 Language: one layer of 300 units, embeddings of 150, the treebank as Mikolov left it, 10 000 words. The text is one
 stream, the end of a line a word like any other. 20 rows of it side by side are read 35 words at a time; the state goes
-on from one call to the next, and gradients end where a call begins. One call in ten begins a row without a state, or an
+on from one call to the next, and gradients end where a call begins. One call in a hundred begins a row without a state, or an
 LSTMN would not learn to begin (:func:`gluon_attn.streams.language_task`). *The tape is bounded*: it holds the last 3
 states. It too is carried on: a state of the call before is attended to, but passes no gradient. Test perplexity is that
 of the whole file read as one row: every word of it is predicted, behind all that stand before it.
@@ -90,7 +90,7 @@ _LANGUAGE = {
     "attention_units": 300,
     "window": 3,
     "steps": 35,
-    "restart": 0.1,
+    "restart": 0.01,
     "dropout": 0.0,
 }
 _LANGUAGE_RECIPE = Recipe(epochs=6, batch_size=20, learning_rate=2e-3, warmup_steps=200, decay="cosine", clip_norm=1.0)
