@@ -7,17 +7,17 @@ and sizes of the paper are from memory; those of its sentiment table are not giv
 
 Language: one layer of 300 units, embeddings of 150, the treebank as Mikolov left it, 10 000 words. The text is one
 stream, the end of a line a word like any other. 20 rows of it side by side are read 35 words at a time; the state goes
-on from one call to the next, and gradients end where a call begins. One call in a hundred begins a row without a state, or an
-LSTMN would not learn to begin (:func:`gluon_attn.streams.language_task`). *The tape is bounded*: it holds the last 3
-states. It too is carried on: a state of the call before is attended to, but passes no gradient. Test perplexity is that
-of the whole file read as one row: every word of it is predicted, behind all that stand before it.
+on from one call to the next, and gradients end where a call begins. Once in a hundred calls a row begins without a
+state, or an LSTMN would not learn to begin (:func:`gluon_attn.streams.language_task`). *The tape is bounded*: it holds
+the last 3 states. It too is carried on: a state of the call before is attended to, but passes no gradient. Test
+perplexity is that of the whole file read as one row: every word of it is predicted, behind all that stand before it.
 
 What a word attends to has no order, so an LSTMN must learn which memory is the latest: the longer the tape, the more
 slowly it learns. Six epochs are what is affordable here, so the tape is short; one of 15 states was tried (with Adam,
 more dropout and no row begun anew), and after three epochs its validation perplexity was a fifth above the LSTM's.
 
-One recipe for both readers: Adam, lazy for embeddings, whose rate falls from 0.002 to 0 as a cosine over 6 epochs, and
-gradients clipped to a norm of 1. SGD of rate 20 was tried: validation perplexity was better than Adam's for the LSTM
+One recipe for both readers: Adam, lazy for embeddings, whose rate rises to 0.002 in 200 updates and falls to 0 as a
+cosine over 6 epochs, and gradients clipped to a norm of 1. SGD of rate 20 was tried: validation perplexity was better than Adam's for the LSTM
 (121 after three epochs for 135) and worse for the LSTMN (186 after two for 155). No dropout: in six epochs neither
 overfits, in ten the LSTM does. Forget gates begin open. Kept is the epoch with the best validation perplexity. Equal
 memory is not equal size: attention adds 4 % of parameters.
