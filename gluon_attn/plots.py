@@ -81,17 +81,19 @@ def training_curves(
     per: str = "example",
     loss: str = "cross-entropy",
     lower_is_better: bool = False,
+    kept: Mapping[str, int] | None = None,
 ) -> None:
     """Loss (train and validation) and a validation score by epoch, a colour and a marker for each variant.
 
     Args:
         curves: for each variant its epochs in order, each with ``epoch``, ``train_loss``, ``validation_loss`` (nats)
-            and the score. The epoch with the best score is ringed, the first of equals.
+            and the score. The epoch with the best score is ringed, the first of equals, or the one that is ``kept``.
         path: the PNG to write.
         score: the score's name behind ``validation_``, how it is called, and its unit.
         per: what the loss is a mean over.
         loss: what it is.
         lower_is_better: whether the best score is the smallest.
+        kept: for each variant the epoch that was selected, if by something else than the score.
 
     Raises:
         UsageError: no variants, more than can be told apart, or a variant without epochs.
@@ -121,6 +123,8 @@ def training_curves(
             )
             losses.plot(epochs, [row["validation_loss"] for row in rows], **style)
             best = int(np.argmin(scores) if lower_is_better else np.argmax(scores))
+            if kept is not None:
+                best = epochs.index(kept[variant])
             label = f"{variant}: {scores[best]:.2f}{unit} at epoch {epochs[best]}"
             accuracy.plot(epochs, scores, label=label, **style)
             accuracy.plot(epochs[best], scores[best], "o", markersize=11, markerfacecolor="none", color=colour)

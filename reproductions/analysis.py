@@ -22,12 +22,19 @@ def by_variant(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     return groups
 
 
-def measured(what: str, items: str, preset: Preset, seeds: int | None, split: str = "test") -> str:
-    """How an effect was measured, as a claim says it; ``items``: what the bootstrap resamples, ``seeds``: trainings on
-    either side, None where ``what`` tells the sides."""
-    trainings = {None: "", 1: ", one training a side"}.get(seeds, f", means of {seeds} trainings a side")
+def measured(what: str, items: str, preset: Preset, *sides: Sequence[Outcome], split: str = "test") -> str:
+    """How an effect was measured, as a claim says it; ``items``: what the bootstrap resamples; ``sides``: the trainings
+    of both, or of the only one, or none where ``what`` tells them."""
+    counts = [len(side) for side in sides]
+    if len(set(counts)) == 2:
+        trainings = f", means of {counts[0]} and {counts[1]} trainings"
+    elif counts:
+        number = "one training" if counts[0] == 1 else f"mean{'s' * (len(counts) - 1)} of {counts[0]} trainings"
+        trainings = f", {number}{' a side' * (len(counts) - 1)}"
+    else:
+        trainings = ""
     warning = f"; {SAMPLE_WARNING}" if preset.corpus == "sample" else ""
-    return f"{split}, {what}, paired bootstrap over {items}{trainings}{warning}"
+    return f"{split}, {what}, {'' if len(counts) == 1 else 'paired '}bootstrap over {items}{trainings}{warning}"
 
 
 def mean_right(outcomes: Sequence[Outcome]) -> np.ndarray:

@@ -281,7 +281,7 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 "rank correlation of target and source places, minus a half (halfway to the same)",
                 "sentences",
                 preset,
-                len(seeds),
+                groups["rnnsearch"],
             )
             effect = bootstrap(order - 0.5, seed=0)
             claims.append(Claim.judge("monotone", "Alignments are largely monotone", "sec. 5.2.1", what, effect))
@@ -313,7 +313,7 @@ def _of_length(encdec: Sequence[Outcome], search: Sequence[Outcome], preset: Pre
     ):
         effect = bootstrap_of_totals(sides[0], sides[1], score, seed=0)
         statement = f"On long sentences RNNencdec loses more than RNNsearch ({how})"
-        what = measured(f"{what}, RNNencdec minus RNNsearch", "sentences", preset, len(search))
+        what = measured(f"{what}, RNNencdec minus RNNsearch", "sentences", preset, encdec, search)
         claims.append(Claim.judge(id, statement, "Figure 2", what, effect))
     return claims
 

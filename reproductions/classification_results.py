@@ -47,8 +47,7 @@ def conclude(
     claims = []
     for one in comparisons:
         if one.better in groups and one.worse in groups:
-            seeds = min(len(groups[name]) for name in (one.better, one.worse))
-            measure = measured("accuracy points", "reviews", preset, seeds)
+            measure = measured("accuracy points", "reviews", preset, groups[one.better], groups[one.worse])
             effect = paired_difference(groups, one.better, one.worse)
             claims.append(Claim.judge(one.id, one.statement, one.source, measure, effect))
     return rows, claims

@@ -113,7 +113,8 @@ class Row:
 class Column:
     """One column of numbers in a script's table: the test row of that metric whose signature holds these words.
 
-    A script's first column is what its systems are compared by: it is shown with its interval and beside the reported.
+    A variant is compared by the first of its script's columns that it has a number in: that one is shown with its
+    interval and beside the reported.
     """
 
     title: str

@@ -298,9 +298,7 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
             sides = (np.stack([one.predictions["overlap"] for one in side]) for side in (free, strict))
             shared = [side.mean(axis=0, dtype=np.float64) for side in sides]
             effect = bootstrap((shared[0] - shared[1])[np.isfinite(shared[0])], seed=0)
-            measure = measured(
-                "what two hops share, without penalty minus with", "reviews", preset, min(len(free), len(strict))
-            )
+            measure = measured("what two hops share, without penalty minus with", "reviews", preset, free, strict)
             statement = f"With the penalty the hops differ more, on {texts}"
             claims.append(Claim.judge(f"overlap-{corpus}", statement, "Figures 1 and 2", measure, effect))
     return rows, claims
@@ -323,10 +321,12 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
         if len(sides) == 2:
             paths[f"summed hops, {corpus}"] = directory / f"summed_hops_{corpus}.png"
             _draw_sums(sides, paths[f"summed hops, {corpus}"])
-    for name in ("nsmc-r6-free", "nsmc-r6-strict", "best"):
-        if name in first:
+    for names in (("nsmc-r6-free", "nsmc-r6-strict"), ("best",)):
+        together = [first[name] for name in names if name in first]
+        for outcome in together:
+            name = outcome.unit.variant
             paths[f"hops of {name}"] = directory / f"hops_{name}.png"
-            _draw_hops(first[name], paths[f"hops of {name}"])
+            _draw_hops(outcome, _chosen(together, 14, 1), paths[f"hops of {name}"])
     costs = [first[name] for name in ("nsmc-r6-free", "nsmc-r6", "nsmc-r6-strict") if name in first]
     if costs:
         paths["cost of the hops"] = directory / "cost_of_the_hops.png"
@@ -335,16 +335,16 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     return paths
 
 
-def _chosen(outcome: Outcome, tokens: int, count: int) -> np.ndarray:
-    """The test reviews nearest to so many tokens that the network is right about, in the order of the corpus."""
-    arrays = outcome.predictions
-    far = np.abs(arrays["token_counts"] - tokens) + 1_000 * ~arrays["right"]
+def _chosen(outcomes: Sequence[Outcome], tokens: int, count: int) -> np.ndarray:
+    """The test reviews nearest to so many tokens that all the networks are right about, in the order of the corpus."""
+    right = np.logical_and.reduce([outcome.predictions["right"] for outcome in outcomes])
+    far = np.abs(outcomes[0].predictions["token_counts"] - tokens) + 1_000 * ~right
     return np.sort(np.argsort(far, kind="stable")[:count])
 
 
-def _draw_hops(outcome: Outcome, path: Path) -> None:
+def _draw_hops(outcome: Outcome, rows: np.ndarray, path: Path) -> None:
+    """The hops over one test review, a row each; rows: (1,) which review."""
     model, variant, data = load(outcome.unit)
-    rows = _chosen(outcome, 14, 1)
     review = data.prepared.splits["test"].take(rows)
     read = classify(model, variant, data.texts(review), matrices=True)
     label, probability = data.labels[read.predicted[0]], read.probabilities[0].max()
@@ -360,8 +360,8 @@ def _draw_hops(outcome: Outcome, path: Path) -> None:
 
 
 def _draw_sums(outcomes: Sequence[Outcome], path: Path) -> None:
-    """Three test reviews that the first network is right about, with the sum of the hops of each network."""
-    rows = _chosen(outcomes[0], 80 if outcomes[0].unit.variant.startswith("imdb") else 20, 3)
+    """Three test reviews that both networks are right about, with the sum of the hops of each."""
+    rows = _chosen(outcomes, 80 if outcomes[0].unit.variant.startswith("imdb") else 20, 3)
     paragraphs = []
     for outcome in outcomes:
         model, variant, data = load(outcome.unit)

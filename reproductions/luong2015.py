@@ -255,7 +255,7 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 "unknown",
                 "Replacing unknown words helps",
                 "Table 1",
-                measured("BLEU points of local-p (general)", "sentences", preset, len(found)),
+                measured("BLEU points of local-p (general)", "sentences", preset, groups["local-p-general"]),
                 bootstrap_of_totals(after, before, bleu, seed=0),
             )
         )
@@ -270,7 +270,8 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                     "BLEU points gained above 12 words minus those gained below",
                     "sentences",
                     preset,
-                    len(arrays["location"]),
+                    groups["location"],
+                    groups["dropout"],
                 ),
                 bootstrap_of_totals(*halves, long_minus_short, seed=0),
             )

@@ -134,8 +134,8 @@ _AUTHORS_RECIPE = replace(_CPU_RECIPE, epochs=3)
 def _variants(settings: Mapping[str, Any], recipe: Recipe) -> tuple[Variant, ...]:
     """Both networks at the same setting, one of them on all words, and one in English."""
     everything = {**settings, "kind": "skip-gram", "threshold": _EVERYTHING}
-    # Words as frequent as those that the networks of yang2016 know.
-    imdb = {**settings, "kind": "skip-gram", "corpus": "imdb", "min_freq": 6}
+    # Words as frequent, and vectors at most as wide, as those of the networks of yang2016, which begin with them.
+    imdb = {**settings, "kind": "skip-gram", "corpus": "imdb", "min_freq": 6, "units": min(settings["units"], 200)}
     del imdb["tokenizer"], imdb["one_in"]  # rules for English; the splits of the classifiers
     return (
         Variant("skip-gram", "skip-gram: a word predicts each word near it", {**settings, "kind": "skip-gram"}, recipe),
@@ -294,14 +294,13 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
             continue
         sides = [_of_words(groups[name], frequent if only_rare else None) for name in (better, worse)]
         if len(sides[0]):  # a small corpus has no rare word that speaks clearly
-            seeds = min(len(groups[name]) for name in (better, worse))
             of = "rare" if only_rare else "all"
-            what = measured(f"per cent of the neighbours of {of} words", "words", preset, seeds)
+            what = measured(f"per cent of the neighbours of {of} words", "words", preset, groups[better], groups[worse])
             claims.append(Claim.judge(id, statement, source, what, bootstrap(sides[0] - sides[1], seed=0)))
     for name in ("skip-gram", "cbow"):
         if name in groups:
             chance = groups[name][0].predictions["chance"]
-            what = measured("per cent of the neighbours above chance", "words", preset, len(groups[name]))
+            what = measured("per cent of the neighbours above chance", "words", preset, groups[name])
             statement = f"Words that {name} puts near each other are alike"
             effect = bootstrap(_of_words(groups[name], None) - chance, seed=0)
             claims.append(Claim.judge(f"alike-{name}", statement, "Mikolov et al. (2013a), section 1.1", what, effect))
@@ -391,7 +390,8 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     paths = {"training curves": directory / "training_curves.png"}
     curves = {name: outcome.facts["history"] for name, outcome in first.items()}
     score = ("agreement", "neighbours of the same sentiment", " %")
-    plots.training_curves(curves, paths["training curves"], score=score, loss="negative sampling")
+    kept = {name: outcome.facts["best_epoch"] for name, outcome in first.items()}
+    plots.training_curves(curves, paths["training curves"], score=score, loss="negative sampling", kept=kept)
     for name, outcome in first.items():
         path = directory / f"map_{name}.png"
         title = f"{name}: some words and their nearest ({outcome.facts['corpus']}), scaled from angles to a plane"

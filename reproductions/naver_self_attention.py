@@ -273,7 +273,7 @@ def _readability_claims(outcomes: Sequence[Outcome], preset: Preset) -> list[Cla
         return bootstrap(sign * (best - last), seed=0)
 
     def measure(what: str) -> str:
-        return measured(what, "reviews", preset, len(outcomes), split="validation")
+        return measured(what, "reviews", preset, outcomes, split="validation")
 
     statement = "A badly trained (over-fitted) model's weights are less readable: "
     return [

@@ -30,12 +30,14 @@ class Line:
 
     Attributes:
         name, title: of the variant.
-        row: in the script's first column.
-        numbers: in all its columns.
+        column: the first of the script's columns that the variant has a number in.
+        row: in that column.
+        numbers: in all columns.
     """
 
     name: str
     title: str
+    column: int
     row: Row
     numbers: list[str]
 
@@ -47,29 +49,31 @@ class Line:
 def table_lines(result: Result) -> list[Line]:
     """A line for each variant, and for each of the corpora that are classified the best line of :data:`FLOOR`."""
     columns = script(result.paper).COLUMNS
-    titles = {variant.name: variant.title for variant in preset(result.paper, result.preset).variants}
-    lines = [
-        Line(
-            row.variant,
-            titles.get(row.variant, "the probabilities of all its seeds, averaged"),
-            row,
-            [_value(row_of(result, row.variant, column)) for column in columns],
-        )
-        for row in first_rows(result)
-    ]
-    return lines + _floor(result, [line.row.corpus for line in lines])
-
-
-def _floor(result: Result, corpora: Sequence[str]) -> list[Line]:
+    lines = _lines(result, columns)
+    classified = [line.row.corpus for line in lines if line.row.metric == "accuracy"]
     path = results_path(FLOOR, result.preset)
-    if result.paper == FLOOR or script(result.paper).COLUMNS[0].metric != "accuracy" or not path.exists():
-        return []
+    if result.paper == FLOOR or not classified or not path.exists():
+        return lines
     best: dict[str, Line] = {}
-    for line in table_lines(Result.read(path)):
+    for line in _lines(Result.read(path), columns):
         corpus = line.row.corpus
-        if corpus in corpora and (corpus not in best or line.row.mean > best[corpus].row.mean):
+        if corpus in classified and (corpus not in best or line.row.mean > best[corpus].row.mean):
             best[corpus] = replace(line, name=f"{FLOOR} {line.name}")
-    return list(best.values())
+    return lines + list(best.values())
+
+
+def _lines(result: Result, columns: Sequence[Column]) -> list[Line]:
+    """A line for each variant that has a number in any of these columns."""
+    titles = {variant.name: variant.title for variant in preset(result.paper, result.preset).variants}
+    lines = []
+    for name in dict.fromkeys(row.variant for row in result.rows):
+        rows = [row_of(result, name, column) for column in columns]
+        for place, row in enumerate(rows):
+            if row is not None:
+                title = titles.get(name, "the probabilities of all its seeds, averaged")
+                lines.append(Line(name, title, place, row, [_value(each) for each in rows]))
+                break
+    return lines
 
 
 def terminal_tables(result: Result) -> Group:
@@ -113,14 +117,6 @@ def claims_table(result: Result) -> Table:
     return table
 
 
-def first_rows(result: Result) -> list[Row]:
-    """The row of each variant in the script's first column."""
-    first = script(result.paper).COLUMNS[0]
-    names = dict.fromkeys(row.variant for row in result.rows)
-    found = (row_of(result, name, first) for name in names)
-    return [row for row in found if row is not None]
-
-
 def row_of(result: Result, variant: str, column: Column) -> Row | None:
     """A variant's row in a column, if it was measured."""
     for row in result.rows:
@@ -150,12 +146,12 @@ def markdown(result: Result) -> str:
         f"|-|-|{'-:|' * (len(others) + 3)}-|-|",
     ]
     for line in table_lines(result):
-        row, reported = line.row, line.reported
+        row, reported, numbers = line.row, line.reported, list(line.numbers)
+        numbers[line.column] += f" [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]"
         cells = (
             f"`{line.name}`",
             line.title,
-            f"{line.numbers[0]} [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]",
-            *line.numbers[1:],
+            *numbers,
             f"{row.parameters:,}".replace(",", " "),
             f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none",
             f"{reported.system} ({reported.source})" if reported else "",
@@ -213,16 +209,28 @@ def _value(row: Row | None) -> str:
 
 def _provenance(result: Result) -> str:
     manifest = result.manifest
-    seeds = ", ".join(map(str, manifest["seeds"]))
-    single = {next(iter(row.per_seed)) for row in result.rows if len(row.per_seed) == 1}
-    alone = len(manifest["seeds"]) > 1 and single & set(map(str, manifest["seeds"]))
     commits = ", ".join(f"`{commit[:12]}`" for commit in manifest["commit"].split(", "))
     return (
-        f"Mean ± standard deviation over seeds {seeds}{' (rows without ± have one)' if alone else ''}; "
+        f"Mean ± standard deviation over seeds {_seeds(result)}; "
         "in brackets the 95 % bootstrap interval over test items. "
         f"Epoch selected on validation, test read once. Profile `{manifest['profile']}`, {manifest['threads']} thread; "
         f"trained at {commits}; table written on {manifest['hardware']}."
     )
+
+
+def _seeds(result: Result) -> str:
+    """The seeds of most rows, and of which rows they are others; those of one seed are known by having no ±."""
+    all_seeds = list(map(str, result.manifest["seeds"]))
+    # An ensemble is one network, whatever seeds its members have.
+    seeds_of = {row.variant: tuple(row.per_seed) for row in result.rows if set(row.per_seed) <= set(all_seeds)}
+    several = [seeds for seeds in seeds_of.values() if len(seeds) > 1] or [tuple(all_seeds)]
+    usual = max(dict.fromkeys(several), key=several.count)
+    exceptions = [
+        f"`{name}`: {', '.join(seeds)}" for name, seeds in seeds_of.items() if len(seeds) > 1 and seeds != usual
+    ]
+    if len(all_seeds) > 1 and any(len(seeds) == 1 for seeds in seeds_of.values()):
+        exceptions.append("rows without ± have one")
+    return ", ".join(usual) + (f" ({'; '.join(exceptions)})" if exceptions else "")
 
 
 def _claims_markdown(claims: Sequence[Claim]) -> list[str]:

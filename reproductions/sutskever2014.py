@@ -183,16 +183,14 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 "beam-2",
                 "A beam of 2 has most of what a beam of 12 gains over greedy search",
                 "Table 1",
-                measured(
-                    "BLEU points gained from 1 to 2, minus those gained from 2 to 12", "sentences", preset, len(group)
-                ),
+                measured("BLEU points gained from 1 to 2, minus those gained from 2 to 12", "sentences", preset, group),
                 _beam_2(arrays),
             ),
             Claim.judge(
                 "long",
                 f"Long sentences are hardly worse than short ones: at most {MARGIN} BLEU points",
                 "sec. 3.7, Figure 3",
-                measured(f"BLEU above 12 words minus BLEU below, plus {MARGIN}", "sentences", preset, len(group)),
+                measured(f"BLEU above 12 words minus BLEU below, plus {MARGIN}", "sentences", preset, group),
                 bootstrap_of_totals(by_halves(arrays), None, lambda totals: long_minus_short(totals) + MARGIN, seed=0),
             ),
         ]
@@ -204,7 +202,7 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 "ensemble",
                 "Two networks together are better than one",
                 "Table 1",
-                measured("BLEU points, ensemble minus the mean of its members", "sentences", preset, None),
+                measured("BLEU points, ensemble minus the mean of its members", "sentences", preset),
                 bootstrap_of_totals(both, single, bleu, seed=0),
             )
         )

@@ -58,8 +58,8 @@ def _judge(one: Comparison, groups: Mapping[str, Sequence[Outcome]], preset: Pre
         )
     else:
         what, effect = "BLEU points", difference(groups, one.better, one.worse, bleu, one.array)
-    seeds = min(len(groups[name]) for name in (one.better, one.worse))
-    return Claim.judge(one.id, one.statement, one.source, measured(what, "sentences", preset, seeds), effect)
+    measure = measured(what, "sentences", preset, groups[one.better], groups[one.worse])
+    return Claim.judge(one.id, one.statement, one.source, measure, effect)
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant, data: Data) -> list[Row]:

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -141,9 +142,16 @@ def test_blank_cells_are_grey_and_without_number_whatever_stands_in_them(tmp_pat
     assert 0.85 < grey.sum() / (above.sum() * cell**2) < 1.0  # all but the lines between them
 
 
-@pytest.mark.parametrize("lower_is_better", [False, True])
-def test_the_epoch_that_is_ringed_is_the_best(
-    lower_is_better: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("options", "ringed"),
+    [
+        ({}, "mean: 87.00 % at epoch 3"),
+        ({"lower_is_better": True}, "mean: 85.00 % at epoch 1"),
+        ({"kept": {"mean": 1}}, "mean: 85.00 % at epoch 1"),
+    ],
+)
+def test_the_epoch_that_is_ringed_is_the_best_or_the_one_that_is_kept(
+    options: dict[str, Any], ringed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[str] = []
     legend = Figure.legend
@@ -153,8 +161,8 @@ def test_the_epoch_that_is_ringed_is_the_best(
         return legend(figure, handles, labels, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Figure, "legend", read)
-    plots.training_curves({"mean": EPOCHS}, tmp_path / "curves.png", lower_is_better=lower_is_better)
-    assert drawn == ["mean: 85.00 % at epoch 1" if lower_is_better else "mean: 87.00 % at epoch 3"]
+    plots.training_curves({"mean": EPOCHS}, tmp_path / "curves.png", **options)
+    assert drawn == [ringed]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reproductions.analysis import accuracy_row, averaged_row, by_variant, mean_right, paired_difference
+from reproductions.analysis import (
+    accuracy_row,
+    averaged_row,
+    by_variant,
+    mean_right,
+    measured,
+    paired_difference,
+)
 from reproductions.experiment import Reported, Variant, preset
 from tests.reproductions.support import PAPER, outcome
 
@@ -21,6 +28,30 @@ def test_outcomes_are_grouped_by_variant_in_their_order(tmp_path: Path) -> None:
         "mean": [1, 2],
         "last": [1, 2],
     }
+
+
+@pytest.mark.parametrize(
+    ("trainings", "said"),
+    [
+        ((), "paired bootstrap over reviews"),
+        ((1,), "bootstrap over reviews, one training"),
+        ((2,), "bootstrap over reviews, mean of 2 trainings"),
+        ((1, 1), "paired bootstrap over reviews, one training a side"),
+        ((3, 3), "paired bootstrap over reviews, means of 3 trainings a side"),
+        ((2, 1), "paired bootstrap over reviews, means of 2 and 1 trainings"),
+    ],
+)
+def test_a_claim_says_how_many_trainings_stand_on_its_sides(
+    trainings: tuple[int, ...], said: str, tmp_path: Path
+) -> None:
+    names = ("mean", "last")
+    sides = [
+        [outcome(tmp_path, name, seed, {}) for seed in range(count)]
+        for name, count in zip(names, trainings, strict=False)
+    ]
+    assert measured("points", "reviews", preset(PAPER, "cpu"), *sides) == f"test, points, {said}"
+    on_sample = measured("points", "reviews", preset(PAPER, "smoke"), *sides, split="validation")
+    assert on_sample == f"validation, points, {said}; SAMPLE: means nothing"
 
 
 def test_a_row_is_the_mean_over_seeds_with_the_interval_over_items(tmp_path: Path) -> None:

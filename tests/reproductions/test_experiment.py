@@ -13,7 +13,7 @@ import pytest
 from gluon_attn.errors import UsageError
 from gluon_attn.metrics import Estimate
 from reproductions.experiment import PAPERS, RESULTS, Claim, Reported, Result, Row, preset, script
-from reproductions.report import first_rows, results_path
+from reproductions.report import results_path, table_lines
 
 ROW = {
     "variant", "corpus", "split", "metric", "signature", "mean", "std", "per_seed", "ci95", "parameters",
@@ -165,11 +165,18 @@ def test_published_outcomes_are_the_trainings_of_the_table(folder: Path) -> None
     result, outcomes = Result.read(results_path(folder.parent.name, "cpu")), facts_of(folder, "outcome.json")
     hashes = {label: facts["parameters_sha256"] for label, facts in outcomes.items()}
     assert hashes == result.manifest["parameters_sha256"]
-    first = script(result.paper).COLUMNS[0]
-    for row in first_rows(result):
-        for seed, value in row.per_seed.items():
+    for line in table_lines(result):
+        if line.name != line.row.variant:
+            continue  # another script's
+        for seed, value in line.row.per_seed.items():
             if "+" not in seed:  # two networks as one are no training
-                assert outcomes[f"{row.variant}/{seed}"]["metrics"][first.metric] == pytest.approx(value)
+                assert outcomes[f"{line.name}/{seed}"]["metrics"][line.row.metric] == pytest.approx(value)
+
+
+def test_every_published_paper_can_be_verified_on_the_sample() -> None:
+    """``verify`` compares with the results of its default preset."""
+    published = [paper for paper in PAPERS if results_path(paper, "cpu").exists()]
+    assert published and [paper for paper in published if not results_path(paper, "smoke").exists()] == []
 
 
 @committed

@@ -16,7 +16,15 @@ from rich.console import Console, RenderableType
 from gluon_attn.errors import UsageError
 from reproductions import experiment, report
 from reproductions.experiment import PAPERS, Claim, Result, Row, preset, script
-from reproductions.report import claims_table, loud_if_sample, markdown, results_path, terminal_tables, update_readme
+from reproductions.report import (
+    claims_table,
+    loud_if_sample,
+    markdown,
+    results_path,
+    table_lines,
+    terminal_tables,
+    update_readme,
+)
 from tests.reproductions.support import PAPER, Answer, gluon_attn
 
 REPORTED = {
@@ -141,6 +149,42 @@ def test_one_seed_has_no_standard_deviation() -> None:
     rows = [replace(one, per_seed={"1": 86.125}) for one in three("mean")]
     [line] = [line for line in markdown(result(*rows)).splitlines() if line.startswith("| `mean`")]
     assert "±" not in line
+
+
+def test_the_seeds_of_rows_that_have_others_are_named() -> None:
+    """Of an ensemble none are: it is one network."""
+    two = three("mean")
+    assert "over seeds 1, 2;" in markdown(result(*two, *three("last")))
+    one = [replace(each, per_seed={"1": 86.0}) for each in three("last")]
+    assert "over seeds 1, 2 (rows without ± have one);" in markdown(result(*two, *one))
+    more = [replace(each, per_seed={"1": 86.0, "2": 86.0, "3": 86.0}) for each in three("best")]
+    both = [replace(each, per_seed={"1+2+3": 86.0}) for each in three("best-averaged")]
+    whole = result(*more, *both, *two, *three("last"))
+    whole.manifest["seeds"] = [1, 2, 3]
+    assert "over seeds 1, 2 (`best`: 1, 2, 3);" in markdown(whole)
+
+
+def test_a_variant_without_a_number_in_the_first_column_has_a_line_all_the_same() -> None:
+    """Of a script that models language and classifies: each number stands in its column, with its interval."""
+    language = [row("lstm", corpus="ptb", metric="perplexity", mean=120.0, ci95=(119.0, 121.0), reported=REPORTED)]
+    sentiment = three("sst2-lstm", corpus="sst-2")
+    mixed = Result("cheng2016", "cpu", [*language, *sentiment], [], result().manifest)
+    cells = {
+        line.split(" | ")[0]: [cell.strip() for cell in line.split(" | ")[2:4]]
+        for line in markdown(mixed).splitlines()
+        if line.startswith("| `")
+    }
+    assert cells["| `lstm`"] == ["120.00 ± 0.25 [119.00, 121.00]", ""]
+    assert cells["| `sst2-lstm`"] == ["", "86.12 ± 0.25 [85.50, 86.75]"]
+    assert "| `joulin2016 sst2-bigrams`" in cells or "| `joulin2016 sst2-words`" in cells
+    assert "sst2-lstm" in drawn(terminal_tables(mixed), 140)
+
+
+@pytest.mark.parametrize("path", sorted(experiment.RESULTS.glob("*.json")), ids=lambda path: path.stem)
+def test_no_variant_is_lost_on_the_way_to_the_tables(path: Path) -> None:
+    found = Result.read(path)
+    shown = [line.name for line in table_lines(found) if line.name == line.row.variant]
+    assert shown == list(dict.fromkeys(each.variant for each in found.rows))
 
 
 def test_the_readme_shows_the_committed_results() -> None:

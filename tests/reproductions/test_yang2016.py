@@ -50,7 +50,7 @@ def test_presets_differ_in_scale_and_systems_in_one_thing() -> None:
 
 def test_every_word_begins_with_a_vector_of_the_same_reviews() -> None:
     """Both scripts know the same words, and a word has the same width."""
-    for preset in (SMOKE, CPU):
+    for preset in (SMOKE, CPU, PAPERS_OWN):
         vectors = mikolov2013.PRESETS[preset.name].variant("imdb").settings
         for settings in (variant.settings for variant in preset.variants):
             assert settings["vectors"] == "mikolov2013/imdb"
