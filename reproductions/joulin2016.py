@@ -1,8 +1,9 @@
 """Bag of tricks: fastText's linear classifier (Joulin, Grave, Bojanowski and Mikolov, 2017, EACL, arXiv:1607.01759).
 
 The mean of the vectors of a text's words and bigrams, and one linear layer: no order beyond two words, no attention. It
-is the floor that every network with attention has to clear, on the same texts and tokens: morphemes of NSMC, words of
-IMDb's reviews and of the sentences of SST.
+is the floor that every network with attention has to clear, on the same texts, cut by the same rules: morphemes of
+NSMC, words of IMDb's reviews and of the sentences of SST. It reads them whole, and with its own vocabulary: words seen
+once are unknown, those of SST are not.
 
 Bigrams are hashed into buckets that share one table with the words (sec. 2.2); the hash is FNV-1a of the ids. The
 paper's ten million buckets are a hundred thousand to one million here, for corpora a hundredth of its size. Vectors
