@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from gluon_attn.errors import UsageError
 from gluon_attn.fonts import drawable
-from gluon_attn.plots import INK, house_figure
+from gluon_attn.house_style import INK, house_figure
 
 LINE, GAP, MARGIN = 0.24, 0.07, 0.3
 """Inches from line to line, between words, and for the square of a paragraph."""

@@ -13,7 +13,7 @@ from matplotlib.text import Text
 
 from gluon_attn.errors import UsageError
 from gluon_attn.fonts import drawable
-from gluon_attn.plots import COLOURS, FAINT, house_figure
+from gluon_attn.house_style import COLOURS, FAINT, house_figure
 
 MOST_GROUPS, MOST_WORDS = 12, 120
 """What can still be told apart and read."""

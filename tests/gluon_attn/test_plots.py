@@ -19,6 +19,7 @@ from matplotlib.image import imread
 
 from gluon_attn import fonts, plots
 from gluon_attn.errors import UsageError
+from gluon_attn.house_style import COLOURS
 
 SENTENCE = ["가지", "고", "있", "는", "이야기", "에", "비해", "정말로", "수준", "떨어지", "는", "연출", ",", "편집"]
 EPOCHS = [
@@ -188,9 +189,9 @@ def test_characters_without_a_glyph_become_code_points() -> None:
 
 
 def test_each_variant_has_its_colour(tmp_path: Path) -> None:
-    plots.training_curves({f"variant {i}": EPOCHS for i in range(2 * len(plots.COLOURS))}, tmp_path / "curves.png")
+    plots.training_curves({f"variant {i}": EPOCHS for i in range(2 * len(COLOURS))}, tmp_path / "curves.png")
     picture = (imread(tmp_path / "curves.png")[:, :, :3] * 255).round().astype(int)
-    for colour in plots.COLOURS:
+    for colour in COLOURS:
         wanted = np.round(np.array(to_rgb(colour)) * 255)
         assert (np.abs(picture - wanted).max(axis=2) <= 8).sum() > 50, colour
 
