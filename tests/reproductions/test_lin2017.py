@@ -48,6 +48,7 @@ def test_presets_differ_in_scale_and_the_ablations_of_a_corpus_in_one_thing() ->
             ("nsmc-r6", "nsmc-r6-unmasked", {"masked"}),
             ("nsmc-r6-vectors", "nsmc-r6-wide", {"vectors"}),
             ("imdb-r6-free", "imdb-r6-strict", {"penalty"}),
+            ("imdb-r6-free", "imdb-r6", {"penalty"}),
             ("nsmc-r1-free", "nsmc-r6-free", {"hops"}),
             ("imdb-r1-free", "imdb-r6-free", {"hops"}),
             ("sst-r6-free", "sst-r6-strict", {"penalty"}),
