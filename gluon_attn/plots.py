@@ -30,6 +30,7 @@ def training_curves(
     score: tuple[str, str, str] = ("accuracy", "accuracy", " %"),
     per: str = "example",
     loss: str = "cross-entropy",
+    train: str = "train",
     lower_is_better: bool = False,
     kept: Mapping[str, int] | None = None,
 ) -> None:
@@ -42,6 +43,7 @@ def training_curves(
         score: the score's name behind ``validation_``, how it is called, and its unit.
         per: what the loss is a mean over.
         loss: what it is.
+        train: how that of training is called, if it has more in it.
         lower_is_better: whether the best score is the smallest.
         kept: for each variant the epoch that was selected, if by something else than the score.
 
@@ -79,7 +81,7 @@ def training_curves(
             accuracy.plot(epochs, scores, label=label, **style)
             accuracy.plot(epochs[best], scores[best], "o", markersize=11, markerfacecolor="none", color=colour)
         losses.plot([], [], color=INK, label="validation")
-        losses.plot([], [], color=INK, linestyle=(0, (2, 1.5)), label="train")
+        losses.plot([], [], color=INK, linestyle=(0, (2, 1.5)), label=train)
         losses.set(title="Loss", xlabel="epoch", ylabel=f"{loss} (nats per {per})")
         losses.set_ylim(bottom=0)
         accuracy.set(

@@ -326,9 +326,7 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
         curves = {name: first[name].facts["history"] for name in of_corpus}
         if curves:
             paths[f"training curves, {corpus}"] = directory / f"training_curves_{corpus}.png"
-            plots.training_curves(
-                curves, paths[f"training curves, {corpus}"], loss="cross-entropy, in training with the penalty"
-            )
+            plots.training_curves(curves, paths[f"training curves, {corpus}"], train="train, with the penalty")
         sides = [first[name] for name in (f"{corpus}-r6-free", f"{corpus}-r6-strict") if name in first]
         if len(sides) == 2:
             paths[f"summed hops, {corpus}"] = directory / f"summed_hops_{corpus}.png"
@@ -372,8 +370,9 @@ def _draw_hops(outcome: Outcome, rows: np.ndarray, path: Path) -> None:
 
 
 def _draw_sums(outcomes: Sequence[Outcome], path: Path) -> None:
-    """Three test reviews that both networks are right about, with the sum of the hops of each."""
-    rows = _chosen(outcomes, 80 if outcomes[0].unit.variant.startswith("imdb") else 20, 3)
+    """Some test reviews that both networks are right about, with the sum of the hops of each: two long or three short
+    ones."""
+    rows = _chosen(outcomes, *((70, 2) if outcomes[0].unit.variant.startswith("imdb") else (20, 3)))
     paragraphs = []
     for outcome in outcomes:
         model, variant, data = load(outcome.unit)
