@@ -73,7 +73,7 @@ def test_order_is_that_of_sentences_and_seeds_are_averaged_first(tmp_path: Path)
     assert claim.effect == pytest.approx(0.3) and claim.verdict == "supported"
     # Were the seeds taken for sentences, their distance of 0.2 would widen the interval.
     assert claim.ci95[1] - claim.ci95[0] < 0.02
-    assert "means of 2 trainings" in claim.measure
+    assert "bootstrap over sentences, mean of 2 trainings" in claim.measure
 
 
 def test_most_of_the_gain_from_a_beam_comes_from_the_second(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_the_claims_of_luong_that_are_no_comparisons_of_two_variants(tmp_path: P
     found = by_id(claims)
     assert found["unknown"].effect == pytest.approx(bleu(counts(0.8).sum(axis=0)) - bleu(counts(0.7).sum(axis=0)))
     assert found["long"].verdict == "supported" and found["attention"].verdict == "supported"
-    assert all("one training a side" in claim.measure for claim in claims)
+    assert all("one training" in claim.measure for claim in claims)
 
 
 def test_what_is_reported_stands_beside_one_search_only(tmp_path: Path) -> None:
