@@ -14,7 +14,7 @@ from mxnet import nd
 
 from gluon_attn.checkpoint import parameter_count
 from preprocessing import naver
-from reproductions import naver_self_attention as post
+from reproductions import mikolov2013, naver_self_attention as post
 from reproductions.experiment import Preset, Result, Variant
 from reproductions.report import results_path
 from reproductions.text_classification import inputs
@@ -121,12 +121,14 @@ OTHER: dict[str, Any] = {
     "pooling": {"attention": "mean", "mean": "last", "last": "mean"},
     "cell": {"gru": "lstm", "lstm": "gru"},
     "tokenizer": {"mecab": "syllable"},
+    "vectors": {"mikolov2013/skip-gram": "mikolov2013/cbow"},
 }
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name != "over-fitted"])  # its settings are those of `masked`
 def test_no_setting_is_dead(name: str) -> None:
-    assert dead_settings(post, SMOKE, name, OTHER) == []
+    """But for what the runner reads."""
+    assert dead_settings(post, SMOKE, name, OTHER) == (["vectors"] if name == "vectors" else [])
 
 
 def test_presets_differ_in_scale_alone() -> None:
@@ -135,7 +137,8 @@ def test_presets_differ_in_scale_alone() -> None:
         assert small.settings.keys() == large.settings.keys()
         kinds = ("model", "attention", "pooling", "cell", "layers", "tokenizer", "max_length")
         assert [small.settings.get(kind) for kind in kinds] == [large.settings.get(kind) for kind in kinds]
-        assert (small.title, small.reported, small.differs) == (large.title, large.reported, large.differs)
+        titles = [one.title.replace(str(one.settings["embedding_units"]), "so many") for one in (small, large)]
+        assert titles[0] == titles[1] and (small.reported, small.differs) == (large.reported, large.differs)
 
 
 @pytest.mark.parametrize(
@@ -146,6 +149,7 @@ def test_presets_differ_in_scale_alone() -> None:
         ("masked", {"model", "pooling"}),
         ("mean", {"model", "pooling", "attention", "attention_units", "attention_dropout"}),
         ("last", {"model", "pooling", "attention", "attention_units", "attention_dropout"}),
+        ("wide", {"model", "pooling", "embedding_units"}),
     ],
 )
 def test_a_comparison_differs_from_the_network_of_the_post_in_one_thing(name: str, differing: set[str]) -> None:
@@ -154,6 +158,15 @@ def test_a_comparison_differs_from_the_network_of_the_post_in_one_thing(name: st
     keys = written.settings.keys() | other.settings.keys()
     assert {key for key in keys if written.settings.get(key) != other.settings.get(key)} == differing
     assert other.recipe == written.recipe
+
+
+def test_networks_with_vectors_and_without_differ_in_these_alone() -> None:
+    for chosen in (SMOKE, CPU):
+        wide, vectors = chosen.variant("wide"), chosen.variant("vectors")
+        assert vectors.settings == {**wide.settings, "vectors": "mikolov2013/skip-gram"}
+        assert vectors.recipe == wide.recipe
+        widths = mikolov2013.PRESETS[chosen.name].variant("skip-gram").settings
+        assert vectors.settings["embedding_units"] == widths["units"]
 
 
 def test_over_fitted_is_masked_with_a_longer_training() -> None:
