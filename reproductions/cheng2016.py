@@ -92,9 +92,9 @@ _LANGUAGE = {
     "window": 3,
     "steps": 35,
     "restart": 0.01,
-    "dropout": 0.0,
+    "dropout": 0.2,
 }
-_LANGUAGE_RECIPE = Recipe(epochs=6, batch_size=20, learning_rate=2e-3, warmup_steps=200, decay="cosine", clip_norm=1.0)
+_LANGUAGE_RECIPE = Recipe(epochs=10, batch_size=20, learning_rate=2e-3, warmup_steps=200, decay="cosine", clip_norm=1.0)
 _SENTIMENT = {
     "min_freq": 1,
     "max_length": 56,
