@@ -129,7 +129,10 @@ def _run(
     if publish:
         result.write(results_path(paper, preset))
         if preset != "smoke":
-            module.figures(outcomes, chosen, RESULTS / paper)
+            figures = list(module.figures(outcomes, chosen, RESULTS / paper).values())
+            for path in (RESULTS / paper).glob("*.png"):
+                if path not in figures:  # the script has ceased to draw it
+                    path.unlink()
             for unit in units:
                 unit.publish(RESULTS / paper / "outcomes")
     console.print(terminal_tables(result))
