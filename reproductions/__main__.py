@@ -203,8 +203,8 @@ def predict(
     runs: Runs = Path("runs"),
     weights: Annotated[bool, typer.Option("--weights", help="Print each token with its weight.")] = False,
 ) -> None:
-    """Read texts on standard input, one a line; print label, probability of positive and, if asked, the weights. Of
-    word vectors: the words nearest to each and, if asked, their cosines. Of a language model: the line's perplexity,
+    """Read texts on standard input, one a line; print label, its probability and, if asked, the weights. Of word
+    vectors: the words nearest to each and, if asked, their cosines. Of a language model: the line's perplexity,
     its words and how many are unknown and, if asked, what each word looks at most."""
     runtime.configure(profile, threads)
     from reproductions import runner

@@ -298,9 +298,8 @@ def evaluate(
 
 
 def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
-    """Read texts, one a line of UTF-8, and yield a line for each: label, probability of positive (of the label, where
-    there are more than two), and the tokens with their weights if asked for. An empty line gives an empty answer, so
-    that answers stay beside their texts.
+    """Read texts, one a line of UTF-8, and yield a line for each: label, its probability, and the tokens with their
+    weights if asked for. An empty line gives an empty answer, so that answers stay beside their texts.
 
     Raises:
         UsageError: a line is not UTF-8, or weights are asked of a network without attention.
@@ -320,8 +319,7 @@ def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
             print(f"line {number}: {tokens} tokens, the first {limit} are read", file=sys.stderr)
         read = classify(model, variant, data.texts(encoded))
         label = int(read.predicted[0])
-        probability = read.probabilities[0, 1 if len(data.labels) == 2 else label]
-        answer = f"{data.labels[label]}\t{probability:.4f}"
+        answer = f"{data.labels[label]}\t{read.probabilities[0, label]:.4f}"
         if weights:
             pairs = zip(encoded.words(0)[:limit], read.token_weights[0], strict=True)
             answer += "\t" + " ".join(f"{token}:{weight:.3f}" for token, weight in pairs)
