@@ -125,20 +125,17 @@ def _variants(
         peers: tuple[Reported, Reported],
         what: str,
         differs: tuple[str, str],
-        seeds: tuple[int, ...] | None = None,
     ) -> tuple[Variant, Variant]:
         plain = {name: value for name, value in settings.items() if name not in _OF_LSTMN}
         lstm, lstmn = {**plain, "model": "lstm"}, {**settings, "model": "lstmn"}
         return (
-            Variant(f"{prefix}lstm", f"LSTM, {what}", lstm, recipe, peers[0], True, differs[0], seeds),
-            Variant(
-                f"{prefix}lstmn", f"LSTM with intra-attention, {what}", lstmn, recipe, peers[1], True, differs[1], seeds
-            ),
+            Variant(f"{prefix}lstm", f"LSTM, {what}", lstm, recipe, peers[0], True, differs[0]),
+            Variant(f"{prefix}lstmn", f"LSTM with intra-attention, {what}", lstmn, recipe, peers[1], True, differs[1]),
         )
 
     bounded = f"{_ANOTHER_RECIPE}; the tape holds the last {language['window']} states"
     return (
-        *pair("", language, language_recipe, (_LSTM, _LSTMN), "language", (_ANOTHER_RECIPE, bounded), (1,)),
+        *pair("", language, language_recipe, (_LSTM, _LSTMN), "language", (_ANOTHER_RECIPE, bounded)),
         *(
             variant
             for corpus, peer, what in (("sst-5", _CNN_5, "sentiment in five grades"), ("sst-2", _CNN_2, "sentiment"))
