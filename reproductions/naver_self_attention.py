@@ -2,7 +2,7 @@
 
 The post (freesearch.pe.kr/archives/4876) classifies Korean film reviews with one self-attention layer over a
 bidirectional GRU and reads the attention matrix of one review. It reports no accuracy, so ours stand beside what others
-report for networks trained from scratch on the same test split.
+report for other networks on the same test split.
 
 What the post says: Mecab morphemes, reviews cut and padded to 30 tokens, dropout 0.3 on the embeddings,
 ``MLPAttentionCell(30, dropout=0.2)`` on the GRU's states as query, key and value, and one dense layer over all 30
@@ -15,7 +15,8 @@ sides. Networks that do not depend on padding read batches of like length; those
 Adam is MXNet's lazy one: of the embeddings only those in a batch are updated, momentum included.
 
 *Wide* and *vectors* measure what it brings to begin with the skip-gram vectors of ``mikolov2013``, trained on the crawl
-without the reviews of the test and the validation split: two networks that differ in nothing else.
+without the reviews of the test and the validation split: two networks that differ in nothing else. All seeds begin
+with the vectors of one training.
 
 Claims: attention is better than none; additive against dot-product; what masking the padding does; word vectors help;
 and the post's remark that a badly trained model shows no readable weights.
@@ -83,8 +84,8 @@ _SETTINGS = {"tokenizer": "mecab", "min_freq": 5, "max_length": 30, "embedding_u
 def _variants(
     settings: Mapping[str, Any], recipe: Recipe, long: Recipe, best: Mapping[str, Any], best_recipe: Recipe, wide: int
 ) -> tuple[Variant, ...]:
-    """The systems compared; each differs from the one as written in what its title says and in nothing else. ``wide``:
-    units of the word vectors of ``mikolov2013``."""
+    """The systems compared; all but the best differ from the one as written in what their titles say and in nothing
+    else. ``wide``: units of the word vectors of ``mikolov2013``."""
     additive = {"attention": "additive", "attention_units": 30, "attention_dropout": 0.2}
     masked = {**settings, **additive, "model": "masked", "pooling": "attention"}
     as_wide = {**masked, "embedding_units": wide}

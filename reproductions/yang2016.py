@@ -130,7 +130,7 @@ def _variants(
             recipe,
             _PEER_FLAT,
             comparable=True,
-            differs="the peer has one LSTM of 200 units and the mean of its states",
+            differs="the peer has one LSTM of 200 units and the mean of its states, and begins without word vectors",
         ),
     )
 
