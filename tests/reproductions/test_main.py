@@ -200,7 +200,7 @@ def test_a_run_with_other_settings_is_not_resumed(trained: tuple[Path, Answer], 
     config["settings"]["units"] += 1
     (target / "config.json").write_text(json.dumps(config), encoding="utf-8")
     before = files(target)
-    refusal = on_smoke("run", tmp_path, "--variant", "mean", "--resume").refusal
+    refusal = on_smoke("run", tmp_path, "--variant", "mean", "--resume", "--jobs", 2).refusal
     assert "mean seed 1" in refusal
     assert "differs in settings" in refusal
     assert files(target) == before
@@ -560,5 +560,5 @@ def test_the_exit_status_of_a_real_process_is_2_and_there_is_no_traceback() -> N
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    refusal = on_smoke("run", tmp_path / "file", "--variant", "mean").refusal
+    refusal = on_smoke("run", tmp_path / "file", "--variant", "mean", "--jobs", 2).refusal
     assert str(tmp_path / "file") in refusal
