@@ -129,10 +129,7 @@ def _run(
     if publish:
         result.write(results_path(paper, preset))
         if preset != "smoke":
-            figures = list(module.figures(outcomes, chosen, RESULTS / paper).values())
-            for path in (RESULTS / paper).glob("*.png"):
-                if path not in figures:  # the script has ceased to draw it
-                    path.unlink()
+            runner.draw_afresh(module.figures, outcomes, chosen, RESULTS / paper)
             for unit in units:
                 unit.publish(RESULTS / paper / "outcomes")
     console.print(terminal_tables(result))

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -288,6 +288,19 @@ def train_all(units: Sequence[Unit], *, jobs: int, resume: bool, overwrite: bool
             if failures:
                 raise UsageError("; ".join(failures))
     return [Outcome.read(unit) for unit in units]
+
+
+def draw_afresh(
+    figures: Callable[[Sequence[Outcome], Preset, Path], Mapping[str, Path]],
+    outcomes: Sequence[Outcome],
+    preset: Preset,
+    directory: Path,
+) -> None:
+    """Draw a script's figures into a directory, and remove from it those that the script has ceased to draw."""
+    drawn = list(figures(outcomes, preset, directory).values())
+    for path in directory.glob("*.png"):
+        if path not in drawn:
+            path.unlink()
 
 
 def end_with_parent() -> None:

@@ -146,6 +146,13 @@ def test_a_published_unit_copied_back_counts_as_trained(tmp_path: Path) -> None:
     assert {name: array.tolist() for name, array in found.predictions.items()} == {"right": [True]}
 
 
+def test_figures_drawn_afresh_leave_none_that_the_script_has_ceased_to_draw(tmp_path: Path) -> None:
+    for name in ("curves.png", "old.png", "notes.txt"):
+        (tmp_path / name).touch()
+    runner.draw_afresh(lambda *_: {"curves": tmp_path / "curves.png"}, [], CPU, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["curves.png", "notes.txt"]
+
+
 # --- word vectors to begin with ---
 
 
