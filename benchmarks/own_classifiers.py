@@ -40,7 +40,7 @@ def describe(variant_name: str, steps: int, path: Path) -> dict[str, Any]:
     import mxnet as mx
     import numpy as np
 
-    from gluon_attn.checkpoint import parameter_count
+    from gluon_attn.training.checkpoint import parameter_count
     from reproductions.text_classification import inputs
 
     script, variant, data = prepared(variant_name, steps)
@@ -89,7 +89,7 @@ def train(variant_name: str, steps: int) -> dict[str, float]:
     """Train for two epochs with ``fit`` and time the second."""
     import mxnet as mx
 
-    from gluon_attn.checkpoint import parameter_count
+    from gluon_attn.training.checkpoint import parameter_count
 
     script, variant, data = prepared(variant_name, steps)
     runtime.seed_all(1)

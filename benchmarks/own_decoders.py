@@ -31,7 +31,7 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
     """
     import numpy as np
 
-    from gluon_attn.checkpoint import parameter_arrays, parameter_count, parameters_sha256
+    from gluon_attn.training.checkpoint import parameter_arrays, parameter_count, parameters_sha256
     from preprocessing.vocabulary import BEGIN_ID, END_ID
     from reproductions.trained import load
     from reproductions.translation import TRANSLATED, inputs
@@ -90,7 +90,8 @@ def trained(updates: int) -> tuple[Any, Any, Any]:
     """RNNsearch after a few updates, its variant and its data: it translates badly, but ends its sentences."""
     import mxnet as mx
 
-    from gluon_attn.training import RunDirectory, fit
+    from gluon_attn.training.loop import fit
+    from gluon_attn.training.run_directory import RunDirectory
     from reproductions import bahdanau2014 as script
     from reproductions.runner import corpus_or_sample
 
@@ -137,8 +138,8 @@ def translate(
     like length at a time; in their order."""
     import numpy as np
 
-    from gluon_attn.batching import length_batches
-    from gluon_attn.search import beam_search
+    from gluon_attn.decoding.beam_search import beam_search
+    from gluon_attn.training.batching import length_batches
     from reproductions.translation import TRANSLATED_MULTIPLE, inputs
 
     found: list[list[int]] = [[] for _ in sources]
@@ -189,7 +190,7 @@ def measure(spec: Mapping[str, Any]) -> dict[str, Any]:
     """
     import numpy as np
 
-    from gluon_attn.checkpoint import parameter_count, set_parameters
+    from gluon_attn.training.checkpoint import parameter_count, set_parameters
 
     with np.load(spec["arrays"]) as arrays:
         sources = [ids[:length] for ids, length in zip(arrays["source"], arrays["lengths"], strict=True)]

@@ -49,8 +49,8 @@ def batches(model: str, texts: str, steps: int) -> dict[str, list[Any]]:
     """
     import numpy as np
 
-    from gluon_attn.batching import length_batches, shuffled_batches
-    from gluon_attn.training import Batch
+    from gluon_attn.training.batching import length_batches, shuffled_batches
+    from gluon_attn.training.objective import Batch
 
     generator = np.random.RandomState(1)
     chosen = TEXTS[texts]
@@ -89,7 +89,7 @@ def batches(model: str, texts: str, steps: int) -> dict[str, list[Any]]:
 def _flat(documents: list[Any]) -> tuple[Any, ...]:
     import numpy as np
 
-    from gluon_attn.batching import pad
+    from gluon_attn.training.batching import pad
 
     texts = [words for (words,) in documents]
     return pad(texts, 0, multiple=4), np.array([len(words) for words in texts], np.float32)
@@ -123,7 +123,7 @@ def describe(model: str, texts: str, steps: int, folder: Path) -> dict[str, Any]
     """Write the batches to ``folder`` for the peers, a file for each order, and state what there is to train."""
     import numpy as np
 
-    from gluon_attn.checkpoint import parameter_count
+    from gluon_attn.training.checkpoint import parameter_count
 
     files = {}
     drawn = batches(model, texts, steps)
@@ -153,9 +153,9 @@ def train(model: str, texts: str, steps: int) -> dict[str, float]:
     import mxnet as mx
     from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
-    from gluon_attn.checkpoint import parameter_count
-    from gluon_attn.recipe import Recipe
-    from gluon_attn.training import Task
+    from gluon_attn.training.checkpoint import parameter_count
+    from gluon_attn.training.objective import Task
+    from gluon_attn.training.recipe import Recipe
 
     ordered = batches(model, texts, steps)["like length"]
     cross_entropy = SoftmaxCrossEntropyLoss()

@@ -24,7 +24,7 @@ def drawn(model: str, steps: int) -> list[dict[str, Any]]:
     """The arrays of ``steps`` batches, the same in every process."""
     import numpy as np
 
-    from gluon_attn.batching import pad
+    from gluon_attn.training.batching import pad
 
     chosen = SETTINGS[model]
     generator = np.random.RandomState(1)
@@ -50,8 +50,8 @@ def drawn(model: str, steps: int) -> list[dict[str, Any]]:
 
 def build(model: str, units: int) -> Any:
     """The network, not yet initialized; every width is ``units``."""
-    from gluon_attn.attention.intra import LSTMN
-    from gluon_attn.models.lstmn import LanguageModel, SentenceClassifier
+    from gluon_attn.models.language_model import LanguageModel
+    from gluon_attn.models.lstmn import LSTMN, SentenceClassifier
 
     chosen = SETTINGS[model]
     reader = LSTMN(units, units, chosen["window"])
@@ -65,7 +65,7 @@ def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:
     """Write the batches to ``path`` for the peers, and state what there is to train."""
     import numpy as np
 
-    from gluon_attn.checkpoint import parameter_count
+    from gluon_attn.training.checkpoint import parameter_count
 
     batches = drawn(model, steps)
     arrays = {f"{name}_{i}": array.astype(np.int64) for i, batch in enumerate(batches) for name, array in batch.items()}
@@ -85,8 +85,8 @@ def task_of(model: str, network: Any, steps: int) -> Any:
     import numpy as np
     from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
-    from gluon_attn.streams import Piece, language_task
-    from gluon_attn.training import Batch, Task
+    from gluon_attn.training.bptt import Piece, language_task
+    from gluon_attn.training.objective import Batch, Task
 
     batches = drawn(model, steps)
     if model == "language model":
@@ -103,8 +103,8 @@ def train(model: str, units: int, steps: int) -> dict[str, float]:
     """Train on the batches twice with ``fit`` and time the second time."""
     import mxnet as mx
 
-    from gluon_attn.checkpoint import parameter_count
-    from gluon_attn.recipe import Recipe
+    from gluon_attn.training.checkpoint import parameter_count
+    from gluon_attn.training.recipe import Recipe
 
     runtime.seed_all(1)
     network = build(model, units)

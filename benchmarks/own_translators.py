@@ -44,7 +44,8 @@ def settings(data: Any, model: str, units: int) -> dict[str, Any]:
 
 def build(chosen: Mapping[str, Any]) -> Any:
     """The network, not yet initialized."""
-    from gluon_attn.attention.stepwise import GeneralScore, GlobalAttention
+    from gluon_attn.attention.global_attention import GlobalAttention
+    from gluon_attn.attention.multiplicative import GeneralScore
     from gluon_attn.models.deep_lstm import DeepLSTM
     from gluon_attn.models.rnnsearch import RNNSearch
     from preprocessing.vocabulary import PADDING_ID
@@ -62,7 +63,7 @@ def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:
     """Write the batches to ``path`` for the peers, and state what there is to train."""
     import numpy as np
 
-    from gluon_attn.checkpoint import parameter_count
+    from gluon_attn.training.checkpoint import parameter_count
 
     data, batches = prepared(steps)
     arrays = {}
@@ -90,9 +91,9 @@ def train(model: str, units: int, steps: int) -> dict[str, float]:
     """Train on the batches twice with ``fit`` and time the second time."""
     import mxnet as mx
 
-    from gluon_attn.checkpoint import parameter_count
-    from gluon_attn.recipe import Recipe
-    from gluon_attn.training import Task
+    from gluon_attn.training.checkpoint import parameter_count
+    from gluon_attn.training.objective import Task
+    from gluon_attn.training.recipe import Recipe
 
     data, batches = prepared(steps)
     runtime.seed_all(1)

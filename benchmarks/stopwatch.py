@@ -41,7 +41,8 @@ def second_epoch(model: Any, task: Any, recipe: Any) -> dict[str, float]:
     """The same for ``fit``, which trains an initialized model for two epochs; validation is left out."""
     import mxnet as mx
 
-    from gluon_attn.training import RunDirectory, fit
+    from gluon_attn.training.loop import fit
+    from gluon_attn.training.run_directory import RunDirectory
 
     cpu: list[float] = []
     tails: list[float] = []

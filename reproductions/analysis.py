@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from gluon_attn.metrics import Estimate, bootstrap
+from gluon_attn.evaluation.statistics import Estimate, bootstrap
 from reproductions.experiment import Preset, Row, Variant
 from reproductions.runner import Outcome
 

@@ -30,13 +30,13 @@ from typing import Any
 import numpy as np
 from mxnet.gluon import HybridBlock
 
-from gluon_attn import plots
-from gluon_attn.checkpoint import Checkpoint
-from gluon_attn.metrics import bootstrap, bootstrap_of_totals, rank_correlation
+from gluon_attn.evaluation.statistics import bootstrap, bootstrap_of_totals, rank_correlation
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.models.rnnencdec import RNNEncDec
 from gluon_attn.models.rnnsearch import RNNSearch
-from gluon_attn.recipe import Recipe
+from gluon_attn.plots.curves import score_by_length
+from gluon_attn.training.checkpoint import Checkpoint
+from gluon_attn.training.recipe import Recipe
 from preprocessing.data import Split
 from preprocessing.ragged import Ragged
 from reproductions import translation, translation_results
@@ -339,5 +339,5 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
         means = [f"{arrays[0][f'joined_{number}_words'].mean():.0f}\n({number} joined)" for number in (2, 3)]
         lines = {name: [*by_length(groups[name][0]), *joined[name]] for name in names}
         paths["BLEU by length"] = directory / "bleu_by_length.png"
-        plots.score_by_length(lines, [*length_labels(), *means], paths["BLEU by length"], "BLEU")
+        score_by_length(lines, [*length_labels(), *means], paths["BLEU by length"], "BLEU")
     return paths

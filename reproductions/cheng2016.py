@@ -8,7 +8,7 @@ and sizes of the paper are from memory; those of its sentiment table are not giv
 Language: one layer of 300 units, embeddings of 150, the treebank as Mikolov left it, 10 000 words. The text is one
 stream, the end of a line a word like any other. 20 rows of it side by side are read 35 words at a time; the state goes
 on from one call to the next, and gradients end where a call begins. Once in a hundred calls a row begins without a
-state, or an LSTMN would not learn to begin (:func:`gluon_attn.streams.language_task`). *The tape is bounded*: it holds
+state, or an LSTMN would not learn to begin (:mod:`gluon_attn.training.bptt`). *The tape is bounded*: it holds
 the last 3 states. It too is carried on: a state of the call before is attended to, but passes no gradient. Test
 perplexity is that of the whole file read as one row: every word of it is predicted, behind all that stand before it.
 
@@ -41,13 +41,14 @@ from typing import Any, BinaryIO
 import numpy as np
 from mxnet.gluon import HybridBlock
 
-from gluon_attn import plots
-from gluon_attn.attention.intra import LSTMN
-from gluon_attn.checkpoint import Checkpoint
-from gluon_attn.metrics import bootstrap_of_totals
-from gluon_attn.models.lstmn import FusedLSTM, LanguageModel, Reader, SentenceClassifier
-from gluon_attn.recipe import Recipe
-from gluon_attn.training import Task
+from gluon_attn.evaluation.statistics import bootstrap_of_totals
+from gluon_attn.models.language_model import LanguageModel
+from gluon_attn.models.lstmn import LSTMN, FusedLSTM, Reader, SentenceClassifier
+from gluon_attn.plots.curves import training_curves, weights_by_distance
+from gluon_attn.plots.heatmap import attention_matrix
+from gluon_attn.training.checkpoint import Checkpoint
+from gluon_attn.training.objective import Task
+from gluon_attn.training.recipe import Recipe
 from preprocessing.data import Split
 from preprocessing.vocabulary import UNKNOWN_ID
 from reproductions import classification_results, language_modelling, text_classification
@@ -310,13 +311,13 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     sentiment = {name: history for name, history in curves.items() if name not in language}
     if language:
         path, score = place("training curves, language"), ("perplexity", "perplexity", "")
-        plots.training_curves(language, path, score=score, per="word", lower_is_better=True)
+        training_curves(language, path, score=score, per="word", lower_is_better=True)
     if sentiment:
-        plots.training_curves(sentiment, place("training curves, sentiment"))
+        training_curves(sentiment, place("training curves, sentiment"))
     if "lstmn" in first:
         arrays = first["lstmn"].predictions
         by_distance = arrays["looked"].sum(axis=0) / arrays["likelihood"][:, 1].sum()
-        plots.weights_by_distance({"lstmn": by_distance}, place("weights by distance"))
+        weights_by_distance({"lstmn": by_distance}, place("weights by distance"))
         for number, line in enumerate(_lines_to_draw(first["lstmn"], preset), start=1):
             _draw_line(first["lstmn"], line, place(f"attention {number}"))
     for name in ("sst5-lstmn", "sst2-lstmn"):
@@ -341,7 +342,7 @@ def _draw_line(outcome: Outcome, line: int, path: Path) -> None:
     weights = what_words_look_at(model, variant, data, split, line)
     *words, end = split.words(line)
     before = 1 - weights.sum() / len(words)
-    plots.attention_matrix(
+    attention_matrix(
         words,
         [end, *words[:-1]],
         weights,
@@ -362,7 +363,7 @@ def _draw_sentence(outcome: Outcome, path: Path) -> None:
     read, words = classify(model, variant, data.texts(sentence), matrices=True), sentence.words(0)
     weights = read.matrices[0][1:, :-1]  # the first word has nothing to look at, and none looks at the last
     label, probability = data.labels[read.predicted[0]], read.probabilities[0].max()
-    plots.attention_matrix(
+    attention_matrix(
         words[1:],
         words[:-1],
         weights,

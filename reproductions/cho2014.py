@@ -22,7 +22,7 @@ from typing import Any
 from mxnet.gluon import HybridBlock
 
 from gluon_attn.models.rnnencdec import RNNEncDec
-from gluon_attn.recipe import Recipe
+from gluon_attn.training.recipe import Recipe
 from reproductions import translation_results
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
 from reproductions.runner import Outcome

@@ -248,8 +248,8 @@ def check_java() -> Finding:
 
 
 def check_font() -> Finding:
-    from gluon_attn import fonts
     from gluon_attn.errors import UsageError
+    from gluon_attn.plots import fonts
 
     try:
         font = fonts.hangul_font()

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from gluon_attn.errors import UsageError
-from gluon_attn.metrics import Estimate
-from gluon_attn.recipe import Recipe
+from gluon_attn.evaluation.statistics import Estimate
+from gluon_attn.training.recipe import Recipe
 from preprocessing.files import write_json
 
 RESULTS = Path(__file__).parent / "results"

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from mxnet.gluon import HybridBlock
 
-from gluon_attn import plots
-from gluon_attn.models.ngram_classifier import NgramClassifier, bags
-from gluon_attn.recipe import Recipe
+from gluon_attn.models.fasttext import NgramClassifier, bags
+from gluon_attn.plots.curves import training_curves
+from gluon_attn.training.recipe import Recipe
 from preprocessing.data import Split
 from reproductions import classification_results, text_classification
 from reproductions.analysis import by_variant
@@ -146,7 +146,7 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
         curves = {name: history for name, history in histories.items() if name.startswith(f"{corpus}-")}
         if curves:
             paths[f"training curves, {title}"] = directory / f"training_curves_{corpus}.png"
-            plots.training_curves(curves, paths[f"training curves, {title}"])
+            training_curves(curves, paths[f"training curves, {title}"])
     return paths
 
 

@@ -9,13 +9,14 @@ from typing import Any, BinaryIO
 import numpy as np
 from mxnet import nd
 
-from gluon_attn import streams
-from gluon_attn.checkpoint import Checkpoint
 from gluon_attn.errors import UsageError
-from gluon_attn.metrics import Estimate, bootstrap_of_totals
-from gluon_attn.models.lstmn import LSTMN, LanguageModel
-from gluon_attn.streams import Piece, language_task, losses
-from gluon_attn.training import Task
+from gluon_attn.evaluation.statistics import Estimate, bootstrap_of_totals
+from gluon_attn.models.language_model import LanguageModel
+from gluon_attn.models.lstmn import LSTMN
+from gluon_attn.training import bptt
+from gluon_attn.training.bptt import Piece, language_task, losses
+from gluon_attn.training.checkpoint import Checkpoint
+from gluon_attn.training.objective import Task
 from preprocessing import ptb
 from preprocessing.data import Split
 from preprocessing.vocabulary import UNKNOWN_ID
@@ -38,7 +39,7 @@ def prepare(preset: Preset, variant: Variant) -> Data:
 
 def pieces(data: Data, ids: np.ndarray, rows: int, steps: int) -> list[Piece]:
     """A text as a network reads it: from the end of a line on, so that the first word is predicted too."""
-    return streams.pieces(ids, rows, steps, first=data.prepared.vocabulary[ptb.END_OF_LINE])
+    return bptt.pieces(ids, rows, steps, first=data.prepared.vocabulary[ptb.END_OF_LINE])
 
 
 def task(variant: Variant, data: Data, start: Sequence[nd.NDArray]) -> Task:
@@ -65,7 +66,7 @@ def evaluate(
     stream = pieces(data, test.ids, 1, variant.settings["steps"])
     arrays = {"likelihood": np.stack([_by_line(test, losses(model, stream)), test.lengths], axis=1)}
     if isinstance(model.reader, LSTMN):
-        arrays["looked"] = _by_line(test, streams.weights(model, stream)[:, ::-1])
+        arrays["looked"] = _by_line(test, bptt.weights(model, stream)[:, ::-1])
     return {"perplexity": perplexity(arrays["likelihood"].sum(axis=0))}, arrays
 
 
@@ -103,7 +104,7 @@ def what_words_look_at(model: LanguageModel, variant: Variant, data: Data, split
     the tape reaches. What a row lacks to 1 is on words of the lines before.
     """
     begin, end = split.offsets[line : line + 2]
-    looked = streams.weights(model, pieces(data, split.ids[:end], 1, variant.settings["steps"]))
+    looked = bptt.weights(model, pieces(data, split.ids[:end], 1, variant.settings["steps"]))
     words = int(end - begin) - 1
     found = np.zeros((words, words), np.float32)
     for t in range(words):
@@ -136,12 +137,12 @@ def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
         words, unknown = line.words(0)[:-1], int((line.ids == UNKNOWN_ID).sum())
         answer = f"{np.exp(losses(model, read).mean(dtype=np.float64)):.2f}\t{len(words)}\t{unknown}"
         if weights:
-            answer += "\t" + " ".join(_most_looked_at(words, streams.weights(model, read)))
+            answer += "\t" + " ".join(_most_looked_at(words, bptt.weights(model, read)))
         yield answer
 
 
 def _most_looked_at(words: Sequence[str], looked: np.ndarray) -> Iterator[str]:
-    """``word>looked-at:weight`` for each word of a line; looked: (words + 1, window), as of ``streams.weights``."""
+    """``word>looked-at:weight`` for each word of a line; looked: (words + 1, window), as of ``bptt.weights``."""
     before: list[Any] = [ptb.END_OF_LINE, *words]
     for place, word in enumerate(words, start=1):
         back = int(looked[place, ::-1].argmax()) + 1

@@ -19,7 +19,7 @@ The words of one network begin with the skip-gram vectors of ``mikolov2013``, as
 that brings is measured against a network of the same size whose words begin at random.
 
 On NSMC the penalty cannot reach zero: r hops over T < r tokens cost at least (r - T) + (r / T - 1)^2, however they look
-(:func:`gluon_attn.attention.structured.least_penalty`), and a third of the reviews have fewer than ten tokens. A figure
+(:func:`gluon_attn.evaluation.attention.least_penalty`), and a third of the reviews have fewer than ten tokens. A figure
 shows what the hops cost beside what they must.
 
 Adam stands for the paper's SGD, as in the public re-implementations; the paper's other sizes are preset ``paper``.
@@ -38,13 +38,15 @@ from typing import Any
 import numpy as np
 from mxnet.gluon import HybridBlock
 
-from gluon_attn import plots, shaded_text
-from gluon_attn.attention.structured import least_penalty, overlap
-from gluon_attn.checkpoint import Checkpoint
-from gluon_attn.metrics import bootstrap
+from gluon_attn.evaluation.attention import least_penalty, overlap
+from gluon_attn.evaluation.statistics import bootstrap
 from gluon_attn.models.structured_classifier import StructuredClassifier
-from gluon_attn.recipe import Recipe
-from gluon_attn.shaded_text import Paragraph
+from gluon_attn.plots import highlighted_text
+from gluon_attn.plots.curves import score_by_length, training_curves
+from gluon_attn.plots.heatmap import attention_matrix
+from gluon_attn.plots.highlighted_text import Paragraph
+from gluon_attn.training.checkpoint import Checkpoint
+from gluon_attn.training.recipe import Recipe
 from reproductions import classification_results, text_classification
 from reproductions.analysis import by_variant, measured
 from reproductions.classification_results import COLUMNS as COLUMNS, Comparison, write_reading_page
@@ -326,7 +328,7 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
         curves = {name: first[name].facts["history"] for name in of_corpus}
         if curves:
             paths[f"training curves, {corpus}"] = directory / f"training_curves_{corpus}.png"
-            plots.training_curves(curves, paths[f"training curves, {corpus}"], train="train, with the penalty")
+            training_curves(curves, paths[f"training curves, {corpus}"], train="train, with the penalty")
         sides = [first[name] for name in (f"{corpus}-r6-free", f"{corpus}-r6-strict") if name in first]
         if len(sides) == 2:
             paths[f"summed hops, {corpus}"] = directory / f"summed_hops_{corpus}.png"
@@ -359,7 +361,7 @@ def _draw_hops(outcome: Outcome, rows: np.ndarray, path: Path) -> None:
     read = classify(model, variant, data.texts(review), matrices=True)
     label, probability = data.labels[read.predicted[0]], read.probabilities[0].max()
     weights = read.matrices[0]
-    plots.attention_matrix(
+    attention_matrix(
         [f"hop {hop}" for hop in range(1, len(weights) + 1)],
         review.words(0)[: weights.shape[1]],
         weights,
@@ -386,7 +388,9 @@ def _draw_sums(outcomes: Sequence[Outcome], path: Path) -> None:
             # As dark as it gets at four times the even weight, or more: weights that are nearly even stay pale.
             darkest = max(weights.max(), 4 / len(weights))
             paragraphs.append(Paragraph(words, weights / darkest, heading=heading))
-    shaded_text.draw(paragraphs, path, f"The sum of all hops, without penalty and with ({outcomes[0].facts['corpus']})")
+    highlighted_text.draw(
+        paragraphs, path, f"The sum of all hops, without penalty and with ({outcomes[0].facts['corpus']})"
+    )
 
 
 def _draw_costs(outcomes: Sequence[Outcome], hops: int, path: Path) -> None:
@@ -399,7 +403,7 @@ def _draw_costs(outcomes: Sequence[Outcome], hops: int, path: Path) -> None:
         lines[outcome.unit.variant] = [float(cost[tokens == length].mean(dtype=np.float64)) for length in lengths]
     lines["the least possible"] = least_penalty(lengths, hops).tolist()
     score = f"cost of {hops} hops"
-    plots.score_by_length(lines, [str(length) for length in lengths], path, score, of="length of the review (tokens)")
+    score_by_length(lines, [str(length) for length in lengths], path, score, of="length of the review (tokens)")
 
 
 def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:

@@ -31,11 +31,13 @@ from typing import Any
 import numpy as np
 from mxnet.gluon import HybridBlock
 
+from gluon_attn.attention.additive import AdditiveScore
+from gluon_attn.attention.global_attention import GlobalAttention, LocationScore
 from gluon_attn.attention.local import MonotonicAttention, PredictiveAttention
-from gluon_attn.attention.stepwise import AdditiveScore, DotScore, GeneralScore, GlobalAttention, LocationScore
-from gluon_attn.metrics import bootstrap_of_totals
+from gluon_attn.attention.multiplicative import DotScore, GeneralScore
+from gluon_attn.evaluation.statistics import bootstrap_of_totals
 from gluon_attn.models.deep_lstm import DeepLSTM
-from gluon_attn.recipe import Recipe
+from gluon_attn.training.recipe import Recipe
 from reproductions import translation_results
 from reproductions.analysis import by_variant, measured
 from reproductions.bleu import bleu

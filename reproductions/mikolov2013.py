@@ -43,13 +43,14 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from gluon_attn import plots
-from gluon_attn.checkpoint import Checkpoint
 from gluon_attn.errors import UsageError
-from gluon_attn.metrics import Estimate, bootstrap
-from gluon_attn.models.word2vec import Corpus, Sampling, Word2Vec, held_out_loss, vector_task
-from gluon_attn.recipe import Recipe
-from gluon_attn.training import Task
+from gluon_attn.evaluation.statistics import Estimate, bootstrap
+from gluon_attn.models.word2vec import Sampling, Word2Vec
+from gluon_attn.plots.curves import training_curves
+from gluon_attn.training.checkpoint import Checkpoint
+from gluon_attn.training.negative_sampling import Corpus, held_out_loss, vector_task
+from gluon_attn.training.objective import Task
+from gluon_attn.training.recipe import Recipe
 from preprocessing import corpora, documents, naver_crawl
 from preprocessing.data import Split
 from preprocessing.pipeline import Result
@@ -391,7 +392,7 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     curves = {name: outcome.facts["history"] for name, outcome in first.items()}
     score = ("agreement", "neighbours of the same sentiment", " %")
     kept = {name: outcome.facts["best_epoch"] for name, outcome in first.items()}
-    plots.training_curves(curves, paths["training curves"], score=score, loss="negative sampling", kept=kept)
+    training_curves(curves, paths["training curves"], score=score, loss="negative sampling", kept=kept)
     for name, outcome in first.items():
         path = directory / f"map_{name}.png"
         title = f"{name}: some words and their nearest ({outcome.facts['corpus']}), scaled from angles to a plane"

@@ -33,15 +33,17 @@ import numpy as np
 from gluonnlp.model import AttentionCell
 from mxnet.gluon import HybridBlock
 
-from gluon_attn import plots
 from gluon_attn.attention.additive import AdditiveAttention
 from gluon_attn.attention.multiplicative import scaled_dot
-from gluon_attn.checkpoint import Checkpoint, parameter_arrays, set_parameters
-from gluon_attn.metrics import Estimate, bootstrap
+from gluon_attn.evaluation.attention import readability
+from gluon_attn.evaluation.statistics import Estimate, bootstrap
 from gluon_attn.models.self_attention_classifier import AsWritten, Masked
 from gluon_attn.models.stacked_classifier import StackedClassifier
-from gluon_attn.readability import readability
-from gluon_attn.recipe import Recipe
+from gluon_attn.plots.curves import training_curves
+from gluon_attn.plots.distributions import entropy_and_agreement
+from gluon_attn.plots.heatmap import attention_matrix
+from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, set_parameters
+from gluon_attn.training.recipe import Recipe
 from reproductions import classification_results, text_classification
 from reproductions.analysis import by_variant, measured
 from reproductions.classification_results import COLUMNS as COLUMNS, Comparison, write_reading_page
@@ -313,7 +315,7 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     """Draw what was trained: training curves, the post's sentence, readability. Of several seeds the first is drawn."""
     first = {name: group[0] for name, group in by_variant(outcomes).items()}
     paths = {"training curves": directory / "training_curves.png"}
-    plots.training_curves({name: outcome.facts["history"] for name, outcome in first.items()}, paths["training curves"])
+    training_curves({name: outcome.facts["history"] for name, outcome in first.items()}, paths["training curves"])
     for name, outcome in first.items():
         if name in ("as-written", "masked", "dot"):
             paths[f"attention of {name}"] = directory / f"attention_{name}.png"
@@ -325,7 +327,7 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
         entropy, agreement = (
             {title: arrays[f"{what}_{when}"] for title, when in names.items()} for what in ("entropy", "agreement")
         )
-        plots.entropy_and_agreement(entropy, agreement, paths["readability"])
+        entropy_and_agreement(entropy, agreement, paths["readability"])
     return paths
 
 
@@ -338,7 +340,7 @@ def _draw_sentence(outcome: Outcome, path: Path) -> None:
     padding = 1 - float(read.token_weights[0].sum())
     if padding > 0.005:
         label += f"; {padding:.0%} of the weight is on padding"
-    plots.attention_matrix(tokens, tokens, read.matrices[0], path, label)
+    attention_matrix(tokens, tokens, read.matrices[0], path, label)
 
 
 def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:

@@ -9,8 +9,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from gluon_attn.vectors import nearest, plane
-from gluon_attn.word_map import word_map
+from gluon_attn.evaluation.word_vectors import nearest, plane
+from gluon_attn.plots.embedding_map import word_map
 from preprocessing.files import write_text
 from reproductions.standard_input import lines
 from reproductions.word_vectors import WordVectors

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gluon_attn.vectors import nearest
+from gluon_attn.evaluation.word_vectors import nearest
 from preprocessing.data import Split
 from reproductions.neighbours import NEIGHBOURS
 

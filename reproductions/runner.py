@@ -193,8 +193,9 @@ def _alone(directory: Path) -> Iterator[None]:
 def _train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
     import mxnet as mx
 
-    from gluon_attn import checkpoint
-    from gluon_attn.training import RunDirectory, fit
+    from gluon_attn.training import checkpoint
+    from gluon_attn.training.loop import fit
+    from gluon_attn.training.run_directory import RunDirectory
     from reproductions.word_vectors import word_vectors
 
     trained_at = commit()  # now: the tree may have changed by the time that training ends

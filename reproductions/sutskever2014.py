@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from mxnet.gluon import HybridBlock
 
-from gluon_attn.metrics import Estimate, bootstrap_of_totals
+from gluon_attn.evaluation.statistics import Estimate, bootstrap_of_totals
 from gluon_attn.models.deep_lstm import DeepLSTM
-from gluon_attn.recipe import Recipe
+from gluon_attn.training.recipe import Recipe
 from reproductions import translation_results
 from reproductions.analysis import by_variant, measured
 from reproductions.bleu import bleu

@@ -16,11 +16,11 @@ from mxnet import nd
 from mxnet.gluon import HybridBlock
 from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
-from gluon_attn.batching import length_batches, pad, pad_documents, shuffled_batches
-from gluon_attn.checkpoint import Checkpoint
-from gluon_attn.embeddings import SpelledEmbedding
 from gluon_attn.errors import UsageError
-from gluon_attn.training import Batch, Task
+from gluon_attn.layers.embeddings import SpelledEmbedding
+from gluon_attn.training.batching import length_batches, pad, pad_documents, shuffled_batches
+from gluon_attn.training.checkpoint import Checkpoint
+from gluon_attn.training.objective import Batch, Task
 from preprocessing import corpora, documents, naver, sentences
 from preprocessing.data import Split
 from preprocessing.pipeline import Pipeline, Result

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gluon_attn.checkpoint import Checkpoint, set_parameters
 from gluon_attn.errors import UsageError
+from gluon_attn.training.checkpoint import Checkpoint, set_parameters
 from reproductions.experiment import Variant, script
 from reproductions.runner import Outcome, Unit, preset_of
 

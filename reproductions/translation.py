@@ -14,14 +14,14 @@ from typing import Any, BinaryIO
 import numpy as np
 from mxnet import nd
 
-from gluon_attn import plots
-from gluon_attn.batching import length_batches, pad, pair_batches
-from gluon_attn.checkpoint import Checkpoint
+from gluon_attn.decoding.beam_search import beam_search
 from gluon_attn.errors import UsageError
 from gluon_attn.models.encoder_decoder import EncoderDecoder
-from gluon_attn.recipe import Recipe
-from gluon_attn.search import beam_search
-from gluon_attn.training import Batch, Task
+from gluon_attn.plots import heatmap
+from gluon_attn.training.batching import length_batches, pad, pair_batches
+from gluon_attn.training.checkpoint import Checkpoint
+from gluon_attn.training.objective import Batch, Task
+from gluon_attn.training.recipe import Recipe
 from preprocessing import lexicon, translation
 from preprocessing.bitext import Pair
 from preprocessing.data import Split
@@ -286,7 +286,7 @@ def draw(words: Sequence[str], tokens: Sequence[str], weights: np.ndarray, path:
         [token.replace(JOINER, "-") for token in some]
         for some in ([*tokens, "</s>"][: len(weights)], words or ["<unk>"])
     )
-    plots.attention_matrix(said, read, weights, path, title, names=("target", "source"))
+    heatmap.attention_matrix(said, read, weights, path, title, names=("target", "source"))
 
 
 def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignments: Path | None) -> Iterator[str]:
@@ -333,7 +333,7 @@ def _write_alignment(number: int, words: list[str], tokens: list[str], weights: 
     fact = {"line": number, "source": words, "target": tokens, "weights": weights.tolist()}
     with (folder / "alignments.jsonl").open("a", encoding="utf-8", newline="\n") as stream:
         stream.write(json.dumps(fact, ensure_ascii=False) + "\n")
-    if max(len(words), len(weights)) > plots.LONGEST_MATRIX:
+    if max(len(words), len(weights)) > heatmap.LONGEST_MATRIX:
         print(f"line {number}: too long for a heatmap; its weights are in alignments.jsonl", file=sys.stderr)
     else:
         draw(words, tokens, weights, folder / f"line-{number}.png", f"line {number}")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gluon_attn import plots
-from gluon_attn.metrics import Estimate, bootstrap_of_totals
+from gluon_attn.evaluation.statistics import Estimate, bootstrap_of_totals
+from gluon_attn.plots.curves import score_by_length, training_curves
 from preprocessing.files import write_text
 from preprocessing.ragged import unpack_strings
 from reproductions.analysis import by_variant, measured, row_of
@@ -217,11 +217,11 @@ def figures(
     first = {name: group[0] for name, group in by_variant(outcomes).items()}
     paths = {"training curves": directory / "training_curves.png"}
     curves = {name: outcome.facts["history"] for name, outcome in first.items()}
-    plots.training_curves(curves, paths["training curves"], score=("bleu", "BLEU, greedy", ""), per="token")
+    training_curves(curves, paths["training curves"], score=("bleu", "BLEU, greedy", ""), per="token")
     lines = {name: by_length(first[name]) for name in lengths if name in first}
     if lines:
         paths["BLEU by length"] = directory / "bleu_by_length.png"
-        plots.score_by_length(lines, length_labels(), paths["BLEU by length"], "BLEU")
+        score_by_length(lines, length_labels(), paths["BLEU by length"], "BLEU")
     for name in alignments:
         if name in first:
             paths |= _alignments(first[name], preset, directory)

@@ -32,13 +32,15 @@ from typing import Any
 import numpy as np
 from mxnet.gluon import HybridBlock
 
-from gluon_attn import plots, shaded_text
-from gluon_attn.checkpoint import Checkpoint
-from gluon_attn.metrics import bootstrap_of_totals
+from gluon_attn.evaluation.statistics import bootstrap_of_totals
 from gluon_attn.models.hierarchical_attention import HierarchicalAttentionNetwork
 from gluon_attn.models.structured_classifier import StructuredClassifier
-from gluon_attn.recipe import Recipe
-from gluon_attn.shaded_text import Paragraph
+from gluon_attn.plots import highlighted_text
+from gluon_attn.plots.curves import training_curves
+from gluon_attn.plots.distributions import weights_histogram
+from gluon_attn.plots.highlighted_text import Paragraph
+from gluon_attn.training.checkpoint import Checkpoint
+from gluon_attn.training.recipe import Recipe
 from reproductions import classification_results, text_classification
 from reproductions.analysis import by_variant, measured
 from reproductions.classification_results import COLUMNS as COLUMNS, Comparison, write_reading_page
@@ -239,7 +241,7 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     "good" and "bad" in reviews of either class. Of several seeds the first is drawn."""
     first = {name: group[0] for name, group in by_variant(outcomes).items()}
     paths = {"training curves": directory / "training_curves.png"}
-    plots.training_curves({name: one.facts["history"] for name, one in first.items()}, paths["training curves"])
+    training_curves({name: one.facts["history"] for name, one in first.items()}, paths["training curves"])
     if "att" in first:
         for label, name in enumerate(Data.labels):
             paths[f"{name} review"] = directory / f"review_{name}.png"
@@ -251,7 +253,7 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
             samples = {f'"{word}" in {name} reviews': weights[of == label] for label, name in enumerate(Data.labels)}
             if all(len(sample) for sample in samples.values()):
                 paths[f"weights of {word}"] = directory / f"weights_of_{word}.png"
-                plots.weights_histogram(samples, paths[f"weights of {word}"])
+                weights_histogram(samples, paths[f"weights of {word}"])
     return paths
 
 
@@ -275,7 +277,7 @@ def _draw_review(outcome: Outcome, label: int, path: Path) -> None:
         for words, shade, weight in zip(review.sentence_words(0), np.split(shades, ends), sentences, strict=True)
     ]
     found, probability = data.labels[read.predicted[0]], read.probabilities[0].max()
-    shaded_text.draw(
+    highlighted_text.draw(
         paragraphs, path, f"{variant.name}: {found}, {probability:.2f} (test review {row + 1}, {data.corpus})"
     )
 

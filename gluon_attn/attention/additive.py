@@ -5,9 +5,41 @@ from __future__ import annotations
 from typing import Any
 
 from gluonnlp.model import MLPAttentionCell
-from mxnet.gluon import nn
+from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.attention.masks import additive_mask
+
+
+class AdditiveScore(HybridBlock):
+    """v . tanh(W q + U k + b) (Bahdanau et al., 2015, appendix A.1.2; Luong et al., 2015, sec. 3.1, *concat*).
+
+    Args:
+        units: width of the hidden layer.
+        query_units, memory_units: widths of what is compared.
+        use_bias: whether there is a b; neither paper writes one, GluonNLP's ``MLPAttentionCell`` has it.
+    """
+
+    def __init__(
+        self, units: int, query_units: int, memory_units: int, use_bias: bool = True, **parameters: Any
+    ) -> None:
+        super().__init__(**parameters)
+        self._units = units
+        with self.name_scope():
+            self.query = nn.Dense(units, use_bias=use_bias, flatten=False, in_units=query_units)
+            self.key = nn.Dense(units, use_bias=False, flatten=False, in_units=memory_units)
+            self.hidden = nn.Activation("tanh")
+            self.value = nn.Dense(1, use_bias=False, flatten=False, in_units=units)
+
+    def keys(self, F: Any, memory: Any) -> Any:
+        return self.key(memory)
+
+    def hybrid_forward(self, F: Any, query: Any, keys: Any) -> Any:
+        # A product with ones repeats the queries for every key; its backward pass is a product too, not a slow sum.
+        ones = F.ones_like(F.slice_axis(keys, axis=2, begin=0, end=1))
+        repeated = F.batch_dot(ones, F.reshape(self.query(query), (0, 1, -1)))
+        sums = F.broadcast_add(F.reshape(repeated, (0, 0, -1, self._units)), F.expand_dims(keys, axis=2))
+        scores = F.reshape(self.value(self.hidden(sums)), (0, 0, -1))  # (batch, memory_length, queries)
+        return F.transpose(scores, axes=(0, 2, 1))
 
 
 class AdditiveAttention(MLPAttentionCell):

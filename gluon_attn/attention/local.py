@@ -1,8 +1,8 @@
 """Local attention: a window of the memory around one place (Luong et al., 2015, sec. 3.2).
 
-Both blocks are called as :class:`~gluon_attn.attention.stepwise.GlobalAttention` is. Places count from 0 in the order
-of the source sentence, whichever way the encoder has read it. Outside the window 2 D + 1 wide, cut at the ends of the
-sentence, weights are 0.
+Both blocks are called as :class:`~gluon_attn.attention.global_attention.GlobalAttention` is. Places count from 0 in
+the order of the source sentence, whichever way the encoder has read it. Outside the window 2 D + 1 wide, cut at the
+ends of the sentence, weights are 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class MonotonicAttention(HybridBlock):
     """*local-m*: the softmax over a window whose middle is p_t = t, or the last token where the source is shorter.
 
     Args:
-        score: a score of :mod:`gluon_attn.attention.stepwise`.
+        score: a score of :mod:`gluon_attn.attention.global_attention`.
         radius: D, half the width of the window in tokens.
     """
 
@@ -45,7 +45,7 @@ class PredictiveAttention(HybridBlock):
     Here p_t lies between 0 and S - 1, places counting from 0; the paper's runs from 0 to S.
 
     Args:
-        score: a score of :mod:`gluon_attn.attention.stepwise`.
+        score: a score of :mod:`gluon_attn.attention.global_attention`.
         radius: D, half the width of the window in tokens.
         query_units: width of the query.
     """

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gluonnlp.model import DotProductAttentionCell
+from mxnet.gluon import HybridBlock, nn
 
 
 def dot(dropout: float = 0.0) -> DotProductAttentionCell:
@@ -18,3 +21,30 @@ def general(units: int, dropout: float = 0.0) -> DotProductAttentionCell:
 def scaled_dot(dropout: float = 0.0) -> DotProductAttentionCell:
     """score = q . k / sqrt(width); query and key have the same width."""
     return DotProductAttentionCell(scaled=True, dropout=dropout)
+
+
+class DotScore(HybridBlock):
+    """q . k (Luong et al., 2015, sec. 3.1, *dot*); query and memory have the same width."""
+
+    def keys(self, F: Any, memory: Any) -> Any:
+        return memory
+
+    def hybrid_forward(self, F: Any, query: Any, keys: Any) -> Any:
+        scores = F.batch_dot(keys, F.transpose(query, axes=(0, 2, 1)))  # (batch, memory_length, queries)
+        return F.transpose(scores, axes=(0, 2, 1))
+
+
+class GeneralScore(DotScore):
+    """q . (W k) (Luong et al., 2015, sec. 3.1, *general*).
+
+    Args:
+        query_units, memory_units: widths of what is compared.
+    """
+
+    def __init__(self, query_units: int, memory_units: int, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        with self.name_scope():
+            self.key = nn.Dense(query_units, use_bias=False, flatten=False, in_units=memory_units)
+
+    def keys(self, F: Any, memory: Any) -> Any:
+        return self.key(memory)

@@ -10,8 +10,8 @@ from mxnet.gluon import HybridBlock, nn, rnn
 from mxnet.initializer import LSTMBias
 
 from gluon_attn.attention.masks import token_mask
-from gluon_attn.decoders import StepLSTM, each_step
-from gluon_attn.encoders import ReadingLSTM
+from gluon_attn.layers.cells import StepLSTM, each_step
+from gluon_attn.layers.encoders import ReadingLSTM
 from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
 
 
@@ -26,8 +26,7 @@ class DeepLSTM(EncoderDecoder):
         units: width of every layer.
         layers: number of layers on either side.
         backwards: the encoder reads the source from its last token to its first.
-        attention: one of :mod:`gluon_attn.attention.stepwise` or :mod:`gluon_attn.attention.local`, with queries and
-            memory of ``units``; None for none.
+        attention: one of ``GlobalAttention`` or one of :mod:`gluon_attn.attention.local`, with queries and memory of ``units``; None for none.
         feeding: input feeding; needs attention.
         layer_dropout: dropout before every layer but the first, and of the features.
         **common: of :class:`EncoderDecoder`.

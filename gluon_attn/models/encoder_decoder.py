@@ -8,7 +8,7 @@ from mxnet import nd
 from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import Normal
 
-from gluon_attn.graphs import Graphs
+from gluon_attn.layers.graphs import Graphs
 
 Arrays = tuple[Any, ...]
 

@@ -12,8 +12,8 @@ from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.attention.masks import token_mask
 from gluon_attn.attention.pooling import AttentionPooling, max_pooling, mean_pooling
-from gluon_attn.encoders import BidirectionalEncoder
-from gluon_attn.graphs import Graphs
+from gluon_attn.layers.encoders import BidirectionalEncoder
+from gluon_attn.layers.graphs import Graphs
 
 _POOLINGS = ("attention", "mean", "max")
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from mxnet.gluon import nn, rnn
 
-from gluon_attn.decoders import MaxoutReadout, StepGRU, TanhReadout, each_step
+from gluon_attn.layers.cells import StepGRU, each_step
+from gluon_attn.layers.readout import MaxoutReadout, TanhReadout
 from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 from mxnet.gluon import nn
 
+from gluon_attn.attention.additive import AdditiveScore
+from gluon_attn.attention.global_attention import GlobalAttention
 from gluon_attn.attention.masks import token_mask
-from gluon_attn.attention.stepwise import AdditiveScore, GlobalAttention
-from gluon_attn.decoders import MaxoutReadout, StepGRU, each_step
-from gluon_attn.encoders import BidirectionalEncoder
+from gluon_attn.layers.cells import StepGRU, each_step
+from gluon_attn.layers.encoders import BidirectionalEncoder
+from gluon_attn.layers.readout import MaxoutReadout
 from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
 
 

@@ -15,7 +15,7 @@ from mxnet.gluon import HybridBlock, nn, rnn
 
 from gluon_attn.attention.masks import memory_mask, token_mask
 from gluon_attn.attention.pooling import mean_pooling
-from gluon_attn.encoders import BidirectionalEncoder
+from gluon_attn.layers.encoders import BidirectionalEncoder
 
 
 class AsWritten(HybridBlock):

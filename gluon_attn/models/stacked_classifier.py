@@ -8,7 +8,7 @@ from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.attention.masks import token_mask
 from gluon_attn.attention.pooling import AttentionPooling, max_pooling
-from gluon_attn.encoders import BidirectionalEncoder
+from gluon_attn.layers.encoders import BidirectionalEncoder
 
 
 class StackedClassifier(HybridBlock):

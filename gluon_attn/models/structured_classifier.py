@@ -10,8 +10,8 @@ from mxnet.gluon import HybridBlock, nn
 from gluon_attn.attention.masks import token_mask
 from gluon_attn.attention.pooling import max_pooling, mean_pooling
 from gluon_attn.attention.structured import StructuredAttention, redundancy_penalty
-from gluon_attn.encoders import BidirectionalEncoder
-from gluon_attn.graphs import Graphs
+from gluon_attn.layers.encoders import BidirectionalEncoder
+from gluon_attn.layers.graphs import Graphs
 
 _WITHOUT_ATTENTION = {"mean": mean_pooling, "max": max_pooling}
 

@@ -13,7 +13,7 @@ from mxnet import init
 
 from benchmarks import decoding_speed, own_decoders
 from gluon_attn import runtime
-from gluon_attn.checkpoint import parameter_arrays, parameter_count
+from gluon_attn.training.checkpoint import parameter_arrays, parameter_count
 from reproductions import bahdanau2014
 from reproductions.runner import Unit
 from tests.gluon_attn.support import array

@@ -12,7 +12,7 @@ import pytest
 from mxnet import autograd, nd
 
 from benchmarks import own_documents
-from gluon_attn.checkpoint import named_parameters, parameter_count
+from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from tests.gluon_attn.support import array, dense, initialize, normal
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[bench]'")

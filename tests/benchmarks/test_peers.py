@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gluon_attn.attention.additive import AdditiveAttention
-from gluon_attn.checkpoint import named_parameters, parameter_count
 from gluon_attn.models.self_attention_classifier import AsWritten, Masked
+from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from tests.gluon_attn.support import array, initialize
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[bench]'")

@@ -61,12 +61,14 @@ def train(folder: Path, name: str, seed: int) -> str:
     from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
     from gluon_attn.attention.additive import AdditiveAttention
-    from gluon_attn.batching import length_batches, pad
-    from gluon_attn.checkpoint import parameter_arrays, parameters_sha256
     from gluon_attn.models.self_attention_classifier import Masked
     from gluon_attn.models.stacked_classifier import StackedClassifier
-    from gluon_attn.recipe import Recipe
-    from gluon_attn.training import Batch, RunDirectory, Task, fit
+    from gluon_attn.training.batching import length_batches, pad
+    from gluon_attn.training.checkpoint import parameter_arrays, parameters_sha256
+    from gluon_attn.training.loop import fit
+    from gluon_attn.training.objective import Batch, Task
+    from gluon_attn.training.recipe import Recipe
+    from gluon_attn.training.run_directory import RunDirectory
 
     drawn = np.random.RandomState(0)
     sentences = [drawn.randint(2, 30, drawn.randint(2, 12)).astype(np.int32) for _ in range(8 * STEPS)]

@@ -10,7 +10,7 @@ from mxnet import autograd, nd
 from mxnet.gluon import Block
 
 from gluon_attn import runtime
-from gluon_attn.checkpoint import named_parameters
+from gluon_attn.training.checkpoint import named_parameters
 
 
 def normal(*shape: int, seed: int = 0, dtype: str = "float32") -> np.ndarray:

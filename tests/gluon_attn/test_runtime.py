@@ -126,7 +126,7 @@ def test_configure_after_an_import_under_other_settings_is_refused() -> None:
 def test_what_must_come_before_mxnet_and_numpy_imports_neither() -> None:
     answer = python(
         "import sys\n"
-        "import gluon_attn, gluon_attn.errors, gluon_attn.recipe, gluon_attn.runtime\n"
+        "import gluon_attn, gluon_attn.errors, gluon_attn.training.recipe, gluon_attn.runtime\n"
         "gluon_attn.runtime.configure('portable')\n"
         "gluon_attn.runtime.derive(1, 'epoch', 1)\n"
         "print(sorted({'mxnet', 'numpy', 'gluonnlp'} & set(sys.modules)))\n"

@@ -16,7 +16,7 @@ import pytest
 from mxnet import autograd, init, nd
 
 from gluon_attn import runtime
-from gluon_attn.checkpoint import named_parameters
+from gluon_attn.training.checkpoint import named_parameters
 from reproductions.__main__ import main
 from reproductions.experiment import Preset
 from reproductions.runner import Outcome, Unit

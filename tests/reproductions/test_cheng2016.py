@@ -14,8 +14,8 @@ import pytest
 from mxnet import init, nd
 
 from gluon_attn import runtime
-from gluon_attn.checkpoint import named_parameters
-from gluon_attn.models.lstmn import LanguageModel
+from gluon_attn.models.language_model import LanguageModel
+from gluon_attn.training.checkpoint import named_parameters
 from preprocessing import ptb
 from preprocessing.data import Split
 from reproductions import cheng2016, language_modelling

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from gluon_attn import fonts
+from gluon_attn.plots import fonts
 from reproductions import doctor
 from reproductions.doctor import Answer, Finding
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gluon_attn.errors import UsageError
-from gluon_attn.metrics import Estimate
+from gluon_attn.evaluation.statistics import Estimate
 from reproductions.experiment import PAPERS, RESULTS, Claim, Reported, Result, Row, preset, script
 from reproductions.report import results_path, table_lines
 

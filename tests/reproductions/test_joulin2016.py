@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gluon_attn.models.ngram_classifier import ngrams
+from gluon_attn.models.fasttext import ngrams
 from reproductions import joulin2016
 from tests.reproductions.support import dead_settings, gluon_attn
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mxnet import nd
 
-from gluon_attn.attention.structured import least_penalty
+from gluon_attn.evaluation.attention import least_penalty
 from preprocessing.data import Split
 from reproductions import lin2017
 from reproductions.experiment import Variant

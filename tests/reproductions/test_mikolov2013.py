@@ -13,8 +13,8 @@ import pytest
 from mxnet import init, nd
 
 from gluon_attn import runtime
-from gluon_attn.checkpoint import Checkpoint, parameter_count
 from gluon_attn.errors import UsageError
+from gluon_attn.training.checkpoint import Checkpoint, parameter_count
 from preprocessing import naver_crawl
 from preprocessing.vocabulary import SPECIALS
 from reproductions import mikolov2013, text_classification, yang2016

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from mxnet import nd
 
-from gluon_attn.checkpoint import parameter_count
+from gluon_attn.training.checkpoint import parameter_count
 from preprocessing import naver
 from reproductions import mikolov2013, naver_self_attention as post
 from reproductions.experiment import Preset, Result, Variant

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from gluon_attn.checkpoint import named_parameters
+from gluon_attn.training.checkpoint import named_parameters
 from reproductions.experiment import preset, script
 from reproductions.translation import Data
 

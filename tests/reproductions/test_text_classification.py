@@ -14,7 +14,7 @@ from mxnet import init, nd
 from mxnet.gluon import nn
 
 from gluon_attn.errors import UsageError
-from gluon_attn.recipe import Recipe
+from gluon_attn.training.recipe import Recipe
 from preprocessing.data import Split
 from preprocessing.ragged import Ragged
 from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID, Vocabulary
@@ -217,7 +217,7 @@ def test_a_network_that_is_not_trained_is_not_loaded(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_another_network_is_not_loaded(tmp_path: Path) -> None:
     """The settings were changed after the training, in a way that leaves the preprocessing alone; or the code was."""
-    from gluon_attn import checkpoint
+    from gluon_attn.training import checkpoint
 
     smoke = preset(PAPER, "smoke")
     settings = dict(smoke.variant("mean").settings)

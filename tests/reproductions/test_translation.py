@@ -94,7 +94,7 @@ def test_translations_come_back_in_order_whatever_the_batches(
 def test_an_unknown_word_is_replaced_by_the_source_word_looked_at(
     data: Data, model: EncoderDecoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gluon_attn.search import Hypothesis
+    from gluon_attn.decoding.beam_search import Hypothesis
 
     source = data.prepared.splits["test"].source.take(np.arange(1))
     length = int(source.lengths[0])

@@ -1,0 +1,1 @@
+"""Measuring networks: statistics, faithfulness of attention, word vectors."""

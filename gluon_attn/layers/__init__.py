@@ -1,0 +1,1 @@
+"""Blocks that several models share."""

@@ -1,0 +1,93 @@
+"""Language models: words read one after the other, each predicted from those before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mxnet import nd
+from mxnet.gluon import HybridBlock, nn
+from mxnet.initializer import Uniform
+
+from gluon_attn.layers.graphs import Graphs
+from gluon_attn.models.lstmn import LSTMN, Arrays, Reader
+
+NO_TARGET = -1
+"""Stands where a stream has no word to predict. No vocabulary needs a token for it."""
+
+
+class LanguageModel(HybridBlock):
+    """p(next word | words before), in calls of some steps that carry their state: truncated backpropagation in time.
+
+    Args:
+        vocabulary_size: number of words.
+        embedding_units: width of an embedding.
+        reader: reads embeddings; :class:`LSTMN` or :class:`FusedLSTM`.
+        dropout: dropout of the embeddings and of the states.
+        tied: the output layer's weights are the embeddings; needs ``embedding_units == reader.units``.
+
+    Call: ``(inputs, targets, *state) -> (loss, nll, *state)``: inputs and targets (batch, steps) of int32, state what
+    :meth:`start` or the call before gave; nll (batch, steps) is -ln p of each target in nats, 0 for ``NO_TARGET``, and
+    loss the same. No gradient flows back into a state that is given. What has no target stands at the end of a stream,
+    behind any word: it changes nothing before it, but the state behind it means nothing.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: int,
+        embedding_units: int,
+        reader: Reader,
+        dropout: float = 0.0,
+        tied: bool = False,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(**parameters)
+        if tied and reader.units != embedding_units:
+            raise ValueError(f"tied weights need equal widths, not {reader.units} and {embedding_units} units")
+        self._graphs = Graphs(self)
+        with self.name_scope():
+            self.embedding = nn.Embedding(
+                vocabulary_size, embedding_units, weight_initializer=Uniform(0.1), sparse_grad=not tied
+            )
+            self.dropout = nn.Dropout(dropout)
+            self.reader = reader
+            self.output = nn.Dense(
+                vocabulary_size,
+                flatten=False,
+                in_units=reader.units,
+                params=self.embedding.params if tied else None,
+            )
+
+    def start(self, batch: int) -> tuple[nd.NDArray, ...]:
+        """The state before the first word."""
+        return tuple(nd.zeros(shape) for shape in self.reader.state_shapes(batch))
+
+    def forward(self, inputs: nd.NDArray, targets: nd.NDArray, *state: nd.NDArray) -> tuple[nd.NDArray, ...]:
+        carried = [array.detach() for array in state]
+        found: tuple[nd.NDArray, ...] = self._graphs(self._losses, inputs, targets, *carried, steps=inputs.shape[1])
+        return found
+
+    def attend(self, inputs: nd.NDArray, *state: nd.NDArray) -> tuple[nd.NDArray, ...]:
+        """Weights (batch, steps, window) of :meth:`LSTMN.read`, what each word looks at, and the state after.
+
+        Raises:
+            TypeError: the model reads with a plain LSTM.
+        """
+        if not isinstance(self.reader, LSTMN):
+            raise TypeError("a plain LSTM looks at nothing; only an LSTMN has weights")
+        found: tuple[nd.NDArray, ...] = self._graphs(self._weights, inputs, *state, steps=inputs.shape[1])
+        return found
+
+    def _losses(self, F: Any, inputs: Any, targets: Any, *state: Any, steps: int) -> Arrays:
+        states, _, after = self.reader.read(F, self._embedded(inputs), steps, state)
+        log_p = F.log_softmax(self.output(self.dropout(states)), axis=-1)
+        # Where there is no target, `pick` takes the first word's.
+        nll = -F.pick(log_p, targets, axis=-1) * (F.cast(targets, "float32") != NO_TARGET)
+        return nll, nll, *after
+
+    def _weights(self, F: Any, inputs: Any, *state: Any, steps: int) -> Arrays:
+        _, weights, after = self.reader.read(F, self._embedded(inputs), steps, state)
+        return weights, *after
+
+    def _embedded(self, ids: Any) -> Any:
+        return self.dropout(self.embedding(ids))

@@ -1,0 +1,132 @@
+"""Distributions of weights, lengths, entropy and agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from gluon_attn.errors import UsageError
+from gluon_attn.plots.fonts import drawable
+from gluon_attn.plots.style import COLOURS, house_figure
+
+
+def weights_histogram(weights: Mapping[str, np.ndarray], path: Path) -> None:
+    """How attention is spread: the distribution of weights relative to uniform, on a logarithmic scale.
+
+    Args:
+        weights: for each name a 1-D array of weights times number of keys: 1 is what uniform attention gives a token.
+        path: the PNG to write.
+
+    Raises:
+        UsageError: nothing to draw, or too many names.
+    """
+    with house_figure(7, 3.6, path) as figure:
+        axes = figure.subplots()
+        edges = np.linspace(-5, 5, 61)
+        logarithms = {name: np.log2(np.maximum(values, 2.0**-5)) for name, values in weights.items()}
+        _distributions(axes, logarithms, edges, lambda median: f"{2**median:.2f}×")
+        axes.set_xticks(range(-5, 6), ["≤ 1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16", "≥ 32"])
+        axes.set(title="Attention weights", xlabel="weight relative to uniform (times)", ylabel="share of tokens (%)")
+
+
+def length_histogram(
+    counts: Sequence[int], edges: Sequence[float], path: Path, marks: Mapping[float, str] | None = None
+) -> None:
+    """A histogram of lengths in tokens, with vertical marks such as the length at which texts are cut.
+
+    Args:
+        counts: texts in each bin.
+        edges: borders of the bins, one more than counts, increasing.
+        path: the PNG to write.
+        marks: a label for each length that deserves one.
+
+    Raises:
+        UsageError: edges do not fit the counts or do not increase.
+    """
+    heights, borders = np.asarray(counts, dtype=np.float64), np.asarray(edges, dtype=np.float64)
+    if not len(heights) or len(borders) != len(heights) + 1 or np.any(np.diff(borders) <= 0):
+        raise UsageError(f"length histogram: {len(heights)} counts need {len(heights) + 1} increasing edges")
+    with house_figure(7, 3.6, path) as figure:
+        axes = figure.subplots()
+        axes.stairs(heights, borders, fill=True, color=COLOURS[0], alpha=0.85)
+        axes.set_xlim(borders[0], borders[-1])
+        axes.set_ylim(0, 1.22 * max(heights.max(), 1))
+        for place, (length, label) in enumerate(sorted((marks or {}).items())):
+            axes.axvline(length, color=COLOURS[1], linewidth=1.4, linestyle=(0, (4, 2)))
+            # Neighbouring labels alternate between two heights, so that close marks stay apart.
+            axes.annotate(
+                drawable(f"{length:g}: {label}"),
+                (length, 0.97 - 0.09 * (place % 2)),
+                (4, 0),
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+                va="top",
+                fontsize=9,
+            )
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axes.set(title=f"Lengths of {heights.sum():,.0f} texts", xlabel="length (tokens)", ylabel="texts")
+
+
+def entropy_and_agreement(
+    entropy: Mapping[str, np.ndarray],
+    agreement: Mapping[str, np.ndarray],
+    path: Path,
+    agreement_label: str = "Spearman correlation",
+) -> None:
+    """The best epoch beside the over-fitted one: how spread its weights are and whether they point at what decides.
+
+    Args:
+        entropy: for each model a 1-D array, one value per review: entropy of its weights in bits over log2 of its
+            length, 0 (all on one token) to 1 (uniform). Reviews of one token have none: NaN, left out of the count n.
+        agreement: for each model a 1-D array, -1 to 1 or 0 to 1, one value per review: agreement of the weights
+            with what deleting each token does to the prediction. NaN where it is undefined, left out of the count n.
+        path: the PNG to write.
+        agreement_label: the measure of agreement, e.g. ``top-1 hit rate``.
+
+    Raises:
+        UsageError: no model, too many, or one without a single defined value.
+    """
+    with house_figure(10, 3.9, path) as figure:
+        left, right = figure.subplots(1, 2)
+        _distributions(left, entropy, np.linspace(0, 1, 51))
+        left.set(
+            title="Entropy of the attention weights",
+            xlabel="entropy / log₂(length)  (0 one token, 1 uniform)",
+            ylabel="share of reviews (%)",
+        )
+        lowest = min((float(np.nanmin(values, initial=0.0)) for values in agreement.values()), default=0.0)
+        _distributions(right, agreement, np.linspace(-1 if lowest < 0 else 0, 1, 51))
+        right.set(
+            title="Agreement of weight and effect of deletion", xlabel=agreement_label, ylabel="share of reviews (%)"
+        )
+
+
+def _distributions(
+    axes: Axes, samples: Mapping[str, np.ndarray], edges: np.ndarray, written: Callable[[float], str] = "{:.2f}".format
+) -> None:
+    """Overlaid histograms in per cent, with each median as a line and, ``written`` out, in the legend."""
+    if not samples or len(samples) > len(COLOURS):
+        raise UsageError(f"distributions: {len(samples)} samples; draw 1 to {len(COLOURS)}")
+    top = 0.0
+    medians = []
+    for (name, values), colour in zip(samples.items(), COLOURS, strict=False):
+        defined = np.asarray(values, dtype=np.float64)
+        defined = defined[~np.isnan(defined)]
+        if not len(defined):
+            raise UsageError(f"distributions: {name} has no defined value")
+        counts, _ = np.histogram(np.clip(defined, edges[0], edges[-1]), edges)
+        share = 100 * counts / len(defined)
+        median = float(np.median(defined))
+        label = f"{name}: median {written(median)}, n = {len(defined):,}"
+        axes.stairs(share, edges, fill=True, color=colour, alpha=0.18)
+        axes.stairs(share, edges, color=colour, linewidth=1.6, label=label)
+        medians.append((median, colour))
+        top = max(top, float(share.max()))
+    for median, colour in medians:
+        axes.vlines(median, 0, 1.05 * top, color=colour, linewidth=1.2, linestyle=(0, (4, 2)))
+    axes.set_xlim(edges[0], edges[-1])
+    axes.set_ylim(0, top * (1.1 + 0.12 * len(samples)))
+    axes.legend(loc="upper left")

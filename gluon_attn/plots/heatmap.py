@@ -1,0 +1,150 @@
+"""Figures: training curves, attention matrices, distributions. Arrays in, one PNG in the house style out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.transforms import Bbox
+
+from gluon_attn.errors import UsageError
+from gluon_attn.plots.fonts import drawable
+from gluon_attn.plots.style import COLOURS, FAINT, INK, house_figure
+
+LONGEST_MATRIX = 80
+"""Tokens along one side of an attention matrix beyond which no label could be read."""
+LONGEST_LABEL = 14
+"""Characters of a token beyond which its label is cut."""
+
+
+def attention_matrix(
+    tokens_query: Sequence[str],
+    tokens_key: Sequence[str],
+    weights: np.ndarray,
+    path: Path,
+    title: str | None = None,
+    *,
+    names: tuple[str, str] = ("query", "key"),
+    blank: np.ndarray | None = None,
+) -> None:
+    """Attention weights as a matrix: a row for each query, a column for each key, in per cent of the row.
+
+    Cells carry their number where there are at most 24 on a side. The colour bar marks the uniform weight, one over the
+    number of keys: what a model that attends to nothing in particular would show. Where some pairs are ``blank``, each
+    query has a number of keys of its own, and nothing is marked.
+
+    Args:
+        tokens_query: labels of the rows, from the top.
+        tokens_key: labels of the columns.
+        weights: (queries, keys), each row a distribution.
+        path: the PNG to write.
+        title: a line above the matrix, or None.
+        names: what the rows and the columns are.
+        blank: (queries, keys) of bool: pairs that cannot be, such as a word and those behind it; grey, not 0 %.
+
+    Raises:
+        UsageError: shapes disagree, weights outside 0 to 1, no tokens, or too many for any label to be read.
+    """
+    weights = np.asarray(weights, dtype=np.float64)
+    rows, columns = len(tokens_query), len(tokens_key)
+    if weights.shape != (rows, columns) or not weights.size:
+        raise UsageError(f"attention matrix: weights {weights.shape} for {rows} queries and {columns} keys")
+    if max(rows, columns) > LONGEST_MATRIX:
+        raise UsageError(f"attention matrix: {max(rows, columns)} tokens cannot be read; draw at most {LONGEST_MATRIX}")
+    if not np.all((weights >= 0) & (weights <= 1 + 1e-4)):
+        raise UsageError("attention matrix: weights outside 0 to 1")
+    numbered = max(rows, columns) <= 24
+    cell = 0.42 if numbered else 0.2  # inches
+    width, height = columns * cell, rows * cell
+    percent: np.ma.MaskedArray[Any, Any] = np.ma.masked_array(100 * weights, False if blank is None else blank)
+    uniform = 100 / columns
+    # A scale that ends at the largest weight would paint nearly uniform attention as dark as sharp attention.
+    darkest = max(float(percent.max()), min(100.0, 4 * uniform))
+    # Axes of an exact size; the page then grows around whatever room the labels take.
+    with house_figure(width, height, path, tight=True) as figure:
+        axes = figure.add_axes((0, 0, 1, 1))
+        image = axes.imshow(percent, cmap=_paper(), vmin=0, vmax=darkest, aspect="auto")
+        axes.set_xticks(range(columns), _labels(tokens_key), rotation=45, ha="left", rotation_mode="anchor")
+        axes.set_yticks(range(rows), _labels(tokens_query))
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0, labelsize=11 if numbered else 8)
+        axes.set(xlabel=names[1], ylabel=names[0])
+        axes.spines[:].set(visible=True, color=FAINT)
+        axes.set_facecolor("#e9ebee")
+        axes.grid(False)
+        axes.set_xticks(np.arange(1, columns) - 0.5, minor=True)
+        axes.set_yticks(np.arange(1, rows) - 0.5, minor=True)
+        axes.grid(which="minor", axis="both", color="white", linewidth=0.8)
+        axes.tick_params(which="minor", length=0)
+        if numbered:
+            _number_cells(axes, percent, darkest)
+        bar_height = max(height, 1.6)
+        bar_axes = figure.add_axes((1 + 0.25 / width, 1 - bar_height / height, 0.14 / width, bar_height / height))
+        bar = figure.colorbar(image, cax=bar_axes)
+        bar.set_label("attention weight (%)")
+        bar_axes.spines["outline"].set_edgecolor(FAINT)
+        if blank is None:
+            _mark_uniform(bar_axes, uniform)
+        if title:
+            axes.annotate(
+                drawable(title),
+                (0, 1),
+                (0, 10),
+                xycoords=_above(axes),
+                textcoords="offset points",
+                fontsize=12,
+                va="bottom",
+            )
+
+
+def _above(axes: Axes) -> Callable[[RendererBase], Bbox]:
+    """A place for annotations: the axes in width, up to the top of their tick labels in height."""
+
+    def box(renderer: RendererBase) -> Bbox:
+        frame = axes.get_window_extent(renderer)
+        top = axes.xaxis.get_tightbbox(renderer)
+        return Bbox.from_extents(frame.x0, frame.y0, frame.x1, frame.y1 if top is None else max(frame.y1, top.y1))
+
+    return box
+
+
+def _labels(tokens: Sequence[str]) -> list[str]:
+    return [drawable(token if len(token) <= LONGEST_LABEL else token[: LONGEST_LABEL - 1] + "…") for token in tokens]
+
+
+def _mark_uniform(bar_axes: Axes, uniform: float) -> None:
+    """Mark the uniform weight, in per cent, on a colour bar."""
+    bar_axes.plot(
+        -0.35, uniform, ">", markersize=6, color=COLOURS[1], clip_on=False, transform=bar_axes.get_yaxis_transform()
+    )
+    bar_axes.annotate(
+        f"▸ uniform: {uniform:.1f} %",
+        (-0.6, 0),
+        (0, -9),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        va="top",
+        fontsize=8.5,
+        color=COLOURS[1],
+    )
+
+
+def _number_cells(axes: Axes, percent: np.ma.MaskedArray[Any, Any], darkest: float) -> None:
+    """Write each weight into its cell, dark on light and light on dark."""
+    spread = percent.max() - percent.min()
+    for (row, column), value in np.ma.ndenumerate(percent):
+        # Near-uniform rows differ only behind the point.
+        text = f"{value:.0f}" if spread >= 10 else f"{value:.1f}"
+        dark = value > 0.5 * darkest
+        axes.text(column, row, text, ha="center", va="center", fontsize=8.5, color="white" if dark else INK)
+
+
+def _paper() -> LinearSegmentedColormap:
+    """White to dark blue; the colours stand where CIE lightness falls evenly from 100 to 20, so ink is proportional."""
+    steps = [(0.0, "#ffffff"), (0.166, "#c6dbef"), (0.4, "#6baed6"), (0.68, "#2171b5"), (1.0, "#08306b")]
+    return LinearSegmentedColormap.from_list("paper", steps)

@@ -1,0 +1,115 @@
+"""Negative sampling: windows, subsampling and noise words (Mikolov et al., 2013b)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from mxnet import nd
+from mxnet.gluon import HybridBlock
+
+from gluon_attn.models.word2vec import Sampling, Word2Vec
+from gluon_attn.training.objective import Batch, Task
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Texts as one array: ids (words,) of int32, text (words,) the number of the text of each word, and how often each
+    word of the vocabulary stands in the whole, counts (vocabulary,)."""
+
+    ids: np.ndarray
+    text: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, texts: Sequence[np.ndarray], vocabulary_size: int) -> Corpus:
+        ids = np.concatenate([np.empty(0, np.int32), *texts]).astype(np.int32)
+        text = np.repeat(np.arange(len(texts), dtype=np.int32), [len(one) for one in texts])
+        return cls(ids, text, np.bincount(ids, minlength=vocabulary_size))
+
+
+def kept_share(counts: np.ndarray, threshold: float) -> np.ndarray:
+    """The probability with which each word is kept: min(1, sqrt(threshold / f)) (eq. 5); 1 for one never seen."""
+    share = counts / counts.sum()
+    return np.minimum(1.0, np.sqrt(threshold / np.where(share > 0, share, threshold)))
+
+
+def noise_share(counts: np.ndarray) -> np.ndarray:
+    """The probability with which each word is drawn as noise: the 3/4 power of its count, normalised."""
+    powers = counts.astype(np.float64) ** 0.75
+    return powers / powers.sum()
+
+
+def steps_of(corpus: Corpus, sampling: Sampling) -> int:
+    """Batches of an epoch: as many as the words take that subsampling is expected to keep, one or more."""
+    words = float(kept_share(corpus.counts, sampling.threshold)[corpus.ids].sum())
+    return max(1, round(words / (sampling.rows * sampling.length)))
+
+
+def batches(corpus: Corpus, sampling: Sampling, generator: np.random.RandomState) -> Iterator[Batch]:
+    """The batches of one epoch, :func:`steps_of` of them, as :class:`Word2Vec` reads them.
+
+    The corpus is subsampled and cut into pieces, which come in random order. Since it is a matter of chance how many
+    words are kept, some last pieces are left out, or some come twice. The target of a batch is empty: the words are
+    all there is to predict.
+    """
+    window, length = sampling.window, sampling.length
+    kept = generator.random_sample(len(corpus.ids)) < kept_share(corpus.counts, sampling.threshold)[corpus.ids]
+    pieces = max(1, -(-int(kept.sum()) // length))
+    around = (window, window + pieces * length - int(kept.sum()))
+    ids, text = np.pad(corpus.ids[kept], around), np.pad(corpus.text[kept], around, constant_values=-1)
+    order = np.resize(generator.permutation(pieces), steps_of(corpus, sampling) * sampling.rows)
+    cumulative = np.cumsum(noise_share(corpus.counts))
+    distance = np.abs(np.arange(-window, window + 1))
+    for chosen in order.reshape(-1, sampling.rows):
+        near = length * chosen[:, None] + np.arange(length + 2 * window)
+        own = text[near][:, window : window + length, None]
+        same_text = np.lib.stride_tricks.sliding_window_view(text[near], 2 * window + 1, axis=1) == own
+        reach = generator.randint(1, window + 1, own.shape)
+        band = same_text & (own >= 0) & (distance > 0) & (distance <= reach)
+        mask = np.zeros((sampling.rows, length, near.shape[1]), np.float32)
+        # The word at place i sees the places i to i + 2 * window of those around: a diagonal band of the mask.
+        per_row, per_word, per_place = mask.strides
+        np.lib.stride_tricks.as_strided(mask, band.shape, (per_row, per_word + per_place, per_place))[:] = band
+        drawn = np.searchsorted(cumulative, generator.random_sample(sampling.noise) * cumulative[-1], side="right")
+        contexts = band.sum(axis=2).astype(np.float32)
+        words = ids[near]
+        inputs = (words[:, window : window + length], words, drawn.astype(np.int32), mask, contexts)
+        yield Batch(inputs, np.zeros(1, np.float32))
+
+
+def mean_loss(outputs: tuple[nd.NDArray, nd.NDArray], _: nd.NDArray) -> nd.NDArray:
+    """The loss of an example, from what the model gives for a batch."""
+    loss, examples = outputs
+    return loss.sum() / nd.maximum(examples.sum(), 1.0)
+
+
+def held_out_loss(model: Word2Vec, corpus: Corpus, sampling: Sampling, seed: int) -> float:
+    """Loss of an example of texts that were not trained on; the same draws for the same seed."""
+    sums = np.zeros(2)
+    for batch in batches(corpus, sampling, np.random.RandomState(seed)):
+        outputs = model(*(nd.array(array, dtype=array.dtype) for array in batch.inputs))
+        sums += [float(output.asnumpy().sum(dtype=np.float64)) for output in outputs]
+    return float(sums[0] / max(1.0, sums[1]))
+
+
+def vector_task(training: Corpus, held_out: Corpus, sampling: Sampling, *, seed: int) -> Task:
+    """The task of training vectors, for :func:`gluon_attn.training.loop.fit`; selects by the loss on held-out texts.
+
+    What is held out is subsampled by the counts of the training texts, and their noise is its noise.
+    """
+    held_out = replace(held_out, counts=training.counts)
+
+    def evaluate(model: HybridBlock) -> Mapping[str, float]:
+        assert isinstance(model, Word2Vec)
+        return {"loss": held_out_loss(model, held_out, sampling, seed)}
+
+    return Task(
+        lambda generator: batches(training, sampling, generator),
+        steps_of(training, sampling),
+        mean_loss,
+        evaluate,
+        select="loss",
+        higher_is_better=False,
+    )

@@ -1,0 +1,358 @@
+"""Beam search is GluonNLP's, greedy search is an argmax, and a beam as wide as everything misses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from gluonnlp.model import BeamSearchSampler, BeamSearchScorer
+from mxnet import init, nd
+
+from gluon_attn import runtime
+from gluon_attn.attention.global_attention import GlobalAttention
+from gluon_attn.attention.multiplicative import GeneralScore
+from gluon_attn.decoding.beam_search import Hypothesis, beam_search, length_penalty
+from gluon_attn.models.deep_lstm import DeepLSTM
+from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
+from gluon_attn.models.rnnencdec import RNNEncDec
+from gluon_attn.models.rnnsearch import RNNSearch
+from tests.gluon_attn.support import array
+
+VOCABULARY, UNITS, PADDING, BEGIN, END = 30, 12, 1, 2, 3
+COMMON = {
+    "units": UNITS,
+    "source_units": UNITS,
+    "target_units": UNITS,
+    "source_vocabulary": VOCABULARY,
+    "target_vocabulary": VOCABULARY,
+    "padding": PADDING,
+}
+MODELS: dict[str, Callable[[], EncoderDecoder]] = {
+    "rnnsearch": lambda: RNNSearch(attention_units=UNITS, maxout_units=UNITS // 2, **COMMON),
+    "rnnencdec": lambda: RNNEncDec(maxout_units=UNITS // 2, **COMMON),
+    "lstm, general, feeding": lambda: DeepLSTM(
+        layers=2,
+        backwards=True,
+        attention=GlobalAttention(GeneralScore(UNITS, UNITS)),
+        feeding=True,
+        **COMMON,
+    ),
+}
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+def model_of(name: str, seed: int = 0) -> EncoderDecoder:
+    """Translations that end early, late or not at all; like a trained model it never says padding."""
+    runtime.seed_all(seed)
+    model = MODELS[name]()
+    model.initialize(init.Normal(0.9))
+    bias = np.zeros(VOCABULARY, np.float32)
+    bias[[PADDING, END]] = -1e4, 2.0
+    model.output.bias.set_data(array(bias))
+    model.hybridize(static_alloc=True)
+    return model
+
+
+def sources(count: int, width: int = 7, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.RandomState(seed)
+    ids = generator.randint(4, VOCABULARY, (count, width)).astype(np.int32)
+    return ids, generator.randint(2, width + 1, count).astype(np.float32)
+
+
+def find(
+    models: Sequence[Any], source: np.ndarray, length: np.ndarray, *, beam: int, alpha: float, max_steps: int = 20
+) -> list[list[Hypothesis]]:
+    return beam_search(
+        cast("list[EncoderDecoder]", list(models)),
+        source,
+        length,
+        beam=beam,
+        alpha=alpha,
+        max_steps=max_steps,
+        begin=BEGIN,
+        end=END,
+    )
+
+
+# --- against GluonNLP and against the argmax ---
+
+
+def gluonnlp_finds(
+    model: EncoderDecoder, source: np.ndarray, length: np.ndarray, *, beam: int, alpha: float, max_steps: int
+) -> list[list[tuple[tuple[int, ...], float]]]:
+    memory, state = model.start(array(source), array(length))
+
+    def step(tokens: nd.NDArray, states: list[list[nd.NDArray]]) -> tuple[nd.NDArray, list[list[nd.NDArray]]]:
+        log_p, _, after = model.step(tokens.astype("int32"), tuple(states[0]), tuple(states[1]))
+        return log_p, [states[0], list(after)]
+
+    sampler = BeamSearchSampler(beam, step, END, BeamSearchScorer(alpha, 5), max_length=max_steps)
+    begin = nd.full((len(source),), BEGIN)
+    samples, scores, lengths = (output.asnumpy() for output in sampler(begin, [list(memory), list(state)]))
+    found = []
+    for row in range(len(source)):
+        beams = []
+        for place in range(beam):
+            ids = [int(i) for i in samples[row, place, 1 : int(lengths[row, place])]][:max_steps]
+            beams.append((tuple(ids[:-1] if ids[-1:] == [END] else ids), float(scores[row, place])))
+        found.append(beams)
+    return found
+
+
+@every_model
+@pytest.mark.parametrize(("beam", "alpha"), [(1, 0.0), (3, 0.0), (5, 1.0), (4, 0.6)])
+def test_finds_what_the_sampler_of_gluonnlp_finds(name: str, beam: int, alpha: float) -> None:
+    lengths = set()
+    for seed in (0, 4):
+        model, (source, length) = model_of(name, seed), sources(9, seed=seed)
+        expected = gluonnlp_finds(model, source, length, beam=beam, alpha=alpha, max_steps=15)
+        found = find([model], source, length, beam=beam, alpha=alpha, max_steps=15)
+        assert [[one.ids for one in beams] for beams in found] == [[ids for ids, _ in beams] for beams in expected]
+        for mine, theirs in zip(found, expected, strict=True):
+            np.testing.assert_allclose([one.score for one in mine], [score for _, score in theirs], rtol=1e-4)
+        lengths |= {len(one.ids) for beams in found for one in beams}
+    assert len(lengths) > 2, "translations of one length compare little"
+
+
+@every_model
+def test_a_beam_of_one_is_the_argmax_of_each_step(name: str) -> None:
+    """Sentence by sentence, not compiled, each token written out."""
+    model, (source, length) = model_of(name), sources(6)
+    found = find([model], source, length, beam=1, alpha=0.7, max_steps=12)
+    model.hybridize(False)
+    for row in range(len(source)):
+        memory, state = model.start(array(source[row : row + 1, : int(length[row])]), array(length[row : row + 1]))
+        ids: list[int] = []
+        total, token = 0.0, BEGIN
+        while len(ids) < 12 and token != END:
+            log_p, _, state = model.step(array([token], "int32"), memory, state)
+            token = int(log_p.asnumpy()[0].argmax())
+            total += float(log_p.asnumpy()[0].max())
+            ids.append(token)
+        (best,) = found[row]
+        assert best.ids == tuple(ids[:-1] if token == END else ids)
+        assert best.log_p == pytest.approx(total, rel=1e-4)
+        assert best.score == pytest.approx(total / length_penalty(len(ids), 0.7), rel=1e-4)
+
+
+def test_the_length_penalty_is_that_of_wu() -> None:
+    assert [length_penalty(length, 0.0) for length in (1, 5, 50)] == [1.0, 1.0, 1.0]
+    assert [length_penalty(length, 1.0) for length in (1, 7, 13)] == [1.0, 2.0, 3.0]
+    assert length_penalty(4, 0.6) == pytest.approx(((5 + 4) / (5 + 1)) ** 0.6)
+
+
+# --- what a hypothesis says of itself ---
+
+
+@every_model
+def test_log_p_score_and_weights_are_those_of_the_model_that_is_told_the_ids(name: str) -> None:
+    model, (source, length) = model_of(name), sources(5)
+    ended = 0
+    for row, beams in enumerate(find([model], source, length, beam=4, alpha=0.8, max_steps=9)):
+        assert len(beams) == 4 and len({one.ids for one in beams}) == 4
+        assert all(better.score >= worse.score for better, worse in pairwise(beams))
+        for one in beams:
+            steps = min(len(one.ids) + 1, 9)  # the end of sentence too, unless it was cut off
+            ended += len(one.ids) < 9
+            said = array([[*one.ids, END][:steps]], "int32")
+            told = array([[BEGIN, *one.ids][:steps]], "int32")
+            read = array(source[row : row + 1]), array(length[row : row + 1])
+            _, nll = model(*read, told, said)
+            assert one.log_p == pytest.approx(-float(nll.asnumpy().sum()), rel=1e-4)
+            assert one.score == pytest.approx(one.log_p / length_penalty(steps, 0.8), rel=1e-6)
+            if name == "rnnencdec":
+                assert one.weights is None
+            else:
+                assert one.weights is not None and one.weights.shape == (steps, source.shape[1])
+                np.testing.assert_allclose(one.weights, model.align(*read, told).asnumpy()[0], rtol=1e-3, atol=1e-5)
+    assert 0 < ended < 5 * 4
+
+
+@every_model
+def test_the_order_and_the_company_of_a_sentence_change_nothing(name: str) -> None:
+    model, (source, length) = model_of(name), sources(40, seed=5)  # more than are rounded up to at once
+    together = find([model], source, length, beam=3, alpha=0.6)
+    order = np.random.RandomState(1).permutation(40)
+    for row, beams in zip(order, find([model], source[order], length[order], beam=3, alpha=0.6), strict=True):
+        assert [one.ids for one in beams] == [one.ids for one in together[row]]
+    for row in (0, 17, 39):
+        padded = np.concatenate([source[row : row + 1], np.full((1, 4), 9, np.int32)], axis=1)
+        (alone,) = find([model], padded, length[row : row + 1], beam=3, alpha=0.6)
+        assert [one.ids for one in alone] == [one.ids for one in together[row]]
+        np.testing.assert_allclose(
+            [one.score for one in alone], [one.score for one in together[row]], rtol=1e-4, atol=1e-5
+        )
+
+
+# --- a model that remembers everything, against search without any cleverness ---
+
+
+class Toy:
+    """p of the next token is drawn anew for every source sentence and everything said so far.
+
+    Whatever row of the memory or the state search mixes up changes every number after it.
+    """
+
+    def __init__(self, vocabulary: int, likely: int, seed: int = 0, ends: float = 0.0) -> None:
+        self.vocabulary, self.likely, self.seed, self.ends = vocabulary, likely, seed, ends
+        self.rows: list[int] = []
+
+    def log_p(self, sentence: Sequence[int], said: Sequence[int]) -> np.ndarray:
+        """(vocabulary,) of float32; only END and the ``likely`` tokens behind it are ever said."""
+        generator = np.random.RandomState(runtime.derive(self.seed, tuple(sentence), tuple(said)))
+        scores = np.full(self.vocabulary, -1e4)
+        scores[END : END + 1 + self.likely] = generator.normal(size=1 + self.likely)
+        scores[END] += self.ends
+        return (scores - np.log(np.exp(scores).sum())).astype(np.float32)
+
+    def weights(self, sentence: Sequence[int], said: Sequence[int]) -> np.ndarray:
+        return np.random.RandomState(runtime.derive(self.seed, "weights", tuple(sentence), tuple(said))).dirichlet(
+            np.ones(len(sentence))
+        )
+
+    def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Arrays, Arrays]:
+        return (source,), (nd.zeros((len(source), 12)), nd.zeros((len(source), 1)))
+
+    def step(self, tokens: nd.NDArray, memory: Arrays, state: Arrays) -> tuple[nd.NDArray, nd.NDArray, Arrays]:
+        self.rows.append(len(tokens))
+        source, said, count = memory[0].asnumpy(), state[0].asnumpy(), state[1].asnumpy()
+        assert len(said) == len(count) == len(tokens)
+        source = source.repeat(len(tokens) // len(source), axis=0)  # a beam looks at one memory
+        log_p, weights = [], []
+        for row, token in enumerate(tokens.asnumpy()):
+            said[row, int(count[row, 0])] = token
+            history = said[row, 1 : int(count[row, 0]) + 1].astype(int).tolist()
+            log_p.append(self.log_p(source[row].tolist(), history))
+            weights.append(self.weights(source[row].tolist(), history))
+        return array(np.stack(log_p)), array(np.stack(weights), "float32"), (array(said), array(count + 1))
+
+
+def plain_search(
+    toys: Sequence[Toy], sentence: Sequence[int], *, beam: int, alpha: float, max_steps: int
+) -> tuple[list[tuple[tuple[int, ...], float, float]], list[int]]:
+    """Translations (ids with END, score, ln p), the best first, and how many unfinished ones each step continued."""
+    beams: list[tuple[tuple[int, ...], float, float]] = [((), 0.0, 0.0)]
+    unfinished = []
+    for step in range(1, max_steps + 1):
+        rest = [one for one in beams if one[0][-1:] != (END,)]
+        if not rest:
+            break
+        unfinished.append(len(rest))
+        for ids, _, log_p in rest:
+            p = np.mean([np.exp(toy.log_p(sentence, ids)) for toy in toys], axis=0)
+            for token in range(END, END + 1 + toys[0].likely):
+                total = log_p + float(np.log(p[token]))
+                beams.append(((*ids, token), total / length_penalty(step, alpha), total))
+        beams = sorted((one for one in beams if one not in rest), key=lambda one: -one[1])[:beam]
+    return beams, unfinished
+
+
+def without_end(ids: tuple[int, ...]) -> tuple[int, ...]:
+    return ids[:-1] if ids[-1:] == (END,) else ids
+
+
+@pytest.mark.parametrize(("beam", "alpha", "ends"), [(1, 0.0, 0.5), (3, 0.0, 0.5), (4, 1.0, 0.5), (4, 0.6, -1.0)])
+@pytest.mark.parametrize("members", [1, 2])
+def test_equals_a_search_without_batches(beam: int, alpha: float, ends: float, members: int) -> None:
+    toys = [Toy(12, 5, seed=seed, ends=ends) for seed in range(members)]
+    source = np.random.RandomState(2).randint(4, 9, (7, 3)).astype(np.int32)
+    found = find(toys, source, np.full(7, 3), beam=beam, alpha=alpha, max_steps=8)
+    for sentence, beams in zip(source.tolist(), found, strict=True):
+        expected, _ = plain_search(toys, sentence, beam=beam, alpha=alpha, max_steps=8)
+        assert [one.ids for one in beams] == [without_end(ids) for ids, _, _ in expected]
+        np.testing.assert_allclose([one.score for one in beams], [score for _, score, _ in expected], rtol=1e-5)
+        np.testing.assert_allclose([one.log_p for one in beams], [log_p for _, _, log_p in expected], rtol=1e-5)
+        for one, (ids, _, _) in zip(beams, expected, strict=True):
+            looked = [toys[0].weights(sentence, ids[:i]) for i in range(len(ids))]
+            assert one.weights is not None
+            np.testing.assert_allclose(one.weights, looked, rtol=1e-5)
+
+
+@pytest.mark.parametrize("rounded", [1, 8])
+def test_finished_sentences_cost_nothing(rounded: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row for each sentence, then for each place in the beam of each sentence that has an unfinished translation."""
+    monkeypatch.setattr("gluon_attn.decoding.beam_search._SENTENCES", rounded)
+    toy = Toy(12, 5, ends=0.5)
+    source = np.random.RandomState(2).randint(4, 9, (20, 3)).astype(np.int32)
+    find([toy], source, np.full(20, 3), beam=4, alpha=0.6, max_steps=10)
+    counts = [plain_search([toy], one, beam=4, alpha=0.6, max_steps=10)[1] for one in source.tolist()]
+    steps = max(map(len, counts))
+    unfinished = [sum(step < len(count) for count in counts) for step in range(steps)]
+    wanted = [left if left == 1 else -(-left // rounded) * rounded for left in unfinished]
+    assert toy.rows == [wanted[0], *(4 * left for left in wanted[1:])]
+    assert unfinished[0] == 20 and 0 < min(unfinished) < 10
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_beam_as_wide_as_everything_finds_the_best_there_is(alpha: float, seed: int) -> None:
+    """Three likely tokens and three steps: 27 translations and those that end before; a beam of 40 loses none."""
+    toy = Toy(40, 3, seed=seed, ends=-0.5)
+    sentence = [4, 5]
+    everything: list[tuple[float, tuple[int, ...]]] = []
+
+    def enumerate_from(ids: tuple[int, ...], log_p: float) -> None:
+        if ids[-1:] == (END,) or len(ids) == 3:
+            everything.append((log_p / length_penalty(len(ids), alpha), without_end(ids)))
+            return
+        p = toy.log_p(sentence, ids)
+        for token in range(END, END + 4):
+            enumerate_from((*ids, token), log_p + float(p[token]))
+
+    enumerate_from((), 0.0)
+    assert len(everything) == 1 + 3 + 9 * 4
+    (beams,) = find([toy], np.array([sentence], np.int32), np.array([2]), beam=40, alpha=alpha, max_steps=3)
+    expected = sorted(everything, reverse=True)
+    assert [one.ids for one in beams[:5]] == [ids for _, ids in expected[:5]]
+    np.testing.assert_allclose([one.score for one in beams], [score for score, _ in expected], rtol=1e-5)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_what_does_not_end_is_cut_off(beam: int) -> None:
+    toy = Toy(12, 5, ends=-50.0)
+    (beams,) = find([toy], np.array([[4, 5]], np.int32), np.array([2]), beam=beam, alpha=1.0, max_steps=6)
+    assert len(toy.rows) == 6
+    assert [len(one.ids) for one in beams] == [6] * beam
+    assert all(one.weights is not None and one.weights.shape == (6, 2) for one in beams)
+
+
+def test_what_ends_at_once_is_an_empty_translation() -> None:
+    toy = Toy(12, 5, ends=50.0)
+    (beams,) = find([toy], np.array([[4, 5]], np.int32), np.array([2]), beam=1, alpha=1.0, max_steps=6)
+    assert [one.ids for one in beams] == [()] and len(toy.rows) == 1
+    assert beams[0].log_p == pytest.approx(0.0, abs=1e-5)
+    assert beams[0].weights is not None and beams[0].weights.shape == (1, 2)
+
+
+# --- ensembles ---
+
+
+@every_model
+def test_an_ensemble_of_one_model_twice_is_that_model(name: str) -> None:
+    model, (source, length) = model_of(name), sources(6)
+    once, twice = (find(models, source, length, beam=3, alpha=0.6) for models in ([model], [model, model]))
+    assert [[one.ids for one in beams] for beams in twice] == [[one.ids for one in beams] for beams in once]
+    for mine, theirs in zip(twice, once, strict=True):
+        np.testing.assert_allclose([one.score for one in mine], [one.score for one in theirs], rtol=1e-4)
+
+
+def test_networks_of_different_make_can_be_one_ensemble() -> None:
+    """Greedy, against the mean of both probabilities, token by token."""
+    models, (source, length) = [model_of("rnnencdec", 1), model_of("lstm, general, feeding", 2)], sources(4)
+    found = find(models, source, length, beam=1, alpha=0.0, max_steps=8)
+    for row in range(4):
+        read = [model.start(array(source[row : row + 1]), array(length[row : row + 1])) for model in models]
+        token = BEGIN
+        ids: list[int] = []
+        while len(ids) < 8 and token != END:
+            said = [
+                model.step(array([token], "int32"), memory, state)
+                for model, (memory, state) in zip(models, read, strict=True)
+            ]
+            read = [(memory, after) for (memory, _), (_, _, after) in zip(read, said, strict=True)]
+            token = int(np.mean([np.exp(log_p.asnumpy()[0]) for log_p, _, _ in said], axis=0).argmax())
+            ids.append(token)
+        assert found[row][0].ids == without_end(tuple(ids))

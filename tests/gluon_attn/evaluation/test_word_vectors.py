@@ -1,0 +1,74 @@
+"""Nearest words and agreement on similarity, on vectors where the answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gluon_attn.evaluation.word_vectors import agreement, nearest, plane, similarity
+
+# Directions: east, a longer east, north-east, north, west, and nothing.
+VECTORS = np.array([[1, 0], [3, 0], [2, 2], [0, 0.5], [-1, 0], [0, 0]], np.float32)
+
+
+def test_the_nearest_are_those_of_the_highest_cosine_without_the_word_itself() -> None:
+    ids, cosines = nearest(VECTORS, np.array([0, 3]), 4)
+    assert ids.tolist() == [[1, 2, 3, 5], [2, 0, 1, 4]], "equal ones by id"
+    np.testing.assert_allclose(cosines, [[1, 0.5**0.5, 0, 0], [0.5**0.5, 0, 0, 0]], atol=1e-6)
+
+
+def test_the_nearest_among_some() -> None:
+    ids, cosines = nearest(VECTORS, np.array([0, 4]), 2, np.array([0, 3, 4]))
+    assert ids.tolist() == [[3, 4], [3, 0]]
+    np.testing.assert_allclose(cosines, [[0, -1], [0, -1]], atol=1e-6)
+
+
+def test_many_are_asked_for_as_one_is() -> None:
+    vectors = np.random.RandomState(0).standard_normal((700, 5)).astype(np.float32)
+    ids, cosines = nearest(vectors, np.arange(699, -1, -1), 3)
+    for row in (0, 255, 256, 699):
+        one, near = nearest(vectors, np.array([699 - row]), 3)
+        assert ids[row].tolist() == one[0].tolist()
+        np.testing.assert_allclose(cosines[row], near[0], rtol=1e-5)
+
+
+def test_what_can_be_drawn_in_a_plane_is_drawn_as_it_is() -> None:
+    """Directions of which any two are as far apart as the others."""
+    places = plane(np.eye(3))
+    np.testing.assert_allclose(np.linalg.norm(places - np.roll(places, 1, axis=0), axis=1), 1.0, atol=1e-3)
+
+
+def test_like_directions_lie_together_in_the_plane_whatever_their_length() -> None:
+    generator = np.random.RandomState(1)
+    centres = generator.standard_normal((4, 20))
+    words = np.repeat(centres, 6, axis=0) + 0.3 * generator.standard_normal((24, 20))
+    places = plane(words)
+    apart = np.linalg.norm(places[:, None] - places, axis=2) + np.diag(np.full(24, np.inf))
+    assert (apart.argmin(axis=1) // 6 == np.arange(24) // 6).all()
+    np.testing.assert_allclose(plane(words * np.linspace(1, 9, 24)[:, None]), places, atol=1e-6)
+
+
+@pytest.mark.parametrize("words", [1, 2])
+def test_few_words_have_places_too(words: int) -> None:
+    places = plane(np.array([[1.0, 0, 0], [0, 1, 0]])[:words])
+    assert places.shape == (words, 2) and np.isfinite(places).all()
+
+
+def test_similarity_is_the_cosine() -> None:
+    found = similarity(VECTORS, np.array([0, 0, 0, 3, 5]), np.array([1, 2, 4, 4, 5]))
+    np.testing.assert_allclose(found, [1, 0.5**0.5, -1, 0, 0], atol=1e-6)
+
+
+def test_agreement_is_the_correlation_of_ranks() -> None:
+    first, second = np.array([0, 0, 0, 0]), np.array([1, 2, 3, 4])
+    assert agreement(VECTORS, first, second, np.array([10, 9, 1.5, 1])) == pytest.approx(1.0)
+    assert agreement(VECTORS, first, second, np.array([0, 1, 2, 3])) == pytest.approx(-1.0)
+    # Ranks 4 3 2 1 against 4 2 3 1: 1 - 6 * (1 + 1) / (4 * 15).
+    assert agreement(VECTORS, first, second, np.array([9, 3, 4, 1])) == pytest.approx(0.8)
+
+
+def test_the_vectors_stay_as_they_are() -> None:
+    before = VECTORS.copy()
+    nearest(VECTORS, np.array([0]), 2)
+    agreement(VECTORS, np.array([0, 1]), np.array([1, 2]), np.array([1, 2]))
+    np.testing.assert_array_equal(VECTORS, before)

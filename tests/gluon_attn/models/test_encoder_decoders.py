@@ -1,0 +1,633 @@
+"""What holds for every encoder-decoder: training and search are one function, padding is nothing, all of it learns.
+
+And the equations of the papers in NumPy, with the same weights: losses and gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from mxnet import autograd, nd
+from mxnet.gluon import HybridBlock
+
+from gluon_attn import runtime
+from gluon_attn.attention.additive import AdditiveScore
+from gluon_attn.attention.global_attention import GlobalAttention, LocationScore
+from gluon_attn.attention.local import MonotonicAttention, PredictiveAttention
+from gluon_attn.attention.multiplicative import DotScore, GeneralScore
+from gluon_attn.models.deep_lstm import DeepLSTM
+from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.models.rnnencdec import RNNEncDec
+from gluon_attn.models.rnnsearch import RNNSearch
+from gluon_attn.training.checkpoint import named_parameters, parameter_arrays, parameter_count, set_parameters
+from gluon_attn.training.loop import fit
+from gluon_attn.training.objective import Batch, Task
+from gluon_attn.training.recipe import Recipe
+from gluon_attn.training.run_directory import RunDirectory
+from tests.gluon_attn.layers.test_encoders import recurrence
+from tests.gluon_attn.support import array, copy_parameters, dense, initialize, normal
+
+UNITS, HIDDEN, MAXOUT, SOURCE_UNITS, TARGET_UNITS = 6, 7, 3, 4, 5
+SOURCE_VOCABULARY, TARGET_VOCABULARY = 9, 11
+PADDING, BEGIN, END = 1, 2, 3  # 0 is a token like any other
+
+ATTENTIONS: dict[str, Callable[[], HybridBlock]] = {
+    "dot": lambda: GlobalAttention(DotScore()),
+    "general": lambda: GlobalAttention(GeneralScore(UNITS, UNITS)),
+    "concat": lambda: GlobalAttention(AdditiveScore(HIDDEN, UNITS, UNITS, use_bias=False)),
+    "location": lambda: GlobalAttention(LocationScore(20, UNITS)),
+    "local-m": lambda: MonotonicAttention(GeneralScore(UNITS, UNITS), 1),
+    "local-p": lambda: PredictiveAttention(GeneralScore(UNITS, UNITS), 2, UNITS),
+}
+
+
+def common(**changed: Any) -> dict[str, Any]:
+    return {
+        "units": UNITS,
+        "source_units": SOURCE_UNITS,
+        "target_units": TARGET_UNITS,
+        "source_vocabulary": SOURCE_VOCABULARY,
+        "target_vocabulary": TARGET_VOCABULARY,
+        "padding": PADDING,
+        **changed,
+    }
+
+
+def rnnsearch(**changed: Any) -> RNNSearch:
+    return RNNSearch(**common(attention_units=HIDDEN, maxout_units=MAXOUT, **changed))
+
+
+def rnnencdec(**changed: Any) -> RNNEncDec:
+    return RNNEncDec(**common(maxout_units=MAXOUT, **changed))
+
+
+def deep_lstm(attention: str | None, **changed: Any) -> DeepLSTM:
+    held = ATTENTIONS[attention]() if attention else None
+    return DeepLSTM(**common(**{"layers": 2, "backwards": False, "attention": held, **changed}))
+
+
+MODELS: dict[str, Callable[..., EncoderDecoder]] = {
+    "rnnsearch": rnnsearch,
+    "rnnencdec": rnnencdec,
+    "lstm": lambda **changed: deep_lstm(None, **changed),
+    "lstm backwards": lambda **changed: deep_lstm(None, backwards=True, **changed),
+    **{f"lstm, {name}": lambda name=name, **changed: deep_lstm(name, **changed) for name in ATTENTIONS},
+    **{
+        f"lstm backwards, {name}, feeding": lambda name=name, **changed: deep_lstm(
+            name, backwards=True, feeding=True, **changed
+        )
+        for name in ATTENTIONS
+    },
+}
+WITHOUT_ATTENTION = ("rnnencdec", "lstm", "lstm backwards")
+every_model = pytest.mark.parametrize("name", MODELS)
+every_attention = pytest.mark.parametrize("name", [name for name in MODELS if name not in WITHOUT_ATTENTION])
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Sentence pairs of random ids, any but those of padding, begin and end."""
+
+    sources: list[list[int]]
+    targets: list[list[int]]
+
+    @classmethod
+    def of(cls, source_lengths: list[int], target_lengths: list[int], seed: int = 0) -> Pairs:
+        generator = np.random.RandomState(seed)
+
+        def ids(length: int, vocabulary: int) -> list[int]:
+            return generator.choice([0, *range(4, vocabulary)], length).tolist()
+
+        return cls(
+            [ids(length, SOURCE_VOCABULARY) for length in source_lengths],
+            [ids(length, TARGET_VOCABULARY) for length in target_lengths],
+        )
+
+    def arrays(self, more_source: int = 0, more_target: int = 0, garbage: int | None = None) -> list[nd.NDArray]:
+        """The model's four inputs, padded further than need be, ``garbage`` where padding may be anything."""
+        behind = PADDING if garbage is None else garbage
+        return [
+            rectangle(self.sources, behind, more_source),
+            array([len(one) for one in self.sources], "float32"),
+            rectangle([[BEGIN, *one] for one in self.targets], behind, more_target),
+            rectangle([[*one, END] for one in self.targets], PADDING, more_target),
+        ]
+
+    def alone(self, row: int) -> Pairs:
+        return Pairs([self.sources[row]], [self.targets[row]])
+
+
+def rectangle(sentences: list[list[int]], padding: int, more: int) -> nd.NDArray:
+    width = max(map(len, sentences)) + more
+    return array([one + [padding] * (width - len(one)) for one in sentences], "int32")
+
+
+PAIRS = Pairs.of([5, 1, 3], [2, 4, 0])
+
+
+def model_of(name: str, *, seed: int = 0, scale: float = 0.5, **changed: Any) -> EncoderDecoder:
+    model = MODELS[name](**changed)
+    initialize(model, *PAIRS.arrays(), scale=scale, seed=seed)
+    return model
+
+
+def compiled(model: EncoderDecoder) -> EncoderDecoder:
+    model.hybridize(static_alloc=True, static_shape=True)
+    return model
+
+
+def step_by_step(model: EncoderDecoder, source: nd.NDArray, length: nd.NDArray, inputs: nd.NDArray) -> tuple[Any, Any]:
+    """ln p (batch, steps, vocabulary) and weights (batch, steps, source_length) as search gets them."""
+    memory, state = model.start(source, length)
+    log_p, weights = [], []
+    for i in range(inputs.shape[1]):
+        one, looked, state = model.step(inputs[:, i], memory, state)
+        log_p.append(one.asnumpy())
+        weights += [] if looked is None else [looked.asnumpy()]
+    return np.stack(log_p, axis=1), np.stack(weights, axis=1) if weights else None
+
+
+# --- training and search are one function ---
+
+
+@every_model
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_the_teacher_forced_loss_is_that_of_the_steps_of_search(name: str, hybridized: bool) -> None:
+    model = model_of(name)
+    model.hybridize(hybridized, static_alloc=True, static_shape=True)
+    source, length, inputs, targets = PAIRS.arrays()
+    loss, nll = model(source, length, inputs, targets)
+    log_p, _ = step_by_step(model, source, length, inputs)
+    np.testing.assert_allclose(np.exp(log_p).sum(axis=2), 1.0, rtol=1e-5)
+    ids = targets.asnumpy()
+    expected = -np.take_along_axis(log_p, ids[:, :, None], axis=2)[:, :, 0] * (ids != PADDING)
+    np.testing.assert_allclose(nll.asnumpy(), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(loss.asnumpy(), nll.asnumpy())
+    assert (nll.asnumpy()[ids == PADDING] == 0).all() and (nll.asnumpy()[ids != PADDING] > 0).all()
+    assert np.abs(np.diff(log_p, axis=1)).max() > 0.01, "every step says the same"
+
+
+@every_attention
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_the_alignment_is_the_weights_of_the_steps(name: str, hybridized: bool) -> None:
+    model = model_of(name)
+    model.hybridize(hybridized, static_alloc=True, static_shape=True)
+    source, length, inputs, _ = PAIRS.arrays()
+    alignment = model.align(source, length, inputs).asnumpy()
+    _, weights = step_by_step(model, source, length, inputs)
+    assert alignment.shape == (*inputs.shape, source.shape[1])
+    np.testing.assert_allclose(alignment, weights, rtol=1e-4, atol=1e-6)
+    inside = np.arange(source.shape[1]) < length.asnumpy()[:, None]
+    assert (alignment >= 0).all() and (alignment.transpose(0, 2, 1)[~inside] == 0).all()
+    if "local-p" in name:
+        assert (alignment.sum(axis=2) < 1 + 1e-6).all() and alignment.sum(axis=2).min() < 0.99
+    else:
+        np.testing.assert_allclose(alignment.sum(axis=2), 1.0, rtol=1e-5)
+    if "local-m" in name:
+        window = np.abs(np.arange(5) - np.minimum(np.arange(5)[:, None], 4)) <= 1
+        np.testing.assert_array_equal(alignment[0] > 0, window)
+
+
+@pytest.mark.parametrize("name", WITHOUT_ATTENTION)
+def test_without_attention_there_are_no_weights(name: str) -> None:
+    source, length, inputs, _ = PAIRS.arrays()
+    assert step_by_step(model_of(name), source, length, inputs)[1] is None
+    assert step_by_step(compiled(model_of(name)), source, length, inputs)[1] is None
+
+
+# --- padding, company, compilation ---
+
+
+@every_model
+@settings(max_examples=4)
+@given(
+    lengths=st.lists(st.tuples(st.integers(1, 5), st.integers(0, 4)), min_size=2, max_size=3),
+    more=st.tuples(st.integers(0, 6), st.integers(0, 5)),
+    seed=st.integers(0, 99),
+)
+def test_padding_and_company_change_nothing(
+    name: str, lengths: list[tuple[int, int]], more: tuple[int, int], seed: int
+) -> None:
+    """Garbage in the padding of what is read; each pair alone and unpadded gives the same loss and alignment."""
+    model = model_of(name)
+    pairs = Pairs.of([source for source, _ in lengths], [target for _, target in lengths], seed)
+    arrays = pairs.arrays(*more, garbage=seed % SOURCE_VOCABULARY)
+    nll = model(*arrays)[1].asnumpy()
+    alignment = None if name in WITHOUT_ATTENTION else model.align(*arrays[:3]).asnumpy()
+    for row, (tokens, steps) in enumerate(lengths):
+        alone = pairs.alone(row).arrays()
+        np.testing.assert_allclose(nll[row, : steps + 1], model(*alone)[1].asnumpy()[0], rtol=1e-4, atol=1e-5)
+        assert (nll[row, steps + 1 :] == 0).all()
+        if alignment is not None:
+            expected = model.align(*alone[:3]).asnumpy()[0]
+            np.testing.assert_allclose(alignment[row, : steps + 1, :tokens], expected, rtol=1e-3, atol=1e-5)
+
+
+def parameter_gradients(model: EncoderDecoder, arrays: list[nd.NDArray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    with autograd.record():
+        loss, _ = model(*arrays)
+        total = loss.sum()
+    total.backward()
+    return loss.asnumpy(), {name: dense(one.grad()) for name, one in named_parameters(model)}
+
+
+@every_model
+def test_compiled_equals_eager_and_a_gradient_reaches_every_parameter(name: str) -> None:
+    """Twice in the compiled model, with another batch between: nothing is left over."""
+    arrays = PAIRS.arrays()
+    model = model_of(name, smoothing=0.1)
+    loss, expected = parameter_gradients(model, arrays)
+    assert min(np.abs(gradient).max() for gradient in expected.values()) > 1e-5, expected
+    compiled(model)
+    for batch in (arrays, Pairs.of([2, 4, 4], [4, 1, 3], seed=7).arrays(), arrays):
+        again, found = parameter_gradients(model, batch)
+    np.testing.assert_allclose(again, loss, rtol=1e-4, atol=1e-5)
+    assert found.keys() == expected.keys()
+    for place, gradient in expected.items():
+        np.testing.assert_allclose(found[place], gradient, rtol=1e-3, atol=1e-5, err_msg=place)
+
+
+@every_model
+def test_padding_passes_no_gradient(name: str) -> None:
+    """Padded further, with garbage: the same gradients, and none for the garbage's embedding."""
+    pairs = Pairs([[4, 5], [6]], [[4], [5, 6]])
+    model = model_of(name)
+    _, expected = parameter_gradients(model, pairs.arrays())
+    _, found = parameter_gradients(model, pairs.arrays(3, 2, garbage=8))
+    for place, gradient in expected.items():
+        np.testing.assert_allclose(found[place], gradient, rtol=1e-3, atol=1e-5, err_msg=place)
+    for embedding in ("source_embedding.weight", "target_embedding.weight"):
+        assert (found[embedding][8] == 0).all() and np.abs(found[embedding][4]).max() > 1e-4
+
+
+@every_model
+def test_a_translation_depends_on_every_source_token_and_on_no_later_target_token(name: str) -> None:
+    """Causality; and for local attention nothing is cut off from the source, for the encoder still reads all of it."""
+    model = model_of(name)
+    pairs = Pairs([[4, 5, 6]], [[4, 5, 6]])
+    source, length, inputs, targets = pairs.arrays()
+    nll = model(source, length, inputs, targets)[1].asnumpy()[0]
+    for place in range(3):
+        changed = source.asnumpy().copy()
+        changed[0, place] = 8
+        assert np.abs(model(array(changed), length, inputs, targets)[1].asnumpy()[0] - nll).max() > 1e-4
+        told = inputs.asnumpy().copy()
+        told[0, place + 1] = 9
+        after = np.abs(model(source, length, array(told), targets)[1].asnumpy()[0] - nll)
+        assert (after[: place + 1] == 0).all() and after[place + 1] > 1e-4
+
+
+# --- dropout ---
+
+
+@pytest.mark.parametrize(
+    ("name", "which"),
+    [
+        ("rnnsearch", "dropout"),
+        ("rnnsearch", "encoder_dropout"),
+        ("rnnsearch", "feature_dropout"),
+        ("rnnencdec", "dropout"),
+        ("rnnencdec", "feature_dropout"),
+        *((name, which) for name in MODELS if name.startswith("lstm") for which in ("dropout", "layer_dropout")),
+    ],
+)
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_dropout_is_active_in_training_alone(name: str, which: str, hybridized: bool) -> None:
+    arrays = PAIRS.arrays()
+    expected = model_of(name)(*arrays)[0].asnumpy()
+    changed: dict[str, Any] = {which: 0.5}
+    model = model_of(name, **changed)
+    model.hybridize(hybridized, static_alloc=True, static_shape=True)
+    np.testing.assert_allclose(model(*arrays)[0].asnumpy(), expected, rtol=1e-4, atol=1e-5)
+    with autograd.train_mode():
+        first, second = (model(*arrays)[0].asnumpy() for _ in range(2))
+    assert np.abs(first - second).max() > 1e-3
+    np.testing.assert_allclose(model(*arrays)[0].asnumpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("feeding", [False, True])
+def test_dropout_of_the_layers_falls_between_them_and_on_the_features(feeding: bool) -> None:
+    """Never within a layer's own recurrence, and what is fed back is whole."""
+    model = deep_lstm("general", feeding=feeding, layer_dropout=0.5)
+    source, length, inputs, _ = PAIRS.arrays()
+    initialize(model, *PAIRS.arrays())
+    memory, state = model.start(source, length)
+    with autograd.train_mode():
+        (_, started), (_, restarted) = (model.start(source, length) for _ in range(2))
+        said, again = (model.step(inputs[:, 0], memory, state) for _ in range(2))
+
+    def differ(first: nd.NDArray, second: nd.NDArray) -> bool:
+        return bool(np.abs(first.asnumpy() - second.asnumpy()).max() > 1e-4)
+
+    # Two hidden states, two cells, the number of the step, what is fed.
+    assert [differ(*pair) for pair in zip(started, restarted, strict=True)][:5] == [False, True, False, True, False]
+    after = [differ(*pair) for pair in zip(said[2], again[2], strict=True)]
+    assert after == [False, True, False, True, False, *([True] if feeding else [])]
+    single = initialize(deep_lstm("general", layers=1, feeding=feeding, layer_dropout=0.5), *PAIRS.arrays())
+    with autograd.train_mode():
+        alignments = [single.align(source, length, inputs) for _ in range(2)]
+        memory, state = single.start(source, length)
+        said, again = (single.step(inputs[:, 0], memory, state) for _ in range(2))
+    assert not differ(*alignments)
+    assert not any(differ(*pair) for pair in zip(said[2], again[2], strict=True))
+    assert differ(said[0], again[0])
+
+
+# --- label smoothing, tied weights, what is refused ---
+
+
+@every_model
+def test_label_smoothing_is_the_formula(name: str) -> None:
+    """(1 - e) * -ln p(target) + e / V * the sum of -ln p over the vocabulary."""
+    model, plain = model_of(name, smoothing=0.3), model_of(name)
+    source, length, inputs, targets = PAIRS.arrays()
+    loss, nll = (output.asnumpy() for output in model(source, length, inputs, targets))
+    log_p, _ = step_by_step(model, source, length, inputs)
+    real = targets.asnumpy() != PADDING
+    np.testing.assert_allclose(nll, plain(source, length, inputs, targets)[1].asnumpy(), rtol=1e-5, atol=1e-6)
+    expected = (0.7 * nll + 0.3 / TARGET_VOCABULARY * -log_p.sum(axis=2)) * real
+    np.testing.assert_allclose(loss, expected, rtol=1e-4, atol=1e-5)
+    assert np.abs(loss - nll)[real].min() > 1e-4 and (loss[~real] == 0).all()
+    hybrid = compiled(model)(source, length, inputs, targets)[0].asnumpy()
+    np.testing.assert_allclose(hybrid, loss, rtol=1e-4, atol=1e-5)
+
+
+@every_model
+def test_id_0_is_a_token_like_any_other_and_the_padding_is_the_one_that_was_named(name: str) -> None:
+    model = model_of(name)
+    source, length, inputs, targets = Pairs([[0, 4]], [[0, 0]]).arrays()
+    assert targets.asnumpy().tolist() == [[0, 0, END]]
+    assert (model(source, length, inputs, targets)[1].asnumpy() > 0).all()
+    other = model_of(name, padding=0)
+    assert other(source, length, inputs, targets)[1].asnumpy()[0, :2].tolist() == [0, 0]
+
+
+def tied_model(name: str) -> EncoderDecoder:
+    widths = {"maxout_units": TARGET_UNITS} if name in ("rnnsearch", "rnnencdec") else {"target_units": UNITS}
+    kind = RNNSearch if name == "rnnsearch" else RNNEncDec if name == "rnnencdec" else DeepLSTM
+    if kind is DeepLSTM:
+        widths |= {"layers": 2, "backwards": True}
+    elif kind is RNNSearch:
+        widths |= {"attention_units": HIDDEN}
+    return initialize(kind(**common(tied=True, **widths)), *PAIRS.arrays())
+
+
+@pytest.mark.parametrize("name", ["rnnsearch", "rnnencdec", "lstm"])
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_tied_weights_are_one_parameter_with_both_gradients(name: str, hybridized: bool) -> None:
+    model = tied_model(name)
+    assert model.output.weight is model.target_embedding.weight
+    model.hybridize(hybridized, static_alloc=True, static_shape=True)
+    loss, found = parameter_gradients(model, PAIRS.arrays())
+    source, length, inputs, _ = PAIRS.arrays()
+    log_p, _ = step_by_step(model, source, length, inputs)
+    np.testing.assert_allclose(np.exp(log_p).sum(axis=2), 1.0, rtol=1e-5)
+
+    # The same network with two matrices of the same numbers: the tied gradient is the sum of theirs.
+    untied = type(model)(
+        **common(
+            **({"maxout_units": TARGET_UNITS} if name != "lstm" else {"target_units": UNITS}),
+            **({"attention_units": HIDDEN} if name == "rnnsearch" else {}),
+            **({"layers": 2, "backwards": True} if name == "lstm" else {}),
+        )
+    )
+    initialize(untied, *PAIRS.arrays(), seed=9)
+    arrays = parameter_arrays(model)
+    set_parameters(untied, {**arrays, "target_embedding.weight": arrays["output.weight"]})
+    its_loss, its = parameter_gradients(untied, PAIRS.arrays())
+    np.testing.assert_allclose(loss, its_loss, rtol=1e-4, atol=1e-5)
+    both = its["output.weight"] + its["target_embedding.weight"]
+    np.testing.assert_allclose(found["output.weight"], both, rtol=1e-3, atol=1e-5)
+
+
+def test_tied_weights_are_trained_once_a_step_and_counted_once(tmp_path: Path) -> None:
+    """w <- w - rate * gradient, whatever number of places a parameter has in the model."""
+    model = tied_model("rnnencdec")
+    arrays = PAIRS.arrays()
+    _, gradients = parameter_gradients(model, arrays)
+    before = parameter_arrays(model)
+
+    def batches(generator: np.random.RandomState) -> Iterator[Batch]:
+        yield Batch(tuple(one.asnumpy() for one in arrays), arrays[3].asnumpy())
+
+    def loss(outputs: tuple[nd.NDArray, nd.NDArray], target: nd.NDArray) -> nd.NDArray:
+        return outputs[0].sum()
+
+    task = Task(batches, 1, loss, lambda _: {"accuracy": 0.0})
+    recipe = Recipe(epochs=1, batch_size=3, learning_rate=0.1, optimizer="sgd")
+    fit(model, task, recipe, RunDirectory(tmp_path, {}), seed=1)
+    after = parameter_arrays(model)
+    for place, gradient in gradients.items():
+        np.testing.assert_allclose(after[place], before[place] - 0.1 * gradient, rtol=1e-4, atol=1e-5, err_msg=place)
+    once = {id(one): int(np.prod(one.shape)) for _, one in named_parameters(model)}
+    assert parameter_count(model) == sum(once.values())
+
+
+def test_tied_weights_of_other_widths_and_feeding_of_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match=f"not {MAXOUT} features and {TARGET_UNITS} units"):
+        rnnsearch(tied=True)
+    with pytest.raises(ValueError, match="there is none"):
+        deep_lstm(None, feeding=True)
+
+
+@every_model
+def test_the_same_parameters_are_the_same_function(name: str) -> None:
+    """Nothing of a model is outside its parameters, and nothing stays from one call to the next."""
+    first, second = compiled(model_of(name, seed=1)), compiled(model_of(name, seed=2))
+    arrays = PAIRS.arrays()
+    expected = first(*arrays)[0].asnumpy()
+    assert np.abs(second(*arrays)[0].asnumpy() - expected).max() > 1e-3
+    copy_parameters(first, second)
+    step_by_step(first, *Pairs.of([3, 3, 3], [1, 1, 1], seed=3).arrays()[:3])
+    np.testing.assert_array_equal(first(*arrays)[0].asnumpy(), expected)
+    np.testing.assert_array_equal(second(*arrays)[0].asnumpy(), expected)
+
+
+@pytest.mark.parametrize("feeding", [False, True])
+def test_a_model_can_begin_in_the_middle_of_a_target(feeding: bool) -> None:
+    """The state after two steps in one go is the state after two steps: search may read a prefix at once."""
+    model = deep_lstm("local-m", feeding=feeding)
+    source, length, inputs, _ = PAIRS.arrays()
+    initialize(model, *PAIRS.arrays())
+    memory, state = model.start(source, length)
+    _, weights, at_once = model.decode(nd, model.target_embedding(inputs[:, :3]), memory, state, 3, 1)
+    for i in range(3):
+        _, looked, state = model.step(inputs[:, i], memory, state)
+        assert looked is not None
+        np.testing.assert_allclose(looked.asnumpy(), weights.asnumpy()[:, i], rtol=1e-5, atol=1e-6)
+    for mine, theirs in zip(at_once, state, strict=True):
+        np.testing.assert_allclose(mine.asnumpy(), theirs.asnumpy(), rtol=1e-5, atol=1e-6)
+    assert state[4].asnumpy().ravel().tolist() == [3, 3, 3]
+
+
+# --- the same networks in NumPy, sentence by sentence ---
+
+Weights = dict[str, np.ndarray]
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    exponentials = np.exp(scores - scores.max())
+    return exponentials / exponentials.sum()
+
+
+def below(w: Weights, place: str) -> Weights:
+    """The parameters of one layer of MXNet's."""
+    return {name.removeprefix(place): values for name, values in w.items() if name.startswith(place)}
+
+
+def plain_rnnsearch(w: Weights, source: list[int], told: list[int]) -> np.ndarray:
+    """Features (steps, maxout) of one sentence, from appendix A of Bahdanau et al."""
+    embedded = w["source_embedding.weight"][source]
+    ahead = recurrence("gru", below(w, "encoder.forwards.0._unfused.0."), embedded)
+    behind = recurrence("gru", below(w, "encoder.backwards.0._unfused.0."), embedded[::-1])[::-1]
+    h = np.concatenate([ahead, behind], axis=1)
+    s = np.tanh(w["initial.weight"] @ behind[0] + w["initial.bias"])
+    features = []
+    for e in w["target_embedding.weight"][told]:
+        hidden = np.tanh(h @ w["attention.score.key.weight"].T + w["attention.score.query.weight"] @ s)
+        c = softmax(hidden @ w["attention.score.value.weight"][0]) @ h
+        features.append(maxout(w, s, e, c))
+        s = gru(w, s, e, c)
+    return np.array(features)
+
+
+def plain_rnnencdec(w: Weights, source: list[int], told: list[int]) -> np.ndarray:
+    """Features (steps, maxout) of one sentence, from the docstring: the readout sees the state after the token."""
+    last = recurrence("gru", below(w, "encoder._unfused.0."), w["source_embedding.weight"][source])[-1]
+    c = np.tanh(w["summary.weight"] @ last + w["summary.bias"])
+    s = np.tanh(w["initial.weight"] @ c + w["initial.bias"])
+    features = []
+    for e in w["target_embedding.weight"][told]:
+        s = gru(w, s, e, c)
+        features.append(maxout(w, s, e, c))
+    return np.array(features)
+
+
+def gru(w: Weights, s: np.ndarray, e: np.ndarray, c: np.ndarray) -> np.ndarray:
+    read = w["gru.gates_in.weight"] @ e + w["gru.gates_in.bias"] + w["gru.gates_of.weight"] @ c
+    z, r = np.split(sigmoid(read + w["gru.gates.weight"] @ s), 2)
+    new = w["gru.proposal_in.weight"] @ e + w["gru.proposal_in.bias"] + w["gru.proposal_of.weight"] @ c
+    return (1 - z) * s + z * np.tanh(new + w["gru.proposal.weight"] @ (r * s))
+
+
+def maxout(w: Weights, s: np.ndarray, e: np.ndarray, c: np.ndarray) -> np.ndarray:
+    total = w["readout.maps.0.weight"] @ s + w["readout.maps.1.weight"] @ e + w["readout.maps.2.weight"] @ c
+    return np.maximum(*np.split(total + w["readout.maps.0.bias"], 2))
+
+
+def plain_deep_lstm(
+    w: Weights, source: list[int], told: list[int], *, backwards: bool, attention: bool, feeding: bool
+) -> np.ndarray:
+    """Features (steps, units) of one sentence, two layers, general attention or none (Luong et al., sec. 3)."""
+    order = slice(None, None, -1 if backwards else 1)
+    states, hidden, cells = w["source_embedding.weight"][source][order], [], []
+    for layer in range(2):
+        states, cell = lstm_states(below(w, f"encoder.layers.{layer}."), states)
+        hidden.append(states[-1])
+        cells.append(cell)
+    memory = states[order]
+    fed, features = np.zeros(UNITS), []
+    for x in w["target_embedding.weight"][told]:
+        for layer in range(2):
+            if feeding:
+                before = np.concatenate([hidden[layer], fed]) if layer == 0 else hidden[layer]
+                gates = w[f"decoder.{layer}.i2h.weight"] @ x + w[f"decoder.{layer}.i2h.bias"]
+                i, f, o, g = np.split(gates + w[f"decoder.{layer}.h2h.weight"] @ before, 4)
+            else:
+                its = below(w, f"decoder.{layer}._unfused.0.")
+                gates = its["i2h_weight"] @ x + its["i2h_bias"] + its["h2h_weight"] @ hidden[layer] + its["h2h_bias"]
+                i, f, g, o = np.split(gates, 4)
+            cells[layer] = sigmoid(f) * cells[layer] + sigmoid(i) * np.tanh(g)
+            x = hidden[layer] = sigmoid(o) * np.tanh(cells[layer])
+        if attention:
+            weights = softmax((memory @ w["attention.score.key.weight"].T) @ x)
+            x = fed = np.tanh(w["attentional.weight"] @ np.concatenate([weights @ memory, x]))
+        features.append(x)
+    return np.array(features)
+
+
+def lstm_states(w: Weights, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """States (length, units) and the last cell (units,)."""
+    h = c = np.zeros(UNITS)
+    states = []
+    for x in inputs:
+        i, f, g, o = np.split(w["i2h_weight"] @ x + w["i2h_bias"] + w["h2h_weight"] @ h + w["h2h_bias"], 4)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        states.append(h)
+    return np.array(states), c
+
+
+PLAIN: dict[str, Callable[[Weights, list[int], list[int]], np.ndarray]] = {
+    "rnnsearch": plain_rnnsearch,
+    "rnnencdec": plain_rnnencdec,
+    "lstm": partial(plain_deep_lstm, backwards=False, attention=False, feeding=False),
+    "lstm backwards": partial(plain_deep_lstm, backwards=True, attention=False, feeding=False),
+    "lstm, general": partial(plain_deep_lstm, backwards=False, attention=True, feeding=False),
+    "lstm backwards, general, feeding": partial(plain_deep_lstm, backwards=True, attention=True, feeding=True),
+}
+
+
+def plain_losses(name: str, w: Weights) -> list[np.ndarray]:
+    """-ln p of each target token, (steps,) for each pair; no padding to be wrong about."""
+    found = []
+    for source, target in zip(PAIRS.sources, PAIRS.targets, strict=True):
+        logits = PLAIN[name](w, source, [BEGIN, *target]) @ w["output.weight"].T + w["output.bias"]
+        log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        found.append(-log_p[np.arange(len(target) + 1), [*target, END]])
+    return found
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize("name", PLAIN)
+def test_losses_and_gradients_are_those_of_the_equations(name: str, hybridized: bool) -> None:
+    """Losses token by token; each parameter's gradient as the slope of the equations in a random direction."""
+    model = model_of(name)
+    model.hybridize(hybridized, static_alloc=True, static_shape=True)
+    nll, gradients = parameter_gradients(model, PAIRS.arrays(more_source=2, more_target=1))
+    w = {place: one.data().asnumpy().astype(np.float64) for place, one in named_parameters(model)}
+    for row, expected in enumerate(plain_losses(name, w)):
+        np.testing.assert_allclose(nll[row, : len(expected)], expected, rtol=1e-4, atol=1e-5)
+    for place, gradient in gradients.items():
+        direction = normal(*gradient.shape, seed=6, dtype="float64")
+        ahead, behind = (
+            sum(one.sum() for one in plain_losses(name, {**w, place: w[place] + step * direction}))
+            for step in (1e-5, -1e-5)
+        )
+        slope = (ahead - behind) / 2e-5
+        assert abs(slope) > 1e-3, f"{place}: nothing is compared"
+        assert float((gradient * direction).sum()) == pytest.approx(slope, rel=2e-3, abs=1e-4), place
+
+
+def test_the_initial_state_of_a_decoder_is_what_its_encoder_ends_with() -> None:
+    """Hidden and cell state of every layer, in that order, from the first token where it reads backwards."""
+    model = model_of("lstm backwards")
+    source, length, *_ = PAIRS.arrays()
+    memory, state = model.start(source, length)
+    assert memory == () and len(state) == 4
+    _, hidden, cells = model.encoder(model.source_embedding(source), length)
+    for mine, theirs in zip(state, [*hidden, *cells], strict=True):
+        np.testing.assert_array_equal(mine.asnumpy(), theirs.asnumpy())
+
+
+def test_models_with_the_same_seed_begin_alike() -> None:
+    found = []
+    for _ in range(2):
+        runtime.seed_all(5)
+        model = rnnsearch()
+        model.initialize()
+        found.append(parameter_arrays(model))
+    assert found[0].keys() == found[1].keys()
+    for place, values in found[0].items():
+        np.testing.assert_array_equal(found[1][place], values)

@@ -1,0 +1,386 @@
+"""Language models and classifiers over an LSTMN and an LSTM: the equations, the state, padding, and that they learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mxnet as mx
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from mxnet import autograd, nd
+from mxnet.gluon import HybridBlock
+
+from gluon_attn import runtime
+from gluon_attn.models.language_model import NO_TARGET, LanguageModel
+from gluon_attn.models.lstmn import LSTMN, FusedLSTM, SentenceClassifier, by_word
+from gluon_attn.training.bptt import language_task, pieces
+from gluon_attn.training.checkpoint import named_parameters, parameter_count
+from gluon_attn.training.loop import fit
+from gluon_attn.training.recipe import Recipe
+from gluon_attn.training.run_directory import RunDirectory
+from tests.gluon_attn.attention.test_intra import Weights, plain_lstmn, sigmoid, softmax
+from tests.gluon_attn.models.test_learns import NEEDLES, VOCABULARY as NOISE, draw_needle, learn
+from tests.gluon_attn.support import (
+    array,
+    assert_gradients_are_slopes,
+    dense,
+    every_parameter_learns,
+    initialize,
+    lengths_of,
+    normal,
+    padded,
+    training_pass,
+)
+
+UNITS, EMBEDDING, WORDS, CLASSES, HIDDEN, WINDOW = 3, 4, 11, 3, 5, 2
+READERS: dict[str, Callable[[], Any]] = {
+    "lstmn": lambda: LSTMN(UNITS, EMBEDDING, WINDOW, 5),
+    "lstm": lambda: FusedLSTM(UNITS, EMBEDDING),
+}
+every_reader = pytest.mark.parametrize("name", READERS)
+INPUTS = array([[4, 5, 6, 0, 2], [7, 8, 2, 9, 10]], "int32")
+TARGETS = array([[5, 6, 0, 2, 3], [8, 2, 9, 10, NO_TARGET]], "int32")
+SENTENCES = [[3, 4, 5, 6, 7], [9, 10], [2]]
+
+
+def language_model(name: str, scale: float = 0.5, **changed: Any) -> LanguageModel:
+    model = LanguageModel(vocabulary_size=WORDS, embedding_units=EMBEDDING, reader=READERS[name](), **changed)
+    initialize(model, INPUTS, TARGETS, *model.start(2), scale=scale)
+    return model
+
+
+def classifier(name: str, **changed: Any) -> SentenceClassifier:
+    model = SentenceClassifier(
+        vocabulary_size=WORDS,
+        embedding_units=EMBEDDING,
+        reader=READERS[name](),
+        hidden_units=HIDDEN,
+        classes=CLASSES,
+        **changed,
+    )
+    initialize(model, padded(SENTENCES, 5, lambda count: np.zeros(count)), lengths_of(SENTENCES))
+    return model
+
+
+def plain_lstm(w: Weights, sequence: np.ndarray) -> np.ndarray:
+    """States (steps, units) of MXNet's LSTM: gates in the order input, forget, proposal, output, and two biases."""
+    h = c = np.zeros(UNITS)
+    states = []
+    for x in sequence:
+        gates = w["i2h_weight"] @ x + w["i2h_bias"] + w["h2h_weight"] @ h + w["h2h_bias"]
+        i, f, g, o = np.split(gates, 4)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        states.append(h)
+    return np.array(states)
+
+
+def plain_states(name: str, w: Weights, ids: list[int]) -> np.ndarray:
+    place = "reader." if name == "lstmn" else "reader.lstm._unfused.0."
+    its = {key.removeprefix(place): values for key, values in w.items() if key.startswith(place)}
+    embedded = w["embedding.weight"][ids]
+    return plain_lstmn(its, embedded, WINDOW)[0] if name == "lstmn" else plain_lstm(its, embedded)
+
+
+def float64_parameters(model: HybridBlock) -> Weights:
+    return {name: one.data().asnumpy().astype(np.float64) for name, one in named_parameters(model)}
+
+
+# --- the language model ---
+
+
+def plain_losses(name: str, w: Weights) -> np.ndarray:
+    found = []
+    for inputs, targets in zip(INPUTS.asnumpy(), TARGETS.asnumpy(), strict=True):
+        logits = plain_states(name, w, inputs.tolist()) @ w["output.weight"].T + w["output.bias"]
+        nll = [-np.log(softmax(one)[target]) for one, target in zip(logits, targets, strict=True)]
+        found.append(np.where(targets == NO_TARGET, 0.0, nll))
+    return np.array(found)
+
+
+@every_reader
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_losses_and_gradients_are_those_of_the_equations(name: str, hybridized: bool) -> None:
+    """Losses word by word; each parameter's gradient as the slope of the equations in a random direction."""
+    model = language_model(name, scale=1.0)
+    model.hybridize(hybridized)
+    with autograd.record(train_mode=False):
+        loss, nll, *_ = model(INPUTS, TARGETS, *model.start(2))
+        total = loss.sum()
+    total.backward()
+    w = float64_parameters(model)
+    np.testing.assert_allclose(nll.asnumpy(), plain_losses(name, w), rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(loss.asnumpy(), nll.asnumpy())
+    for place, parameter in named_parameters(model):
+        direction = normal(*parameter.shape, seed=6, dtype="float64")
+        ahead, behind = (plain_losses(name, {**w, place: w[place] + s * direction}).sum() for s in (1e-5, -1e-5))
+        slope = (ahead - behind) / 2e-5
+        assert abs(slope) > 1e-3, f"{place}: nothing is compared"
+        assert float((dense(parameter.grad()) * direction).sum()) == pytest.approx(slope, rel=2e-3, abs=1e-4), place
+
+
+@every_reader
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_the_state_carried_over_two_calls_is_one_long_call(name: str, hybridized: bool) -> None:
+    model = language_model(name)
+    model.hybridize(hybridized)
+    _, expected, *last = model(INPUTS, TARGETS, *model.start(2))
+    found, state = [], model.start(2)
+    for part in (slice(0, 3), slice(3, 4), slice(4, 5)):
+        _, nll, *state = model(INPUTS[:, part], TARGETS[:, part], *state)
+        found.append(nll.asnumpy())
+    np.testing.assert_allclose(np.concatenate(found, axis=1), expected.asnumpy(), rtol=1e-4, atol=1e-6)
+    for mine, theirs in zip(state, last, strict=True):
+        np.testing.assert_allclose(mine.asnumpy(), theirs.asnumpy(), rtol=1e-4, atol=1e-6)
+
+
+@every_reader
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_no_gradient_flows_back_into_the_state_of_the_call_before(name: str, hybridized: bool) -> None:
+    """Two calls in one recording, and the second alone: the second loss has the same gradients."""
+    model = language_model(name)
+    model.hybridize(hybridized)
+    found = []
+    for record_both in (True, False):
+        with autograd.record(train_mode=False):
+            state = model(INPUTS, TARGETS, *model.start(2))[2:]
+        if not record_both:
+            state = tuple(array(one.asnumpy()) for one in state)
+        with autograd.record(train_mode=False):
+            total = model(INPUTS, TARGETS, *state)[0].sum()
+        total.backward()
+        found.append({place: dense(one.grad()) for place, one in named_parameters(model)})
+    for place, gradient in found[0].items():
+        assert np.abs(gradient).max() > 1e-5, place
+        np.testing.assert_array_equal(gradient, found[1][place], err_msg=place)
+
+
+@every_reader
+def test_padding_and_company_change_no_word(name: str) -> None:
+    """Behind a stream stands anything, without a target; and every row is alone."""
+    model = language_model(name)
+    nll = model(INPUTS, TARGETS, *model.start(2))[1].asnumpy()
+    longer = nd.concat(INPUTS, array([[3, 9], [1, 1]], "int32"), dim=1)
+    behind = nd.concat(TARGETS, nd.full((2, 2), NO_TARGET, dtype="int32"), dim=1)
+    found = model(longer, behind, *model.start(2))[1].asnumpy()
+    np.testing.assert_allclose(found[:, :5], nll, rtol=1e-5, atol=1e-6)
+    assert (found[:, 5:] == 0).all() and nll[1, 4] == 0 and (nll.ravel()[:-1] > 0).all()
+    for row in range(2):
+        one = slice(row, row + 1)
+        alone = model(INPUTS[one], TARGETS[one], *model.start(1))[1].asnumpy()
+        np.testing.assert_allclose(alone[0], nll[row], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_what_a_word_looks_at_is_what_the_reader_says(hybridized: bool) -> None:
+    model = language_model("lstmn")
+    model.hybridize(hybridized)
+    weights, *after = (array.asnumpy() for array in model.attend(INPUTS, *model.start(2)))
+    w = float64_parameters(model)
+    its = {key.removeprefix("reader."): values for key, values in w.items()}
+    for row, ids in enumerate(INPUTS.asnumpy()):
+        _, looked = plain_lstmn(its, w["embedding.weight"][ids], WINDOW)
+        for t, expected in enumerate(looked):
+            np.testing.assert_allclose(weights[row, t, WINDOW - len(expected) :], expected, rtol=1e-4, atol=1e-6)
+    _, _, *state = model(INPUTS, TARGETS, *model.start(2))
+    for mine, its in zip(after, state, strict=True):
+        np.testing.assert_allclose(mine, its.asnumpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(model.attend(INPUTS, *state)[0].asnumpy().sum(axis=2), 1.0, rtol=1e-5)
+    with pytest.raises(TypeError, match="looks at nothing"):
+        language_model("lstm").attend(INPUTS)
+
+
+@every_reader
+def test_the_forget_gate_of_either_reader_begins_open(name: str) -> None:
+    """Else the comparison of the two would be one of how they begin."""
+    reader = READERS[name]()
+    reader.initialize()
+    values = {
+        place.rpartition(".")[2]: one.data().asnumpy() for place, one in named_parameters(reader) if "bias" in place
+    }
+    begun = sum(values.values()).reshape(4, UNITS)  # the gates stand in the order i, f, ...
+    np.testing.assert_array_equal(begun, np.outer([0, 1, 0, 0], np.ones(UNITS)))
+
+
+@every_reader
+def test_dropout_is_active_in_training_alone(name: str) -> None:
+    plain, model = language_model(name), language_model(name, dropout=0.5)
+    arrays = (INPUTS, TARGETS, *model.start(2))
+    np.testing.assert_array_equal(model(*arrays)[0].asnumpy(), plain(*arrays)[0].asnumpy())
+    assert np.abs(training_pass(model, *arrays) - training_pass(model, *arrays)).max() > 1e-3
+
+
+@every_reader
+def test_tied_weights_are_one_parameter(name: str) -> None:
+    reader = LSTMN(EMBEDDING, EMBEDDING, WINDOW) if name == "lstmn" else FusedLSTM(EMBEDDING, EMBEDDING)
+    model = LanguageModel(vocabulary_size=WORDS, embedding_units=EMBEDDING, reader=reader, tied=True)
+    initialize(model, INPUTS, TARGETS, *model.start(2))
+    assert model.output.weight is model.embedding.weight
+    names = [place for place, _ in named_parameters(model) if place in ("embedding.weight", "output.weight")]
+    assert len(names) == 1
+    with autograd.record():
+        total = model(INPUTS, TARGETS, *model.start(2))[0].sum()
+    total.backward()
+    # As an output every word has a gradient, also those that are never read.
+    assert (np.abs(dense(model.embedding.weight.grad())).max(axis=1) > 0).all()
+
+
+def test_tied_weights_of_other_widths_are_refused() -> None:
+    with pytest.raises(ValueError, match=f"not {UNITS} and {EMBEDDING} units"):
+        LanguageModel(vocabulary_size=WORDS, embedding_units=EMBEDDING, reader=READERS["lstm"](), tied=True)
+
+
+@pytest.mark.parametrize(
+    ("reader", "its_own"),
+    [
+        (lambda: LSTMN(300, 300), 4 * 300 * 600 + 1200 + 3 * 300 * 300 + 300),
+        (lambda: FusedLSTM(300, 300), 4 * 300 * 600 + 2 * 1200),
+    ],
+)
+def test_parameters_at_the_size_of_the_paper_on_the_penn_treebank(reader: Callable[[], Any], its_own: int) -> None:
+    """300 units and 10 000 words: embeddings, the output layer and its bias, and the reader; none is allocated."""
+    model = LanguageModel(vocabulary_size=10_000, embedding_units=300, reader=reader())
+    assert parameter_count(model) == 10_000 * 300 + 10_000 * 301 + its_own
+
+
+# --- the classifier ---
+
+
+@every_reader
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_logits_are_the_equations(name: str, hybridized: bool) -> None:
+    """A softmax layer over rectified units over the mean of the states (Cheng et al., sec. 5.2)."""
+    model = classifier(name)
+    model.hybridize(hybridized)
+    logits, *weights = model(padded(SENTENCES, 7, lambda count: np.full(count, 8)), lengths_of(SENTENCES))
+    w = float64_parameters(model)
+    for row, ids in enumerate(SENTENCES):
+        mean = plain_states(name, w, ids).mean(axis=0)
+        hidden = np.maximum(w["hidden.weight"] @ mean + w["hidden.bias"], 0)
+        expected = w["output.weight"] @ hidden + w["output.bias"]
+        np.testing.assert_allclose(logits.asnumpy()[row], expected, rtol=1e-4, atol=1e-5)
+    assert len(weights) == (name == "lstmn")
+    if weights:
+        its = {key.removeprefix("reader."): values for key, values in w.items()}
+        looks = np.zeros((len(SENTENCES), 7, 7))
+        for row, ids in enumerate(SENTENCES):
+            for t, looked in enumerate(plain_lstmn(its, w["embedding.weight"][ids], WINDOW)[1]):
+                looks[row, t, t - len(looked) : t] = looked
+        np.testing.assert_allclose(weights[0].asnumpy(), looks, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(looks.sum(axis=2), [[0, 1, 1, 1, 1, 0, 0], [0, 1] + [0] * 5, [0] * 7], rtol=1e-5)
+
+
+@pytest.mark.parametrize("window", [1, 2, 4, 5, 9])
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_weights_by_distance_are_those_by_word(window: int, steps: int) -> None:
+    """Step t has the word of step t - window + j at place j; places before the first word hold zeros."""
+    weights = normal(2, steps, window)
+    expected = np.zeros((2, steps, steps))
+    for t in range(steps):
+        for j in range(window):
+            if t - window + j >= 0:
+                expected[:, t, t - window + j] = weights[:, t, j]
+            else:
+                weights[:, t, j] = 0.0
+    np.testing.assert_array_equal(by_word(nd, array(weights), steps, window).asnumpy(), expected.astype(np.float32))
+
+
+@every_reader
+@settings(max_examples=6)
+@given(
+    lengths=st.lists(st.integers(1, 5), min_size=2, max_size=3), more=st.integers(0, 5), seed=st.integers(0, WORDS - 1)
+)
+def test_padding_and_company_change_no_sentence(name: str, lengths: list[int], more: int, seed: int) -> None:
+    model = classifier(name)
+    generator = np.random.RandomState(seed)
+    sentences = [generator.randint(0, WORDS, length).tolist() for length in lengths]
+    found = model(padded(sentences, max(lengths) + more, lambda count: np.full(count, seed)), lengths_of(sentences))
+    for row, sentence in enumerate(sentences):
+        alone = model(array([sentence], "int32"), lengths_of([sentence]))
+        np.testing.assert_allclose(found[0].asnumpy()[row], alone[0].asnumpy()[0], rtol=1e-4, atol=1e-5)
+        for mine, its in zip(found[1:], alone[1:], strict=True):
+            words = slice(0, len(sentence))
+            np.testing.assert_allclose(mine.asnumpy()[row, words, words], its.asnumpy()[0], rtol=1e-4, atol=1e-6)
+            assert (mine.asnumpy()[row, len(sentence) :] == 0).all()
+            assert (mine.asnumpy()[row, :, len(sentence) :] == 0).all()
+
+
+@every_reader
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_a_gradient_reaches_every_parameter_of_the_classifier(name: str, hybridized: bool) -> None:
+    model = classifier(name)
+    model.hybridize(hybridized)
+    largest = every_parameter_learns(model, [padded(SENTENCES, 5, lambda n: np.zeros(n)), lengths_of(SENTENCES)])
+    assert min(largest.values()) > 1e-6, largest
+
+
+@every_reader
+@pytest.mark.parametrize("which", ["embedding_dropout", "dropout"])
+def test_every_dropout_of_the_classifier_is_active_in_training(name: str, which: str) -> None:
+    changed: dict[str, Any] = {which: 0.5}
+    model = classifier(name, **changed)
+    arrays = padded(SENTENCES, 5, lambda count: np.zeros(count)), lengths_of(SENTENCES)
+    np.testing.assert_array_equal(model(*arrays)[0].asnumpy(), classifier(name)(*arrays)[0].asnumpy())
+    assert np.abs(training_pass(model, *arrays) - training_pass(model, *arrays)).max() > 1e-3
+
+
+# --- they learn ---
+
+
+@pytest.mark.parametrize("reader", [lambda: LSTMN(16, 16, 6), lambda: FusedLSTM(16, 16)], ids=["lstmn", "lstm"])
+def test_the_classifier_learns_to_find_one_token_in_noise(
+    reader: Callable[[], Any], tmp_path: Path, fresh_seed: int
+) -> None:
+    model = SentenceClassifier(
+        vocabulary_size=NOISE, embedding_units=16, reader=reader(), hidden_units=16, classes=NEEDLES, dropout=0.1
+    )
+    accuracy, *_ = learn(model, draw_needle, tmp_path, seed=fresh_seed, steps=200)
+    assert accuracy > 0.95
+
+
+def test_the_language_model_learns_to_answer_a_word(tmp_path: Path, fresh_seed: int) -> None:
+    """A word of eight, a sign that says nothing, the word's answer: only the first of the three cannot be known, which
+    makes a perplexity of 8 ** (1 / 3) = 2 at best; without memory it is 4."""
+    words, steps, rows, sign = 8, 6, 32, 2
+
+    def stream(name: str, tokens: int) -> np.ndarray:
+        drawn = np.random.RandomState(runtime.derive(fresh_seed, name)).randint(0, words, tokens // 3) + sign + 1
+        return np.stack([drawn, np.full_like(drawn, sign), drawn + words], axis=1).ravel()
+
+    runtime.seed_all(fresh_seed)
+    model = LanguageModel(vocabulary_size=20, embedding_units=128, reader=LSTMN(24, 128, 3))
+    model.initialize(mx.init.Xavier())
+    model.hybridize()
+    training, validation = (
+        pieces(stream(name, tokens), rows, steps, sign) for name, tokens in (("training", 48_000), ("test", 2_880))
+    )
+    recipe = Recipe(epochs=2, batch_size=rows, learning_rate=0.03, decay="cosine", clip_norm=1.0)
+    task = language_task(model.start(rows), training, validation, restart=0.1)
+    trained = fit(model, task, recipe, RunDirectory(tmp_path, {}), seed=fresh_seed)
+    assert trained.history[-1]["validation_perplexity"] < 3
+
+
+def test_gradients_of_the_language_model_are_slopes_in_the_state_too() -> None:
+    """The reader alone, with the fused layer: what is carried in counts."""
+    reader = FusedLSTM(UNITS, EMBEDDING)
+    reader.initialize()
+
+    class Carried(HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.reader = reader
+
+        def forward(self, sequence: nd.NDArray, hidden: nd.NDArray, cell: nd.NDArray) -> tuple[nd.NDArray]:
+            return (self.reader.read(nd, sequence, 3, (hidden, cell))[0],)
+
+    block = Carried()
+    block.cast("float64")
+    inputs = [
+        array(normal(2, *shape, seed=i), "float64") for i, shape in enumerate([(3, EMBEDDING), (UNITS,), (UNITS,)])
+    ]
+    initialize(block, *inputs)
+    wanted = array(normal(2, 3, UNITS, seed=5), "float64")
+    assert_gradients_are_slopes(block, inputs, lambda states: (states * wanted).sum())

@@ -1,0 +1,276 @@
+"""The structured classifier: what it is made of, that padding is nothing unless asked for, and the paper's size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from mxnet import autograd, nd
+
+from gluon_attn.attention.structured import redundancy_penalty
+from gluon_attn.models.structured_classifier import PrunedLayer, StructuredClassifier
+from gluon_attn.training.checkpoint import named_parameters, parameter_count
+from tests.gluon_attn.support import array, dense, every_parameter_learns, initialize, lengths_of, normal, padded
+
+VOCABULARY, EMBEDDING, UNITS, ATTENTION, HOPS, HIDDEN, CLASSES = 20, 5, 4, 6, 3, 7, 3
+SENTENCES = [[3, 4, 5, 6, 7, 8], [9, 10], [11, 3, 12, 13]]
+WIDTH = 2 * UNITS
+NETWORKS: dict[str, dict[str, Any]] = {
+    "attention": {},
+    "attention, gru, two layers": {"cell": "gru", "layers": 2},
+    "attention, pruned": {"hidden": (5, 2)},
+    "attention, no hidden layer": {"hidden": 0},
+    "mean": {"hops": 0, "attention_units": 0, "pooling": "mean"},
+    "max": {"hops": 0, "attention_units": 0, "pooling": "max"},
+}
+every_network = pytest.mark.parametrize("name", NETWORKS)
+
+
+def sizes(**changed: Any) -> dict[str, Any]:
+    return {
+        "vocabulary_size": VOCABULARY,
+        "embedding_units": EMBEDDING,
+        "cell": "lstm",
+        "units": UNITS,
+        "hops": HOPS,
+        "attention_units": ATTENTION,
+        "hidden": HIDDEN,
+        "classes": CLASSES,
+        "embedding_dropout": 0.0,
+        "dropout": 0.0,
+        **changed,
+    }
+
+
+def network(name: str = "attention", **changed: Any) -> StructuredClassifier:
+    model = StructuredClassifier(**sizes(**{**NETWORKS[name], **changed}))
+    return initialize(model, array([[1, 2]], "int32"), array([2], "float32"))
+
+
+def zeros(count: int) -> np.ndarray:
+    return np.zeros(count, np.int32)
+
+
+def inputs(width: int = 9) -> tuple[nd.NDArray, nd.NDArray]:
+    return padded(SENTENCES, width, zeros), lengths_of(SENTENCES)
+
+
+def layer(block: Any, values: np.ndarray) -> np.ndarray:
+    return values @ block.weight.data().asnumpy().T + block.bias.data().asnumpy()
+
+
+def states_of(model: StructuredClassifier, width: int = 9) -> np.ndarray:
+    ids, lengths = inputs(width)
+    return model.encoder(model.embedding(ids), lengths)[0].asnumpy()
+
+
+# --- what it is made of ---
+
+
+def test_is_the_matrix_of_the_hops_a_rectified_layer_and_the_classes() -> None:
+    model = network()
+    logits, weights, penalty = (output.asnumpy() for output in model(*inputs()))
+    assert logits.shape == (3, CLASSES) and weights.shape == (3, HOPS, 9) and penalty.shape == (3,)
+    states = states_of(model)
+    for row, sentence in enumerate(SENTENCES):
+        own = array(states[row : row + 1, : len(sentence)])
+        matrix, its_weights = (output.asnumpy() for output in model.attention(own, nd.ones((1, len(sentence)))))
+        np.testing.assert_allclose(weights[row, :, : len(sentence)], its_weights[0], rtol=1e-4, atol=1e-6)
+        hidden = np.maximum(layer(model.hidden, matrix.reshape(1, -1)), 0)
+        np.testing.assert_allclose(logits[row], layer(model.output, hidden)[0], rtol=1e-4, atol=1e-5)
+        expected = redundancy_penalty(nd, array(its_weights), HOPS).asnumpy()[0]
+        np.testing.assert_allclose(penalty[row], expected, rtol=1e-4)
+        assert (weights[row, :, len(sentence) :] == 0).all()
+
+
+def test_without_a_hidden_layer_the_classes_read_the_matrix() -> None:
+    model = network("attention, no hidden layer")
+    logits, weights, _ = (output.asnumpy() for output in model(*inputs()))
+    matrix = weights @ states_of(model)
+    np.testing.assert_allclose(logits, layer(model.output, matrix.reshape(3, -1)), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["mean", "max"])
+def test_without_attention_it_is_the_mean_or_the_maximum_of_the_tokens(name: str) -> None:
+    model = network(name)
+    (logits,) = model(*inputs())
+    states = states_of(model)
+    for row, sentence in enumerate(SENTENCES):
+        own = states[row, : len(sentence)]
+        pooled = own.mean(axis=0) if name == "mean" else own.max(axis=0)
+        hidden = np.maximum(layer(model.hidden, pooled[None]), 0)
+        np.testing.assert_allclose(logits.asnumpy()[row], layer(model.output, hidden)[0], rtol=1e-4, atol=1e-5)
+
+
+def test_a_pruned_layer_is_a_full_one_with_most_weights_zero() -> None:
+    rows, columns, p, q = 3, 4, 5, 2
+    block = initialize(PrunedLayer(p, q, rows=rows, columns=columns), array(normal(1, rows, columns)))
+    matrix = normal(40, rows, columns, seed=3)
+    full = np.zeros((rows * p + columns * q, rows, columns))
+    own = {name: one.data().asnumpy() for name, one in named_parameters(block)}
+    for unit in range(rows * p):
+        full[unit, unit // p] = own["row_weight"][unit]
+    for unit in range(columns * q):
+        full[rows * p + unit, :, unit // q] = own["column_weight"][unit]
+    bias = np.concatenate([own["row_bias"], own["column_bias"]])
+    expected = np.maximum(matrix.reshape(40, -1) @ full.reshape(len(full), -1).T + bias, 0)
+    for hybridized in (False, True):
+        block.hybridize(hybridized)
+        np.testing.assert_allclose(block(array(matrix)).asnumpy(), expected, rtol=1e-4, atol=1e-5)
+    assert (expected > 0).any(axis=0).all(), "a unit is never on, and nothing is compared"
+
+
+# --- padding ---
+
+
+@every_network
+@settings(max_examples=8)
+@given(
+    sentences=st.lists(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=6), min_size=1, max_size=4),
+    extra=st.integers(1, 8),
+    seed=st.integers(0, 99),
+)
+def test_padding_twice_as_far_changes_nothing(name: str, sentences: list[list[int]], extra: int, seed: int) -> None:
+    """Each sentence alone, unpadded, gives what it gives in a batch, whatever ids stand in the padding."""
+    generator = np.random.RandomState(seed)
+    model = network(name)
+    ids = padded(sentences, max(map(len, sentences)) + extra, lambda count: generator.randint(0, VOCABULARY, count))
+    outputs = [output.asnumpy() for output in model(ids, lengths_of(sentences))]
+    for row, sentence in enumerate(sentences):
+        alone = model(array([sentence], "int32"), array([len(sentence)], "float32"))
+        np.testing.assert_allclose(outputs[0][row], alone[0].asnumpy()[0], rtol=1e-4, atol=1e-5)
+        for weights, penalty, its, its_penalty in [(*outputs[1:], *alone[1:])] if len(alone) > 1 else []:
+            np.testing.assert_allclose(weights[row, :, : len(sentence)], its.asnumpy()[0], rtol=1e-4, atol=1e-6)
+            np.testing.assert_allclose(weights[row].sum(axis=1), 1.0, rtol=1e-5)
+            np.testing.assert_allclose(penalty[row], its_penalty.asnumpy()[0], rtol=1e-4, atol=1e-5)
+            assert (weights[row, :, len(sentence) :] == 0).all()
+
+
+@pytest.mark.parametrize("name", ["attention", "mean", "max"])
+def test_without_masking_the_pooling_reads_the_padding(name: str) -> None:
+    """The ablation differs by that alone: where there is no padding the two are one."""
+    model, unmasked = network(name), network(name, masked=False)
+    full = array([[3, 4, 5], [6, 7, 8]], "int32"), array([3, 3], "float32")
+    for one, other in zip(model(*full), unmasked(*full), strict=True):
+        np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
+    near, far = unmasked(*inputs(9)), unmasked(*inputs(18))
+    assert np.abs(near[0].asnumpy() - far[0].asnumpy()).max() > 1e-4
+    if name == "attention":
+        assert (near[1].asnumpy() > 0).all()
+        np.testing.assert_allclose(near[1].asnumpy().sum(axis=2), 1.0, rtol=1e-5)
+
+
+# --- compiled, trained ---
+
+
+@every_network
+def test_eager_equals_hybridized(name: str) -> None:
+    model = network(name, embedding_dropout=0.5, dropout=0.5)
+    eager = [output.asnumpy() for output in model(*inputs())]
+    model.hybridize(static_alloc=True, static_shape=True)
+    for width in (9, 12, 9):  # another shape between: nothing of it is left over
+        found = model(*inputs(width))
+    assert len(found) == len(eager)
+    for output, expected in zip(found, eager, strict=True):
+        np.testing.assert_allclose(output.asnumpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+@every_network
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_a_gradient_reaches_every_parameter(name: str, hybridized: bool) -> None:
+    model = network(name)
+    model.hybridize(hybridized)
+    largest = every_parameter_learns(model, inputs())
+    layers, hops = NETWORKS[name].get("layers", 1), NETWORKS[name].get("hops", HOPS)
+    behind = {0: 2, HIDDEN: 4, (5, 2): 6}[NETWORKS[name].get("hidden", HIDDEN)]
+    assert len(largest) == 1 + 8 * layers + (2 if hops else 0) + behind
+    assert min(largest.values()) > 1e-5, largest
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_the_penalty_moves_the_attention_and_what_it_reads_and_not_the_classes(hybridized: bool) -> None:
+    model = network()
+    model.hybridize(hybridized)
+    with autograd.record():
+        _, _, penalty = model(*inputs())
+        total = penalty.sum()
+    total.backward()
+    largest = {name: np.abs(dense(one.grad())).max() for name, one in named_parameters(model)}
+    behind = {name for name in largest if name.startswith(("hidden.", "output."))}
+    assert all(largest[name] == 0 for name in behind) and len(behind) == 4
+    assert all(value > 1e-6 for name, value in largest.items() if name not in behind), largest
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize(
+    ("changed", "reaches_weights"),
+    [({"embedding_dropout": 0.5}, True), ({"dropout": 0.5}, False), ({"dropout": 0.5, "layers": 2}, True)],
+    ids=["of the embeddings", "behind the pooling", "between the layers"],
+)
+def test_dropout_is_active_in_training_alone(changed: dict[str, Any], reaches_weights: bool, hybridized: bool) -> None:
+    model = network(**changed)
+    model.hybridize(hybridized)
+    with autograd.train_mode():
+        first, second = ([output.asnumpy() for output in model(*inputs())] for _ in range(2))
+    assert np.abs(first[0] - second[0]).max() > 1e-3
+    assert (np.abs(first[1] - second[1]).max() > 1e-4) == reaches_weights
+    np.testing.assert_array_equal(model(*inputs())[0].asnumpy(), model(*inputs())[0].asnumpy())
+
+
+# --- sizes ---
+
+
+def lstm(units: int, read: int) -> int:
+    return 2 * 4 * units * (read + units + 2)
+
+
+def test_parameters_are_those_that_the_equations_count() -> None:
+    read = VOCABULARY * EMBEDDING + lstm(UNITS, EMBEDDING)
+    hops = WIDTH * ATTENTION + ATTENTION * HOPS
+    matrix = HOPS * WIDTH
+    assert parameter_count(network()) == read + hops + HIDDEN * (matrix + 1) + CLASSES * (HIDDEN + 1)
+    assert parameter_count(network("attention, no hidden layer")) == read + hops + CLASSES * (matrix + 1)
+    pruned = HOPS * 5 * (WIDTH + 1) + WIDTH * 2 * (HOPS + 1)
+    features = HOPS * 5 + WIDTH * 2
+    assert parameter_count(network("attention, pruned")) == read + hops + pruned + CLASSES * (features + 1)
+    pooled = read + HIDDEN * (WIDTH + 1) + CLASSES * (HIDDEN + 1)
+    assert parameter_count(network("mean")) == parameter_count(network("max")) == pooled
+
+
+@pytest.mark.parametrize(("hidden", "weights"), [(3000, 54_000_000), ((150, 10), 2_880_000)])
+def test_the_papers_network_for_yelp(hidden: int | tuple[int, int], weights: int) -> None:
+    """BiLSTM of 300, d_a = 350, r = 30, word2vec of 100, 5 classes; nothing is allocated."""
+    words = 100_000
+    model = StructuredClassifier(
+        **sizes(
+            vocabulary_size=words,
+            embedding_units=100,
+            units=300,
+            hops=30,
+            attention_units=350,
+            hidden=hidden,
+            classes=5,
+        )
+    )
+    found = {name: int(np.prod(one.shape)) for name, one in named_parameters(model)}
+    features = 3000 if hidden == 3000 else 30 * 150 + 600 * 10
+    assert sum(size for name, size in found.items() if name.startswith("hidden") and "bias" not in name) == weights
+    assert found["attention.hidden.weight"] == 350 * 600 and found["attention.score.weight"] == 30 * 350
+    rest = words * 100 + lstm(300, 100) + 600 * 350 + 350 * 30
+    assert sum(found.values()) == rest + weights + features + 5 * (features + 1)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"pooling": "mean"},
+        {"hops": 0},
+        {"hops": 0, "pooling": "last"},
+        {"hops": 0, "pooling": "max", "hidden": (5, 2)},
+    ],
+)
+def test_what_does_not_fit_together_is_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"hops|without attention"):
+        StructuredClassifier(**sizes(**changed))

@@ -1,0 +1,254 @@
+"""The figures: right, legible, the same bytes every time, and never boxes for Hangul."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontEntry, fontManager
+from matplotlib.image import imread
+
+from gluon_attn.errors import UsageError
+from gluon_attn.plots import fonts
+from gluon_attn.plots.curves import training_curves, weights_by_distance
+from gluon_attn.plots.distributions import entropy_and_agreement, length_histogram, weights_histogram
+from gluon_attn.plots.heatmap import LONGEST_MATRIX, __file__, attention_matrix
+from gluon_attn.plots.style import COLOURS
+
+SENTENCE = ["가지", "고", "있", "는", "이야기", "에", "비해", "정말로", "수준", "떨어지", "는", "연출", ",", "편집"]
+EPOCHS = [
+    {"epoch": e, "train_loss": 0.5 / e, "validation_loss": 0.4 + 0.01 * e, "validation_accuracy": 84.0 + e}
+    for e in (1, 2, 3)
+]
+
+
+@pytest.fixture(autouse=True)
+def warnings_are_errors() -> Iterator[None]:
+    """matplotlib only warns when a glyph is missing or a layout fails."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def rows(shape: tuple[int, int], seed: int = 0) -> np.ndarray:
+    weights = np.random.RandomState(seed).gamma(0.5, size=shape)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def draw_matrix(path: Path) -> None:
+    attention_matrix(SENTENCE, SENTENCE, rows((14, 14)), path, "부정")
+
+
+def draw_curves(path: Path) -> None:
+    training_curves({"as written": EPOCHS, "mean": EPOCHS[:1]}, path)
+
+
+def draw_weights(path: Path) -> None:
+    weights_histogram({"best": np.array([0.0, 0.5, 1.0, 40.0])}, path)
+
+
+def draw_lengths(path: Path) -> None:
+    length_histogram([5, 9, 2], [0, 10, 20, 30], path, marks={12: "median", 14.5: "cut"})
+
+
+def draw_readability(path: Path) -> None:
+    entropy = {"best": np.array([0.2, 0.7, np.nan]), "last": np.array([0.9, 1.0, 1.0])}
+    entropy_and_agreement(entropy, {"best": np.array([-0.5, 0.4]), "last": np.array([np.nan, 0.1])}, path)
+
+
+def draw_distances(path: Path) -> None:
+    weights_by_distance({"lstmn": np.array([0.5, 0.3, 0.2])}, path)
+
+
+FIGURES = [draw_matrix, draw_curves, draw_weights, draw_distances, draw_lengths, draw_readability]
+
+
+def chunks(png: bytes) -> list[bytes]:
+    names, at = [], 8
+    while at < len(png):
+        names.append(png[at + 4 : at + 8])
+        at += 12 + int.from_bytes(png[at : at + 4], "big")
+    return names
+
+
+@pytest.mark.parametrize("draw", FIGURES)
+def test_the_same_arguments_give_the_same_small_file_whatever_the_user_has_set(
+    draw: Callable[[Path], None], tmp_path: Path
+) -> None:
+    draw(tmp_path / "new folder" / "first.png")
+    with matplotlib.rc_context({"font.size": 30, "savefig.dpi": 20, "axes.facecolor": "red", "font.family": "serif"}):
+        draw(tmp_path / "second.png")
+    first, second = (tmp_path / "new folder" / "first.png").read_bytes(), (tmp_path / "second.png").read_bytes()
+    assert first == second
+    assert len(first) < 300 * 1024
+    assert set(chunks(first)) <= {b"IHDR", b"PLTE", b"pHYs", b"IDAT", b"IEND"}, "no date, no software"
+    assert [path.name for path in tmp_path.rglob("*.part")] == []
+
+
+def test_drawing_leaves_no_global_state_and_imports_neither_pyplot_nor_koreanize(tmp_path: Path) -> None:
+    program = (
+        "import sys, pathlib, matplotlib; before = matplotlib.rcParams.copy()\n"
+        "from gluon_attn import plots\n"
+        "length_histogram([1, 2], [0, 1, 2], pathlib.Path(sys.argv[1]), {1: '한글'})\n"
+        "print(matplotlib.rcParams.copy() == before, 'matplotlib.pyplot' in sys.modules, 'mxnet' in sys.modules,\n"
+        "      'koreanize_matplotlib' in sys.modules)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "figure.png")]
+    root = Path(__file__).parents[3]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=root, check=True)
+    assert done.stdout.split() == ["True", "False", "False", "False"]
+
+
+def darkness_along_columns(path: Path) -> np.ndarray:
+    """How many pixels of each column are as blue as the darkest cell."""
+    picture = imread(path)[:, :, :3]
+    return (np.abs(picture - np.array(to_rgb("#08306b"))).max(axis=2) < 0.02).sum(axis=0)
+
+
+def test_the_cell_of_the_largest_weight_is_the_dark_one(tmp_path: Path) -> None:
+    centres = []
+    for column in (0, 13):
+        weights = np.full((14, 14), 0.1 / 13)
+        weights[:, column] = 0.9
+        attention_matrix(SENTENCE, SENTENCE, weights, tmp_path / "matrix.png")
+        dark = darkness_along_columns(tmp_path / "matrix.png")
+        centres.append(int(np.argmax(dark)) / len(dark))
+    assert centres[0] < 0.2
+    assert centres[1] > 0.7
+
+
+def test_nearly_uniform_attention_is_not_painted_as_dark_as_sharp_attention(tmp_path: Path) -> None:
+    attention_matrix(SENTENCE, SENTENCE, np.full((14, 14), 1 / 14), tmp_path / "uniform.png")
+    dark = darkness_along_columns(tmp_path / "uniform.png")
+    assert dark[: int(0.8 * len(dark))].sum() == 0
+
+
+def test_blank_cells_are_grey_and_without_number_whatever_stands_in_them(tmp_path: Path) -> None:
+    above = np.triu(np.ones((14, 14), bool), 1)
+    causal = np.tril(np.ones((14, 14))) / np.arange(1, 15)[:, None]
+    pictures = []
+    for number, garbage in enumerate((0.0, 0.4)):
+        weights = np.where(above, garbage, causal)
+        attention_matrix(SENTENCE, SENTENCE, weights, tmp_path / f"{number}.png", blank=above)
+        pictures.append((tmp_path / f"{number}.png").read_bytes())
+    assert pictures[0] == pictures[1]
+    grey = np.abs(imread(tmp_path / "0.png")[:, :, :3] - np.array(to_rgb("#e9ebee"))).max(axis=2) < 0.01
+    cell = 0.42 * 150  # inches by dots
+    assert 0.85 < grey.sum() / (above.sum() * cell**2) < 1.0  # all but the lines between them
+
+
+@pytest.mark.parametrize(
+    ("options", "ringed"),
+    [
+        ({}, "mean: 87.00 % at epoch 3"),
+        ({"lower_is_better": True}, "mean: 85.00 % at epoch 1"),
+        ({"kept": {"mean": 1}}, "mean: 85.00 % at epoch 1"),
+    ],
+)
+def test_the_epoch_that_is_ringed_is_the_best_or_the_one_that_is_kept(
+    options: dict[str, Any], ringed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+    legend = Figure.legend
+
+    def read(figure: Figure, handles: list[object], labels: list[str], **options: object) -> object:
+        drawn.extend(labels)
+        return legend(figure, handles, labels, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Figure, "legend", read)
+    training_curves({"mean": EPOCHS}, tmp_path / "curves.png", **options)
+    assert drawn == [ringed]
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [["가"], ["🧡", "$x$", "_{a}"], ["ㅋ" * 300, "감", "監"], [f"토큰{i}" for i in range(LONGEST_MATRIX)]],
+)
+def test_any_token_has_a_label(tokens: list[str], tmp_path: Path) -> None:
+    attention_matrix(tokens, tokens, rows((len(tokens), len(tokens))), tmp_path / "matrix.png")
+    height, width = imread(tmp_path / "matrix.png").shape[:2]
+    assert 100 < height < 5000
+    assert 100 < width < 5000
+    assert (tmp_path / "matrix.png").stat().st_size < 300 * 1024
+
+
+def test_hops_may_be_fewer_than_tokens(tmp_path: Path) -> None:
+    attention_matrix(["hop 1", "hop 2"], SENTENCE, rows((2, 14)), tmp_path / "hops.png")
+    height, width = imread(tmp_path / "hops.png").shape[:2]
+    assert width > height
+
+
+def test_characters_without_a_glyph_become_code_points() -> None:
+    assert fonts.drawable("가 a 🧡") == "가 a U+1F9E1"
+
+
+def test_each_variant_has_its_colour(tmp_path: Path) -> None:
+    training_curves({f"variant {i}": EPOCHS for i in range(2 * len(COLOURS))}, tmp_path / "curves.png")
+    picture = (imread(tmp_path / "curves.png")[:, :, :3] * 255).round().astype(int)
+    for colour in COLOURS:
+        wanted = np.round(np.array(to_rgb(colour)) * 255)
+        assert (np.abs(picture - wanted).max(axis=2) <= 8).sum() > 50, colour
+
+
+UNDRAWABLE: list[tuple[Callable[..., None], tuple[object, ...]]] = [
+    (attention_matrix, (["가"], ["가", "나"], np.ones((1, 1)))),
+    (attention_matrix, ([], [], np.ones((0, 0)))),
+    (attention_matrix, (["가"], ["나"], np.array([[np.nan]]))),
+    (attention_matrix, (["가"], ["나"], np.array([[-0.1]]))),
+    (attention_matrix, (["가"] * 81, ["나"], np.ones((81, 1)))),
+    (training_curves, ({},)),
+    (training_curves, ({"a": []},)),
+    (training_curves, ({str(i): EPOCHS for i in range(15)},)),
+    (length_histogram, ([1, 2], [0, 1])),
+    (length_histogram, ([1, 2], [0, 2, 1])),
+    (length_histogram, ([], [0])),
+    (weights_histogram, ({},)),
+    (weights_by_distance, ({},)),
+    (weights_by_distance, ({"a": np.zeros(0)},)),
+    (weights_by_distance, ({"a": np.ones(2), "b": np.ones(3)},)),
+    (weights_by_distance, ({str(i): np.ones(2) for i in range(8)},)),
+    (entropy_and_agreement, ({"a": np.array([np.nan])}, {"a": np.array([0.5])})),
+]
+
+
+@pytest.mark.parametrize(("draw", "arguments"), UNDRAWABLE)
+def test_what_cannot_be_drawn_is_refused_in_one_line_and_leaves_no_file(
+    draw: Callable[..., None], arguments: tuple[object, ...], tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        draw(*arguments, tmp_path / "figure.png")
+    assert "\n" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_packaged_font_comes_first_and_has_every_syllable() -> None:
+    font = fonts.hangul_font()
+    assert font.name == "NanumGothic.ttf"
+    assert "koreanize_matplotlib" in font.parts
+    assert fonts._glyphs(font).issuperset(range(0xAC00, 0xD7A4))
+
+
+def test_without_the_package_a_system_font_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    packaged = fonts.hangul_font()
+    monkeypatch.setattr(fonts, "find_spec", lambda name: None)
+    monkeypatch.setattr(fonts, "SYSTEM_FAMILIES", ("Nowhere Gothic", "DejaVu Sans", "Installed Gothic"))
+    installed = FontEntry(fname=str(packaged), name="Installed Gothic")
+    monkeypatch.setattr(fontManager, "ttflist", [*fontManager.ttflist, installed])
+    assert fonts.hangul_font() == packaged
+
+
+def test_without_any_font_with_hangul_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fonts, "find_spec", lambda name: None)
+    monkeypatch.setattr(fonts, "SYSTEM_FAMILIES", ("Nowhere Gothic", "DejaVu Sans"))
+    with pytest.raises(UsageError, match=r"koreanize-matplotlib") as refused:
+        fonts.hangul_font()
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,254 @@
+"""What is saved comes back bit for bit, without a pickle, or not at all with one line that says so."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import mxnet as mx
+import numpy as np
+import pytest
+from mxnet import nd
+from mxnet.gluon import nn
+
+from gluon_attn.attention.additive import AdditiveAttention
+from gluon_attn.errors import UsageError
+from gluon_attn.models.self_attention_classifier import Masked
+from gluon_attn.models.stacked_classifier import StackedClassifier
+from gluon_attn.training import checkpoint
+from tests.gluon_attn.support import lengths_of, padded
+
+INPUTS = padded([[3, 4, 5], [6]], 4, lambda count: np.zeros(count, np.int32)), lengths_of([[3, 4, 5], [6]])
+
+
+def masked() -> Masked:
+    """A network some of whose shapes are known only after its first call."""
+    model = Masked(
+        vocabulary_size=9,
+        embedding_units=4,
+        units=3,
+        classes=2,
+        dropout=0.3,
+        pooling="attention",
+        attention=AdditiveAttention(5, 0.2),
+    )
+    model.initialize(mx.init.Xavier())
+    return model
+
+
+def stacked(units: int = 3) -> StackedClassifier:
+    model = StackedClassifier(
+        vocabulary_size=9,
+        embedding_units=4,
+        cell="lstm",
+        units=units,
+        layers=2,
+        attention_units=5,
+        classes=2,
+        embedding_dropout=0.3,
+        dropout=0.3,
+    )
+    model.initialize(mx.init.Xavier())
+    return model
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A checkpoint of one large array and one small one."""
+    arrays = {"weight": np.arange(5_000, dtype=np.float32), "bias": np.array([1.5], np.float32)}
+    checkpoint.save(tmp_path / "checkpoint.npz", {"parameters": arrays}, {"epoch": 3})
+    return tmp_path / "checkpoint.npz"
+
+
+# --- parameters ---
+
+
+def test_names_are_places_and_hold_no_counter() -> None:
+    """The second network of a process has the names of the first."""
+    first, second = (sorted(dict(checkpoint.named_parameters(stacked()))) for _ in range(2))
+    assert first == second
+    assert "embedding.weight" in first and "output.bias" in first
+    assert not [name for name in first if "stackedclassifier" in name]
+
+
+@pytest.mark.parametrize("make", [masked, stacked])
+@pytest.mark.parametrize("called_before", [False, True])
+def test_parameters_given_to_another_network_make_it_the_same(make: Any, called_before: bool) -> None:
+    """Also to one that was never called: that is how a run is resumed and a trained network read back."""
+    source, target = make(), make()
+    expected = source(*INPUTS)[0].asnumpy()
+    arrays = checkpoint.parameter_arrays(source)
+    if called_before:
+        assert np.abs(target(*INPUTS)[0].asnumpy() - expected).max() > 1e-6
+    checkpoint.set_parameters(target, arrays)
+    assert checkpoint.parameters_sha256(checkpoint.parameter_arrays(target)) == checkpoint.parameters_sha256(arrays)
+    np.testing.assert_array_equal(target(*INPUTS)[0].asnumpy(), expected)
+
+
+def test_arrays_are_copies() -> None:
+    model = stacked()
+    arrays = checkpoint.parameter_arrays(model)
+    before = arrays["output.weight"].copy()
+    dict(checkpoint.named_parameters(model))["output.weight"].set_data(nd.zeros((2, 12)))
+    np.testing.assert_array_equal(arrays["output.weight"], before)
+
+
+def test_parameters_of_another_network_are_refused() -> None:
+    arrays = checkpoint.parameter_arrays(stacked())
+    with pytest.raises(UsageError, match=r"another model; names that do not match: .*attention"):
+        checkpoint.set_parameters(masked(), arrays)
+    with pytest.raises(UsageError, match=r"bias has shape \(12,\), the model wants \(16,\)"):
+        checkpoint.set_parameters(stacked(units=4), arrays)
+    called = masked()
+    called(*INPUTS)
+    wrong = {"attention._query_mid_layer.weight": np.zeros((9, 6), np.float32)}
+    with pytest.raises(UsageError, match=r"has shape \(9, 6\), the model wants \(5, 0\)"):  # 0: not known yet
+        checkpoint.set_parameters(masked(), checkpoint.parameter_arrays(called) | wrong)
+
+
+def test_count_is_the_number_of_scalars() -> None:
+    layer = nn.Dense(7, in_units=5)
+    assert checkpoint.parameter_count(layer) == 7 * 5 + 7
+
+
+# --- digest ---
+
+
+def test_the_digest_is_pinned() -> None:
+    """SHA-256 over "name dtype shape\\n" and the bytes, names in order: results are committed with it."""
+    arrays: dict[str, np.ndarray] = {"b": np.array([1.0, 2.0], np.float32), "a": np.array([[3]], np.int64)}
+    expected = hashlib.sha256()
+    expected.update(b"a <i8 (1, 1)\n" + (3).to_bytes(8, "little"))
+    expected.update(b"b <f4 (2,)\n" + bytes.fromhex("0000803f00000040"))
+    assert checkpoint.parameters_sha256(arrays) == expected.hexdigest()
+    assert checkpoint.parameters_sha256(dict(reversed(arrays.items()))) == expected.hexdigest()
+
+
+def test_the_digest_sees_name_type_shape_and_the_last_bit() -> None:
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    bit = values.copy()
+    bit[1, 2] = np.nextafter(bit[1, 2], np.float32(99))
+    digests = [
+        checkpoint.parameters_sha256(arrays)
+        for arrays in (
+            {"a": values},
+            {"b": values},
+            {"a": values.astype(np.float64)},
+            {"a": values.reshape(3, 2)},
+            {"a": bit},
+            {"a": values, "b": values[:0]},
+        )
+    ]
+    assert len(set(digests)) == len(digests)
+    assert checkpoint.parameters_sha256({"a": np.asfortranarray(values)}) == digests[0]
+
+
+# --- files ---
+
+
+def test_what_is_saved_comes_back_bit_for_bit(tmp_path: Path) -> None:
+    groups: dict[str, dict[str, np.ndarray]] = {
+        "parameters": {
+            "a.weight": np.array([[1, np.nan], [-0.0, 1e-45]], np.float32),
+            "b": np.zeros((0, 3), np.float64),
+        },
+        "optimizer": {"0.0": np.arange(3, dtype=np.int32)},
+        "best": {},
+    }
+    state = {"history": [{"epoch": 1, "accuracy": 0.1 + 0.2}], "label": "한국어"}
+    checkpoint.save(tmp_path / "deep" / "checkpoint.npz", groups, state)
+    found = checkpoint.Checkpoint(tmp_path / "deep" / "checkpoint.npz")
+    assert found.state == state
+    for name, members in groups.items():
+        assert checkpoint.parameters_sha256(found.group(name)) == checkpoint.parameters_sha256(members)
+    assert os.listdir(tmp_path / "deep") == ["checkpoint.npz"]
+
+
+def test_no_array_is_a_pickle(saved: Path) -> None:
+    with np.load(saved, allow_pickle=False) as arrays:
+        assert sorted(arrays.files) == ["parameters/bias", "parameters/weight", "state"]
+        assert not any(arrays[name].dtype.hasobject for name in arrays.files)
+    with zipfile.ZipFile(saved) as archive:
+        assert all(archive.read(name).startswith(b"\x93NUMPY") for name in archive.namelist())
+
+
+def test_the_same_content_is_the_same_bytes(tmp_path: Path) -> None:
+    arrays = {"weight": np.arange(9.0)}
+    for name in ("one.npz", "two.npz"):
+        checkpoint.save_arrays(tmp_path / name, arrays)
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+
+
+@pytest.mark.parametrize("when", ["savez", "fsync", "replace"])
+def test_a_write_that_fails_leaves_the_file_before(saved: Path, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+    before = saved.read_bytes()
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError("no space left on device")
+
+    where = {"savez": (np, "savez"), "fsync": (os, "fsync"), "replace": (Path, "replace")}
+    monkeypatch.setattr(*where[when], fail)
+    with pytest.raises(OSError, match="no space left"):
+        checkpoint.save(saved, {"parameters": {"weight": np.zeros(3)}}, {"epoch": 4})
+    monkeypatch.undo()
+    assert saved.read_bytes() == before
+    checkpoint.save(saved, {"parameters": {"weight": np.zeros(3)}}, {"epoch": 4})
+    assert checkpoint.Checkpoint(saved).state == {"epoch": 4}
+    assert os.listdir(saved.parent) == [saved.name]
+
+
+def refused(path: Path) -> str:
+    """The one line that a file which cannot be read gives, however much of it is read before the damage shows."""
+    with pytest.raises(UsageError) as raised:
+        found = checkpoint.Checkpoint(path)
+        found.group("parameters")
+    assert "\n" not in str(raised.value) and str(path) in str(raised.value)
+    return str(raised.value)
+
+
+def test_a_missing_checkpoint_says_what_to_do(tmp_path: Path) -> None:
+    assert "train first" in refused(tmp_path / "checkpoint.npz")
+
+
+@pytest.mark.parametrize("kept", [0, 1, 100, 10_000, -1, -200])
+def test_a_truncated_checkpoint_is_refused(saved: Path, kept: int) -> None:
+    saved.write_bytes(saved.read_bytes()[:kept])
+    assert "damaged checkpoint" in refused(saved)
+
+
+@pytest.mark.parametrize(
+    "content", [b"not a checkpoint", b"\x80\x04N.", b"\x93NUMPY\x01\x00", b"PK\x03\x04 and no more"]
+)
+def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "checkpoint.npz").write_bytes(content)
+    assert "damaged checkpoint" in refused(tmp_path / "checkpoint.npz")
+
+
+def test_arrays_without_a_state_are_refused(tmp_path: Path) -> None:
+    checkpoint.save_arrays(tmp_path / "checkpoint.npz", {"parameters/weight": np.zeros(3)})
+    assert "damaged checkpoint" in refused(tmp_path / "checkpoint.npz")
+
+
+@pytest.mark.parametrize("name", ["parameters/weight", "parameters/bias", "state"])
+def test_a_flipped_bit_is_refused(saved: Path, name: str) -> None:
+    """The archive checks every array as it is read."""
+    with zipfile.ZipFile(saved) as archive:
+        start = archive.getinfo(f"{name}.npy").header_offset
+    content = bytearray(saved.read_bytes())
+    data = content.index(b"\n", content.index(b"\x93NUMPY", start)) + 1
+    content[data] ^= 1
+    saved.write_bytes(content)
+    assert "damaged checkpoint" in refused(saved)
+
+
+def test_a_pickle_is_never_loaded(tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[Any, tuple[Path]]:
+            return Path.touch, (tmp_path / "sprung",)
+
+    np.savez(tmp_path / "checkpoint.npz", state=np.array([Trap()], dtype=object))
+    assert "damaged checkpoint" in refused(tmp_path / "checkpoint.npz")
+    assert not (tmp_path / "sprung").exists()

@@ -1,0 +1,51 @@
+"""Schedules as plain arithmetic, and a recipe that goes into JSON and comes back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from itertools import pairwise
+
+import pytest
+
+from gluon_attn.errors import UsageError
+from gluon_attn.training.recipe import Recipe
+
+
+def test_a_plain_recipe_keeps_its_rate() -> None:
+    recipe = Recipe(epochs=3, batch_size=8, learning_rate=0.25)
+    assert {recipe.rate(step, 30) for step in range(30)} == {0.25}
+    assert recipe.optimizer == "adam" and recipe.clip_norm is None
+
+
+def test_warmup_is_linear_and_ends_at_the_rate() -> None:
+    recipe = Recipe(epochs=3, batch_size=8, learning_rate=1.0, warmup_steps=4)
+    assert [recipe.rate(step, 30) for step in range(6)] == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
+
+
+def test_cosine_falls_from_the_rate_to_nothing() -> None:
+    recipe = Recipe(epochs=1, batch_size=8, learning_rate=2.0, decay="cosine")
+    rates = [recipe.rate(step, 100) for step in range(100)]
+    assert rates[0] == 2.0
+    assert rates[50] == pytest.approx(1.0)
+    assert all(later < earlier for earlier, later in pairwise(rates))
+    assert 0 <= rates[-1] < 0.002
+
+
+def test_warmup_and_cosine_multiply() -> None:
+    both = Recipe(epochs=1, batch_size=8, learning_rate=2.0, warmup_steps=10, decay="cosine")
+    decayed = Recipe(epochs=1, batch_size=8, learning_rate=2.0, decay="cosine")
+    assert both.rate(4, 100) == pytest.approx(decayed.rate(4, 100) * 0.5)
+    assert both.rate(60, 100) == decayed.rate(60, 100)
+
+
+def test_an_unknown_decay_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"'cosin' is unknown; choose one of constant, cosine"):
+        Recipe(epochs=1, batch_size=8, learning_rate=1.0, decay="cosin")
+
+
+def test_a_recipe_is_plain_and_cannot_be_changed() -> None:
+    recipe = Recipe(epochs=3, batch_size=8, learning_rate=1e-3, decay="cosine", patience=2, clip_norm=1.5)
+    assert Recipe(**json.loads(json.dumps(dataclasses.asdict(recipe)))) == recipe
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        recipe.epochs = 4  # type: ignore[misc]
