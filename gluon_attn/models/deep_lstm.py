@@ -26,7 +26,8 @@ class DeepLSTM(EncoderDecoder):
         units: width of every layer.
         layers: number of layers on either side.
         backwards: the encoder reads the source from its last token to its first.
-        attention: one of ``GlobalAttention`` or one of :mod:`gluon_attn.attention.local`, with queries and memory of ``units``; None for none.
+        attention: ``GlobalAttention`` or one of :mod:`gluon_attn.attention.local`, with queries and memory of
+            ``units``; None for none.
         feeding: input feeding; needs attention.
         layer_dropout: dropout before every layer but the first, and of the features.
         **common: of :class:`EncoderDecoder`.

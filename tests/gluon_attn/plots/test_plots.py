@@ -97,7 +97,7 @@ def test_the_same_arguments_give_the_same_small_file_whatever_the_user_has_set(
 def test_drawing_leaves_no_global_state_and_imports_neither_pyplot_nor_koreanize(tmp_path: Path) -> None:
     program = (
         "import sys, pathlib, matplotlib; before = matplotlib.rcParams.copy()\n"
-        "from gluon_attn import plots\n"
+        "from gluon_attn.plots.distributions import length_histogram\n"
         "length_histogram([1, 2], [0, 1, 2], pathlib.Path(sys.argv[1]), {1: '한글'})\n"
         "print(matplotlib.rcParams.copy() == before, 'matplotlib.pyplot' in sys.modules, 'mxnet' in sys.modules,\n"
         "      'koreanize_matplotlib' in sys.modules)\n"
