@@ -32,7 +32,7 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
     import numpy as np
 
     from gluon_attn.training.checkpoint import parameter_arrays, parameter_count, parameters_sha256
-    from preprocessing.vocabulary import BEGIN_ID, END_ID
+    from preprocessing.text.vocabulary import BEGIN_ID, END_ID
     from reproductions.trained import load
     from reproductions.translation import TRANSLATED, inputs
 
@@ -124,7 +124,7 @@ def trained(updates: int) -> tuple[Any, Any, Any]:
 def build(settings: Mapping[str, Any]) -> Any:
     """The network, not yet initialized."""
     from gluon_attn.models.rnnsearch import RNNSearch
-    from preprocessing.vocabulary import PADDING_ID
+    from preprocessing.text.vocabulary import PADDING_ID
 
     names = ("units", "attention_units", "maxout_units", "tied", "source_vocabulary", "target_vocabulary")
     widths = dict.fromkeys(("source_units", "target_units"), settings["embedding_units"])

@@ -48,7 +48,7 @@ def build(chosen: Mapping[str, Any]) -> Any:
     from gluon_attn.attention.multiplicative import GeneralScore
     from gluon_attn.models.deep_lstm import DeepLSTM
     from gluon_attn.models.rnnsearch import RNNSearch
-    from preprocessing.vocabulary import PADDING_ID
+    from preprocessing.text.vocabulary import PADDING_ID
 
     units = chosen["units"]
     common = {name: chosen[name] for name in ("source_vocabulary", "target_vocabulary", "units", "dropout")}

@@ -38,9 +38,11 @@ CACHED_SECONDS = 2.0
 
 def konlpy_loop(tagger: str, rows: int | None) -> Callable[[], int]:
     """The plain loop, without imports and reading; returns how many reviews it tags."""
-    from preprocessing import corpora, naver, tokenizers
+    from preprocessing import naver
+    from preprocessing.corpora import locate
+    from preprocessing.text import tokenizers
 
-    files = corpora.find("nsmc")
+    files = locate.find("nsmc")
     texts = [text for part in ("train", "test") for text in naver.read_ratings(files.paths[part]).text][:rows]
     if tagger == "Mecab":
         import mecab_ko

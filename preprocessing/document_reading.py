@@ -15,11 +15,11 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles, given
-from preprocessing.data import Data, Split
+from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, decoded, unpacked
 from preprocessing.errors import InputError
-from preprocessing.pipeline import Context, Notes, Step
-from preprocessing.reading import BROKEN, FETCH_AGAIN, decoded, unpacked
-from preprocessing.steps import labels_of_copies, leaks, survey
+from preprocessing.pipeline.step import Context, Notes, Step
+from preprocessing.text.data import Data, Split
+from preprocessing.text.steps import labels_of_copies, leaks, survey
 
 SPLITS = ("train", "test")
 LABELS = ("neg", "pos")

@@ -13,15 +13,14 @@ limit-sentences, vocabulary, encode.
 
 from __future__ import annotations
 
-from preprocessing import corpora
-from preprocessing.corpora import CorpusFiles
+from preprocessing.corpora import CorpusFiles, locate
 from preprocessing.document_reading import ReadDocuments, own_documents as own_documents
-from preprocessing.document_steps import OVERLONG, LimitSentences, PlainText, SplitSentences, TokenizeSentences
-from preprocessing.english import EnglishWords
 from preprocessing.errors import InputError
-from preprocessing.pipeline import Pipeline, Result
-from preprocessing.steps import DropEmpty, Encode, LearnVocabulary, MarkLeaks, SplitByHash
-from preprocessing.writing import write as write
+from preprocessing.text.document_steps import OVERLONG, LimitSentences, PlainText, SplitSentences, TokenizeSentences
+from preprocessing.text.english import EnglishWords
+from preprocessing.text.pipeline import Pipeline, Result
+from preprocessing.text.steps import DropEmpty, Encode, LearnVocabulary, MarkLeaks, SplitByHash
+from preprocessing.text.writing import write as write
 
 
 def pipeline(
@@ -76,5 +75,5 @@ def prepare(
     chosen = pipeline(
         max_sentences=max_sentences, max_words=max_words, overlong=overlong, min_freq=min_freq, max_size=max_size
     )
-    files = corpora.find(corpus) if isinstance(corpus, str) else corpus
+    files = locate.find(corpus) if isinstance(corpus, str) else corpus
     return chosen.run(files, processes=processes, cache=cache)

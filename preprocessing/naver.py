@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from preprocessing import corpora, steps, tokenizers
-from preprocessing.corpora import CorpusFiles
-from preprocessing.data import Data, Split
+from preprocessing.corpora import CorpusFiles, locate
+from preprocessing.corpora.reading import FETCH_AGAIN, decoded
 from preprocessing.errors import InputError
-from preprocessing.pipeline import Context, Notes, Pipeline, Result, Step
-from preprocessing.reading import FETCH_AGAIN, decoded
-from preprocessing.steps import (
+from preprocessing.pipeline.step import Context, Notes, Step
+from preprocessing.text import steps, tokenizers
+from preprocessing.text.data import Data, Split
+from preprocessing.text.pipeline import Pipeline, Result
+from preprocessing.text.steps import (
     SHOWN,
     DropEmpty,
     Encode,
@@ -34,8 +35,8 @@ from preprocessing.steps import (
     labels_of_copies,
     leaks,
 )
-from preprocessing.tokenizers import Tokenizer
-from preprocessing.writing import write as write
+from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.writing import write as write
 
 HEADER = "id\tdocument\tlabel"
 
@@ -77,9 +78,9 @@ def prepare(
     processes: int | None = None,
     cache: bool = True,
 ) -> Result:
-    """Find the corpus (``nsmc``, ``sample``, or your own files by ``corpora.given``) and run :func:`pipeline` on it."""
+    """Find the corpus (``nsmc``, ``sample``, or your own files by ``locate.given``) and run :func:`pipeline` on it."""
     chosen = pipeline(tokenizer=tokenizer, max_length=max_length, min_freq=min_freq, max_size=max_size, text=text)
-    files = corpora.find(corpus) if isinstance(corpus, str) else corpus
+    files = locate.find(corpus) if isinstance(corpus, str) else corpus
     return chosen.run(files, processes=processes, cache=cache)
 
 

@@ -22,15 +22,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from preprocessing import corpora, naver, steps, tokenizers
-from preprocessing.corpora import CorpusFiles
-from preprocessing.data import Data, Split
+from preprocessing import naver
+from preprocessing.corpora import CorpusFiles, locate
 from preprocessing.errors import InputError
 from preprocessing.naver_rebuild import Crawl, read_crawl, single_spaces
-from preprocessing.pipeline import Context, Dropped, Notes, Pipeline, Result, Step
-from preprocessing.steps import SHOWN, DropEmpty, Encode, LearnVocabulary, SplitByHash, Tokenize
-from preprocessing.tokenizers import Tokenizer
-from preprocessing.writing import write as write
+from preprocessing.pipeline.step import Context, Dropped, Notes, Step
+from preprocessing.text import steps, tokenizers
+from preprocessing.text.data import Data, Split
+from preprocessing.text.pipeline import Pipeline, Result
+from preprocessing.text.steps import SHOWN, DropEmpty, Encode, LearnVocabulary, SplitByHash, Tokenize
+from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.writing import write as write
 
 SAMPLE = "sample naver-crawl"
 PARTS = ("raw", "train", "test")
@@ -43,8 +45,8 @@ def files(corpus: str = "nsmc-raw") -> CorpusFiles:
     Raises InputError when one of them is not to be had, or an official file is damaged.
     """
     if corpus == "sample":
-        return corpora.find(SAMPLE)
-    crawl, official = corpora.find(corpus), corpora.find("nsmc")
+        return locate.find(SAMPLE)
+    crawl, official = locate.find(corpus), locate.find("nsmc")
     return replace(
         crawl,
         paths=crawl.paths | official.paths,
@@ -92,7 +94,7 @@ def prepare(
     processes: int | None = None,
     cache: bool = True,
 ) -> Result:
-    """Find the corpus (``nsmc-raw``, ``sample``, or your own files by ``corpora.given`` with the parts ``raw``,
+    """Find the corpus (``nsmc-raw``, ``sample``, or your own files by ``locate.given`` with the parts ``raw``,
     ``train`` and ``test``) and run :func:`pipeline` on it."""
     chosen = pipeline(tokenizer=tokenizer, min_freq=min_freq, max_size=max_size, one_in=one_in)
     found = files(corpus) if isinstance(corpus, str) else corpus
@@ -146,7 +148,7 @@ class ReadCrawl(Step[Data]):
 def _check(crawl: Crawl, found: CorpusFiles) -> None:
     """Archives of the same crawl differ in their bytes; what is in them does not."""
     path, rows, content = found.paths["raw"], found.rows.get("raw"), found.contents.get("raw")
-    remedy = "fetch it again; a crawl of your own goes in by corpora.given"
+    remedy = "fetch it again; a crawl of your own goes in by locate.given"
     if rows is not None and len(crawl.reviews) != rows:
         raise InputError(path, f"{len(crawl.reviews)} reviews, the official crawl has {rows}", remedy=remedy)
     if content is not None and crawl.sha256 != content:

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from preprocessing import corpora
-from preprocessing.corpora import CorpusFiles
-from preprocessing.data import SPLITS, Data, Split
+from preprocessing.corpora import CorpusFiles, locate
+from preprocessing.corpora.reading import FETCH_AGAIN, read_lines
 from preprocessing.errors import InputError
-from preprocessing.pipeline import Context, Notes, Pipeline, Result, Step
-from preprocessing.reading import FETCH_AGAIN, read_lines
-from preprocessing.steps import Encode, LearnVocabulary, Tokenize
-from preprocessing.tokenizers import Tokenizer
-from preprocessing.vocabulary import END as END_OF_LINE, STREAM_SPECIALS, UNKNOWN
-from preprocessing.writing import write as write
+from preprocessing.pipeline.step import Context, Notes, Step
+from preprocessing.text.data import SPLITS, Data, Split
+from preprocessing.text.pipeline import Pipeline, Result
+from preprocessing.text.steps import Encode, LearnVocabulary, Tokenize
+from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.vocabulary import END as END_OF_LINE, STREAM_SPECIALS, UNKNOWN
+from preprocessing.text.writing import write as write
 
 
 def pipeline(*, min_freq: int = 1, max_size: int | None = None) -> Pipeline:
@@ -50,8 +50,8 @@ def prepare(
     processes: int | None = None,
     cache: bool = True,
 ) -> Result:
-    """Find the corpus (``ptb``, ``sample``, or your own files by ``corpora.given``) and run :func:`pipeline` on it."""
-    files = corpora.find(corpus) if isinstance(corpus, str) else corpus
+    """Find the corpus (``ptb``, ``sample``, or your own files by ``locate.given``) and run :func:`pipeline` on it."""
+    files = locate.find(corpus) if isinstance(corpus, str) else corpus
     return pipeline(min_freq=min_freq, max_size=max_size).run(files, processes=processes, cache=cache)
 
 
@@ -80,7 +80,7 @@ class ReadLines(Step[Data]):
 
 def read_text(path: Path, *, rows: int | None = None) -> Split:
     """One file as a Split of its lines; row ids are line numbers. Raises InputError with file, line, reason and remedy
-    for what :func:`preprocessing.reading.read_lines` refuses, a word ``<eos>``, or another number of lines than
+    for what :func:`preprocessing.corpora.reading.read_lines` refuses, a word ``<eos>``, or another number of lines than
     ``rows`` (when that is given)."""
     lines = read_lines(path)
     for number, line in enumerate(lines, start=1):

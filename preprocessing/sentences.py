@@ -16,13 +16,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from preprocessing import corpora
-from preprocessing.corpora import CorpusFiles
-from preprocessing.data import SPLITS, Data, Split
+from preprocessing.corpora import CorpusFiles, locate
+from preprocessing.corpora.reading import FETCH_AGAIN, read_lines
 from preprocessing.errors import InputError
-from preprocessing.pipeline import Context, Notes, Pipeline, Result, Step
-from preprocessing.reading import FETCH_AGAIN, read_lines
-from preprocessing.steps import (
+from preprocessing.pipeline.step import Context, Notes, Step
+from preprocessing.text.data import SPLITS, Data, Split
+from preprocessing.text.pipeline import Pipeline, Result
+from preprocessing.text.steps import (
     DropEmpty,
     Encode,
     LearnVocabulary,
@@ -32,8 +32,8 @@ from preprocessing.steps import (
     leaks,
     survey,
 )
-from preprocessing.tokenizers import Whitespace
-from preprocessing.writing import write as write
+from preprocessing.text.tokenizers import Whitespace
+from preprocessing.text.writing import write as write
 
 LABELS: Mapping[str, tuple[str, ...]] = {
     "sst-2": ("negative", "positive"),
@@ -79,12 +79,12 @@ def prepare(
     processes: int | None = None,
     cache: bool = True,
 ) -> Result:
-    """Find the corpus (``sst-2``, ``sst-5``, ``sample``, or your own files by ``corpora.given``) and run
+    """Find the corpus (``sst-2``, ``sst-5``, ``sample``, or your own files by ``locate.given``) and run
     :func:`pipeline` on it; ``classes`` are those of the corpus unless given, 2 for one that is not known."""
     name = corpus if isinstance(corpus, str) else corpus.name
     classes = len(LABELS.get(name.removeprefix("sample "), LABELS["sst-2"])) if classes is None else classes
     chosen = pipeline(classes=classes, max_length=max_length, min_freq=min_freq, max_size=max_size)
-    files = corpora.find(corpus) if isinstance(corpus, str) else corpus
+    files = locate.find(corpus) if isinstance(corpus, str) else corpus
     return chosen.run(files, processes=processes, cache=cache)
 
 
@@ -117,8 +117,8 @@ class ReadSentences(Step[Data]):
 
 def read_sentences(path: Path, *, classes: int, rows: int | None = None) -> Split:
     """One file as a Split; row ids are line numbers. Raises InputError with file, line, reason and remedy for the first
-    fault: what :func:`preprocessing.reading.read_lines` refuses, a line that does not begin with a label and a space,
-    or another number of lines than ``rows`` (when that is given)."""
+    fault: what :func:`.reading.read_lines` refuses, a line that does not begin with a label and a space, or another
+    number of lines than ``rows`` (when that is given)."""
     lines = read_lines(path)
     known = [str(label) for label in range(classes)]
     for number, line in enumerate(lines, start=1):

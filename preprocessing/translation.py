@@ -2,7 +2,7 @@
 
     from preprocessing import corpora, translation
     pipeline = translation.pipeline("multi30k en-de", source="en", target="de", tokens="bpe")
-    result = pipeline.run(corpora.find("multi30k en-de"))
+    result = pipeline.run(locate.find("multi30k en-de"))
     result.splits["train"].source.sequences(), result.target_vocabulary, result.detokenize(["ein", "Hund", "."])
 
 The steps, in order: read-pairs, normalize, (split-by-hash), (lower-case), (deduplicate), overlap, then one of
@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from preprocessing import corpora, subwords
-from preprocessing.bitext import SIDES, Bitext, BothSides, Pair
-from preprocessing.bitext_reading import UNSPLIT, Collection, ReadPairs
-from preprocessing.bitext_split import SplitByHash
-from preprocessing.bitext_steps import (
+from preprocessing.bitext import subwords
+from preprocessing.bitext.data import SIDES, Bitext, BothSides, Pair
+from preprocessing.bitext.reading import UNSPLIT, Collection, ReadPairs
+from preprocessing.bitext.split import SplitByHash
+from preprocessing.bitext.steps import (
     CheckRoundTrip,
     Deduplicate,
     FilterLengths,
@@ -39,18 +39,19 @@ from preprocessing.bitext_steps import (
     detokenized,
     whole_words,
 )
-from preprocessing.corpora import CorpusFiles
-from preprocessing.data import Data, Split
+from preprocessing.bitext.subwords import ApplyBPE, LearnBPE
+from preprocessing.corpora import CorpusFiles, locate
 from preprocessing.errors import InputError
 from preprocessing.files import result_directory, write_json, write_text
-from preprocessing.normalization import JOINER, LANGUAGES, MOSES_LANGUAGES, Lowercase, Normalize, normalizer
-from preprocessing.pipeline import AnyPipeline, Context, Step
-from preprocessing.ragged import pack_strings
-from preprocessing.reversible import JointSentencePiece, ReversibleTokenizer, words_of
-from preprocessing.steps import Encode, Tokenize
-from preprocessing.subwords import ApplyBPE, LearnBPE
-from preprocessing.truecasing import LEARNED as TRUECASED, Truecase
-from preprocessing.vocabulary import UNKNOWN, Vocabulary
+from preprocessing.pipeline.pipeline import AnyPipeline
+from preprocessing.pipeline.ragged import pack_strings
+from preprocessing.pipeline.step import Context, Step
+from preprocessing.text.data import Data, Split
+from preprocessing.text.normalization import JOINER, LANGUAGES, MOSES_LANGUAGES, Lowercase, Normalize, normalizer
+from preprocessing.text.reversible import JointSentencePiece, ReversibleTokenizer, words_of
+from preprocessing.text.steps import Encode, Tokenize
+from preprocessing.text.truecasing import LEARNED as TRUECASED, Truecase
+from preprocessing.text.vocabulary import UNKNOWN, Vocabulary
 
 _log = logging.getLogger(__name__)
 
@@ -217,11 +218,11 @@ def prepare(
 ) -> TranslationResult:
     """Find a corpus and run :func:`pipeline` on it; ``options`` are those of the pipeline.
 
-    Files are given as they are: those of :func:`own_files`, or of ``corpora.given`` under the name of a known corpus.
+    Files are given as they are: those of :func:`own_files`, or of ``locate.given`` under the name of a known corpus.
     """
     name = corpus if isinstance(corpus, str) else corpus.name
     chosen = pipeline(name, source=source, target=target, **options)
-    files = corpora.find(corpus) if isinstance(corpus, str) else corpus
+    files = locate.find(corpus) if isinstance(corpus, str) else corpus
     return chosen.run(files, processes=processes, cache=cache)
 
 
@@ -232,7 +233,7 @@ def own_files(folder: Path, source: str, target: str, licence: str = "not stated
     for part in (f"{split}.{language}" for split in ("train", "validation", "test") for language in (source, target)):
         places = [folder / f"{part}{ending}" for ending in ("", ".gz", ".xz")]
         paths[part] = next((place for place in places if place.is_file()), places[0])
-    return corpora.given(OWN_FILES, paths, licence)
+    return locate.given(OWN_FILES, paths, licence)
 
 
 @dataclass(frozen=True)
@@ -249,7 +250,7 @@ class TranslationPipeline(AnyPipeline[Bitext, "TranslationResult"]):
         """As :meth:`AnyPipeline.run`. Of the corpus only the parts are looked at that this pipeline reads; of the
         embedded sample, whichever of its kinds is given, the sentences."""
         if files.origin == "embedded":
-            files = corpora.find("sample sentences")
+            files = locate.find("sample sentences")
         return super().run(files.only(self.parts), processes=processes, cache=cache)
 
     def nothing(self) -> Bitext:

@@ -37,8 +37,8 @@ from gluon_attn.models.rnnsearch import RNNSearch
 from gluon_attn.plots.curves import score_by_length
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.recipe import Recipe
-from preprocessing.data import Split
-from preprocessing.ragged import Ragged
+from preprocessing.pipeline.ragged import Ragged
+from preprocessing.text.data import Split
 from reproductions import translation, translation_results
 from reproductions.analysis import by_variant, measured
 from reproductions.bleu import bleu

@@ -49,8 +49,8 @@ from gluon_attn.plots.heatmap import attention_matrix
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Task
 from gluon_attn.training.recipe import Recipe
-from preprocessing.data import Split
-from preprocessing.vocabulary import UNKNOWN_ID
+from preprocessing.text.data import Split
+from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions import classification_results, language_modelling, text_classification
 from reproductions.analysis import by_variant, measured
 from reproductions.classification_results import Comparison, write_reading_page

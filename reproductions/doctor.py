@@ -309,9 +309,10 @@ def check_fused_dropout() -> Finding:
 
 
 def check_cache() -> Finding:
-    from preprocessing import cache, corpora
+    from preprocessing.corpora import locate
+    from preprocessing.pipeline import cache
 
-    places = [corpora.user_cache() / "data", cache.path_of("any", "any").parent]
+    places = [locate.user_cache() / "data", cache.path_of("any", "any").parent]
     lines, remedies = [], []
     for place in places:
         existing = next(parent for parent in (place, *place.parents) if parent.exists())
@@ -329,9 +330,9 @@ import json
 from preprocessing import corpora
 from preprocessing.errors import InputError, MissingError
 lines = []
-for name, corpus in corpora.REGISTRY.items():
+for name, corpus in locate.REGISTRY.items():
     try:
-        found = corpora.find(name)
+        found = locate.find(name)
         lines.append(("ok", f"{name}: {found.origin}, {next(iter(found.paths.values())).parent}", ""))
     except MissingError as error:
         lines.append(("note", f"{name}: not here", error.remedy))

@@ -27,7 +27,7 @@ from mxnet.gluon import HybridBlock
 from gluon_attn.models.fasttext import NgramClassifier, bags
 from gluon_attn.plots.curves import training_curves
 from gluon_attn.training.recipe import Recipe
-from preprocessing.data import Split
+from preprocessing.text.data import Split
 from reproductions import classification_results, text_classification
 from reproductions.analysis import by_variant
 from reproductions.classification_results import COLUMNS as COLUMNS, Comparison

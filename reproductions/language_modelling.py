@@ -18,8 +18,8 @@ from gluon_attn.training.bptt import Piece, language_task, losses
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Task
 from preprocessing import ptb
-from preprocessing.data import Split
-from preprocessing.vocabulary import UNKNOWN_ID
+from preprocessing.text.data import Split
+from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.analysis import row_of
 from reproductions.experiment import Preset, Row, Variant
 from reproductions.runner import Outcome, Unit

@@ -51,10 +51,11 @@ from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.negative_sampling import Corpus, held_out_loss, vector_task
 from gluon_attn.training.objective import Task
 from gluon_attn.training.recipe import Recipe
-from preprocessing import corpora, documents, naver_crawl
-from preprocessing.data import Split
-from preprocessing.pipeline import Result
-from preprocessing.vocabulary import SPECIALS
+from preprocessing import documents, naver_crawl
+from preprocessing.corpora import locate
+from preprocessing.text.data import Split
+from preprocessing.text.pipeline import Result
+from preprocessing.text.vocabulary import SPECIALS
 from reproductions import neighbours
 from reproductions.analysis import by_variant, measured, row_of
 from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
@@ -219,7 +220,7 @@ def _crawl(corpus: str, settings: Mapping[str, Any]) -> tuple[str, dict[str, str
 
 def _reviews(corpus: str, settings: Mapping[str, Any]) -> tuple[str, dict[str, str], Result]:
     """The same of the reviews of IMDb, or of the embedded sample of these."""
-    files = corpora.find("sample" if corpus == "sample" else settings["corpus"])
+    files = locate.find("sample" if corpus == "sample" else settings["corpus"])
     prepared = documents.pipeline(min_freq=settings["min_freq"]).run(files)
     found = prepared.card["corpus"]
     return found["name"], {part: file["sha256"] for part, file in found["files"].items()}, prepared

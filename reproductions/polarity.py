@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gluon_attn.evaluation.word_vectors import nearest
-from preprocessing.data import Split
+from preprocessing.text.data import Split
 from reproductions.neighbours import NEIGHBOURS
 
 _CLEAR = 1.0

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from gluon_attn.errors import UsageError
 
 if TYPE_CHECKING:
-    from preprocessing.pipeline import Result
+    from preprocessing.text.pipeline import Result
 
 Out = Annotated[Path, typer.Option(help="Folder to write; it must not exist or be empty.")]
 Processes = Annotated[int | None, typer.Option(help="Tokenising processes; the bytes are the same.")]
@@ -50,10 +50,11 @@ def naver_reviews(
     overwrite: Replace = False,
 ) -> None:
     """The Naver sentiment movie corpus."""
-    from preprocessing import corpora, naver
+    from preprocessing import naver
+    from preprocessing.corpora import locate
 
     pipeline = naver.pipeline(tokenizer=tokenizer, max_length=max_length, min_freq=min_freq, text=text)
-    prepared = pipeline.run(corpora.find("sample" if sample else "nsmc"), processes=processes)
+    prepared = pipeline.run(locate.find("sample" if sample else "nsmc"), processes=processes)
     _write(prepared, out, overwrite, "reviews", "tokens")
 
 
@@ -181,7 +182,8 @@ def parallel_text(
     overwrite: Replace = False,
 ) -> None:
     """Parallel text, in either direction."""
-    from preprocessing import card_page, translation
+    from preprocessing import translation
+    from preprocessing.pipeline.card_page import card_page
 
     cases = {"lower": (True, False), "true": (False, True), "keep": (False, False)}
     if case not in cases:
@@ -221,7 +223,8 @@ def parallel_text(
 
 def _write(prepared: Result, out: Path, overwrite: bool, rows: str, tokens: str) -> None:
     """Write a result with its card as a page and say what it is; ``rows`` and ``tokens`` are what it counts."""
-    from preprocessing import card_page, writing
+    from preprocessing.pipeline.card_page import card_page
+    from preprocessing.text import writing
 
     writing.write(prepared, out, overwrite=overwrite)
     card_page.write(prepared.card, out / "card.html")

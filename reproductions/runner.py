@@ -24,7 +24,7 @@ import numpy as np
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
-from preprocessing import corpora
+from preprocessing.corpora import locate
 from preprocessing.errors import MissingError
 from preprocessing.files import write_json
 from reproductions.experiment import PAPERS, Preset, preset, script
@@ -129,7 +129,7 @@ def corpus_or_sample(wanted: Preset) -> Preset:
         InputError: the corpus is here, but damaged.
     """
     try:
-        corpora.find(wanted.corpus)
+        locate.find(wanted.corpus)
     except MissingError as missing:
         print(missing, file=sys.stderr)
         print(f"*** NO {wanted.corpus}: THE EMBEDDED SAMPLE IS READ; ITS NUMBERS MEAN NOTHING ***", file=sys.stderr)

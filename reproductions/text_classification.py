@@ -21,11 +21,12 @@ from gluon_attn.layers.embeddings import SpelledEmbedding
 from gluon_attn.training.batching import length_batches, pad, pad_documents, shuffled_batches
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Batch, Task
-from preprocessing import corpora, documents, naver, sentences
-from preprocessing.data import Split
-from preprocessing.pipeline import Pipeline, Result
-from preprocessing.spelling import Spelling
-from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID
+from preprocessing import documents, naver, sentences
+from preprocessing.corpora import locate
+from preprocessing.text.data import Split
+from preprocessing.text.pipeline import Pipeline, Result
+from preprocessing.text.syllables import Spelling
+from preprocessing.text.vocabulary import PADDING_ID, UNKNOWN_ID
 from reproductions.experiment import Preset, Variant
 from reproductions.runner import Outcome, Unit
 from reproductions.standard_input import lines
@@ -73,7 +74,7 @@ def prepare(preset: Preset, variant: Variant) -> Data:
     that stands for it."""
     settings = variant.settings
     corpus = settings.get("corpus", preset.corpus)
-    prepared = _pipeline(corpus, settings).run(corpora.find("sample" if preset.corpus == "sample" else corpus))
+    prepared = _pipeline(corpus, settings).run(locate.find("sample" if preset.corpus == "sample" else corpus))
     spelling = None
     if "syllables_of_a_token" in settings:
         width, min_freq = settings["syllables_of_a_token"], settings["syllable_min_freq"]

@@ -22,13 +22,14 @@ from gluon_attn.training.batching import length_batches, pad, pair_batches
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Batch, Task
 from gluon_attn.training.recipe import Recipe
-from preprocessing import lexicon, translation
-from preprocessing.bitext import Pair
-from preprocessing.data import Split
-from preprocessing.normalization import JOINER
-from preprocessing.ragged import pack_strings
+from preprocessing import translation
+from preprocessing.bitext import ibm_model_1
+from preprocessing.bitext.data import Pair
+from preprocessing.pipeline.ragged import pack_strings
+from preprocessing.text.data import Split
+from preprocessing.text.normalization import JOINER
+from preprocessing.text.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN, UNKNOWN_ID
 from preprocessing.translation import TranslationResult
-from preprocessing.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN, UNKNOWN_ID
 from reproductions.bleu import Bleu, bleu, chrf
 from reproductions.experiment import Preset, Variant
 from reproductions.runner import Unit
@@ -74,7 +75,7 @@ class Data:
     def lexicon(self) -> dict[str, str]:
         """What each source token most likely means, learned from the training split."""
         sides = self.prepared.splits["train"].sides
-        return lexicon.translations(*([side.words(row) for row in range(len(side))] for side in sides))
+        return ibm_model_1.translations(*([side.words(row) for row in range(len(side))] for side in sides))
 
 
 @dataclass(frozen=True, eq=False)

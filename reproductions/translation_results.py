@@ -11,7 +11,7 @@ import numpy as np
 from gluon_attn.evaluation.statistics import Estimate, bootstrap_of_totals
 from gluon_attn.plots.curves import score_by_length, training_curves
 from preprocessing.files import write_text
-from preprocessing.ragged import unpack_strings
+from preprocessing.pipeline.ragged import unpack_strings
 from reproductions.analysis import by_variant, measured, row_of
 from reproductions.bleu import bleu, chrf_signature
 from reproductions.experiment import Claim, Column, Preset, Row, Variant

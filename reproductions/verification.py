@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gluon_attn.errors import UsageError
-from preprocessing import corpora
+from preprocessing.corpora import locate
 from reproductions import runner
 from reproductions.experiment import Preset, Result, preset, script
 from reproductions.report import results_path
@@ -36,7 +36,7 @@ def verify(
     """
     chosen = preset(paper, preset_name)
     names = variants or [variant.name for variant in chosen.variants]
-    corpora.find(chosen.corpus)
+    locate.find(chosen.corpus)
 
     def units(folder: str) -> list[runner.Unit]:
         runs = Path(folder)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gluon_attn.errors import UsageError
 from gluon_attn.models.word2vec import Word2Vec
-from preprocessing.vocabulary import SPECIALS
+from preprocessing.text.vocabulary import SPECIALS
 from reproductions.runner import Outcome, Unit
 from reproductions.trained import load
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from preprocessing.bitext import Bitext, BothSides, Pair
-from preprocessing.data import Split
-from preprocessing.pipeline import Context, Notes, Step
-from preprocessing.steps import Tokenize
-from preprocessing.tokenizers import get
+from preprocessing.bitext.data import Bitext, BothSides, Pair
+from preprocessing.pipeline.step import Context, Notes, Step
+from preprocessing.text.data import Split
+from preprocessing.text.steps import Tokenize
+from preprocessing.text.tokenizers import get
 
 Pairs = Sequence[tuple[str, str]]
 WORDS = BothSides(Tokenize(get("whitespace")), Tokenize(get("whitespace")))

@@ -22,17 +22,20 @@ import pytest
 from hypothesis import given, strategies as st
 from sacremoses import MosesTokenizer
 
-from preprocessing import corpora, documents, registry, two_level
-from preprocessing.data import Data, Split
+from preprocessing import documents
+from preprocessing.corpora import locate, registry
 from preprocessing.document_reading import content_sha256, own_documents, read_documents
-from preprocessing.document_steps import LimitSentences, PlainText, SplitSentences, TokenizeSentences
-from preprocessing.english import EnglishWords, plain_text, split_sentences
 from preprocessing.errors import InputError
-from preprocessing.pipeline import Context, Result
-from preprocessing.tokenizers import Whitespace
+from preprocessing.pipeline.step import Context
+from preprocessing.text import document_padding
+from preprocessing.text.data import Data, Split
+from preprocessing.text.document_steps import LimitSentences, PlainText, SplitSentences, TokenizeSentences
+from preprocessing.text.english import EnglishWords, plain_text, split_sentences
+from preprocessing.text.pipeline import Result
+from preprocessing.text.tokenizers import Whitespace
 
 ROOT = Path(documents.__file__).parents[1]
-SAMPLE = corpora.SAMPLE_ROOT / "documents"
+SAMPLE = locate.SAMPLE_ROOT / "documents"
 
 # sacremoses 0.2.0. A change of this number is a change of everyone's results: raise a version.
 SAMPLE_DIGEST = "5389f5716cfc48957a07d5d913406ef8c8eaeee707b3bef7e8dc10ed0d63dd1c"
@@ -163,7 +166,7 @@ def test_what_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(InputError, match="no such file"):
         own_documents(tmp_path / "absent")
     with pytest.raises(InputError, match="no such file"):
-        corpora.given("mine", {"train": tmp_path})
+        locate.given("mine", {"train": tmp_path})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(
         InputError, match=r"corpus imdb is not there.*put https://ai\.stanford\.edu/.*aclImdb_v1\.tar\.gz"
@@ -184,13 +187,13 @@ def test_another_packing_of_the_corpus_is_verified_by_its_documents(
     place.parent.mkdir()
     archive(place, FILES)
     first = documents.prepare("imdb", cache=False, processes=1)
-    assert corpora.find("imdb").contents == {"documents": content}
+    assert locate.find("imdb").contents == {"documents": content}
     place.unlink()
     folder(tmp_path / "imdb" / "aclImdb", FILES)
     assert documents.prepare("imdb", cache=False, processes=1).digest == first.digest
-    key = documents.pipeline().key(corpora.find("imdb"))
+    key = documents.pipeline().key(locate.find("imdb"))
     folder(tmp_path / "imdb" / "aclImdb", {"test/pos/0_10.txt": b"Fine?"})
-    assert documents.pipeline().key(corpora.find("imdb")) != key, "a changed folder is another corpus for the cache"
+    assert documents.pipeline().key(locate.find("imdb")) != key, "a changed folder is another corpus for the cache"
     with pytest.raises(InputError, match=f"the documents have SHA-256 .* together, the official ones {content}"):
         documents.prepare("imdb", processes=1)
     folder(tmp_path / "imdb" / "aclImdb", {"test/pos/1_10.txt": b"More."})
@@ -201,7 +204,7 @@ def test_another_packing_of_the_corpus_is_verified_by_its_documents(
     sha256 = hashlib.sha256((tmp_path / "imdb" / "aclImdb_v1.tar.gz").read_bytes()).hexdigest()
     same = registry.CorpusFile(official.layout, None, sha256, 6, content="other")
     monkeypatch.setitem(registry.REGISTRY, "imdb", registry.Corpus("imdb", "", "", "", {"documents": same}, ""))
-    assert corpora.find("imdb").contents == {}
+    assert locate.find("imdb").contents == {}
     assert documents.prepare("imdb", cache=False, processes=1).digest == first.digest
 
 
@@ -246,7 +249,7 @@ def test_the_card_counts_what_is_there(sample: Result) -> None:
 
 def test_processes_hash_seed_and_place_change_nothing(sample: Result, tmp_path: Path) -> None:
     program = (
-        "import preprocessing.parallel as p; p.CHUNK = 40\n"
+        "import preprocessing.text.parallel as p; p.CHUNK = 40\n"
         "import json, hashlib; from preprocessing import documents\n"
         "r = documents.prepare('sample', cache=False, processes=2)\n"
         "print(r.digest, hashlib.sha256(json.dumps(r.card).encode()).hexdigest())"
@@ -398,9 +401,11 @@ def test_the_card_of_imdb() -> None:
     assert all(split.sentence_lengths.lengths.min() >= 1 for split in result.splits.values())
     assert result.digest == "055954073055a72b3d2f42dc4752a32fa76b9f2184de421918a1507262034e80"
     # Buckets cost less than one shape for all, more than a shape for each.
-    sentences, words = two_level.sizes(result.train)
-    shapes = two_level.bucket_shapes(sentences, words, buckets=12)
-    padded = [two_level.shape_for(*size, shapes) for size in zip(sentences.tolist(), words.tolist(), strict=True)]
+    sentences, words = document_padding.sizes(result.train)
+    shapes = document_padding.bucket_shapes(sentences, words, buckets=12)
+    padded = [
+        document_padding.shape_for(*size, shapes) for size in zip(sentences.tolist(), words.tolist(), strict=True)
+    ]
     least, most = int((sentences * words).sum()), int(sentences.max() * words.max()) * len(words)
     assert len(shapes) == 12 and least < sum(depth * width for depth, width in padded) < 2.2 * least < most / 10
     # The words are those of Moses.

@@ -17,9 +17,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from preprocessing import corpora, naver, writing
+from preprocessing import naver
+from preprocessing.corpora import locate
 from preprocessing.errors import InputError
-from preprocessing.pipeline import Result
+from preprocessing.text import writing
+from preprocessing.text.pipeline import Result
 
 ROOT = Path(naver.__file__).parents[1]
 HEADER = b"id\tdocument\tlabel\n"
@@ -78,7 +80,7 @@ def test_each_fault_is_named_with_its_line(
 def test_a_fault_leaves_neither_cache_nor_output(tmp_path: Path) -> None:
     (tmp_path / "train").write_bytes(GOOD)
     (tmp_path / "test").write_bytes(GOOD[:-3])
-    files = corpora.given("mine", {part: tmp_path / part for part in ("train", "test")})
+    files = locate.given("mine", {part: tmp_path / part for part in ("train", "test")})
     with pytest.raises(InputError, match="test, line 3: the last line has no line feed"):
         naver.prepare(files)
     assert list(Path(os.environ["GLUON_ATTN_CACHE"]).iterdir()) == []
@@ -87,7 +89,7 @@ def test_a_fault_leaves_neither_cache_nor_output(tmp_path: Path) -> None:
 def test_own_files_of_the_same_layout(tmp_path: Path) -> None:
     for part in ("train", "test"):
         (tmp_path / part).write_bytes(GOOD)
-    result = naver.prepare(corpora.given("mine", {part: tmp_path / part for part in ("train", "test")}), min_freq=1)
+    result = naver.prepare(locate.given("mine", {part: tmp_path / part for part in ("train", "test")}), min_freq=1)
     assert result.test.seen_in_train.all() and result.card["sample"] is False
     assert result.card["corpus"]["files"]["train"]["url"] is None
 
@@ -251,14 +253,14 @@ def test_the_card_of_nsmc_states_what_nobody_states() -> None:
 
 @pytest.mark.corpus("nsmc")
 def test_the_repaired_text_is_that_of_the_crawl() -> None:
-    with tarfile.open(corpora.find("nsmc-raw").paths["raw"]) as archive:
+    with tarfile.open(locate.find("nsmc-raw").paths["raw"]) as archive:
         crawl: dict[str, set[str]] = {}
         for member in archive:
             if member.isfile():
                 for review in json.load(archive.extractfile(member)):  # type: ignore[arg-type]
                     if '"' in review["review"]:
                         crawl.setdefault(review["review_id"], set()).add(re.sub(r"\s+", " ", review["review"]))
-    files = corpora.find("nsmc")
+    files = locate.find("nsmc")
     agreeing = []
     for part in ("train", "test"):
         split = naver.read_ratings(files.paths[part])

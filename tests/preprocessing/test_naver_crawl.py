@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from preprocessing import corpora, naver, naver_crawl
-from preprocessing.corpora import CorpusFiles
+from preprocessing import naver, naver_crawl
+from preprocessing.corpora import CorpusFiles, locate
 from preprocessing.errors import InputError
 from preprocessing.naver_rebuild import read_crawl
-from preprocessing.pipeline import Result
+from preprocessing.text.pipeline import Result
 
 # A change of this number is a change of everyone's results: raise a version.
 SAMPLE_DIGEST = "1603dda2947f4eedf04e077a5d23f7f789f3658a8c1e96b028ba023ff12c481c"
@@ -86,7 +86,7 @@ def own(root: Path, films: dict[str, bytes] | None = None, **official: str) -> C
     for part, content in (OFFICIAL | official).items():
         paths[part] = root / part
         paths[part].write_text(content, encoding="utf-8", newline="\n")
-    return corpora.given("mine", paths)
+    return locate.given("mine", paths)
 
 
 def prepared(files: CorpusFiles, **options: Any) -> Result:
@@ -120,7 +120,7 @@ def test_archive_and_folder_give_the_same_bytes_and_the_cache_too(tmp_path: Path
     (tmp_path / "raw").mkdir()
     for name, content in FILMS.items():
         (tmp_path / "raw" / name).write_bytes(content)
-    folder = corpora.given("mine", {**files.paths, "raw": tmp_path / "raw"}, folders=True)
+    folder = locate.given("mine", {**files.paths, "raw": tmp_path / "raw"}, folders=True)
     digests = [prepared(one, cache=cache).digest for one in (files, folder) for cache in (False, True, True)]
     assert len(set(digests)) == 1
 

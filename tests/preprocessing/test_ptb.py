@@ -7,19 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from preprocessing import corpora, ptb
+from preprocessing import ptb
+from preprocessing.corpora import locate
 from preprocessing.errors import InputError
-from preprocessing.vocabulary import Vocabulary
+from preprocessing.text.vocabulary import Vocabulary
 
 # A change of this number is a change of everyone's results: raise a version.
 SAMPLE_DIGEST = "61002c77d27023790e7dfae242741e96fc3a109cdf5a6f247a850a808f7d6a03"
 
 
-def own(root: Path, train: str, test: str = " a b \n") -> corpora.CorpusFiles:
+def own(root: Path, train: str, test: str = " a b \n") -> locate.CorpusFiles:
     paths = {split: root / split for split in ("train", "validation", "test")}
     for split, path in paths.items():
         path.write_text(train if split == "train" else test, encoding="utf-8", newline="\n")
-    return corpora.given("mine", paths)
+    return locate.given("mine", paths)
 
 
 def test_the_stream_by_hand(tmp_path: Path) -> None:

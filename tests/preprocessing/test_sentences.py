@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from preprocessing import corpora, sentences
-from preprocessing.corpora import CorpusFiles
+from preprocessing import sentences
+from preprocessing.corpora import CorpusFiles, locate
 from preprocessing.errors import InputError
-from preprocessing.pipeline import Result
+from preprocessing.text.pipeline import Result
 
 GOOD = "1 a fine film .\n0 a bad film .\n"
 
@@ -31,7 +31,7 @@ def own(root: Path, **contents: str | bytes) -> CorpusFiles:
         paths[split] = root / split
         content = contents.get(split, GOOD)
         paths[split].write_bytes(content if isinstance(content, bytes) else content.encode())
-    return corpora.given("mine", paths)
+    return locate.given("mine", paths)
 
 
 def prepared(files: CorpusFiles, **options: Any) -> Result:

@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from preprocessing import corpora, steps, translation
-from preprocessing.bitext_reading import Collection
+from preprocessing import translation
+from preprocessing.bitext.reading import Collection
+from preprocessing.corpora import locate
 from preprocessing.errors import InputError, MissingError
-from preprocessing.normalization import loose_key, normalizer
-from preprocessing.reversible import JointSentencePiece
+from preprocessing.text import steps
+from preprocessing.text.normalization import loose_key, normalizer
+from preprocessing.text.reversible import JointSentencePiece
+from preprocessing.text.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN_ID
 from preprocessing.translation import TranslationResult
-from preprocessing.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN_ID
 
 ROOT = Path(translation.__file__).parents[1]
 KINDS: dict[str, dict[str, Any]] = {
@@ -58,7 +60,7 @@ def sample(**options: Any) -> TranslationResult:
     return translation.prepare("sample", cache=False, processes=1, **options)
 
 
-def own(folder: Path, **contents: list[str]) -> corpora.CorpusFiles:
+def own(folder: Path, **contents: list[str]) -> locate.CorpusFiles:
     """One's own files; a part that is not given is a sentence or two."""
     folder.mkdir(exist_ok=True)
     usual = {"en": ["a dog runs", "a cat runs"], "de": ["ein hund rennt", "eine katze rennt"]}
@@ -136,7 +138,7 @@ def test_new_sentences_are_encoded_as_the_splits_were(kind: str, results: dict[s
 
 def test_references_are_raw_and_lines_for_the_peers_are_lowered_words(results: dict[str, TranslationResult]) -> None:
     french = results["words"]
-    rows = (corpora.SAMPLE_ROOT / "sentences" / "test.tsv").read_text(encoding="utf-8").splitlines()
+    rows = (locate.SAMPLE_ROOT / "sentences" / "test.tsv").read_text(encoding="utf-8").splitlines()
     raw = [row.split("\t")[rows[0].split("\t").index("fr")] for row in rows[1:]]
     assert french.references("test") == raw
     assert french.reference_tokens("test")[0] == "l' enfant est assis sur les épaules de son père ."
@@ -209,7 +211,7 @@ def test_the_second_run_reads_the_cache(
 
 
 def test_parameters_change_the_key_and_what_is_not_read_does_not(tmp_path: Path) -> None:
-    files = corpora.find("sample sentences")
+    files = locate.find("sample sentences")
     variants = [{}, {"tokens": "bpe"}, {"tokens": "bpe", "operations": 5}, {"min_freq": 3}, {"max_size": 9}]
     variants += [
         {"max_length": 9},
@@ -223,14 +225,14 @@ def test_parameters_change_the_key_and_what_is_not_read_does_not(tmp_path: Path)
     keys = [pipeline.key(files) for pipeline in pipelines]
     assert len(set(keys)) == len(keys)
     mine = own(tmp_path / "a")
-    extended = corpora.given("own files", {**mine.paths, "other": mine.paths["train.en"]})
+    extended = locate.given("own files", {**mine.paths, "other": mine.paths["train.en"]})
     first, second = (translation.prepare(files, source="en", target="de", cache=False) for files in (mine, extended))
     assert first.card == second.card, "a file that the pipeline does not read is not of its concern"
 
 
 def test_sentences_are_read_whichever_sample_is_given(results: dict[str, TranslationResult]) -> None:
     pipeline = translation.pipeline("sample", source="en", target="fr")
-    result = pipeline.run(corpora.find("sample"), cache=False, processes=1)
+    result = pipeline.run(locate.find("sample"), cache=False, processes=1)
     assert result.digest == results["words"].digest
     assert result.card["sample"] is True and result.card["corpus"]["name"] == "sample"
     assert result.card["corpus"]["title"].startswith("Short everyday sentences")
@@ -400,8 +402,8 @@ def test_senseless_parameters_are_refused(corpus: str, options: dict[str, Any], 
 
 def test_a_pipeline_refuses_files_of_another_layout() -> None:
     with pytest.raises(MissingError, match=r"corpus sample: has no train\.en and no train\.de"):
-        files = corpora.find("sample sentences")
-        translation.pipeline("multi30k en-de").run(corpora.given("sample", files.paths))
+        files = locate.find("sample sentences")
+        translation.pipeline("multi30k en-de").run(locate.given("sample", files.paths))
 
 
 def test_the_card_says_what_each_step_did(results: dict[str, TranslationResult]) -> None:
@@ -431,7 +433,7 @@ def collection_parts(corpus: str) -> set[str]:
 
 @pytest.mark.parametrize("corpus", [name for name in translation.CORPORA if name != translation.OWN_FILES])
 def test_pipelines_and_registry_agree_on_the_parts(corpus: str) -> None:
-    registered = corpora.REGISTRY["sample sentences" if corpus == "sample" else corpus]
+    registered = locate.REGISTRY["sample sentences" if corpus == "sample" else corpus]
     assert collection_parts(corpus) == set(registered.files)
     optional = {part for part, file in registered.files.items() if file.optional}
     known = translation.CORPORA[corpus]
@@ -527,7 +529,7 @@ def test_korean_test_sentences_stand_nowhere_in_train_in_either_direction() -> N
 @pytest.mark.corpus("ko_en")
 def test_further_korean_text_is_trained_on_when_asked_for() -> None:
     plain, more = (translation.pipeline("tatoeba ko-en", extra=extra) for extra in ((), ("python-docs", "bible")))
-    files = corpora.find("tatoeba ko-en")
+    files = locate.find("tatoeba ko-en")
     assert "bible" in files.paths and plain.key(files.only(plain.parts)) != more.key(files.only(more.parts))
     data, notes = more.steps[0].apply(more.nothing(), steps.Context(files))
     assert len(data.splits["train"]) == 10_534 + 30_586 + 30_893

@@ -17,7 +17,7 @@ from gluon_attn import runtime
 from gluon_attn.models.language_model import LanguageModel
 from gluon_attn.training.checkpoint import named_parameters
 from preprocessing import ptb
-from preprocessing.data import Split
+from preprocessing.text.data import Split
 from reproductions import cheng2016, language_modelling
 from reproductions.experiment import Claim, Variant
 from reproductions.runner import Outcome

@@ -10,7 +10,7 @@ import pytest
 from mxnet import nd
 
 from gluon_attn.evaluation.attention import least_penalty
-from preprocessing.data import Split
+from preprocessing.text.data import Split
 from reproductions import lin2017
 from reproductions.experiment import Variant
 from reproductions.runner import Outcome

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from preprocessing.corpora import SAMPLE_ROOT
+from preprocessing.corpora.locate import SAMPLE_ROOT
 from reproductions.experiment import Result, preset
 from reproductions.report import results_path
 from reproductions.runner import Unit

@@ -16,7 +16,7 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, parameter_count
 from preprocessing import naver_crawl
-from preprocessing.vocabulary import SPECIALS
+from preprocessing.text.vocabulary import SPECIALS
 from reproductions import mikolov2013, text_classification, yang2016
 from reproductions.experiment import Claim, Result
 from reproductions.mikolov2013 import ASKED, ASKED_IN_ENGLISH, DRAWN, DRAWN_IN_ENGLISH, Data

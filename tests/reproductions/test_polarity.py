@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from preprocessing.data import Split
-from preprocessing.ragged import Ragged
+from preprocessing.pipeline.ragged import Ragged
+from preprocessing.text.data import Split
 from reproductions.neighbours import NEIGHBOURS
 from reproductions.polarity import Polarity, agreement, for_test
 

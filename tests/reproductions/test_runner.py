@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from gluon_attn.errors import UsageError
-from preprocessing.corpora import SAMPLE_ROOT
+from preprocessing.corpora.locate import SAMPLE_ROOT
 from preprocessing.errors import InputError
 from reproductions import runner
 from reproductions.experiment import Result, preset

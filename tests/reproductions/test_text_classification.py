@@ -15,9 +15,9 @@ from mxnet.gluon import nn
 
 from gluon_attn.errors import UsageError
 from gluon_attn.training.recipe import Recipe
-from preprocessing.data import Split
-from preprocessing.ragged import Ragged
-from preprocessing.vocabulary import PADDING_ID, UNKNOWN_ID, Vocabulary
+from preprocessing.pipeline.ragged import Ragged
+from preprocessing.text.data import Split
+from preprocessing.text.vocabulary import PADDING_ID, UNKNOWN_ID, Vocabulary
 from reproductions.experiment import Preset, Variant, preset, script
 from reproductions.runner import Unit
 from reproductions.text_classification import (

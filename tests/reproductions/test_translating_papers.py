@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gluon_attn.models.encoder_decoder import EncoderDecoder
-from preprocessing.data import Split
+from preprocessing.text.data import Split
 from reproductions import bahdanau2014, luong2015, sutskever2014, translation
 from reproductions.bleu import bleu
 from reproductions.experiment import Claim

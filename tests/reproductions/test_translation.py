@@ -13,7 +13,7 @@ from mxnet import nd
 
 from gluon_attn import runtime
 from gluon_attn.models.encoder_decoder import EncoderDecoder
-from preprocessing.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN_ID
+from preprocessing.text.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN_ID
 from reproductions import bahdanau2014, translation
 from reproductions.experiment import Variant
 from reproductions.translation import Data

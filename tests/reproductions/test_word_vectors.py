@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gluon_attn.errors import UsageError
-from preprocessing.vocabulary import Vocabulary
+from preprocessing.text.vocabulary import Vocabulary
 from reproductions import word_vectors
 from reproductions.runner import Unit
 from reproductions.word_vectors import WordVectors

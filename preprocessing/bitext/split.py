@@ -1,0 +1,115 @@
+"""A test split for parallel text that has none: by hash, and so that no sentence stands on two sides."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from preprocessing.bitext.data import SIDES, Bitext, Pair
+from preprocessing.bitext.reading import UNSPLIT
+from preprocessing.pipeline.step import Context, Notes, Step
+from preprocessing.text.data import Split
+from preprocessing.text.normalization import loose_key
+
+
+@dataclass(frozen=True)
+class SplitByHash(Step[Bitext]):
+    """Divide pairs that nobody has divided, so that no sentence stands on two sides."""
+
+    name: ClassVar[str] = "split-by-hash"
+    one_in: int
+    anchor: str
+    language: str
+
+    @property
+    def rule(self) -> str:
+        return (
+            "Two sentences of one language count as the same when their letters and digits are the same in small "
+            "letters (normalised text; case, punctuation and spacing do not count; a text without letters and digits "
+            "is compared as it is). Pairs that share a source or a target sentence, directly or through other pairs, "
+            f"form a group, and a group is never divided. Of each group, the first of its sentences in {self.language} "
+            "by code points, in that form, is hashed: the first 8 hexadecimal digits of the SHA-256 (UTF-8) as a "
+            f"number, modulo {self.one_in}; 0 is test, 1 is validation, all others are train. Groups that hold a pair "
+            "of a collection that is trained on go to train. The choice depends on the text alone: neither the order "
+            "of the rows nor the direction of translation nor a seed matters."
+        )
+
+    def apply(self, data: Bitext, context: Context) -> tuple[Bitext, Notes]:
+        splits = data.splits
+        unsplit = splits.pop(UNSPLIT)
+        trained = splits.get("train")
+        together = [unsplit, *([trained] if trained else [])]
+        keys = {side: [loose_key(text) for pair in together for text in getattr(pair, side).prepared] for side in SIDES}
+        group = groups(keys["source"], keys["target"])
+        anchors = _firsts(group, keys[self.anchor])
+        number = {root: _hash(key) % self.one_in for root, key in anchors.items()}
+        for root in group[len(unsplit) :]:
+            number[root] = self.one_in
+        places = np.array([number[root] for root in group[: len(unsplit)]], np.int64)
+        chosen = {"validation": unsplit.take(places == 1), "test": unsplit.take(places == 0)}
+        train = unsplit.take(places > 1)
+        others = {name: pair for name, pair in splits.items() if name not in ("train", *chosen)}
+        divided = set(group[: len(unsplit)])
+        sizes = Counter(root for root in group if root in divided)
+        facts = {
+            "pairs": len(unsplit),
+            "groups": len(sizes),
+            "groups_of_one_pair": sum(size == 1 for size in sizes.values()),
+            "largest_group": max(sizes.values()),
+            "groups_with_pairs_of_train": len(divided.intersection(group[len(unsplit) :])),
+            "rows": {"train": len(train), **{name: len(pair) for name, pair in chosen.items()}},
+        }
+        train = concatenated([train, trained]) if trained else train
+        return data.with_splits({"train": train, **chosen, **others}), Notes(facts={"hash_split": facts})
+
+
+def groups(source: Sequence[str], target: Sequence[str]) -> list[int]:
+    """For each pair the number of its group: the row of one of its pairs. Pairs with equal source or equal target are
+    in one group, and so are those that others connect (union-find)."""
+    parent = list(range(len(source)))
+
+    def root(row: int) -> int:
+        top = row
+        while parent[top] != top:
+            top = parent[top]
+        while parent[row] != top:
+            parent[row], row = top, parent[row]
+        return top
+
+    for column in (source, target):
+        first: dict[str, int] = {}
+        for row, key in enumerate(column):
+            here, there = root(row), root(first.setdefault(key, row))
+            parent[max(here, there)] = min(here, there)
+    return [root(row) for row in range(len(source))]
+
+
+def concatenated(pairs: Sequence[Pair]) -> Pair:
+    """All rows of untokenised pairs, in order."""
+
+    def side(splits: Sequence[Split]) -> Split:
+        columns = {
+            column: np.concatenate([getattr(split, column) for split in splits])
+            for column in ("row_id", "text", "label", "seen_in_train")
+        }
+        return Split(**columns, normalized=np.concatenate([split.prepared for split in splits]))
+
+    return Pair(side([pair.source for pair in pairs]), side([pair.target for pair in pairs]))
+
+
+def _firsts(group: Sequence[int], keys: Sequence[str]) -> dict[int, str]:
+    """The first key of each group by code points."""
+    first: dict[int, str] = {}
+    for root, key in zip(group, keys, strict=True):
+        if root not in first or key < first[root]:
+            first[root] = key
+    return first
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:4], "big")

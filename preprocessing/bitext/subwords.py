@@ -1,0 +1,153 @@
+"""Byte pair encoding of words (Sennrich et al., 2016): one set of merges for both languages, with subword-nmt."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import redirect_stderr
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from subword_nmt.apply_bpe import BPE
+from subword_nmt.learn_bpe import learn_bpe
+
+from preprocessing.bitext.data import Bitext
+from preprocessing.errors import InputError
+from preprocessing.pipeline import card
+from preprocessing.pipeline.ragged import Ragged
+from preprocessing.pipeline.step import Context, Notes, Step
+from preprocessing.text.data import Data, Split
+from preprocessing.text.steps import SHOWN
+from preprocessing.text.tokenizers import installed_version
+
+SEPARATOR = "@@"
+CODES, PIECES = "bpe_codes", "bpe_pieces"
+
+
+@dataclass(frozen=True)
+class LearnBPE(Step[Bitext]):
+    """Learn which characters and pieces are merged."""
+
+    name: ClassVar[str] = "learn-bpe"
+    operations: int = 10_000
+
+    @property
+    def rule(self) -> str:
+        return (
+            f"At most {self.operations} merges, learned by subword-nmt's learn_bpe from the words of the training "
+            "split, of both sides together, counted; the most frequent pair of neighbours is merged first, ties by the "
+            "pair (code points); no pair that occurs only once is merged. Nothing in it is random."
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        return {"operations": self.operations, "versions": {"subword-nmt": installed_version("subword-nmt")}}
+
+    def apply(self, data: Bitext, context: Context) -> tuple[Bitext, Notes]:
+        counts: Counter[str] = Counter()
+        for side in data.splits["train"].sides:
+            counts.update(_counts(side))
+        codes = learn(counts, self.operations)
+        learned = codes.count("\n") - 1
+        state = {CODES: codes.encode("utf-8")}
+        return (
+            Bitext(data.source.with_learned(**state), data.target.with_learned(**state)),
+            Notes(facts={"bpe": {"asked_for": self.operations, "learned": learned, "types_in_train": len(counts)}}),
+        )
+
+
+@dataclass(frozen=True)
+class ApplyBPE(Step[Data]):
+    """Cut words into the pieces that the merges leave."""
+
+    name: ClassVar[str] = "bpe"
+    for_new_text: ClassVar[bool] = True
+    min_freq: int = 1
+
+    @property
+    def rule(self) -> str:
+        return (
+            "Each word becomes the pieces that the merges leave of it, as by subword-nmt's apply_bpe; every piece but "
+            f"the last of a word ends in {SEPARATOR}. A merged piece that occurs less than {self.min_freq} times in "
+            "the training split of this side is taken apart again (subword-nmt's --vocabulary-threshold), so that the "
+            "words of one language are not left with pieces known only from the other. Detokenisation joins a piece "
+            f"that ends in {SEPARATOR} to the next one."
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        return {"min_freq": self.min_freq, "versions": {"subword-nmt": installed_version("subword-nmt")}}
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        if CODES not in data.learned:
+            raise InputError("step bpe", "no merges are learned yet", remedy="put a learn-bpe step before it")
+        codes = data.learned[CODES].decode("utf-8")
+        if PIECES not in data.learned:
+            frequency = _pieces(_counts(data.splits["train"]), BPE(io.StringIO(codes)))
+            listed = sorted(frequency, key=lambda piece: (-frequency[piece], piece))
+            written = "".join(f"{piece} {frequency[piece]}\n" for piece in listed)
+            data = data.with_learned(**{PIECES: written.encode("utf-8")})
+        known = _frequent(data.learned[PIECES].decode("utf-8"), self.min_freq)
+        bpe = BPE(io.StringIO(codes), vocab=known)
+        symbols = next(iter(data.splits.values())).symbols
+        number: dict[str, int] = {}
+        table = Ragged.from_rows(
+            [[number.setdefault(piece, len(number)) for piece in bpe.segment_tokens([symbol])] for symbol in symbols]
+        )
+        splits = {
+            name: replace(split, symbols=list(number), tokens=_rows(split).expanded(table))
+            for name, split in data.splits.items()
+        }
+        lengths = {name: card.profile(_rows(split).lengths) for name, split in splits.items()}
+        before, after = next(iter(data.splits.values())), next(iter(splits.values()))
+        examples = [(" ".join(before.words(row)), " ".join(after.words(row))) for row in range(min(SHOWN, len(before)))]
+        return data.with_splits(splits), Notes(facts={"piece_lengths": lengths}, examples=examples)
+
+
+def learn(counts: Counter[str], operations: int) -> str:
+    """The merges as subword-nmt writes them; raises InputError when there is nothing to learn from."""
+    if not any(len(word) > 1 for word in counts):
+        raise InputError("step learn-bpe", "the training split has no word of two characters", remedy="give more text")
+    words = io.StringIO("".join(f"{word} {counts[word]}\n" for word in sorted(counts)))
+    codes = io.StringIO()
+    with redirect_stderr(io.StringIO()):  # a progress bar
+        learn_bpe(words, codes, operations, is_dict=True)
+    return codes.getvalue()
+
+
+def joined(tokens: Sequence[str]) -> list[str]:
+    """The words of pieces; a piece at the end that waits for another one ends its word."""
+    words: list[str] = []
+    begun = ""
+    for token in tokens:
+        if token.endswith(SEPARATOR):
+            begun += token.removesuffix(SEPARATOR)
+        else:
+            words.append(begun + token)
+            begun = ""
+    return [*words, begun] if begun else words
+
+
+def _counts(split: Split) -> Counter[str]:
+    """How often each symbol occurs in a split."""
+    counts = _rows(split).counts(len(split.symbols)).tolist()
+    return Counter({symbol: count for symbol, count in zip(split.symbols, counts, strict=True) if count})
+
+
+def _pieces(counts: Counter[str], bpe: BPE) -> Counter[str]:
+    pieces: Counter[str] = Counter()
+    for word, count in counts.items():
+        for piece in bpe.segment_tokens([word]):
+            pieces[piece] += count
+    return pieces
+
+
+def _frequent(written: str, min_freq: int) -> set[str]:
+    """The pieces of a file in subword-nmt's form, ``piece count`` on each line, that are frequent enough."""
+    listed = (line.split(" ") for line in written.split("\n") if line)
+    return {piece for piece, count in listed if int(count) >= min_freq}
+
+
+def _rows(split: Split) -> Ragged:
+    if split.tokens is None:
+        raise InputError("step bpe", "the texts are not tokenised yet", remedy="put a tokenize step before it")
+    return split.tokens

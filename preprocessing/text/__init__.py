@@ -1,0 +1,1 @@
+"""Data and steps of texts: rows of one text, documents, tokenizers, vocabularies."""

@@ -1,0 +1,152 @@
+"""One spelling for what is written in several ways: Unicode forms, white space, quotation marks, dashes."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from sacremoses import MosesPunctNormalizer
+
+from preprocessing.errors import InputError
+from preprocessing.pipeline.step import Context, Notes, Step
+from preprocessing.text.data import Data, object_column
+from preprocessing.text.tokenizers import installed_version
+
+MOSES_LANGUAGES = ("de", "en", "fr")
+LANGUAGES = (*MOSES_LANGUAGES, "ko")
+
+JOINER = "\uffed"  # ￭ of a morpheme that is attached to the one before it
+SPACE = "\u2581"  # ▁ of a SentencePiece piece that begins a word
+
+_RESERVED = str.maketrans({JOINER: "\u25a0", SPACE: "_"})
+_INVISIBLE = ("Cc", "Cf", "Cs")
+_NARROW_SPACES = str.maketrans(dict.fromkeys("\u2009\u202f\u2007", "\u00a0"))
+_WHITE_SPACE = re.compile(r"\s+")
+_GUILLEMETS = re.compile(r"«\s+|\s+»")
+
+# Korean text sets no space before a bracket, which the Moses script would put there; so it has a table of its own.
+_KOREAN = str.maketrans(
+    {
+        **dict.fromkeys("“”„‟«»〝〞＂", '"'),
+        **dict.fromkeys("‘’‚‛´`＇", "'"),
+        **dict.fromkeys("‐‑‒–—―−－", "-"),
+        **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in "＂＇－"},
+        "…": "...",
+        "。": ".",
+        "、": ",",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Normalize(Step[Data]):
+    """One spelling for what is written in several ways."""
+
+    name: ClassVar[str] = "normalize"
+    for_new_text: ClassVar[bool] = True
+    language: str
+
+    @property
+    def rule(self) -> str:
+        if self.language == "ko":
+            punctuation = (
+                "typographic and full-width quotation marks, apostrophes and dashes become \" ' -, other full-width "
+                "ASCII characters (U+FF01 to U+FF5E) the plain ones, an ellipsis three full stops, U+3002 and U+3001 "
+                "full stop and comma"
+            )
+        else:
+            inside = "white space inside the guillemets « » is taken out; " if self.language == "fr" else ""
+            punctuation = (
+                f"{inside}punctuation as by Moses' normalize-punctuation.perl -l {self.language}, in its port "
+                "sacremoses.MosesPunctNormalizer with its default settings: among others, typographic quotation marks, "
+                "apostrophes, dashes and ellipses become \" ' - ..., white space around brackets and before : ; is "
+                "made regular, and "
+                + (
+                    "a comma or full stop behind a closing quotation mark is put before it"
+                    if self.language == "en"
+                    else "a comma or full stop before a closing quotation mark is put behind it"
+                )
+            )
+        return (
+            "Unicode NFC; control and format characters that are not white space (categories Cc, Cf) are taken out; "
+            "U+2009, U+202F and U+2007 become U+00A0; "
+            f"{punctuation}; each run of white space becomes one space, none at the ends. The two characters with "
+            "which tokens are marked later are replaced: U+FFED by U+25A0, U+2581 by an underscore. The raw text is "
+            "kept beside the normalised one."
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        versions = {} if self.language == "ko" else {"sacremoses": installed_version("sacremoses")}
+        return {"language": self.language, "versions": versions}
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        normalize = normalizer(self.language)
+        splits, changed, examples = {}, {}, []
+        for name, split in data.splits.items():
+            normalized = object_column([normalize(text) for text in split.text])
+            splits[name] = replace(split, normalized=normalized)
+            differs = [row for row, text in enumerate(normalized) if text != split.text[row]]
+            changed[name] = len(differs)
+            examples += [(split.text[row], normalized[row]) for row in differs[:1]]
+        return data.with_splits(splits), Notes(facts={"normalized": changed}, examples=examples)
+
+
+@dataclass(frozen=True)
+class Lowercase(Step[Data]):
+    """Small letters for capital ones."""
+
+    name: ClassVar[str] = "lower-case"
+    for_new_text: ClassVar[bool] = True
+
+    @property
+    def rule(self) -> str:
+        return "Every letter becomes a small one (Unicode). References for evaluation are the raw text all the same."
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        splits = {
+            name: replace(split, normalized=object_column([text.lower() for text in split.prepared]))
+            for name, split in data.splits.items()
+        }
+        return data.with_splits(splits), Notes()
+
+
+@lru_cache
+def normalizer(language: str) -> Callable[[str], str]:
+    """The function that normalises one text of a language; raises InputError for a language without rules."""
+    if language not in LANGUAGES:
+        raise InputError(f"language {language!r}", "has no rules here", remedy=f"known are {', '.join(LANGUAGES)}")
+    punctuation = _korean if language == "ko" else MosesPunctNormalizer(language).normalize
+
+    def normalize(text: str) -> str:
+        text = visible(unicodedata.normalize("NFC", text)).translate(_NARROW_SPACES)
+        if language == "fr":
+            text = _GUILLEMETS.sub(lambda found: found[0].strip(), text)
+        return _WHITE_SPACE.sub(" ", punctuation(text)).strip().translate(_RESERVED)
+
+    return normalize
+
+
+def _korean(text: str) -> str:
+    return text.translate(_KOREAN)
+
+
+def visible(text: str) -> str:
+    """The text without its control and format characters, white space excepted."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character for character in text if character.isspace() or unicodedata.category(character) not in _INVISIBLE
+    )
+
+
+_NOT_LETTERS = re.compile(r"[\W_]+")
+
+
+def loose_key(text: str) -> str:
+    """What two sentences share that differ at most in case, punctuation and spacing: their letters and digits, in
+    small letters. A text without any is its own key."""
+    return _NOT_LETTERS.sub("", text.casefold()) or text

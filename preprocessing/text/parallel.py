@@ -1,0 +1,96 @@
+"""Tokenise many texts in several processes; the result does not depend on how many, nor on how they start."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import types
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import count
+
+import numpy as np
+
+from preprocessing.errors import InputError
+from preprocessing.pipeline.ragged import Ragged
+from preprocessing.text.tokenizers import Tokenizer
+
+CHUNK = 4096
+Chunk = tuple[list[str], np.ndarray, np.ndarray]
+
+
+def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | None = None) -> tuple[list[str], Ragged]:
+    """Tokens of every text as (symbols, rows): ``rows`` holds indices into ``symbols``, the distinct tokens in order of
+    first occurrence. ``processes``: how many at most; default the processors this process may use."""
+    chunks = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
+    workers = min(processes or len(os.sched_getaffinity(0)), len(chunks))
+    if workers <= 1:
+        return _merge(_tokenize(tokenizer, chunk) for chunk in chunks)
+    context = multiprocessing.get_context(_start_method())
+    with _lean_main(), ProcessPoolExecutor(workers, context, _start_worker, (tokenizer,)) as pool:
+        try:
+            return _merge(pool.map(_work, chunks))
+        except BrokenProcessPool as error:
+            reason = "a worker process died, most likely for lack of memory"
+            raise InputError(f"tokenizer {tokenizer.name}", reason, remedy="use fewer processes") from error
+
+
+def _tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> Chunk:
+    """One chunk as (symbols of the chunk, index of each token, tokens per text): small to send between processes."""
+    symbols = _numbering()
+    ids: list[int] = []
+    ends = [0]
+    for text in texts:
+        ids += map(symbols.__getitem__, tokenizer.tokenize(text))
+        ends.append(len(ids))
+    return list(symbols), np.array(ids, np.int32), np.diff(np.array(ends, np.int64))
+
+
+def _numbering() -> defaultdict[str, int]:
+    """A table that gives each new token the next number. It is asked millions of times: its default is made in C."""
+    return defaultdict(count().__next__)
+
+
+def _start_worker(tokenizer: Tokenizer) -> None:
+    # One analyser for the life of the process: loading one costs up to seconds.
+    global _worker_tokenizer
+    _worker_tokenizer = tokenizer
+
+
+def _work(texts: Sequence[str]) -> Chunk:
+    return _tokenize(_worker_tokenizer, texts)
+
+
+_worker_tokenizer: Tokenizer
+
+
+def _merge(chunks: Iterable[Chunk]) -> tuple[list[str], Ragged]:
+    table = _numbering()
+    ids, lengths = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+    for symbols, local, tokens_per_text in chunks:
+        renumber = np.fromiter(map(table.__getitem__, symbols), np.int32, len(symbols))
+        ids.append(renumber[local])
+        lengths.append(tokens_per_text)
+    return list(table), Ragged.from_lengths(np.concatenate(ids), np.concatenate(lengths))
+
+
+def _start_method() -> str:
+    """Forking is faster, but a process in which MXNet or a Java machine runs threads must not be forked."""
+    jpype = sys.modules.get("jpype")
+    return "spawn" if "mxnet" in sys.modules or (jpype is not None and jpype.isJVMStarted()) else "fork"
+
+
+@contextmanager
+def _lean_main() -> Iterator[None]:
+    """Spawned workers import the caller's ``__main__`` again, guarded or not, and with it all of MXNet; they need only
+    this room. While they start, ``__main__`` is an empty module."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main

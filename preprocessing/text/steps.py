@@ -1,0 +1,277 @@
+"""The steps that any text corpus can use. Each is pure, named, versioned, and says its rule in words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from preprocessing.errors import InputError
+from preprocessing.pipeline import card
+from preprocessing.pipeline.ragged import Ragged
+from preprocessing.pipeline.step import Context, Dropped, Notes, Step
+from preprocessing.text.data import Data, Split
+from preprocessing.text.parallel import tokenize_all
+from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.vocabulary import SPECIALS, UNKNOWN_ID, Vocabulary
+
+SHOWN = 3
+MOST_FREQUENT = 20
+
+
+@dataclass(frozen=True)
+class DropEmpty(Step[Data]):
+    """Leave out rows without text."""
+
+    name = "drop-empty"
+
+    @property
+    def rule(self) -> str:
+        return "Rows whose text is empty or only white space are left out, from every split."
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        kept, dropped = {}, []
+        for name, split in data.splits.items():
+            blank = np.array([not text.strip() for text in split.prepared], np.bool_)
+            kept[name] = split.take(~blank)
+            if rows := int(blank.sum()):
+                dropped.append(Dropped(name, "empty text", rows, split.row_id[blank][:SHOWN].tolist()))
+        return data.with_splits(kept), Notes(dropped=dropped)
+
+
+@dataclass(frozen=True)
+class SplitByHash(Step[Data]):
+    """Take the validation rows out of the training rows."""
+
+    name = "split-by-hash"
+    one_in: int = 10
+
+    @property
+    def rule(self) -> str:
+        return (
+            "A row of the official train file goes to validation when the first 8 hexadecimal digits of the SHA-256 "
+            f"of its text (UTF-8), read as a number, are divisible by {self.one_in}; else it stays in train. The "
+            "choice depends on the text alone: all copies of one text land on the same side, and neither row order "
+            "nor a seed matters. Test is left as it is."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        train = data.splits["train"]
+        first_digits = b"".join(hashlib.sha256(text.encode("utf-8")).digest()[:4] for text in train.text)
+        chosen = np.frombuffer(first_digits, ">u4") % self.one_in == 0
+        splits = {**data.splits, "train": train.take(~chosen), "validation": train.take(chosen)}
+        return data.with_splits(splits), Notes()
+
+
+@dataclass(frozen=True)
+class MarkLeaks(Step[Data]):
+    """Mark the test rows that were seen in training."""
+
+    name = "mark-leaks"
+
+    @property
+    def rule(self) -> str:
+        return (
+            "A test row is marked seen_in_train when its text stands verbatim in the official train file (train or "
+            "validation). Nothing is dropped: accuracies can be reported with and without the marked rows."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        sources = [data.splits[name] for name in ("train", "validation") if name in data.splits]
+        test = data.splits["test"]
+        copies = labels_of_copies(sources, test)
+        seen = np.array([text in copies for text in test.text], np.bool_)
+        splits = {**data.splits, "test": replace(test, seen_in_train=seen)}
+        return data.with_splits(splits), Notes(facts={"leaks": leaks(copies, test)})
+
+
+def survey(split: Split, *, width: int) -> dict[str, Any]:
+    """What stands in a file before anything is done to it; ``width`` is that of the histogram of characters."""
+    texts = split.text.tolist()
+    labels: dict[str, int] = {}
+    several = set()
+    for text, label in zip(texts, split.label.tolist(), strict=True):
+        if labels.setdefault(text, label) != label:
+            several.add(text)
+    return {
+        "rows": len(split),
+        "empty": texts.count(""),
+        "distinct_texts": len(labels),
+        "duplicate_rows": len(split) - len(labels),
+        "texts_with_both_labels": len(several),
+        **card.label_balance(split.label),
+        "characters": card.profile(np.fromiter(map(len, texts), np.int64, len(texts)), width=width),
+    }
+
+
+def labels_of_copies(sources: Sequence[Split], test: Split) -> dict[str, list[int]]:
+    """For each test text that stands in the sources: the labels of its copies there, in order."""
+    wanted = set(test.text)
+    labels: dict[str, list[int]] = {}
+    for split in sources:
+        for text, label in zip(split.text, split.label.tolist(), strict=True):
+            if text in wanted:
+                labels.setdefault(text, []).append(label)
+    return labels
+
+
+def leaks(copies: Mapping[str, list[int]], test: Split) -> dict[str, Any]:
+    """How many test rows have a copy in training, and how often the labels agree.
+
+    Copies of one text may carry different labels, hence three counts: the last copy's label agrees, that of at
+    least one, that of all.
+    """
+    found = [(copies[text], own) for text, own in zip(test.text, test.label.tolist(), strict=True) if text in copies]
+    return {
+        "rows": len(found),
+        "of_test": card.rate(len(found), len(test)),
+        "empty": sum(not text for text in test.text if text in copies),
+        "label_of_last_copy_agrees": sum(labels[-1] == own for labels, own in found),
+        "label_of_a_copy_agrees": sum(own in labels for labels, own in found),
+        "label_of_all_copies_agrees": sum(all(label == own for label in labels) for labels, own in found),
+    }
+
+
+@dataclass(frozen=True)
+class Tokenize(Step[Data]):
+    """Cut each text into tokens."""
+
+    name = "tokenize"
+    for_new_text = True
+    tokenizer: Tokenizer
+
+    @property
+    def rule(self) -> str:
+        return self.tokenizer.rule
+
+    def parameters(self) -> dict[str, Any]:
+        return {"tokenizer": self.tokenizer.name, **self.tokenizer.parameters(), "versions": self.tokenizer.versions()}
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        fitted = data.tokenizer or self.tokenizer.fit(data.splits["train"].prepared.tolist())
+        texts = [text for split in data.splits.values() for text in split.prepared]
+        symbols, rows = tokenize_all(fitted, texts, context.processes)
+        splits, start = {}, 0
+        for name, split in data.splits.items():
+            splits[name] = replace(split, symbols=symbols, tokens=rows.slice(start, start + len(split)))
+            start += len(split)
+        lengths = {name: card.profile(_tokens(split).lengths) for name, split in splits.items()}
+        first = next(iter(splits.values()))
+        examples = [(first.prepared[row], " ".join(first.words(row))) for row in range(min(SHOWN, len(first)))]
+        return replace(data, splits=splits, tokenizer=fitted), Notes(facts={"lengths": lengths}, examples=examples)
+
+
+@dataclass(frozen=True)
+class Truncate(Step[Data]):
+    """Keep the beginning of each row."""
+
+    name = "truncate"
+    for_new_text = True
+    max_length: int | None = None
+
+    @property
+    def rule(self) -> str:
+        if self.max_length is None:
+            return "No row is cut."
+        return f"The first {self.max_length} tokens of each row are kept, the rest is cut off."
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        rows = {name: _tokens(split) for name, split in data.splits.items()}
+        own = [] if self.max_length is None else [self.max_length]
+        table = card.truncation(rows, sorted({*card.LENGTHS_OF_INTEREST, *own}))
+        if self.max_length is None:
+            return data, Notes(facts={"truncation": table})
+        splits = {
+            name: replace(split, tokens=rows[name].truncated(self.max_length)) for name, split in data.splits.items()
+        }
+        return data.with_splits(splits), Notes(facts={"truncation": table})
+
+
+@dataclass(frozen=True)
+class LearnVocabulary(Step[Data]):
+    """Decide which tokens have an id of their own."""
+
+    name = "vocabulary"
+    specials: ClassVar[tuple[str, ...]] = SPECIALS
+    min_freq: int = 1
+    max_size: int | None = None
+
+    @property
+    def rule(self) -> str:
+        limit = "" if self.max_size is None else f", at most {self.max_size} of them"
+        places = ", ".join(f"{special} is {index}" for index, special in enumerate(self.specials))
+        these = {2: "two", 4: "four"}[len(self.specials)]
+        return (
+            f"Tokens that occur at least {self.min_freq} times in the training split{limit}, in the order of "
+            f"descending frequency, ties by the token (code points); {places}. A token spelled "
+            f"like one of these {these} counts as unknown."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        train = data.splits["train"]
+        counts = _tokens(train).counts(len(train.symbols))
+        vocabulary = Vocabulary.learn(
+            train.symbols, counts, min_freq=self.min_freq, max_size=self.max_size, specials=self.specials
+        )
+        frequency = dict(zip(train.symbols, counts.tolist(), strict=True))
+        learned = vocabulary.learned
+        kept_tokens, all_tokens = sum(frequency[token] for token in learned), int(counts.sum())
+        facts = {
+            "size": len(vocabulary),
+            "specials": list(self.specials),
+            "min_freq": self.min_freq,
+            "max_size": self.max_size,
+            "types_in_train": int((counts > 0).sum()),
+            "types_kept": len(learned),
+            "tokens_in_train": all_tokens,
+            "rate_of_train_tokens_kept": card.rate(kept_tokens, all_tokens),
+            "most_frequent": [[token, frequency[token]] for token in learned[:MOST_FREQUENT]],
+        }
+        return replace(data, vocabulary=vocabulary), Notes(facts={"vocabulary": facts})
+
+
+@dataclass(frozen=True)
+class Encode(Step[Data]):
+    """Replace tokens by ids."""
+
+    name = "encode"
+    for_new_text = True
+
+    @property
+    def rule(self) -> str:
+        index = f"Each token is replaced by its index in the vocabulary, by {UNKNOWN_ID} when it has none."
+        return f"{index} Nothing is added at either end."
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        if data.vocabulary is None:
+            raise InputError("step encode", "there is no vocabulary yet", remedy="put a vocabulary step before it")
+        symbols = next(iter(data.splits.values())).symbols
+        table = data.vocabulary.indices(symbols)
+        splits = {name: replace(split, encoded=_tokens(split).mapped(table)) for name, split in data.splits.items()}
+        return data.with_splits(splits), Notes(facts={"unknown": {name: _unknown(splits[name]) for name in splits}})
+
+
+def _unknown(split: Split) -> dict[str, Any]:
+    missed = np.flatnonzero(split.ids == UNKNOWN_ID)
+    rows_with = len(np.unique(np.searchsorted(split.offsets, missed, side="right")))
+    counts = np.bincount(_tokens(split).ids[missed])
+    types = np.flatnonzero(counts).tolist()
+    types.sort(key=lambda symbol: (-counts[symbol], split.symbols[symbol]))
+    return {
+        "tokens": len(split.ids),
+        "unknown": len(missed),
+        "rate": card.rate(len(missed), len(split.ids)),
+        "rows_with_unknown": rows_with,
+        "rate_of_rows": card.rate(rows_with, len(split)),
+        "types": len(types),
+        "most_frequent": [[split.symbols[symbol], int(counts[symbol])] for symbol in types[:MOST_FREQUENT]],
+    }
+
+
+def _tokens(split: Split) -> Ragged:
+    if split.tokens is None:
+        raise InputError("step", "the texts are not tokenised yet", remedy="put a tokenize step before it")
+    return split.tokens

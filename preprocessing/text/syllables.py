@@ -1,0 +1,48 @@
+"""How tokens are spelled: beside the id of a token the ids of its first syllables, for models that read both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from preprocessing.text.data import Split
+from preprocessing.text.vocabulary import PADDING_ID, Vocabulary
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """The syllables (characters) that tokens are spelled with.
+
+    ``syllables`` counts each character as often as the tokens that hold it; ``width`` is the number of syllables given
+    for a token: longer tokens are cut, shorter ones padded.
+    """
+
+    syllables: Vocabulary
+    width: int
+
+    @classmethod
+    def learn(cls, train: Split, *, width: int, min_freq: int) -> Spelling:
+        """The characters seen ``min_freq`` times or more in the tokens of the training split."""
+        if train.tokens is None:
+            raise ValueError("this split is not tokenised yet")
+        counts: Counter[str] = Counter()
+        for symbol, count in zip(train.symbols, train.tokens.counts(len(train.symbols)).tolist(), strict=True):
+            for character in symbol:
+                counts[character] += count
+        characters = list(counts)
+        frequency = np.array([counts[character] for character in characters])
+        return cls(Vocabulary.learn(characters, frequency, min_freq=min_freq), width)
+
+    def sequences(self, split: Split) -> list[np.ndarray]:
+        """For each row of a split (tokens, 1 + width) int32: the id of the token, then those of its syllables."""
+        if split.tokens is None:
+            raise ValueError("this split is not tokenised yet")
+        spelled = np.full((len(split.symbols), self.width), PADDING_ID, np.int32)
+        for row, symbol in zip(spelled, split.symbols, strict=True):
+            start = symbol[: self.width]
+            row[: len(start)] = self.syllables.indices(start)
+        both = np.column_stack([split.ids, spelled[split.tokens.ids]])
+        return [both[start:stop] for start, stop in pairwise(split.offsets.tolist())]

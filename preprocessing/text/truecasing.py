@@ -1,0 +1,115 @@
+"""Truecasing: the first word of a sentence in the case that it has elsewhere in the training split."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from sacremoses import MosesDetruecaser, MosesTruecaser
+
+from preprocessing.pipeline.ragged import Ragged
+from preprocessing.pipeline.step import Context, Notes, Step
+from preprocessing.text.data import Data, Split
+from preprocessing.text.steps import SHOWN
+from preprocessing.text.tokenizers import installed_version
+
+LEARNED = "truecase"
+
+
+@dataclass(frozen=True)
+class Truecase(Step[Data]):
+    """Write each word as it is written inside sentences."""
+
+    name: ClassVar[str] = "truecase"
+    for_new_text: ClassVar[bool] = True
+
+    @property
+    def rule(self) -> str:
+        return (
+            "As Moses' train-truecaser.perl and truecase.perl, in their port sacremoses.MosesTruecaser: from the words "
+            "of the training split that do not begin a sentence it is learned how each is written; the most frequent "
+            "way (ties by code points) replaces the word at the beginning of a sentence and words in a way never seen; "
+            "a word inside a sentence in a way that was seen stays. Detokenisation capitalises the first word of each "
+            "sentence."
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        return {"versions": {"sacremoses": installed_version("sacremoses")}}
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        facts: dict[str, Any] = {}
+        if LEARNED not in data.learned:
+            forms = learn(sentences(data.splits["train"]))
+            data = data.with_learned(**{LEARNED: json.dumps(forms, ensure_ascii=False).encode("utf-8")})
+            facts["truecase"] = {
+                "words": len(forms),
+                "with_several_ways": sum(len(ways) > 1 for ways in forms.values()),
+            }
+        truecaser = _truecaser(json.loads(data.learned[LEARNED]))
+        table: dict[str, int] = {}
+        ids: dict[str, list[int]] = {}
+        examples: list[tuple[str, str]] = []
+        for name, split in data.splits.items():
+            ids[name] = []
+            for words in sentences(split):
+                cased = truecaser.truecase(" ".join(words), use_known=True)
+                if len(cased) != len(words):
+                    raise ValueError(f"the truecaser made {len(cased)} words of {len(words)}: {words}")
+                if cased != words and len(examples) < SHOWN:
+                    examples.append((" ".join(words), " ".join(cased)))
+                ids[name] += [table.setdefault(word, len(table)) for word in cased]
+        symbols = list(table)
+        splits = {
+            name: replace(
+                split, symbols=symbols, tokens=Ragged.from_lengths(np.array(ids[name], np.int32), _lengths(split))
+            )
+            for name, split in data.splits.items()
+        }
+        return data.with_splits(splits), Notes(facts=facts, examples=examples)
+
+
+def learn(sentences: Sequence[Sequence[str]]) -> dict[str, list[str]]:
+    """How each word is written inside sentences: small letters -> ways, by falling frequency, ties by code points."""
+    truecaser = MosesTruecaser()
+    counts: dict[str, Counter[str]] = {}
+    for words in sentences:
+        for lowered, word, weight in truecaser.learn_truecase_weights(words):
+            counts.setdefault(lowered, Counter())[word] += weight
+    return {lowered: _by_frequency(counts[lowered]) for lowered in sorted(counts)}
+
+
+def detruecased(tokens: Sequence[str]) -> list[str]:
+    """The tokens with the first word of each sentence capitalised."""
+    cased: list[str] = MosesDetruecaser().detruecase(" ".join(tokens))
+    return cased
+
+
+def sentences(split: Split) -> list[list[str]]:
+    """The tokens of every row."""
+    if split.tokens is None:
+        raise ValueError("this split is not tokenised yet")
+    words = list(map(split.symbols.__getitem__, split.tokens.ids.tolist()))
+    return [words[start:stop] for start, stop in pairwise(split.tokens.offsets.tolist())]
+
+
+def _by_frequency(counts: Counter[str]) -> list[str]:
+    return sorted(counts, key=lambda way: (-counts[way], way))
+
+
+def _lengths(split: Split) -> np.ndarray:
+    assert split.tokens is not None
+    return split.tokens.lengths
+
+
+def _truecaser(forms: dict[str, list[str]]) -> MosesTruecaser:
+    truecaser = MosesTruecaser()
+    truecaser.model = {
+        "best": {lowered: ways[0] for lowered, ways in forms.items()},
+        "known": {way for ways in forms.values() for way in ways[1:]},
+    }
+    return truecaser

