@@ -5,7 +5,7 @@
 The sentences are the test split of Multi30k (2016), English to German in byte pairs; the network and the search are
 those of ``bahdanau2014``, ``rnnsearch`` of preset ``cpu``: 256 units, beam 5. From ids to ids:
 
-- ``batched``: in batches of like length, as ``reproductions.translation.translate`` makes them;
+- ``batched``: in batches of like length, as ``reproductions.tasks.translation.translate`` makes them;
 - ``one by one``: the same search with batches of one;
 - ``gluonnlp``: one by one with GluonNLP's ``BeamSearchSampler`` on the steps of our network, for reference, once;
 - ``PyTorch eager``: the same network with a batched beam search of its own, ``peers/torch_decoders.py``, in batches of
@@ -46,7 +46,7 @@ PEER_BATCH = 64
 
 def run(way: str, spec: Mapping[str, Any], threads: int) -> dict[str, Any]:
     """Translate all sentences once in one way."""
-    module = "peers.torch_decoders" if way == "PyTorch eager" else "own_decoders"
+    module = "peers.torch_decoders" if way == "PyTorch eager" else "ours.decoders"
     if way == "PyTorch eager":
         spec = {**spec, "batch": PEER_BATCH}
     return in_process(module, [json.dumps({**spec, "way": way})], threads)
@@ -145,7 +145,7 @@ def main() -> None:
         wanted = {name: getattr(options, name) for name in ("threads", "sentences", "updates")}
         checkpoint = str(options.checkpoint.resolve()) if options.checkpoint else None
         described = {**wanted, "way": "describe", "arrays": str(arrays), "checkpoint": checkpoint}
-        what = in_process("own_decoders", [json.dumps(described)], options.threads)
+        what = in_process("ours.decoders", [json.dumps(described)], options.threads)
         print(f"{what['sentences']} sentences of {what['corpus']}, parameters {what['weights']}", flush=True)
         found = measure(what, arrays, options.threads, options.repetitions)
     sizes = f"--threads {options.threads} --repetitions {options.repetitions} --sentences {options.sentences}"

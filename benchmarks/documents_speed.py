@@ -47,12 +47,12 @@ def measure(model: str, texts: str, threads: int, repetitions: int, steps: int, 
         SystemExit: the peer's network has another number of parameters than ours.
     """
     flags = ["--model", model, "--texts", texts, "--steps", str(steps)]
-    what = in_process("own_documents", ["describe", *flags, "--folder", str(folder)], 1)
+    what = in_process("ours.documents", ["describe", *flags, "--folder", str(folder)], 1)
     arrays = what.pop("arrays")
 
     def run(name: str, way: Mapping[str, str]) -> dict[str, Any]:
         if name == OURS:
-            found = in_process("own_documents", ["train", *flags, "--threads", str(threads)], threads)
+            found = in_process("ours.documents", ["train", *flags, "--threads", str(threads)], threads)
         else:
             spec = {**what, "threads": threads, "arrays": arrays[ORDERS[name]], **way}
             found = in_process("peers.torch_documents", [json.dumps(spec)], threads)

@@ -20,7 +20,7 @@ NETWORKS = (("language model", 300), ("classifier", 168))
 
 
 def main() -> None:
-    summary, modules = (__doc__ or "").splitlines()[0], ("own_lstmn", "peers.torch_lstmn")
+    summary, modules = (__doc__ or "").splitlines()[0], ("ours.lstmn", "peers.torch_lstmn")
     contest.duels("lstmn_speed", summary, modules, NETWORKS, "words", TARGET, threads=1, steps=20, family="LSTMN")
 
 

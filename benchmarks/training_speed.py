@@ -96,7 +96,7 @@ def run(row: Row, setting: Setting) -> dict[str, Any]:
     what, threads = setting.what[row.variant], setting.threads
     if row.name == OURS:
         flags = ["--variant", row.variant, "--steps", str(setting.steps), "--threads", str(threads)]
-        measured = in_process("own_classifiers", ["train", *flags], threads)
+        measured = in_process("ours.classifiers", ["train", *flags], threads)
     else:
         spec = {name: what[name] for name in ("settings", "batch_size", "learning_rate")} | asdict(row)
         spec |= {"arrays": str(setting.arrays[row.variant]), "threads": threads}
@@ -124,7 +124,7 @@ def measure(setting: Setting, repetitions: int, unrolled: bool) -> dict[str, Any
     for repetition in range(repetitions):
         print(f"{setting.title}: repetition {repetition + 1} of {repetitions}", flush=True)
         flags = ["--threads", str(setting.threads)]
-        ceilings.append(in_process("own_classifiers", ["ceiling", *flags], setting.threads)["gflops"])
+        ceilings.append(in_process("ours.classifiers", ["ceiling", *flags], setting.threads)["gflops"])
         for row in rows:
             runs_of[row].append(run(row, setting))
     return {
@@ -196,7 +196,7 @@ def main() -> None:
         what = {}
         for variant, path in arrays.items():
             flags = ["--variant", variant, "--steps", str(options.steps), "--arrays", str(path)]
-            what[variant] = in_process("own_classifiers", ["describe", *flags], 1)
+            what[variant] = in_process("ours.classifiers", ["describe", *flags], 1)
         settings = [Setting(threads, options.steps, what, arrays) for threads in options.threads]
         measured = {setting.threads: measure(setting, options.repetitions, options.unrolled) for setting in settings}
     lines = [line for setting in settings for line in table(measured[setting.threads], setting.title)]

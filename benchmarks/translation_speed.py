@@ -22,7 +22,7 @@ NETWORKS = (("rnnsearch", 256), ("rnnsearch", 512), ("deep lstm", 512))
 
 
 def main() -> None:
-    summary, modules = (__doc__ or "").splitlines()[0], ("own_translators", "peers.torch_translators")
+    summary, modules = (__doc__ or "").splitlines()[0], ("ours.translators", "peers.torch_translators")
     contest.duels("translation_speed", summary, modules, NETWORKS, "target_tokens", TARGET, threads=2, steps=40)
 
 

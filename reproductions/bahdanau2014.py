@@ -39,12 +39,13 @@ from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.recipe import Recipe
 from preprocessing.pipeline.ragged import Ragged
 from preprocessing.text.data import Split
-from reproductions import translation, translation_results
-from reproductions.analysis import by_variant, measured
-from reproductions.bleu import bleu
-from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
-from reproductions.runner import Outcome
-from reproductions.translation import (
+from reproductions.protocol.experiment import Column, Preset, Reported, Variant
+from reproductions.protocol.results import Claim, Row
+from reproductions.protocol.rows import by_variant, measured
+from reproductions.protocol.runs import Outcome
+from reproductions.tasks import translation, translation_results
+from reproductions.tasks.bleu import bleu
+from reproductions.tasks.translation import (
     PEERS,
     RECIPE,
     SHORTER,
@@ -58,7 +59,7 @@ from reproductions.translation import (
     translate,
     translate_lines as translate_lines,
 )
-from reproductions.translation_results import (
+from reproductions.tasks.translation_results import (
     OTHER_COLUMNS,
     Comparison,
     by_halves,

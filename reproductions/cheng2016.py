@@ -51,14 +51,14 @@ from gluon_attn.training.objective import Task
 from gluon_attn.training.recipe import Recipe
 from preprocessing.text.data import Split
 from preprocessing.text.vocabulary import UNKNOWN_ID
-from reproductions import classification_results, language_modelling, text_classification
-from reproductions.analysis import by_variant, measured
-from reproductions.classification_results import Comparison, write_reading_page
-from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
-from reproductions.language_modelling import what_words_look_at
-from reproductions.runner import Outcome, Unit
-from reproductions.text_classification import Data, classify
-from reproductions.trained import load
+from reproductions.protocol.experiment import Column, Preset, Reported, Variant
+from reproductions.protocol.results import Claim, Row
+from reproductions.protocol.rows import by_variant, measured
+from reproductions.protocol.runs import Outcome, Unit, load
+from reproductions.tasks import classification, classification_results, language_modelling
+from reproductions.tasks.classification import Data, classify
+from reproductions.tasks.classification_results import Comparison, write_reading_page
+from reproductions.tasks.language_modelling import what_words_look_at
 
 TITLE = "Long short-term memory-networks"
 SOURCE = "Cheng, Dong and Lapata (2016), arXiv:1601.06733"
@@ -184,7 +184,7 @@ def _is_of_language(variant: Variant) -> bool:
 
 def prepare(preset: Preset, variant: Variant) -> Data:
     """Read and preprocess the corpus of a variant; on the embedded sample the part that stands for it."""
-    return (language_modelling if _is_of_language(variant) else text_classification).prepare(preset, variant)
+    return (language_modelling if _is_of_language(variant) else classification).prepare(preset, variant)
 
 
 def build(variant: Variant, data: Data) -> HybridBlock:
@@ -216,7 +216,7 @@ def _reader(settings: Mapping[str, Any]) -> Reader:
 def task(variant: Variant, data: Data) -> Task:
     """Training batches, loss and validation of a variant."""
     if not _is_of_language(variant):
-        return text_classification.task(variant, data)
+        return classification.task(variant, data)
     # A network of its own, of which nothing is asked but the shapes of its state.
     start = build(variant, data).start(variant.recipe.batch_size)
     return language_modelling.task(variant, data, start)
@@ -225,15 +225,15 @@ def task(variant: Variant, data: Data) -> Task:
 def evaluate(
     model: HybridBlock, variant: Variant, data: Data, last: Checkpoint
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """As :func:`language_modelling.evaluate` or :func:`text_classification.evaluate`."""
-    room = language_modelling if _is_of_language(variant) else text_classification
+    """As :func:`language_modelling.evaluate` or :func:`classification.evaluate`."""
+    room = language_modelling if _is_of_language(variant) else classification
     return room.evaluate(model, variant, data, last)
 
 
 def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
-    """As :func:`language_modelling.predict` or :func:`text_classification.predict`."""
+    """As :func:`language_modelling.predict` or :func:`classification.predict`."""
     of_language = _is_of_language(PRESETS[unit.preset].variant(unit.variant))
-    return (language_modelling if of_language else text_classification).predict(unit, stream, weights=weights)
+    return (language_modelling if of_language else classification).predict(unit, stream, weights=weights)
 
 
 _COMPARISONS = tuple(

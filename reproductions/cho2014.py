@@ -23,10 +23,11 @@ from mxnet.gluon import HybridBlock
 
 from gluon_attn.models.rnnencdec import RNNEncDec
 from gluon_attn.training.recipe import Recipe
-from reproductions import translation_results
-from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
-from reproductions.runner import Outcome
-from reproductions.translation import (
+from reproductions.protocol.experiment import Column, Preset, Reported, Variant
+from reproductions.protocol.results import Claim, Row
+from reproductions.protocol.runs import Outcome
+from reproductions.tasks import translation_results
+from reproductions.tasks.translation import (
     RECIPE,
     SHORTER,
     SMOKE_RECIPE,
@@ -38,7 +39,7 @@ from reproductions.translation import (
     task as task,
     translate_lines as translate_lines,
 )
-from reproductions.translation_results import OTHER_COLUMNS, Comparison, pages as pages
+from reproductions.tasks.translation_results import OTHER_COLUMNS, Comparison, pages as pages
 
 TITLE = "RNN encoder-decoder: the gated recurrent unit"
 SOURCE = "Cho et al. (2014), arXiv:1406.1078"

@@ -28,18 +28,13 @@ from gluon_attn.models.fasttext import NgramClassifier, bags
 from gluon_attn.plots.curves import training_curves
 from gluon_attn.training.recipe import Recipe
 from preprocessing.text.data import Split
-from reproductions import classification_results, text_classification
-from reproductions.analysis import by_variant
-from reproductions.classification_results import COLUMNS as COLUMNS, Comparison
-from reproductions.experiment import Claim, Preset, Reported, Row, Variant
-from reproductions.runner import Outcome
-from reproductions.text_classification import (
-    Data,
-    Text,
-    evaluate as evaluate,
-    predict as predict,
-    task as task,
-)
+from reproductions.protocol.experiment import Preset, Reported, Variant
+from reproductions.protocol.results import Claim, Row
+from reproductions.protocol.rows import by_variant
+from reproductions.protocol.runs import Outcome
+from reproductions.tasks import classification, classification_results
+from reproductions.tasks.classification import Data, Text, evaluate as evaluate, predict as predict, task as task
+from reproductions.tasks.classification_results import COLUMNS as COLUMNS, Comparison
 
 TITLE = "Bag of tricks: words and bigrams without attention"
 SOURCE = "Joulin et al. (2017), arXiv:1607.01759"
@@ -116,7 +111,7 @@ class Bags(Data):
 
 def prepare(preset: Preset, variant: Variant) -> Bags:
     """Read and preprocess the corpus of a variant, as :func:`.text_classification.prepare` does."""
-    data = text_classification.prepare(preset, variant)
+    data = classification.prepare(preset, variant)
     common = {field.name: getattr(data, field.name) for field in fields(data)}
     return Bags(**common, orders=tuple(variant.settings["orders"]), buckets=variant.settings["buckets"])
 

@@ -47,12 +47,12 @@ from gluon_attn.plots.heatmap import attention_matrix
 from gluon_attn.plots.highlighted_text import Paragraph
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.recipe import Recipe
-from reproductions import classification_results, text_classification
-from reproductions.analysis import by_variant, measured
-from reproductions.classification_results import COLUMNS as COLUMNS, Comparison, write_reading_page
-from reproductions.experiment import Claim, Preset, Reported, Row, Variant
-from reproductions.runner import Outcome
-from reproductions.text_classification import (
+from reproductions.protocol.experiment import Preset, Reported, Variant
+from reproductions.protocol.results import Claim, Row
+from reproductions.protocol.rows import by_variant, measured
+from reproductions.protocol.runs import Outcome, load
+from reproductions.tasks import classification, classification_results
+from reproductions.tasks.classification import (
     Data,
     begin_with as begin_with,
     classify,
@@ -61,7 +61,7 @@ from reproductions.text_classification import (
     prepare as prepare,
     task as task,
 )
-from reproductions.trained import load
+from reproductions.tasks.classification_results import COLUMNS as COLUMNS, Comparison, write_reading_page
 
 TITLE = "Structured self-attentive sentence embedding"
 SOURCE = "Lin et al. (2017), arXiv:1703.03130"
@@ -240,10 +240,10 @@ def build(variant: Variant, data: Data) -> HybridBlock:
 def evaluate(
     model: HybridBlock, variant: Variant, data: Data, last: Checkpoint
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """As :func:`reproductions.text_classification.evaluate`, and of networks with two hops or more on each test text:
+    """As :func:`reproductions.tasks.classification.evaluate`, and of networks with two hops or more on each test text:
     ``overlap`` (texts,), what two hops share, and ``cost`` (texts,), the penalty before its coefficient, both of half
     precision. Texts without tokens have neither: NaN."""
-    metrics, arrays = text_classification.evaluate(model, variant, data, last)
+    metrics, arrays = classification.evaluate(model, variant, data, last)
     if variant.settings["hops"] < 2:
         return metrics, arrays
     read = classify(model, variant, data.texts(data.prepared.splits["test"]), matrices=True)

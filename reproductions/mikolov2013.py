@@ -56,14 +56,14 @@ from preprocessing.corpora import locate
 from preprocessing.text.data import Split
 from preprocessing.text.pipeline import Result
 from preprocessing.text.vocabulary import SPECIALS
-from reproductions import neighbours
-from reproductions.analysis import by_variant, measured, row_of
-from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
-from reproductions.neighbours import NEIGHBOURS
-from reproductions.polarity import Agreement, Polarity, agreement, for_test
-from reproductions.runner import Outcome, Unit
-from reproductions.trained import load
-from reproductions.word_vectors import word_vectors
+from reproductions.protocol.experiment import Column, Preset, Reported, Variant
+from reproductions.protocol.results import Claim, Row
+from reproductions.protocol.rows import by_variant, measured, row_of
+from reproductions.protocol.runs import Outcome, Unit, load
+from reproductions.tasks import neighbours
+from reproductions.tasks.neighbours import NEIGHBOURS
+from reproductions.tasks.sentiment_lexicon import Agreement, Polarity, agreement, for_test
+from reproductions.tasks.word_vectors import word_vectors
 
 TITLE = "Word vectors: skip-gram and CBOW"
 SOURCE = "Mikolov et al. (2013), arXiv:1301.3781 and arXiv:1310.4546"
@@ -423,7 +423,7 @@ def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[
 
 def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
     """Read words, one a line of UTF-8, and yield the ten nearest of each, with their cosines if ``weights`` are asked
-    for, as :func:`reproductions.neighbours.answers` does."""
+    for, as :func:`reproductions.tasks.neighbours.answers` does."""
     _, _, data = load(unit)
     if data.corpus == "sample":
         print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE ANSWERS MEAN NOTHING ***", file=sys.stderr)

@@ -44,12 +44,12 @@ from gluon_attn.plots.distributions import entropy_and_agreement
 from gluon_attn.plots.heatmap import attention_matrix
 from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, set_parameters
 from gluon_attn.training.recipe import Recipe
-from reproductions import classification_results, text_classification
-from reproductions.analysis import by_variant, measured
-from reproductions.classification_results import COLUMNS as COLUMNS, Comparison, write_reading_page
-from reproductions.experiment import Claim, Preset, Reported, Row, Variant
-from reproductions.runner import Outcome
-from reproductions.text_classification import (
+from reproductions.protocol.experiment import Preset, Reported, Variant
+from reproductions.protocol.results import Claim, Row
+from reproductions.protocol.rows import by_variant, measured
+from reproductions.protocol.runs import Outcome, load
+from reproductions.tasks import classification, classification_results
+from reproductions.tasks.classification import (
     Data,
     begin_with as begin_with,
     classify,
@@ -58,7 +58,7 @@ from reproductions.text_classification import (
     prepare as prepare,
     task as task,
 )
-from reproductions.trained import load
+from reproductions.tasks.classification_results import COLUMNS as COLUMNS, Comparison, write_reading_page
 
 TITLE = "Self-attention over a Bi-GRU on Naver film reviews"
 SOURCE = "freesearch.pe.kr/archives/4876, “Attention API로 간단히 어텐션 사용하기”"
@@ -227,7 +227,7 @@ def evaluate(
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
     """As :func:`.text_classification.evaluate`; where the variant trains on past its best epoch, the arrays also say
     how readable its weights are at the best and at the last epoch, measured on validation reviews."""
-    metrics, arrays = text_classification.evaluate(model, variant, data, last)
+    metrics, arrays = classification.evaluate(model, variant, data, last)
     if variant.name == "over-fitted":
         arrays |= _readability(model, variant, data, last)
     return metrics, arrays

@@ -28,12 +28,13 @@ from mxnet.gluon import HybridBlock
 from gluon_attn.evaluation.statistics import Estimate, bootstrap_of_totals
 from gluon_attn.models.deep_lstm import DeepLSTM
 from gluon_attn.training.recipe import Recipe
-from reproductions import translation_results
-from reproductions.analysis import by_variant, measured
-from reproductions.bleu import bleu
-from reproductions.experiment import Claim, Column, Preset, Reported, Row, Variant
-from reproductions.runner import Outcome
-from reproductions.translation import (
+from reproductions.protocol.experiment import Column, Preset, Reported, Variant
+from reproductions.protocol.results import Claim, Row
+from reproductions.protocol.rows import by_variant, measured
+from reproductions.protocol.runs import Outcome
+from reproductions.tasks import translation_results
+from reproductions.tasks.bleu import bleu
+from reproductions.tasks.translation import (
     RECIPE,
     SMOKE_RECIPE,
     Data,
@@ -44,7 +45,7 @@ from reproductions.translation import (
     task as task,
     translate_lines as translate_lines,
 )
-from reproductions.translation_results import (
+from reproductions.tasks.translation_results import (
     OTHER_COLUMNS,
     Comparison,
     by_halves,

@@ -41,12 +41,12 @@ from gluon_attn.plots.distributions import weights_histogram
 from gluon_attn.plots.highlighted_text import Paragraph
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.recipe import Recipe
-from reproductions import classification_results, text_classification
-from reproductions.analysis import by_variant, measured
-from reproductions.classification_results import COLUMNS as COLUMNS, Comparison, write_reading_page
-from reproductions.experiment import Claim, Preset, Reported, Row, Variant
-from reproductions.runner import Outcome
-from reproductions.text_classification import (
+from reproductions.protocol.experiment import Preset, Reported, Variant
+from reproductions.protocol.results import Claim, Row
+from reproductions.protocol.rows import by_variant, measured
+from reproductions.protocol.runs import Outcome, load
+from reproductions.tasks import classification, classification_results
+from reproductions.tasks.classification import (
     Data,
     begin_with as begin_with,
     classify,
@@ -54,7 +54,7 @@ from reproductions.text_classification import (
     prepare as prepare,
     task as task,
 )
-from reproductions.trained import load
+from reproductions.tasks.classification_results import COLUMNS as COLUMNS, Comparison, write_reading_page
 
 TITLE = "Hierarchical attention networks"
 SOURCE = "Yang et al. (2016), NAACL"
@@ -164,7 +164,7 @@ def evaluate(
     """As :func:`.text_classification.evaluate`; with attention on both levels also, for each of :data:`WORDS` and each
     time it stands in the test split: ``weights_of_<word>``, its weight in its sentence times the words of that
     sentence, so that 1 is an even weight, and ``rows_of_<word>``, the review."""
-    metrics, arrays = text_classification.evaluate(model, variant, data, last)
+    metrics, arrays = classification.evaluate(model, variant, data, last)
     if "sentence_weights" not in arrays:
         return metrics, arrays
     test = data.prepared.splits["test"]

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from mxnet import init
 
-from benchmarks import decoding_speed, own_decoders
+from benchmarks import decoding_speed
+from benchmarks.ours import decoders
 from gluon_attn import runtime
 from gluon_attn.training.checkpoint import parameter_arrays, parameter_count
 from reproductions import bahdanau2014
-from reproductions.runner import Unit
+from reproductions.protocol.runs import Unit
 from tests.gluon_attn.support import array
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[bench]'")
@@ -38,7 +39,7 @@ both_ways_to_tie = pytest.mark.parametrize("tied", [False, True])
 def model_of(tied: bool, seed: int = 0) -> Any:
     """Translations end early, late or not at all; like a trained network it never says padding."""
     runtime.seed_all(seed)
-    model = own_decoders.build({**SETTINGS, "tied": tied})
+    model = decoders.build({**SETTINGS, "tied": tied})
     model.initialize(init.Normal(0.9))
     for embedding in (model.source_embedding, model.target_embedding):  # whatever they begin with by themselves
         embedding.weight.initialize(init.Normal(0.9), force_reinit=True)
@@ -81,11 +82,11 @@ def test_all_ways_find_the_same_translations(tied: bool, beam: int, alpha: float
     limits = 2 * lengths + 4
     options = {"beam": beam, "alpha": alpha, "begin": BEGIN, "end": END}
     ids = [row[:length] for row, length in zip(source.astype(np.int32), lengths, strict=True)]
-    batched = own_decoders.translate(model, ids, limits, sentences=16, search=options)
+    batched = decoders.translate(model, ids, limits, sentences=16, search=options)
     said = np.array([len(one) for one in batched])
     assert (said == limits).any() and (said < limits).any() and len(set(said)) > 3
-    assert own_decoders.translate(model, ids, limits, sentences=1, search=options) == batched
-    assert own_decoders.translate_with_gluonnlp(model, ids, limits, search=options) == batched
+    assert decoders.translate(model, ids, limits, sentences=1, search=options) == batched
+    assert decoders.translate_with_gluonnlp(model, ids, limits, search=options) == batched
     read = (torch.from_numpy(values) for values in (source, lengths))
     peer = peer_of(model, tied)
     assert peers.translate(peer, *read, sentences=16, limits=torch.from_numpy(limits), **options) == batched
@@ -111,11 +112,11 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_process_measures_the_same(tiny: None, tmp_path: Path) -> None:
     threads = torch.get_num_threads()
     spec = {"arrays": str(tmp_path / "test.npz"), "sentences": 5, "updates": 3, "checkpoint": None}
-    what = json.loads(json.dumps(own_decoders.describe(spec)))
+    what = json.loads(json.dumps(decoders.describe(spec)))
     assert (what["corpus"], what["sentences"], what["weights"]) == ("sample", 5, "after 3 updates")
     what["search"]["beam"] = 2
     wanted = {**what, **spec, "threads": threads}
-    found = [own_decoders.measure({**wanted, "way": way}) for way in ("batched", "one by one", "gluonnlp")]
+    found = [decoders.measure({**wanted, "way": way}) for way in ("batched", "one by one", "gluonnlp")]
     found.append(peers.measure(wanted))
     assert all(one["parameters"] == what["parameters"] and one["seconds"] > 0 for one in found)
     assert len(found[0]["ids"]) == 5 and all(one["ids"] == found[0]["ids"] for one in found)
@@ -127,7 +128,7 @@ def test_a_run_directory_names_its_training(tmp_path: Path) -> None:
         one.directory.mkdir(parents=True)
         config = {"paper": "bahdanau2014", "preset": "cpu", "variant": "rnnsearch", "seed": 2, "profile": "fast"}
         (one.directory / "config.json").write_text(json.dumps({**config, "threads": 2}), encoding="utf-8")
-        assert own_decoders.unit_of(one.directory) == one
+        assert decoders.unit_of(one.directory) == one
 
 
 # --- what the driver refuses and what it writes ---

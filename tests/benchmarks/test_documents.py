@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mxnet import autograd, nd
 
-from benchmarks import own_documents
+from benchmarks.ours import documents
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from tests.gluon_attn.support import array, dense, initialize, normal
 
@@ -29,12 +29,12 @@ CASES = [(model, recurrent) for model in SMALL for recurrent in peers.RECURRENT]
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_documents, "SIZES", SMALL)
-    monkeypatch.setattr(own_documents, "VOCABULARY", 23)
-    monkeypatch.setattr(own_documents, "DROPOUT", 0.0)
-    monkeypatch.setattr(own_documents, "LONGEST", 20)
-    texts = own_documents.Texts(words=(1.5, 0.7), sentences=(1.0, 0.6), batch_size=6)
-    monkeypatch.setattr(own_documents, "TEXTS", {"imdb": texts})
+    monkeypatch.setattr(documents, "SIZES", SMALL)
+    monkeypatch.setattr(documents, "VOCABULARY", 23)
+    monkeypatch.setattr(documents, "DROPOUT", 0.0)
+    monkeypatch.setattr(documents, "LONGEST", 20)
+    texts = documents.Texts(words=(1.5, 0.7), sentences=(1.0, 0.6), batch_size=6)
+    monkeypatch.setattr(documents, "TEXTS", {"imdb": texts})
 
 
 def settings_of(model: str) -> dict[str, Any]:
@@ -54,8 +54,8 @@ def mine(theirs: str) -> str:
 
 def pair(model: str, recurrent: str) -> tuple[Any, Any, Any]:
     """Our network with random parameters, the peer with the same ones, and a batch."""
-    batch = own_documents.batches(model, "imdb", 1)["like length"][0]
-    ours = initialize(own_documents.build(model), *(array(values) for values in batch.inputs))
+    batch = documents.batches(model, "imdb", 1)["like length"][0]
+    ours = initialize(documents.build(model), *(array(values) for values in batch.inputs))
     peer = peers.build(settings_of(model), optimizer="fused adam", recurrent=recurrent)
     weights = {name: torch.tensor(parameter.data().asnumpy()) for name, parameter in named_parameters(ours)}
     peer.load_state_dict({theirs: weights[mine(theirs)] for theirs in peer.state_dict()})
@@ -90,7 +90,7 @@ def test_the_peer_is_the_same_network(model: str, recurrent: str) -> None:
 
 @pytest.mark.parametrize("model", SMALL)
 def test_both_orders_hold_the_same_texts_and_like_lengths_are_together(model: str) -> None:
-    found = own_documents.batches(model, "imdb", 5)
+    found = documents.batches(model, "imdb", 5)
     words = {
         name: sorted(int(count) for batch in some for count in batch.inputs[1].ravel()) for name, some in found.items()
     }
@@ -108,7 +108,7 @@ def test_both_orders_hold_the_same_texts_and_like_lengths_are_together(model: st
 def test_ours_and_the_peer_train_on_what_is_described(
     model: str, optimizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_thread: None
 ) -> None:
-    what = json.loads(json.dumps(own_documents.describe(model, "imdb", 2, tmp_path)))
+    what = json.loads(json.dumps(documents.describe(model, "imdb", 2, tmp_path)))
     built: list[Any] = []
     build = peers.build
     monkeypatch.setattr(peers, "build", lambda *args, **named: built.append(build(*args, **named)) or built[-1])
@@ -118,7 +118,7 @@ def test_ours_and_the_peer_train_on_what_is_described(
     measured = peers.measure({**what, **way, "arrays": what["arrays"]["as drawn"]})
     for name, before in untrained.items():
         assert (built[0].state_dict()[name] != before).any(), f"{name} was not trained"
-    ours = own_documents.train(model, "imdb", 2)
+    ours = documents.train(model, "imdb", 2)
     assert ours["seconds"] > 0 and measured["seconds"] > 0
     assert ours["parameters"] == measured["parameters"] == what["parameters"]
 

@@ -17,9 +17,9 @@ from mxnet import autograd, init, nd
 
 from gluon_attn import runtime
 from gluon_attn.training.checkpoint import named_parameters
-from reproductions.__main__ import main
-from reproductions.experiment import Preset
-from reproductions.runner import Outcome, Unit
+from reproductions.cli.app import main
+from reproductions.protocol.experiment import Preset
+from reproductions.protocol.runs import Outcome, Unit
 
 PAPER = "naver_self_attention"
 ROOT = Path(__file__).parents[2]

@@ -18,10 +18,12 @@ from gluon_attn.models.language_model import LanguageModel
 from gluon_attn.training.checkpoint import named_parameters
 from preprocessing import ptb
 from preprocessing.text.data import Split
-from reproductions import cheng2016, language_modelling
-from reproductions.experiment import Claim, Variant
-from reproductions.runner import Outcome
-from reproductions.text_classification import Data
+from reproductions import cheng2016
+from reproductions.protocol.experiment import Variant
+from reproductions.protocol.results import Claim
+from reproductions.protocol.runs import Outcome
+from reproductions.tasks import language_modelling
+from reproductions.tasks.classification import Data
 from tests.reproductions.support import dead_settings, gluon_attn, outcome
 
 SMOKE, CPU, PAPERS_OWN = (cheng2016.PRESETS[name] for name in ("smoke", "cpu", "paper"))

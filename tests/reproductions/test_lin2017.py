@@ -12,9 +12,9 @@ from mxnet import nd
 from gluon_attn.evaluation.attention import least_penalty
 from preprocessing.text.data import Split
 from reproductions import lin2017
-from reproductions.experiment import Variant
-from reproductions.runner import Outcome
-from reproductions.text_classification import Data, prepare
+from reproductions.protocol.experiment import Variant
+from reproductions.protocol.runs import Outcome
+from reproductions.tasks.classification import Data, prepare
 from tests.reproductions.support import dead_settings, gluon_attn, outcome
 
 SMOKE, CPU, PAPERS_OWN = (lin2017.PRESETS[name] for name in ("smoke", "cpu", "paper"))

@@ -17,12 +17,13 @@ from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, parameter_count
 from preprocessing import naver_crawl
 from preprocessing.text.vocabulary import SPECIALS
-from reproductions import mikolov2013, text_classification, yang2016
-from reproductions.experiment import Claim, Result
+from reproductions import mikolov2013, yang2016
 from reproductions.mikolov2013 import ASKED, ASKED_IN_ENGLISH, DRAWN, DRAWN_IN_ENGLISH, Data
-from reproductions.neighbours import NEIGHBOURS
-from reproductions.runner import Outcome, Unit
-from reproductions.word_vectors import word_vectors
+from reproductions.protocol.results import Claim, Result
+from reproductions.protocol.runs import Outcome, Unit
+from reproductions.tasks import classification
+from reproductions.tasks.neighbours import NEIGHBOURS
+from reproductions.tasks.word_vectors import word_vectors
 from tests.reproductions.support import Answer, gluon_attn, outcome
 
 SMOKE, CPU, PAPERS_OWN = (mikolov2013.PRESETS[name] for name in ("smoke", "cpu", "paper"))
@@ -56,7 +57,7 @@ def test_presets_differ_in_scale_and_variants_in_what_their_titles_say() -> None
 def test_vectors_in_english_are_those_of_the_reviews_that_classifiers_train_on() -> None:
     """No word of a review held out by them is among those that are trained on."""
     data = mikolov2013.prepare(SMOKE, SMOKE.variant("imdb"))
-    classified = text_classification.prepare(yang2016.PRESETS["smoke"], yang2016.PRESETS["smoke"].variant("att"))
+    classified = classification.prepare(yang2016.PRESETS["smoke"], yang2016.PRESETS["smoke"].variant("att"))
     for name, split in classified.prepared.splits.items():
         assert data.prepared.splits[name].text.tolist() == split.text.tolist()
     assert data.prepared.tokenizer.name == classified.prepared.tokenizer.name

@@ -15,9 +15,10 @@ from mxnet import nd
 from gluon_attn.training.checkpoint import parameter_count
 from preprocessing import naver
 from reproductions import mikolov2013, naver_self_attention as post
-from reproductions.experiment import Preset, Result, Variant
-from reproductions.report import results_path
-from reproductions.text_classification import inputs
+from reproductions.protocol.experiment import Preset, Variant
+from reproductions.protocol.report import results_path
+from reproductions.protocol.results import Result
+from reproductions.tasks.classification import inputs
 from tests.reproductions.support import PAPER, dead_settings, outcome
 
 SMOKE, CPU, PAPERS_OWN = (post.PRESETS[name] for name in ("smoke", "cpu", "paper"))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gluon_attn.training.checkpoint import named_parameters
-from reproductions.experiment import preset, script
-from reproductions.translation import Data
+from reproductions.protocol.papers import preset, script
+from reproductions.tasks.translation import Data
 
 
 def parameters(paper: str, variant: str, source: int, target: int, **changed: Any) -> int:

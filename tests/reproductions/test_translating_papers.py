@@ -10,11 +10,12 @@ import pytest
 
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from preprocessing.text.data import Split
-from reproductions import bahdanau2014, luong2015, sutskever2014, translation
-from reproductions.bleu import bleu
-from reproductions.experiment import Claim
-from reproductions.translation import Data, Translation
-from tests.reproductions.test_translation_results import SENTENCES, counts, made
+from reproductions import bahdanau2014, luong2015, sutskever2014
+from reproductions.protocol.results import Claim
+from reproductions.tasks import translation
+from reproductions.tasks.bleu import bleu
+from reproductions.tasks.translation import Data, Translation
+from tests.reproductions.tasks.test_translation_results import SENTENCES, counts, made
 
 SMOKE = bahdanau2014.PRESETS["smoke"]
 

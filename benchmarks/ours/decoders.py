@@ -1,0 +1,223 @@
+"""Our side of ``decoding_speed``: RNNsearch translates test sentences with beam search.
+
+A process of its own for each: ``python -m benchmarks.ours.decoders '{"way": "batched", "arrays": "test.npz", ...}'``
+prints its result as one line of JSON; see :func:`describe` and :func:`measure`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from benchmarks.stopwatch import keep_to, second_time
+from gluon_attn import runtime
+from gluon_attn.errors import UsageError
+
+SIZES = ("units", "embedding_units", "attention_units", "maxout_units", "tied")
+
+
+def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Write what all translate, and with which parameters, and state what that is.
+
+    Args:
+        spec: ``arrays`` (path of the ``.npz`` to be written), ``sentences`` (how many, the first of the test split),
+            and either ``checkpoint`` (a finished run directory) or ``updates`` (of a training that is made for this).
+    """
+    import numpy as np
+
+    from gluon_attn.training.checkpoint import parameter_arrays, parameter_count, parameters_sha256
+    from preprocessing.text.vocabulary import BEGIN_ID, END_ID
+    from reproductions.protocol.runs import load
+    from reproductions.tasks.translation import TRANSLATED, inputs
+
+    if spec["checkpoint"]:
+        unit = unit_of(Path(spec["checkpoint"]))
+        model, variant, data = load(unit)
+        weights = f"of {unit.paper}, preset {unit.preset}, {unit.variant}, seed {unit.seed}, {unit.profile} profile"
+    else:
+        model, variant, data = trained(spec["updates"])
+        weights = f"after {spec['updates']} updates"
+    settings = variant.settings
+    if settings["model"] != "rnnsearch":
+        sys.exit(f"{spec['checkpoint']}: holds {settings['model']}; the peer is rnnsearch, give a run of that")
+    test = data.prepared.splits["test"]
+    source, lengths = (array.astype(np.int64) for array in inputs(test.source.sequences()[: spec["sentences"]]))
+    parameters = parameter_arrays(model)
+    named = {f"parameters/{name}": array for name, array in parameters.items()}
+    np.savez(spec["arrays"], source=source, lengths=lengths, limits=2 * lengths + 10, **named)
+    vocabularies = {
+        "source_vocabulary": len(data.prepared.source_vocabulary),
+        "target_vocabulary": len(data.prepared.target_vocabulary),
+    }
+    return {
+        "corpus": data.corpus,
+        "pipeline": data.digest,
+        "weights": weights,
+        "parameters_sha256": parameters_sha256(parameters),
+        "parameters": parameter_count(model),
+        "settings": {**{name: settings[name] for name in SIZES}, **vocabularies, "dropout": 0.0},
+        "search": {"beam": settings["beam"], "alpha": settings["alpha"], "begin": BEGIN_ID, "end": END_ID},
+        "batch": TRANSLATED,
+        "sentences": len(source),
+        "source_tokens": int(lengths.sum()),
+        "reference_tokens": int(test.target.lengths[: len(source)].sum()),
+    }
+
+
+def unit_of(directory: Path) -> Any:
+    """The training whose run directory this is.
+
+    Raises:
+        UsageError: it is none.
+    """
+    from reproductions.protocol.runs import Unit
+
+    if not (directory / "config.json").exists():
+        raise UsageError(f"{directory}: no run is here; give the run directory of a finished training of rnnsearch")
+    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    names = {name: config[name] for name in ("paper", "preset", "variant", "seed", "profile")}
+    place = directory.resolve().parents[1]
+    return Unit(**names, threads=None, runs=place.parents[1], on_sample=place.name.endswith("-sample"))
+
+
+def trained(updates: int) -> tuple[Any, Any, Any]:
+    """RNNsearch after a few updates, its variant and its data: it translates badly, but ends its sentences."""
+    import mxnet as mx
+
+    from gluon_attn.training.loop import fit
+    from gluon_attn.training.run_directory import RunDirectory
+    from reproductions import bahdanau2014 as script
+    from reproductions.protocol.runner import corpus_or_sample
+
+    preset = corpus_or_sample(script.PRESETS["cpu"])
+    variant = preset.variant("rnnsearch")
+    data = script.prepare(preset, variant)
+    runtime.seed_all(1)
+    model = script.build(variant, data)
+    model.initialize(mx.init.Xavier())
+    model.hybridize(static_alloc=True, static_shape=True)
+    task = script.task(variant, data)
+
+    def batches(generator: Any) -> Iterator[Any]:
+        """Of one epoch or of several."""
+        while True:
+            yield from task.batches(generator)
+
+    short = replace(
+        task,
+        batches=lambda generator: islice(batches(generator), updates),
+        steps=updates,
+        evaluate=lambda _: {task.select: 0.0},
+    )
+    recipe = replace(variant.recipe, epochs=1, warmup_steps=updates // 10)
+    with tempfile.TemporaryDirectory() as directory:
+        fit(model, short, recipe, RunDirectory(Path(directory), {}), seed=1)
+    return model, variant, data
+
+
+def build(settings: Mapping[str, Any]) -> Any:
+    """The network, not yet initialized."""
+    from gluon_attn.models.rnnsearch import RNNSearch
+    from preprocessing.text.vocabulary import PADDING_ID
+
+    names = ("units", "attention_units", "maxout_units", "tied", "source_vocabulary", "target_vocabulary")
+    widths = dict.fromkeys(("source_units", "target_units"), settings["embedding_units"])
+    return RNNSearch(**{name: settings[name] for name in names}, **widths, padding=PADDING_ID)
+
+
+def translate(
+    model: Any, sources: Sequence[Any], limits: Any, *, sentences: int, search: Mapping[str, Any]
+) -> list[list[int]]:
+    """The best translation of each sentence as :func:`.translation.translate` finds it, ``sentences`` of
+    like length at a time; in their order."""
+    import numpy as np
+
+    from gluon_attn.decoding.beam_search import beam_search
+    from gluon_attn.training.batching import length_batches
+    from reproductions.tasks.translation import TRANSLATED_MULTIPLE, inputs
+
+    found: list[list[int]] = [[] for _ in sources]
+    for rows in length_batches(np.array([len(ids) for ids in sources]), sentences):
+        source, lengths = inputs([sources[row] for row in rows], TRANSLATED_MULTIPLE)
+        beams = beam_search([model], source, lengths, max_steps=limits[rows], **search)
+        for row, hypotheses in zip(rows, beams, strict=True):
+            found[row] = list(hypotheses[0].ids)
+    return found
+
+
+def translate_with_gluonnlp(
+    model: Any, sources: Sequence[Any], limits: Any, *, search: Mapping[str, Any]
+) -> list[list[int]]:
+    """The same, sentence by sentence, with the sampler of GluonNLP on the steps of our network."""
+    from gluonnlp.model import BeamSearchSampler, BeamSearchScorer
+    from mxnet import nd
+
+    from reproductions.tasks.translation import inputs
+
+    def step(tokens: Any, states: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
+        log_p, _, after = model.step(tokens.astype("int32"), tuple(states[0]), tuple(states[1]))
+        return log_p, [states[0], list(after)]
+
+    scorer = BeamSearchScorer(search["alpha"], 5)
+    begin = nd.array([search["begin"]])
+    found = []
+    for ids, limit in zip(sources, limits, strict=True):
+        source, lengths = inputs([ids])
+        memory, state = model.start(nd.array(source, dtype="int32"), nd.array(lengths))
+        sampler = BeamSearchSampler(search["beam"], step, search["end"], scorer, max_length=int(limit))
+        samples, _, said = sampler(begin, [list(memory), list(state)])
+        best = samples[0, 0].asnumpy().tolist()[1 : int(said[0, 0].asscalar())][: int(limit)]
+        found.append(best[:-1] if best[-1:] == [search["end"]] else best)
+    return found
+
+
+def measure(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Translate all sentences twice and time the second time, when all graphs are built.
+
+    Args:
+        spec: ``way`` (batched, one by one, gluonnlp), ``arrays``, and of :func:`describe` ``settings``, ``batch`` and
+            ``search``.
+
+    Returns:
+        ``seconds`` and ``cpu_seconds`` of the second time, ``warm_up_seconds``, ``parameters``, and ``ids`` of the
+        translations.
+    """
+    import numpy as np
+
+    from gluon_attn.training.checkpoint import parameter_count, set_parameters
+
+    with np.load(spec["arrays"]) as arrays:
+        sources = [ids[:length] for ids, length in zip(arrays["source"], arrays["lengths"], strict=True)]
+        limits = arrays["limits"]
+        named = {name.removeprefix("parameters/"): arrays[name] for name in arrays.files if "/" in name}
+    model = build(spec["settings"])
+    model.initialize()
+    set_parameters(model, named)
+    model.hybridize(static_alloc=True, static_shape=True)
+    found: list[list[int]] = []
+
+    def work() -> None:
+        if spec["way"] == "gluonnlp":
+            found[:] = translate_with_gluonnlp(model, sources, limits, search=spec["search"])
+        else:
+            size = spec["batch"] if spec["way"] == "batched" else 1
+            found[:] = translate(model, sources, limits, sentences=size, search=spec["search"])
+
+    measured = second_time(work)
+    return {**measured, "parameters": parameter_count(model), "ids": found}
+
+
+if __name__ == "__main__":
+    wanted = json.loads(sys.argv[1])
+    keep_to(wanted["threads"])
+    runtime.configure("fast", wanted["threads"])
+    try:
+        print(json.dumps(describe(wanted) if wanted["way"] == "describe" else measure(wanted)))
+    except UsageError as error:
+        sys.exit(str(error))

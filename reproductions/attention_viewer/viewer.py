@@ -1,0 +1,203 @@
+"""One HTML file in which every review can be found and read with its attention weights.
+
+The page carries its data, script and style and fetches nothing. The data stand in a JSON block, the script shows them
+with ``textContent`` alone, so text from a corpus is never taken for markup; a content security policy that names the
+hashes of our script and style forbids everything else.
+
+The JSON block holds ``labels``, their names, and columns with one entry for each review: ``id``; ``pieces``, its tokens
+joined by line feeds, a space before each token that starts a word; ``weights``, two base-64 digits for each token (0 to
+4095, of 4095); ``gold``, ``predicted`` and ``in_train``, one character each (``-``: no gold label); ``probability`` of
+the predicted label in ten-thousandths. By position, for those that have it: ``rest``, the end of the text that the
+model did not read; ``text``, where the tokens are not pieces of the text; ``matrix``, all weights, row by row, coded as
+``weights``.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from preprocessing.files import write_text
+
+SAMPLE = "sample"
+"""The name of the embedded corpus, whose numbers mean nothing."""
+
+_HERE = Path(__file__).parent
+_DIGITS = np.array(list(string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"))
+# Control characters and blanks inside a token are drawn as their pictures: nothing invisible, no line feed.
+_PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x20: "␣", 0x7F: "␡"}
+
+
+@dataclass(frozen=True)
+class Review:
+    """One review as the model read it.
+
+    Attributes:
+        id: its id in the corpus.
+        tokens: what the model was given, in order, without padding.
+        weights: (tokens,), the attention each token received; of a (query, key) matrix the mean over the queries. They
+            sum to 1, or to less where the model attends to padding too: the page says how much went there.
+        predicted: the model's label.
+        probability: what the model gives that label.
+        label: the gold label, None where there is none.
+        text: the text as it stands in the corpus, None to show the tokens alone.
+        in_train: whether the same text stands in the training split.
+        matrix: (queries, tokens), all weights, for the few reviews worth it.
+    """
+
+    id: str
+    tokens: Sequence[str]
+    weights: Sequence[float] | np.ndarray
+    predicted: int
+    probability: float
+    label: int | None = None
+    text: str | None = None
+    in_train: bool = False
+    matrix: Sequence[Sequence[float]] | np.ndarray | None = None
+
+
+def write(
+    path: Path,
+    *,
+    title: str,
+    reviews: Iterable[Review],
+    note: Mapping[str, str],
+    labels: Sequence[str] = ("negative", "positive"),
+    language: str = "ko",
+) -> None:
+    """Write the page, whole or not at all; the same arguments give the same bytes.
+
+    Args:
+        path: the HTML file.
+        title: heading of the page.
+        reviews: in the order of the corpus.
+        note: what stands under the heading, at least ``model``, ``corpus`` and ``digest``. When the corpus
+            is ``sample`` the page says, loudly, that its numbers mean nothing.
+        labels: the name of each label, at most ten.
+        language: of the reviews, as HTML has it.
+
+    Raises:
+        ValueError: a note without model, corpus or digest; a review whose weights do not fit its tokens or are no
+            part of a distribution, or whose label or probability is out of range.
+    """
+    missing = [key for key in ("model", "corpus", "digest") if not note.get(key)]
+    if missing:
+        raise ValueError(f"the note of a reading page must say {' and '.join(missing)}")
+    # In a script element only `<` could begin something that ends it or hides the rest of the page.
+    data = json.dumps(_columns(reviews, labels), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    script, style = ((_HERE / f"viewer.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
+    environment = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined)
+    page = environment.get_template("viewer.html.j2").render(
+        title=title,
+        note=note,
+        sample=note["corpus"] == SAMPLE,
+        labels=list(enumerate(labels)),
+        language=language,
+        script=Markup(script),
+        script_hash=_csp_hash(script),
+        style=Markup(style),
+        style_hash=_csp_hash(style),
+        data=Markup(data),
+    )
+    write_text(path, page)
+
+
+def _columns(reviews: Iterable[Review], labels: Sequence[str]) -> dict[str, Any]:
+    """The JSON block; see the top of the file."""
+    if not 2 <= len(labels) <= 10:
+        raise ValueError(f"{len(labels)} labels; one digit holds 2 to 10")
+    ids, pieces, weights, gold, predicted, in_train, probability = [], [], [], [], [], [], []
+    rest: dict[int, str] = {}
+    text: dict[int, str] = {}
+    matrix: dict[int, str] = {}
+    for position, review in enumerate(reviews):
+        _check(review, len(labels))
+        ids.append(review.id)
+        aligned = _align(review.text, review.tokens) if review.text is not None else None
+        if aligned is not None:
+            shown, rest_of_text = aligned
+            if rest_of_text:
+                rest[position] = rest_of_text
+        else:
+            shown = [" " + token.translate(_PICTURES) for token in review.tokens]
+            if review.text is not None:
+                text[position] = review.text
+        pieces.append("\n".join(shown))
+        weights.append(_code(review.weights))
+        gold.append("-" if review.label is None else str(review.label))
+        predicted.append(str(review.predicted))
+        in_train.append("1" if review.in_train else "0")
+        probability.append(round(10_000 * float(review.probability)))
+        if review.matrix is not None:
+            matrix[position] = _code(review.matrix)
+    return {
+        "labels": list(labels),
+        "id": ids,
+        "pieces": pieces,
+        "weights": weights,
+        "gold": "".join(gold),
+        "predicted": "".join(predicted),
+        "in_train": "".join(in_train),
+        "probability": probability,
+        "rest": rest,
+        "text": text,
+        "matrix": matrix,
+    }
+
+
+def _check(review: Review, labels: int) -> None:
+    where = f"review {review.id}"
+    count = len(review.tokens)
+    weights = np.asarray(review.weights, dtype=np.float64)
+    if not all(review.tokens):
+        raise ValueError(f"{where}: an empty token")
+    if weights.shape != (count,):
+        raise ValueError(f"{where}: weights {weights.shape} for {count} tokens")
+    if not (np.all(weights >= 0) and weights.sum() < 1 + 1e-3):
+        raise ValueError(f"{where}: the weights are no part of a distribution, their sum is {weights.sum():.6g}")
+    if review.matrix is not None and (np.ndim(review.matrix) != 2 or np.shape(review.matrix)[1] != count):
+        raise ValueError(f"{where}: a matrix {np.shape(review.matrix)} for {count} tokens")
+    for label in (review.predicted, 0 if review.label is None else review.label):
+        if not 0 <= label < labels:
+            raise ValueError(f"{where}: label {label} of {labels}")
+    if not 0 <= review.probability <= 1:
+        raise ValueError(f"{where}: probability {review.probability}")
+
+
+def _align(text: str, tokens: Sequence[str]) -> tuple[list[str], str] | None:
+    """Find the tokens in the text, one after the other.
+
+    Returns:
+        Each token, with a space before it where the text has one, and what follows the last token; None where the
+        tokens are not pieces of the text, as after a normalisation or with word-piece marks.
+    """
+    text = " ".join(text.split())
+    pieces = []
+    start = 0
+    for token in tokens:
+        gap = text[start : start + 1] == " "
+        start += gap
+        if token != token.translate(_PICTURES) or not text.startswith(token, start):
+            return None
+        pieces.append(" " * gap + token)
+        start += len(token)
+    return pieces, text[start:].translate(_PICTURES | {0x20: " "})
+
+
+def _code(weights: Any) -> str:
+    levels = np.rint(np.clip(np.asarray(weights, dtype=np.float64).ravel(), 0, 1) * 4095).astype(np.int64)
+    return "".join(_DIGITS[np.stack([levels // 64, levels % 64], axis=1).ravel()])
+
+
+def _csp_hash(source: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode("utf-8")).digest()).decode("ascii")

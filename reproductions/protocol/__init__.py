@@ -1,0 +1,1 @@
+"""How a paper is run, measured, judged and published."""

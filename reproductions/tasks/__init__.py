@@ -1,0 +1,1 @@
+"""What the papers of one task share: data, training, measuring, prediction."""

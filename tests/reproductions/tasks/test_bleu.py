@@ -1,0 +1,45 @@
+"""BLEU from sentences' counts is sacreBLEU's BLEU of the corpus."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU
+
+from reproductions.tasks.bleu import COUNTS, Bleu, bleu, chrf
+
+HYPOTHESES = ["The cat sat on the mat .", "a dog runs", "Two men are talking in a park ."]
+REFERENCES = ["the cat sat on a mat .", "A dog is running fast", "Two men are talking in the park ."]
+
+
+@pytest.mark.parametrize("tokenize", ["13a", "none"])
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_the_sum_of_the_counts_gives_the_bleu_of_the_corpus(tokenize: str, lowercase: bool) -> None:
+    counts = Bleu(tokenize, lowercase).counts(HYPOTHESES, REFERENCES)
+    assert counts.shape == (3, COUNTS)
+    expected = BLEU(tokenize=tokenize, lowercase=lowercase).corpus_score(HYPOTHESES, [REFERENCES])
+    assert bleu(counts.sum(axis=0)) == pytest.approx(expected.score, abs=1e-9) and expected.score > 1
+    first = BLEU(tokenize=tokenize, lowercase=lowercase).corpus_score(HYPOTHESES[::2], [REFERENCES[::2]])
+    assert bleu(counts[::2].sum(axis=0)) == pytest.approx(first.score, abs=1e-9)
+
+
+def test_empty_translations_are_counted_and_score_nothing() -> None:
+    counts = Bleu().counts(["", ""], REFERENCES[:2])
+    assert counts[:, :4].sum() == 0 and counts[:, 9].tolist() == [7, 5]
+    assert bleu(counts.sum(axis=0)) == 0
+
+
+def test_korean_is_counted_in_morphemes() -> None:
+    one, other = Bleu("ko-mecab").counts(["학교에서 공부했다."], ["학교에서 공부했다."])[0][4], 2
+    assert one > other
+
+
+def test_the_signature_says_how() -> None:
+    assert "case:lc" in Bleu("none", lowercase=True).signature and "tok:none" in Bleu("none").signature
+    assert "tok:ko-mecab" in Bleu("ko-mecab").signature and "version:2.6.0" in Bleu().signature
+
+
+def test_chrf_is_between_nothing_and_all() -> None:
+    assert chrf(REFERENCES, REFERENCES) == pytest.approx(100)
+    assert 0 < chrf(HYPOTHESES, REFERENCES) < 100
+    assert np.isclose(chrf(["zzz"], ["abc"]), 0)
