@@ -214,10 +214,7 @@ def predict(
     its words and how many are unknown and, if asked, what each word looks at most."""
     runtime.configure(profile, threads)
     from reproductions.protocol.papers import preset as find_preset, script
-    from reproductions.protocol.runner import (
-        trained_or_on_sample,
-    )
-    from reproductions.protocol.runs import Unit
+    from reproductions.protocol.runs import Unit, trained_or_on_sample
 
     find_preset(paper, preset).variant(variant)
     module = script(paper)
@@ -244,10 +241,7 @@ def translate(
     """Read source sentences on standard input, one a line, and print a translation for each."""
     runtime.configure(profile, threads)
     from reproductions.protocol.papers import preset as find_preset, script
-    from reproductions.protocol.runner import (
-        trained_or_on_sample,
-    )
-    from reproductions.protocol.runs import Unit
+    from reproductions.protocol.runs import Unit, trained_or_on_sample
 
     find_preset(paper, preset).variant(variant)
     module = script(paper)

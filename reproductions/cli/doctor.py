@@ -211,7 +211,7 @@ MECAB_MORPHEMES = [
 ]
 MECAB_PROBE = f"""
 import json
-from preprocessing import tokenizers
+from preprocessing.text import tokenizers
 print(json.dumps(tokenizers.get("mecab").tokenize({MECAB_SENTENCE!r})))
 """
 
@@ -327,7 +327,7 @@ def check_cache() -> Finding:
 
 CORPORA_PROBE = """
 import json
-from preprocessing import corpora
+from preprocessing.corpora import locate
 from preprocessing.errors import InputError, MissingError
 lines = []
 for name, corpus in locate.REGISTRY.items():

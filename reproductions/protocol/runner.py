@@ -21,8 +21,8 @@ from preprocessing.errors import MissingError
 from preprocessing.files import write_json
 from reproductions.protocol.experiment import Preset
 from reproductions.protocol.manifest import commit, environment_digest
-from reproductions.protocol.papers import PAPERS, preset, script
-from reproductions.protocol.runs import Outcome, Unit
+from reproductions.protocol.papers import preset, script
+from reproductions.protocol.runs import Outcome, Unit, preset_of, vectors_of
 
 
 def corpus_or_sample(wanted: Preset) -> Preset:
@@ -40,34 +40,6 @@ def corpus_or_sample(wanted: Preset) -> Preset:
         print(f"*** NO {wanted.corpus}: THE EMBEDDED SAMPLE IS READ; ITS NUMBERS MEAN NOTHING ***", file=sys.stderr)
         return replace(wanted, corpus="sample")
     return wanted
-
-
-def trained_or_on_sample(unit: Unit) -> Unit:
-    """The unit, or what was trained on the embedded sample in its place where only that is there."""
-    on_sample = replace(unit, on_sample=True)
-    return on_sample if on_sample.is_trained and not unit.is_trained else unit
-
-
-def preset_of(unit: Unit) -> Preset:
-    """The preset that a unit is trained with."""
-    found = preset(unit.paper, unit.preset)
-    return replace(found, corpus="sample") if unit.on_sample else found
-
-
-def vectors_of(unit: Unit) -> Unit | None:
-    """The training whose word vectors a unit begins with, if its variant's settings name one as ``vectors``, such as
-    ``mikolov2013/skip-gram``: that with seed 1, otherwise as the unit itself is trained.
-
-    Raises:
-        UsageError: the name is not that of a script and a variant.
-    """
-    name = preset_of(unit).variant(unit.variant).settings.get("vectors")
-    if name is None:
-        return None
-    paper, _, variant = name.partition("/")
-    if paper not in PAPERS or not variant:
-        raise UsageError(f"vectors {name!r} are unknown; name script and variant, as in mikolov2013/skip-gram")
-    return replace(unit, paper=paper, variant=variant, seed=1)
 
 
 def train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,8 @@ import numpy as np
 
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, set_parameters
-from reproductions.protocol.experiment import Variant
-from reproductions.protocol.papers import script
-from reproductions.protocol.runner import preset_of
+from reproductions.protocol.experiment import Preset, Variant
+from reproductions.protocol.papers import PAPERS, preset, script
 
 
 @dataclass(frozen=True)
@@ -127,3 +126,31 @@ def load(unit: Unit) -> tuple[Any, Variant, Any]:
     set_parameters(model, Checkpoint(unit.directory / "checkpoint.npz").group("best"))
     model.hybridize(static_alloc=True, static_shape=True)
     return model, variant, data
+
+
+def trained_or_on_sample(unit: Unit) -> Unit:
+    """The unit, or what was trained on the embedded sample in its place where only that is there."""
+    on_sample = replace(unit, on_sample=True)
+    return on_sample if on_sample.is_trained and not unit.is_trained else unit
+
+
+def preset_of(unit: Unit) -> Preset:
+    """The preset that a unit is trained with."""
+    found = preset(unit.paper, unit.preset)
+    return replace(found, corpus="sample") if unit.on_sample else found
+
+
+def vectors_of(unit: Unit) -> Unit | None:
+    """The training whose word vectors a unit begins with, if its variant's settings name one as ``vectors``, such as
+    ``mikolov2013/skip-gram``: that with seed 1, otherwise as the unit itself is trained.
+
+    Raises:
+        UsageError: the name is not that of a script and a variant.
+    """
+    name = preset_of(unit).variant(unit.variant).settings.get("vectors")
+    if name is None:
+        return None
+    paper, _, variant = name.partition("/")
+    if paper not in PAPERS or not variant:
+        raise UsageError(f"vectors {name!r} are unknown; name script and variant, as in mikolov2013/skip-gram")
+    return replace(unit, paper=paper, variant=variant, seed=1)

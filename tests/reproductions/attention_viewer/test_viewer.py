@@ -116,7 +116,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
 
 
 def test_the_script_never_parses_text_as_markup() -> None:
-    script = Path(viewer.__file__).with_name("reading_page.js").read_text(encoding="utf-8")
+    script = Path(viewer.__file__).with_name("viewer.js").read_text(encoding="utf-8")
     dangerous = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|\beval\b"
     assert "textContent" in script
     assert re.search(dangerous, script) is None

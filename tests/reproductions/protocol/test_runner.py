@@ -23,17 +23,8 @@ from reproductions.protocol.manifest import commit, environment_digest, manifest
 from reproductions.protocol.papers import preset
 from reproductions.protocol.report import results_path
 from reproductions.protocol.results import Result
-from reproductions.protocol.runner import (
-    Preset,
-    corpus_or_sample,
-    draw_afresh,
-    preset_of,
-    train_all,
-    train_unit,
-    units_of,
-    vectors_of,
-)
-from reproductions.protocol.runs import Outcome, Unit
+from reproductions.protocol.runner import Preset, corpus_or_sample, draw_afresh, train_all, train_unit, units_of
+from reproductions.protocol.runs import Outcome, Unit, preset_of, vectors_of
 from tests.reproductions.support import PAPER, ROOT, gluon_attn, outcome
 
 CPU = preset(PAPER, "cpu")
@@ -174,7 +165,7 @@ def test_a_name_of_vectors_means_the_training_beside_another(tmp_path: Path, mon
     for name in ("mikolov2013/skip-gram", "skip-gram", "mikolov2013", "mikolov2013/", "glove/skip-gram", ""):
         variant = replace(CPU.variant("mean"), settings={"vectors": name})
         monkeypatch.setattr(
-            "reproductions.protocol.runner.preset_of", lambda unit, v=variant: replace(CPU, variants=(v,))
+            "reproductions.protocol.runs.preset_of", lambda unit, v=variant: replace(CPU, variants=(v,))
         )
         if name == "mikolov2013/skip-gram":
             assert vectors_of(unit) == replace(unit, paper="mikolov2013", variant="skip-gram", seed=1)
