@@ -37,7 +37,7 @@ def second_time(work: Callable[[], Any]) -> dict[str, float]:
     }
 
 
-def second_epoch(model: Any, task: Any, recipe: Any) -> dict[str, float]:
+def second_epoch(model: Any, objective: Any, recipe: Any) -> dict[str, float]:
     """The same for ``fit``, which trains an initialized model for two epochs; validation is left out."""
     import mxnet as mx
 
@@ -49,7 +49,7 @@ def second_epoch(model: Any, task: Any, recipe: Any) -> dict[str, float]:
 
     def batches(generator: Any) -> Iterator[Any]:
         cpu.append(-time.process_time())
-        yield from task.batches(generator)
+        yield from objective.batches(generator)
 
     def evaluate(_: Any) -> dict[str, float]:
         """Instead of validation: wait for the last update, which ``fit`` does not."""
@@ -57,9 +57,9 @@ def second_epoch(model: Any, task: Any, recipe: Any) -> dict[str, float]:
         mx.nd.waitall()
         tails.append(time.perf_counter() - started)
         cpu[-1] += time.process_time()
-        return {task.select: 0.0}
+        return {objective.select: 0.0}
 
-    timed = replace(task, batches=batches, evaluate=evaluate)
+    timed = replace(objective, batches=batches, evaluate=evaluate)
     with tempfile.TemporaryDirectory() as directory:
         run = RunDirectory(Path(directory), {})
         history = fit(model, timed, replace(recipe, epochs=2, patience=2), run, seed=1).history

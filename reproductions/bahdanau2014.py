@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from mxnet.gluon import HybridBlock
 
-from gluon_attn.evaluation.statistics import bootstrap, bootstrap_of_totals, rank_correlation
+from gluon_attn.evaluation.statistics import bootstrap, bootstrap_difference, rank_correlation
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.models.rnnencdec import RNNEncDec
 from gluon_attn.models.rnnsearch import RNNSearch
@@ -312,7 +312,7 @@ def _of_length(encdec: Sequence[Outcome], search: Sequence[Outcome], preset: Pre
         ("length-share", "per cent, three captions joined", lost_share, single_and_joined, "per cent of BLEU lost"),
         ("length-captions", "points, single captions", _short_minus_long, halves, "BLEU to 12 words minus above"),
     ):
-        effect = bootstrap_of_totals(sides[0], sides[1], score, seed=0)
+        effect = bootstrap_difference(sides[0], sides[1], score, seed=0)
         statement = f"On long sentences RNNencdec loses more than RNNsearch ({how})"
         what = measured(f"{what}, RNNencdec minus RNNsearch", "sentences", preset, encdec, search)
         claims.append(Claim.judge(id, statement, "Figure 2", what, effect))

@@ -41,13 +41,13 @@ from typing import Any, BinaryIO
 import numpy as np
 from mxnet.gluon import HybridBlock
 
-from gluon_attn.evaluation.statistics import bootstrap_of_totals
+from gluon_attn.evaluation.statistics import bootstrap_metric
 from gluon_attn.models.language_model import LanguageModel
 from gluon_attn.models.lstmn import LSTMN, FusedLSTM, Reader, SentenceClassifier
-from gluon_attn.plots.curves import training_curves, weights_by_distance
+from gluon_attn.plots.curves import Score, training_curves, weights_by_distance
 from gluon_attn.plots.heatmap import attention_matrix
 from gluon_attn.training.checkpoint import Checkpoint
-from gluon_attn.training.objective import Task
+from gluon_attn.training.objective import Objective
 from gluon_attn.training.recipe import Recipe
 from preprocessing.text.data import Split
 from preprocessing.text.vocabulary import UNKNOWN_ID
@@ -213,7 +213,7 @@ def _reader(settings: Mapping[str, Any]) -> Reader:
     return LSTMN(*sizes, settings["window"], settings["attention_units"])
 
 
-def task(variant: Variant, data: Data) -> Task:
+def task(variant: Variant, data: Data) -> Objective:
     """Training batches, loss and validation of a variant."""
     if not _is_of_language(variant):
         return classification.task(variant, data)
@@ -292,7 +292,7 @@ def _recent(outcomes: Sequence[Outcome], preset: Preset) -> Claim:
             preset,
             outcomes,
         ),
-        bootstrap_of_totals(totals.swapaxes(1, 2), None, more_than_even, seed=0),
+        bootstrap_metric(totals.swapaxes(1, 2), more_than_even, seed=0),
     )
 
 
@@ -310,8 +310,8 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     language = {name: history for name, history in curves.items() if _is_of_language(preset.variant(name))}
     sentiment = {name: history for name, history in curves.items() if name not in language}
     if language:
-        path, score = place("training curves, language"), ("perplexity", "perplexity", "")
-        training_curves(language, path, score=score, per="word", lower_is_better=True)
+        path = place("training curves, language")
+        training_curves(language, path, score=Score("perplexity", "perplexity"), loss_per="word", lower_is_better=True)
     if sentiment:
         training_curves(sentiment, place("training curves, sentiment"))
     if "lstmn" in first:
@@ -348,8 +348,8 @@ def _draw_line(outcome: Outcome, line: int, path: Path) -> None:
         weights,
         path,
         f"{variant.name}: validation line {line + 1} ({data.corpus}); {before:.0%} of the weight is on lines before",
-        names=("word", "memory before it"),
-        blank=_off_the_tape(weights, variant.settings["window"]),
+        axis_labels=("word", "memory before it"),
+        masked=_off_the_tape(weights, variant.settings["window"]),
     )
 
 
@@ -369,8 +369,8 @@ def _draw_sentence(outcome: Outcome, path: Path) -> None:
         weights,
         path,
         f"{variant.name}: {label}, {probability:.2f} (validation sentence {row + 1}, {data.corpus})",
-        names=("word", "memory before it"),
-        blank=_off_the_tape(weights, variant.settings["window"]),
+        axis_labels=("word", "memory before it"),
+        masked=_off_the_tape(weights, variant.settings["window"]),
     )
 
 

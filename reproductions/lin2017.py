@@ -328,7 +328,7 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
         curves = {name: first[name].facts["history"] for name in of_corpus}
         if curves:
             paths[f"training curves, {corpus}"] = directory / f"training_curves_{corpus}.png"
-            training_curves(curves, paths[f"training curves, {corpus}"], train="train, with the penalty")
+            training_curves(curves, paths[f"training curves, {corpus}"], train_label="train, with the penalty")
         sides = [first[name] for name in (f"{corpus}-r6-free", f"{corpus}-r6-strict") if name in first]
         if len(sides) == 2:
             paths[f"summed hops, {corpus}"] = directory / f"summed_hops_{corpus}.png"
@@ -367,7 +367,7 @@ def _draw_hops(outcome: Outcome, rows: np.ndarray, path: Path) -> None:
         weights,
         path,
         f"{variant.name}: {label}, {probability:.2f} (test review {rows[0] + 1}, {data.corpus})",
-        names=("hop", "token"),
+        axis_labels=("hop", "token"),
     )
 
 
@@ -403,7 +403,9 @@ def _draw_costs(outcomes: Sequence[Outcome], hops: int, path: Path) -> None:
         lines[outcome.unit.variant] = [float(cost[tokens == length].mean(dtype=np.float64)) for length in lengths]
     lines["the least possible"] = least_penalty(lengths, hops).tolist()
     score = f"cost of {hops} hops"
-    score_by_length(lines, [str(length) for length in lengths], path, score, of="length of the review (tokens)")
+    score_by_length(
+        lines, [str(length) for length in lengths], path, score, length_label="length of the review (tokens)"
+    )
 
 
 def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:

@@ -35,7 +35,7 @@ from gluon_attn.attention.additive import AdditiveScore
 from gluon_attn.attention.global_attention import GlobalAttention, LocationScore
 from gluon_attn.attention.local import MonotonicAttention, PredictiveAttention
 from gluon_attn.attention.multiplicative import DotScore, GeneralScore
-from gluon_attn.evaluation.statistics import bootstrap_of_totals
+from gluon_attn.evaluation.statistics import bootstrap_difference
 from gluon_attn.models.deep_lstm import DeepLSTM
 from gluon_attn.training.recipe import Recipe
 from reproductions.protocol.experiment import Column, Preset, Reported, Variant
@@ -259,7 +259,7 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 "Replacing unknown words helps",
                 "Table 1",
                 measured("BLEU points of local-p (general)", "sentences", preset, groups["local-p-general"]),
-                bootstrap_of_totals(after, before, bleu, seed=0),
+                bootstrap_difference(after, before, bleu, seed=0),
             )
         )
     if "location" in arrays and "dropout" in arrays:
@@ -276,7 +276,7 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                     groups["location"],
                     groups["dropout"],
                 ),
-                bootstrap_of_totals(*halves, long_minus_short, seed=0),
+                bootstrap_difference(*halves, long_minus_short, seed=0),
             )
         )
     return rows, claims

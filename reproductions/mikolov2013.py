@@ -45,11 +45,11 @@ import numpy as np
 
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import Estimate, bootstrap
-from gluon_attn.models.word2vec import Sampling, Word2Vec
-from gluon_attn.plots.curves import training_curves
+from gluon_attn.models.word2vec import Word2Vec
+from gluon_attn.plots.curves import Score, training_curves
 from gluon_attn.training.checkpoint import Checkpoint
-from gluon_attn.training.negative_sampling import Corpus, held_out_loss, vector_task
-from gluon_attn.training.objective import Task
+from gluon_attn.training.negative_sampling import Sampling, TokenStream, held_out_loss, word_vector_objective
+from gluon_attn.training.objective import Objective
 from gluon_attn.training.recipe import Recipe
 from preprocessing import documents, naver_crawl
 from preprocessing.corpora import locate
@@ -170,7 +170,7 @@ class Data:
     corpus: str
     corpora: dict[str, str]
     prepared: Result
-    texts: dict[str, Corpus]
+    texts: dict[str, TokenStream]
     polarity: Polarity
     clear: np.ndarray
     frequent: np.ndarray
@@ -232,11 +232,11 @@ def _on(corpus: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, **{name: min(settings[name], limit) for name, limit in limits.items() if name in settings}}
 
 
-def _words(split: Split, vocabulary_size: int) -> Corpus:
+def _words(split: Split, vocabulary_size: int) -> TokenStream:
     """The texts of a split without the words that have no vector."""
     known = split.ids >= len(SPECIALS)
     text = np.repeat(np.arange(len(split), dtype=np.int32), split.lengths)
-    return Corpus(split.ids[known], text[known], np.bincount(split.ids[known], minlength=vocabulary_size))
+    return TokenStream(split.ids[known], text[known], np.bincount(split.ids[known], minlength=vocabulary_size))
 
 
 def sampling_of(variant: Variant) -> Sampling:
@@ -251,15 +251,16 @@ def build(variant: Variant, data: Data) -> Word2Vec:
         kind=variant.settings["kind"],
         vocabulary_size=len(data.prepared.vocabulary),
         units=variant.settings["units"],
-        sampling=sampling_of(variant),
+        negatives=variant.settings["negatives"],
+        noise=variant.settings["noise"],
     )
 
 
-def task(variant: Variant, data: Data) -> Task:
+def task(variant: Variant, data: Data) -> Objective:
     """Training batches and loss; in validation the loss on held-out reviews, which selects, and the agreement of
     neighbours."""
     words = data.clear_words(test=False)
-    plain = vector_task(data.texts["train"], data.texts["validation"], sampling_of(variant), seed=_DRAWS)
+    plain = word_vector_objective(data.texts["train"], data.texts["validation"], sampling_of(variant), seed=_DRAWS)
 
     def evaluate(model: Any) -> dict[str, float]:
         share = data.agreement(model.vectors(), words).share
@@ -391,9 +392,11 @@ def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dic
     first = {name: group[0] for name, group in by_variant(outcomes).items()}
     paths = {"training curves": directory / "training_curves.png"}
     curves = {name: outcome.facts["history"] for name, outcome in first.items()}
-    score = ("agreement", "neighbours of the same sentiment", " %")
-    kept = {name: outcome.facts["best_epoch"] for name, outcome in first.items()}
-    training_curves(curves, paths["training curves"], score=score, loss="negative sampling", kept=kept)
+    score = Score("agreement", "neighbours of the same sentiment", " %")
+    selected = {name: outcome.facts["best_epoch"] for name, outcome in first.items()}
+    training_curves(
+        curves, paths["training curves"], score=score, loss_label="negative sampling", selected_epochs=selected
+    )
     for name, outcome in first.items():
         path = directory / f"map_{name}.png"
         title = f"{name}: some words and their nearest ({outcome.facts['corpus']}), scaled from angles to a plane"

@@ -35,7 +35,7 @@ from mxnet.gluon import HybridBlock
 
 from gluon_attn.attention.additive import AdditiveAttention
 from gluon_attn.attention.multiplicative import scaled_dot
-from gluon_attn.evaluation.attention import readability
+from gluon_attn.evaluation.attention import faithfulness
 from gluon_attn.evaluation.statistics import Estimate, bootstrap
 from gluon_attn.models.self_attention_classifier import AsWritten, Masked
 from gluon_attn.models.stacked_classifier import StackedClassifier
@@ -241,9 +241,9 @@ def _readability(model: HybridBlock, variant: Variant, data: Data, last: Checkpo
         return result.probability, result.token_weights
 
     best = parameter_arrays(model)
-    found = {"best": readability(read, sequences)}
+    found = {"best": faithfulness(read, sequences)}
     set_parameters(model, last.group("parameters"))
-    found["last"] = readability(read, sequences)
+    found["last"] = faithfulness(read, sequences)
     set_parameters(model, best)
     return {
         f"{what}_{when}": getattr(value, what) for when, value in found.items() for what in ("entropy", "agreement")

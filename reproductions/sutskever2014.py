@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from mxnet.gluon import HybridBlock
 
-from gluon_attn.evaluation.statistics import Estimate, bootstrap_of_totals
+from gluon_attn.evaluation.statistics import Estimate, bootstrap_difference, bootstrap_metric
 from gluon_attn.models.deep_lstm import DeepLSTM
 from gluon_attn.training.recipe import Recipe
 from reproductions.protocol.experiment import Column, Preset, Reported, Variant
@@ -192,7 +192,7 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 f"Long sentences are hardly worse than short ones: at most {MARGIN} BLEU points",
                 "sec. 3.7, Figure 3",
                 measured(f"BLEU above 12 words minus BLEU below, plus {MARGIN}", "sentences", preset, group),
-                bootstrap_of_totals(by_halves(arrays), None, lambda totals: long_minus_short(totals) + MARGIN, seed=0),
+                bootstrap_metric(by_halves(arrays), lambda totals: long_minus_short(totals) + MARGIN, seed=0),
             ),
         ]
     if "reversed" in ensembles:
@@ -204,7 +204,7 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 "Two networks together are better than one",
                 "Table 1",
                 measured("BLEU points, ensemble minus the mean of its members", "sentences", preset),
-                bootstrap_of_totals(both, single, bleu, seed=0),
+                bootstrap_difference(both, single, bleu, seed=0),
             )
         )
     return rows, claims
@@ -218,7 +218,7 @@ def _beam_2(arrays: Sequence[Mapping[str, np.ndarray]]) -> Estimate:
         one, two, twelve = (bleu(part) for part in np.split(totals, 3))
         return (two - one) - (twelve - two)
 
-    return bootstrap_of_totals(together, None, gained, seed=0)
+    return bootstrap_metric(together, gained, seed=0)
 
 
 def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from mxnet.gluon import HybridBlock
 
-from gluon_attn.evaluation.statistics import bootstrap_of_totals
+from gluon_attn.evaluation.statistics import bootstrap_metric
 from gluon_attn.models.hierarchical_attention import HierarchicalAttentionNetwork
 from gluon_attn.models.structured_classifier import StructuredClassifier
 from gluon_attn.plots import highlighted_text
@@ -204,9 +204,8 @@ def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], li
                 f'"{word}" weighs more in {where} reviews',
                 "Figures 3 and 4",
                 measured(f"mean weight, 1 is even, {where} minus others", "reviews", preset, group),
-                bootstrap_of_totals(
+                bootstrap_metric(
                     np.stack([_weight_by_label(outcome, word, label == wanted) for outcome in group]),
-                    None,
                     lambda totals: totals[0] / max(totals[1], 1) - totals[2] / max(totals[3], 1),
                     seed=0,
                 ),
@@ -220,8 +219,8 @@ def _alike(first: Sequence[Outcome], second: Sequence[Outcome], preset: Preset) 
     """The claim that two systems are no more than the margin apart."""
     right = [np.mean([one.predictions["right"] for one in group], axis=0) for group in (first, second)]
     counts = np.stack([*right, np.ones(len(right[0]))], axis=1)
-    apart = bootstrap_of_totals(
-        counts[None], None, lambda totals: _MARGIN - 100 * abs(totals[0] - totals[1]) / totals[2], seed=0
+    apart = bootstrap_metric(
+        counts[None], lambda totals: _MARGIN - 100 * abs(totals[0] - totals[1]) / totals[2], seed=0
     )
     what = f"{_MARGIN} accuracy points minus their distance"
     measure = measured(what, "reviews", preset, first, second)

@@ -154,7 +154,7 @@ def train(model: str, texts: str, steps: int) -> dict[str, float]:
     from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
     from gluon_attn.training.checkpoint import parameter_count
-    from gluon_attn.training.objective import Task
+    from gluon_attn.training.objective import Objective
     from gluon_attn.training.recipe import Recipe
 
     ordered = batches(model, texts, steps)["like length"]
@@ -169,7 +169,7 @@ def train(model: str, texts: str, steps: int) -> dict[str, float]:
     network = build(model)
     network.initialize(mx.init.Xavier())
     network.hybridize(static_alloc=True, static_shape=True)
-    task = Task(lambda _: ordered, steps, loss, lambda _: {})
+    task = Objective(lambda _: ordered, steps, loss, lambda _: {})
     recipe = Recipe(epochs=2, batch_size=TEXTS[texts].batch_size, learning_rate=RATE)
     return {**second_epoch(network, task, recipe), "parameters": parameter_count(network)}
 

@@ -85,18 +85,18 @@ def task_of(model: str, network: Any, steps: int) -> Any:
     import numpy as np
     from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
-    from gluon_attn.training.bptt import Piece, language_task
-    from gluon_attn.training.objective import Batch, Task
+    from gluon_attn.training.bptt import Piece, language_objective
+    from gluon_attn.training.objective import Batch, Objective
 
     batches = drawn(model, steps)
     if model == "language model":
         stream = [Piece(one["inputs"], one["targets"], one["targets"].size) for one in batches]
-        return language_task(network.start(SETTINGS[model]["rows"]), stream, stream)
+        return language_objective(network.start(SETTINGS[model]["rows"]), stream, stream)
     ready = [
         Batch((one["ids"], one["lengths"].astype(np.float32)), one["labels"].astype(np.float32)) for one in batches
     ]
     cross_entropy = SoftmaxCrossEntropyLoss()
-    return Task(lambda _: ready, steps, lambda outputs, labels: cross_entropy(outputs[0], labels), lambda _: {})
+    return Objective(lambda _: ready, steps, lambda outputs, labels: cross_entropy(outputs[0], labels), lambda _: {})
 
 
 def train(model: str, units: int, steps: int) -> dict[str, float]:

@@ -92,7 +92,7 @@ def train(model: str, units: int, steps: int) -> dict[str, float]:
     import mxnet as mx
 
     from gluon_attn.training.checkpoint import parameter_count
-    from gluon_attn.training.objective import Task
+    from gluon_attn.training.objective import Objective
     from gluon_attn.training.recipe import Recipe
 
     data, batches = prepared(steps)
@@ -100,7 +100,7 @@ def train(model: str, units: int, steps: int) -> dict[str, float]:
     network = build(settings(data, model, units))
     network.initialize(mx.init.Xavier())
     network.hybridize(static_alloc=True, static_shape=True)
-    task = Task(lambda _: batches, steps, lambda outputs, tokens: outputs[0].sum() / tokens, lambda _: {})
+    task = Objective(lambda _: batches, steps, lambda outputs, tokens: outputs[0].sum() / tokens, lambda _: {})
     recipe = Recipe(epochs=2, batch_size=64, learning_rate=RATE, clip_norm=CLIP)
     return {**second_epoch(network, task, recipe), "parameters": parameter_count(network)}
 

@@ -12,7 +12,7 @@ from gluon_attn.evaluation.statistics import rank_correlation
 
 
 @dataclass(frozen=True)
-class Readability:
+class Faithfulness:
     """One number for each text.
 
     Attributes:
@@ -25,9 +25,9 @@ class Readability:
     agreement: np.ndarray
 
 
-def readability(
+def faithfulness(
     classify: Callable[[Sequence[np.ndarray]], tuple[np.ndarray, list[np.ndarray]]], sequences: Sequence[np.ndarray]
-) -> Readability:
+) -> Faithfulness:
     """Measure the weights of some texts by deleting their tokens one at a time.
 
     Args:
@@ -43,7 +43,7 @@ def readability(
         moved = np.abs(_logit(without[starts[index] : starts[index + 1]]) - _logit(probability[index]))
         entropy[index] = normalised_entropy(weight / weight.sum())
         agreement[index] = rank_correlation(weight, moved)
-    return Readability(entropy, agreement)
+    return Faithfulness(entropy, agreement)
 
 
 def _logit(probability: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Numbers that describe predictions and attention weights, with their intervals."""
+"""Statistics of predictions and attention weights: bootstrap intervals, rank correlation, perplexity."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import rankdata
 
 from gluon_attn.runtime import derive
 
@@ -39,46 +40,72 @@ def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 2_000) -> Estim
     return Estimate(float(values.mean()), float(low), float(high))
 
 
-def bootstrap_of_totals(
+def bootstrap_metric(
+    totals: np.ndarray, score: Callable[[np.ndarray], float], *, seed: int, resamples: int = 1_000
+) -> Estimate:
+    """A metric of sums over items, such as BLEU, and its 95 % percentile interval over items drawn with replacement.
+
+    Args:
+        totals: (runs, items, counts) what each item adds to each sum; the scores of several runs of a system are
+            averaged.
+        score: (counts,) sums over items to the metric.
+        seed: of the resampling.
+        resamples: number of resamples.
+    """
+
+    def mean_score(times_drawn: np.ndarray) -> float:
+        return _mean_score(totals, score, times_drawn)
+
+    return _bootstrap_of_sums(mean_score, totals.shape[1], seed, resamples)
+
+
+def bootstrap_difference(
     first: np.ndarray,
-    second: np.ndarray | None,
+    second: np.ndarray,
     score: Callable[[np.ndarray], float],
     *,
     seed: int,
     resamples: int = 1_000,
 ) -> Estimate:
-    """A metric of sums over items, such as BLEU, or the difference of two systems in it, with its bootstrap interval
-    over items (Koehn, 2004): two systems are judged on the same resampled items.
+    """The metric of the first system minus that of the second, by the paired bootstrap (Koehn, 2004): both are judged
+    on the same resampled items.
 
     Args:
-        first, second: (runs, items, counts) what each item adds to each sum; scores of several runs of a system are
-            averaged. No second system: the metric of the first.
-        score: (counts,) sums over items to the metric.
-        seed: of the resampling.
-        resamples: number of resamples.
+        first, second: (runs, items, counts) as for :func:`bootstrap_metric`; the numbers of runs may differ.
+        score, seed, resamples: as for :func:`bootstrap_metric`.
     """
+
+    def difference(times_drawn: np.ndarray) -> float:
+        return _mean_score(first, score, times_drawn) - _mean_score(second, score, times_drawn)
+
+    return _bootstrap_of_sums(difference, first.shape[1], seed, resamples)
+
+
+def _mean_score(totals: np.ndarray, score: Callable[[np.ndarray], float], times_drawn: np.ndarray) -> float:
+    # A product with how often each item was drawn is the sum over the draw.
+    return float(np.mean([score(times_drawn @ run) for run in totals]))
+
+
+def _bootstrap_of_sums(statistic: Callable[[np.ndarray], float], items: int, seed: int, resamples: int) -> Estimate:
+    """``statistic`` reads how often each item was drawn, (items,)."""
     generator = np.random.RandomState(derive(seed, "bootstrap"))
-    items = first.shape[1]
+    draws = (np.bincount(generator.randint(0, items, items), minlength=items) for _ in range(resamples))
+    low, high = np.percentile([statistic(times_drawn) for times_drawn in draws], [2.5, 97.5])
+    return Estimate(statistic(np.ones(items, np.int64)), float(low), float(high))
 
-    def measured(rows: np.ndarray) -> float:
-        # A product with how often each item was drawn is the sum over the draw.
-        drawn = np.bincount(rows, minlength=items)
-        means = [np.mean([score(drawn @ run) for run in system]) for system in (first, second) if system is not None]
-        return float(means[0] - means[1]) if len(means) == 2 else float(means[0])
 
-    resampled = [measured(generator.randint(0, items, items)) for _ in range(resamples)]
-    low, high = np.percentile(resampled, [2.5, 97.5])
-    return Estimate(measured(np.arange(items)), float(low), float(high))
+def perplexity(totals: np.ndarray) -> float:
+    """exp of the mean of -ln p over all tokens, each with the same weight; totals (2,): sum of -ln p in nats, and
+    number of tokens."""
+    return float(np.exp(totals[0] / totals[1]))
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
-    """Spearman's rank correlation; 0 where one of the two is constant and ranks nothing.
+    """Spearman's rank correlation; 0 where one of the two is constant.
 
     Args:
         first, second: (items,).
     """
-    from scipy.stats import rankdata
-
     ranks = np.stack([rankdata(first), rankdata(second)])
     ranks -= ranks.mean(axis=1, keepdims=True)
     scale = np.sqrt((ranks**2).sum(axis=1).prod())

@@ -1,11 +1,8 @@
-"""Word vectors judged and drawn: nearest words, agreement with people on the similarity of pairs, places in a plane.
-Arrays in, arrays out."""
+"""Word vectors: nearest neighbours by cosine, and multidimensional scaling to two dimensions."""
 
 from __future__ import annotations
 
 import numpy as np
-
-from gluon_attn.evaluation.statistics import rank_correlation
 
 _AT_ONCE = 256
 
@@ -39,21 +36,7 @@ def nearest(
     return found, near
 
 
-def similarity(vectors: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Cosine (pairs,) of the words ``first`` and ``second`` (pairs,)."""
-    directions = _directions(vectors)
-    return np.einsum("pu,pu->p", directions[first], directions[second])
-
-
-def agreement(vectors: np.ndarray, first: np.ndarray, second: np.ndarray, ratings: np.ndarray) -> float:
-    """Spearman's correlation of the cosines of word pairs with people's ratings (pairs,) of their similarity.
-
-    Pairs with a word that has no vector are the caller's to leave out, and to count.
-    """
-    return rank_correlation(similarity(vectors, first, second), ratings)
-
-
-def plane(vectors: np.ndarray, *, rounds: int = 300) -> np.ndarray:
+def mds(vectors: np.ndarray, *, rounds: int = 300) -> np.ndarray:
     """Places (words, 2) whose distances are as near as may be to those of the directions, one minus the cosine.
 
     Metric scaling by majorisation (de Leeuw, 1977): it begins with the two principal components, no step makes the sum

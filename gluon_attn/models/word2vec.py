@@ -17,7 +17,6 @@ and updated, by the shared training loop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import mxnet as mx
@@ -25,26 +24,6 @@ import numpy as np
 from mxnet.gluon import HybridBlock, nn
 
 KINDS = ("skip-gram", "cbow")
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How examples are drawn from a corpus.
-
-    Attributes:
-        window: the farthest a context word may stand; for each word the distance is drawn anew, from 1 to this.
-        negatives: noise words that count for a pair, *k*.
-        noise: noise words of a batch, shared by all its pairs.
-        threshold: words with a higher share f of the corpus are kept with probability sqrt(threshold / f).
-        rows, length: a batch is ``rows`` pieces of ``length`` words, with as many around them as the window reaches.
-    """
-
-    window: int = 5
-    negatives: int = 5
-    noise: int = 64
-    threshold: float = 1e-4
-    rows: int = 32
-    length: int = 32
 
 
 class Word2Vec(HybridBlock):
@@ -59,7 +38,8 @@ class Word2Vec(HybridBlock):
         kind: ``skip-gram`` or ``cbow``.
         vocabulary_size: number of words.
         units: width of a vector.
-        sampling: what the batches are drawn with; its ``negatives`` and ``noise`` are read.
+        negatives: noise words that count for a pair, *k*.
+        noise: noise words of a batch, shared by all its pairs.
 
     Call: ``(words, near, noise, mask, contexts) -> (loss, examples)``: words (rows, length) of int32, near (rows,
     length + 2 * window) the same with those around them, noise (noise,), mask (rows, length, length + 2 * window), 1
@@ -67,12 +47,14 @@ class Word2Vec(HybridBlock):
     their number (rows,): pairs of a word and a context word, or words that have a context.
     """
 
-    def __init__(self, *, kind: str, vocabulary_size: int, units: int, sampling: Sampling, **parameters: Any) -> None:
+    def __init__(
+        self, *, kind: str, vocabulary_size: int, units: int, negatives: int, noise: int, **parameters: Any
+    ) -> None:
         super().__init__(**parameters)
         if kind not in KINDS:
             raise ValueError(f"{kind!r} is no kind of word2vec; choose one of {', '.join(KINDS)}")
         self._cbow = kind == "cbow"
-        self._noise, self._weight = sampling.noise, sampling.negatives / sampling.noise
+        self._noise, self._weight = noise, negatives / noise
         small = mx.init.Uniform(0.5 / units)
         with self.name_scope():
             self.predicting = nn.Embedding(vocabulary_size, units, weight_initializer=small, sparse_grad=True)

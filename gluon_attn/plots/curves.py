@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +14,42 @@ from gluon_attn.errors import UsageError
 from gluon_attn.plots.style import COLOURS, INK, MARKERS, house_figure
 
 
+@dataclass(frozen=True)
+class Score:
+    """A validation score: its name in the metrics (without ``validation_``), its label and its unit, as `` %``."""
+
+    key: str
+    label: str
+    unit: str = ""
+
+
+ACCURACY = Score("accuracy", "accuracy", " %")
+
+
 def training_curves(
     curves: Mapping[str, Sequence[Mapping[str, float]]],
     path: Path,
     *,
-    score: tuple[str, str, str] = ("accuracy", "accuracy", " %"),
-    per: str = "example",
-    loss: str = "cross-entropy",
-    train: str = "train",
+    score: Score = ACCURACY,
+    loss_label: str = "cross-entropy",
+    loss_per: str = "example",
+    train_label: str = "train",
     lower_is_better: bool = False,
-    kept: Mapping[str, int] | None = None,
+    selected_epochs: Mapping[str, int] | None = None,
 ) -> None:
     """Loss (train and validation) and a validation score by epoch, a colour and a marker for each variant.
 
     Args:
         curves: for each variant its epochs in order, each with ``epoch``, ``train_loss``, ``validation_loss`` (nats)
-            and the score. The epoch with the best score is ringed, the first of equals, or the one that is ``kept``.
+            and the score.
         path: the PNG to write.
-        score: the score's name behind ``validation_``, how it is called, and its unit.
-        per: what the loss is a mean over.
-        loss: what it is.
-        train: how that of training is called, if it has more in it.
+        score: the score to draw.
+        loss_label: what the loss is.
+        loss_per: what it is a mean over.
+        train_label: name of the training loss, if it has more terms than that of validation.
         lower_is_better: whether the best score is the smallest.
-        kept: for each variant the epoch that was selected, if by something else than the score.
+        selected_epochs: for each variant the epoch to ring, if it was selected by something other than the score. By
+            default the epoch with the best score, the first of equal ones.
 
     Raises:
         UsageError: no variants, more than can be told apart, or a variant without epochs.
@@ -46,14 +60,13 @@ def training_curves(
         raise UsageError(
             f"training curves: {len(curves)} variants cannot be told apart; draw {2 * len(COLOURS)} or fewer"
         )
-    name, called, unit = score
     with house_figure(10, 4.2, path) as figure:
-        losses, accuracy = figure.subplots(1, 2)
+        losses, validation = figure.subplots(1, 2)
         for number, (variant, rows) in enumerate(curves.items()):
             again, place = divmod(number, len(COLOURS))
             colour, face = COLOURS[place], "white" if again else COLOURS[place]
             epochs = [int(row["epoch"]) for row in rows]
-            scores = [row[f"validation_{name}"] for row in rows]
+            scores = [row[f"validation_{score.key}"] for row in rows]
             style: dict[str, Any] = {
                 "color": colour,
                 "marker": MARKERS[place],
@@ -65,22 +78,21 @@ def training_curves(
             )
             losses.plot(epochs, [row["validation_loss"] for row in rows], **style)
             best = int(np.argmin(scores) if lower_is_better else np.argmax(scores))
-            if kept is not None:
-                best = epochs.index(kept[variant])
-            label = f"{variant}: {scores[best]:.2f}{unit} at epoch {epochs[best]}"
-            accuracy.plot(epochs, scores, label=label, **style)
-            accuracy.plot(epochs[best], scores[best], "o", markersize=11, markerfacecolor="none", color=colour)
+            if selected_epochs is not None:
+                best = epochs.index(selected_epochs[variant])
+            label = f"{variant}: {scores[best]:.2f}{score.unit} at epoch {epochs[best]}"
+            validation.plot(epochs, scores, label=label, **style)
+            validation.plot(epochs[best], scores[best], "o", markersize=11, markerfacecolor="none", color=colour)
         losses.plot([], [], color=INK, label="validation")
-        losses.plot([], [], color=INK, linestyle=(0, (2, 1.5)), label=train)
-        losses.set(title="Loss", xlabel="epoch", ylabel=f"{loss} (nats per {per})")
+        losses.plot([], [], color=INK, linestyle=(0, (2, 1.5)), label=train_label)
+        losses.set(title="Loss", xlabel="epoch", ylabel=f"{loss_label} (nats per {loss_per})")
         losses.set_ylim(bottom=0)
-        accuracy.set(
-            title=f"Validation {called}", xlabel="epoch", ylabel=f"{called} ({unit.strip()})" if unit else called
-        )
+        ylabel = f"{score.label} ({score.unit.strip()})" if score.unit else score.label
+        validation.set(title=f"Validation {score.label}", xlabel="epoch", ylabel=ylabel)
         losses.legend(loc="best")
-        for axes in (losses, accuracy):
+        for axes in (losses, validation):
             axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        figure.legend(*accuracy.get_legend_handles_labels(), loc="outside lower center", ncols=min(2, len(curves)))
+        figure.legend(*validation.get_legend_handles_labels(), loc="outside lower center", ncols=min(2, len(curves)))
 
 
 def weights_by_distance(weights: Mapping[str, np.ndarray], path: Path) -> None:
@@ -113,33 +125,33 @@ def weights_by_distance(weights: Mapping[str, np.ndarray], path: Path) -> None:
 
 def score_by_length(
     scores: Mapping[str, Sequence[float]],
-    lengths: Sequence[str],
+    length_groups: Sequence[str],
     path: Path,
-    score: str,
+    score_label: str,
     *,
-    of: str = "source length (words)",
+    length_label: str = "source length (words)",
 ) -> None:
     """A score of each variant on sentences of like length (Bahdanau et al., 2015, figure 2).
 
     Args:
         scores: for each variant one score for each group.
-        lengths: what the groups are called, from short to long.
+        length_groups: labels of the groups, from short to long.
         path: the PNG to write.
-        score: what the score is called.
-        of: what the lengths are.
+        score_label: name of the score.
+        length_label: what the lengths are of, and their unit.
 
     Raises:
         UsageError: a variant with another number of scores than there are groups, or too many variants.
     """
     if len(scores) > len(COLOURS):
         raise UsageError(f"scores by length: {len(scores)} variants cannot be told apart; draw {len(COLOURS)} or fewer")
-    if wrong := [name for name, values in scores.items() if len(values) != len(lengths)]:
-        raise UsageError(f"scores by length: {wrong[0]} needs {len(lengths)} scores, it has {len(scores[wrong[0]])}")
+    if wrong := [name for name, values in scores.items() if len(values) != len(length_groups)]:
+        raise UsageError(f"scores by length: {wrong[0]} needs {len(length_groups)} scores, not {len(scores[wrong[0]])}")
     with house_figure(7, 4, path) as figure:
         axes = figure.subplots()
         for (variant, values), colour, marker in zip(scores.items(), COLOURS, MARKERS, strict=False):
-            axes.plot(range(len(lengths)), values, color=colour, marker=marker, markersize=5, label=variant)
-        axes.set_xticks(range(len(lengths)), lengths)
+            axes.plot(range(len(length_groups)), values, color=colour, marker=marker, markersize=5, label=variant)
+        axes.set_xticks(range(len(length_groups)), length_groups)
         axes.set_ylim(bottom=0)
-        axes.set(title=f"{score} by length", xlabel=of, ylabel=score)
+        axes.set(title=f"{score_label} by length", xlabel=length_label, ylabel=score_label)
         axes.legend(loc="best")

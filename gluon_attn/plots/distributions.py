@@ -1,15 +1,14 @@
-"""Distributions of weights, lengths, entropy and agreement."""
+"""Distributions of attention weights, of their entropy and of their agreement with leave-one-out effects."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from gluon_attn.errors import UsageError
-from gluon_attn.plots.fonts import drawable
 from gluon_attn.plots.style import COLOURS, house_figure
 
 
@@ -30,44 +29,6 @@ def weights_histogram(weights: Mapping[str, np.ndarray], path: Path) -> None:
         _distributions(axes, logarithms, edges, lambda median: f"{2**median:.2f}×")
         axes.set_xticks(range(-5, 6), ["≤ 1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16", "≥ 32"])
         axes.set(title="Attention weights", xlabel="weight relative to uniform (times)", ylabel="share of tokens (%)")
-
-
-def length_histogram(
-    counts: Sequence[int], edges: Sequence[float], path: Path, marks: Mapping[float, str] | None = None
-) -> None:
-    """A histogram of lengths in tokens, with vertical marks such as the length at which texts are cut.
-
-    Args:
-        counts: texts in each bin.
-        edges: borders of the bins, one more than counts, increasing.
-        path: the PNG to write.
-        marks: a label for each length that deserves one.
-
-    Raises:
-        UsageError: edges do not fit the counts or do not increase.
-    """
-    heights, borders = np.asarray(counts, dtype=np.float64), np.asarray(edges, dtype=np.float64)
-    if not len(heights) or len(borders) != len(heights) + 1 or np.any(np.diff(borders) <= 0):
-        raise UsageError(f"length histogram: {len(heights)} counts need {len(heights) + 1} increasing edges")
-    with house_figure(7, 3.6, path) as figure:
-        axes = figure.subplots()
-        axes.stairs(heights, borders, fill=True, color=COLOURS[0], alpha=0.85)
-        axes.set_xlim(borders[0], borders[-1])
-        axes.set_ylim(0, 1.22 * max(heights.max(), 1))
-        for place, (length, label) in enumerate(sorted((marks or {}).items())):
-            axes.axvline(length, color=COLOURS[1], linewidth=1.4, linestyle=(0, (4, 2)))
-            # Neighbouring labels alternate between two heights, so that close marks stay apart.
-            axes.annotate(
-                drawable(f"{length:g}: {label}"),
-                (length, 0.97 - 0.09 * (place % 2)),
-                (4, 0),
-                xycoords=("data", "axes fraction"),
-                textcoords="offset points",
-                va="top",
-                fontsize=9,
-            )
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        axes.set(title=f"Lengths of {heights.sum():,.0f} texts", xlabel="length (tokens)", ylabel="texts")
 
 
 def entropy_and_agreement(

@@ -20,13 +20,13 @@ MOST_GROUPS, MOST_WORDS = 12, 120
 _ROOM = (5.0, 3.0)  # pixels between words, and between lines
 
 
-def word_map(groups: Sequence[Sequence[str]], places: np.ndarray, path: Path, title: str) -> None:
+def word_map(groups: Sequence[Sequence[str]], positions: np.ndarray, path: Path, title: str) -> None:
     """Groups of words in a plane, each written at its place, or as near to it as it can be read; the first word of a
     group is the larger, and a line leads to it from each of the others.
 
     Args:
         groups: words, the first of each that which the group is of; from the eighth group on colours come again.
-        places: (words of all groups on end, 2).
+        positions: (words of all groups in order, 2).
         path: the PNG to write.
         title: a line above.
 
@@ -37,8 +37,8 @@ def word_map(groups: Sequence[Sequence[str]], places: np.ndarray, path: Path, ti
     if not words or not all(groups) or len(groups) > MOST_GROUPS or len(words) > MOST_WORDS:
         limits = f"{MOST_GROUPS} groups and {MOST_WORDS} words"
         raise UsageError(f"word map: {len(groups)} groups, {len(words)} words; draw some, none empty, at most {limits}")
-    if places.shape != (len(words), 2):
-        raise UsageError(f"word map: places {places.shape} for {len(words)} words")
+    if positions.shape != (len(words), 2):
+        raise UsageError(f"word map: positions {positions.shape} for {len(words)} words")
     with house_figure(11, 8, path) as figure:
         axes = figure.subplots()
         axes.set(title=drawable(title), xticks=[], yticks=[])
@@ -60,7 +60,7 @@ def word_map(groups: Sequence[Sequence[str]], places: np.ndarray, path: Path, ti
                         zorder=3,
                     )
                 )
-        moved = _readable(axes, texts, places)
+        moved = _readable(axes, texts, positions)
         for text, place in zip(texts, moved, strict=True):
             text.set_position(tuple(place))
         for number, group in enumerate(groups):

@@ -1,4 +1,4 @@
-"""Figures: training curves, attention matrices, distributions. Arrays in, one PNG in the house style out."""
+"""Attention weights of one text or sentence pair as a matrix of queries and keys."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def attention_matrix(
     path: Path,
     title: str | None = None,
     *,
-    names: tuple[str, str] = ("query", "key"),
-    blank: np.ndarray | None = None,
+    axis_labels: tuple[str, str] = ("query", "key"),
+    masked: np.ndarray | None = None,
 ) -> None:
     """Attention weights as a matrix: a row for each query, a column for each key, in per cent of the row.
 
     Cells carry their number where there are at most 24 on a side. The colour bar marks the uniform weight, one over the
-    number of keys: what a model that attends to nothing in particular would show. Where some pairs are ``blank``, each
-    query has a number of keys of its own, and nothing is marked.
+    number of keys: what a model that attends to nothing in particular would show. With ``masked`` the number of
+    keys differs by query, and nothing is marked.
 
     Args:
         tokens_query: labels of the rows, from the top.
@@ -44,8 +44,8 @@ def attention_matrix(
         weights: (queries, keys), each row a distribution.
         path: the PNG to write.
         title: a line above the matrix, or None.
-        names: what the rows and the columns are.
-        blank: (queries, keys) of bool: pairs that cannot be, such as a word and those behind it; grey, not 0 %.
+        axis_labels: of the rows and of the columns.
+        masked: (queries, keys) of bool: pairs that the mask excludes, such as a word and later ones; grey, not 0 %.
 
     Raises:
         UsageError: shapes disagree, weights outside 0 to 1, no tokens, or too many for any label to be read.
@@ -61,7 +61,7 @@ def attention_matrix(
     numbered = max(rows, columns) <= 24
     cell = 0.42 if numbered else 0.2  # inches
     width, height = columns * cell, rows * cell
-    percent: np.ma.MaskedArray[Any, Any] = np.ma.masked_array(100 * weights, False if blank is None else blank)
+    percent: np.ma.MaskedArray[Any, Any] = np.ma.masked_array(100 * weights, False if masked is None else masked)
     uniform = 100 / columns
     # A scale that ends at the largest weight would paint nearly uniform attention as dark as sharp attention.
     darkest = max(float(percent.max()), min(100.0, 4 * uniform))
@@ -73,7 +73,7 @@ def attention_matrix(
         axes.set_yticks(range(rows), _labels(tokens_query))
         axes.xaxis.tick_top()
         axes.tick_params(length=0, labelsize=11 if numbered else 8)
-        axes.set(xlabel=names[1], ylabel=names[0])
+        axes.set(xlabel=axis_labels[1], ylabel=axis_labels[0])
         axes.spines[:].set(visible=True, color=FAINT)
         axes.set_facecolor("#e9ebee")
         axes.grid(False)
@@ -88,7 +88,7 @@ def attention_matrix(
         bar = figure.colorbar(image, cax=bar_axes)
         bar.set_label("attention weight (%)")
         bar_axes.spines["outline"].set_edgecolor(FAINT)
-        if blank is None:
+        if masked is None:
             _mark_uniform(bar_axes, uniform)
         if title:
             axes.annotate(

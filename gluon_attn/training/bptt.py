@@ -12,7 +12,7 @@ from mxnet import nd
 from mxnet.gluon import HybridBlock
 
 from gluon_attn.models.language_model import NO_TARGET, LanguageModel
-from gluon_attn.training.objective import Batch, Task
+from gluon_attn.training.objective import Batch, Objective
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def losses(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarray:
     return _in_order(found, stream)
 
 
-def weights(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarray:
+def attention_weights(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarray:
     """What each word of a stream looks at (:meth:`LanguageModel.attend`), (tokens, window) in the order of the text.
 
     Row i is of the step that reads token i - 1 to predict token i; its last place is the word before the one that is
@@ -75,7 +75,7 @@ def weights(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarray:
     return _in_order(found, stream)
 
 
-def perplexity(model: LanguageModel, stream: Sequence[Piece]) -> float:
+def stream_perplexity(model: LanguageModel, stream: Sequence[Piece]) -> float:
     """exp of the mean of :func:`losses`, every token with the same weight."""
     return math.exp(losses(model, stream).mean(dtype=np.float64))
 
@@ -90,9 +90,9 @@ def _in_order(parts: Sequence[np.ndarray], stream: Sequence[Piece]) -> np.ndarra
     return np.concatenate(parts, axis=1)[there]
 
 
-def language_task(
+def language_objective(
     start: Sequence[nd.NDArray], training: Sequence[Piece], validation: Sequence[Piece], *, restart: float = 0.0
-) -> Task:
+) -> Objective:
     """The task of predicting each token of a stream, for :func:`gluon_attn.training.loop.fit`.
 
     Every epoch reads the stream in order from the state before the first word. The loss of a step is the mean of -ln p
@@ -126,7 +126,7 @@ def language_task(
 
     def evaluate(model: HybridBlock) -> Mapping[str, float]:
         assert isinstance(model, LanguageModel)
-        found = perplexity(model, validation)
+        found = stream_perplexity(model, validation)
         return {"perplexity": found, "loss": math.log(found)}
 
-    return Task(batches, len(training), loss, evaluate, select="perplexity", higher_is_better=False)
+    return Objective(batches, len(training), loss, evaluate, select="perplexity", higher_is_better=False)

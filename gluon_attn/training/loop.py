@@ -18,7 +18,7 @@ from tqdm import tqdm
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.training import checkpoint
-from gluon_attn.training.objective import Batch, Task
+from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
 
@@ -38,7 +38,7 @@ _NOT_RESUMABLE = ("nadam",)
 
 def fit(
     model: HybridBlock,
-    task: Task,
+    objective: Objective,
     recipe: Recipe,
     run: RunDirectory,
     *,
@@ -54,7 +54,7 @@ def fit(
 
     Raises:
         UsageError: the optimizer is unknown or cannot be resumed; the loss, a parameter or the validation result is not
-            a number, or an epoch had other than ``task.steps`` batches: the checkpoint of the epoch before stays.
+            a number, or an epoch had other than ``objective.steps`` batches: the checkpoint of the epoch before stays.
     """
     if recipe.optimizer in _NOT_RESUMABLE:
         raise UsageError(f"optimizer {recipe.optimizer} keeps numbers that no checkpoint holds; choose adam or another")
@@ -77,29 +77,31 @@ def fit(
         _restore_updater(updater, saved, [arrays[name] for name, _ in trained])
         run.write_metrics(history)  # the run may have been killed between its checkpoint and its metrics
 
-    sign = 1.0 if task.higher_is_better else -1.0
+    sign = 1.0 if objective.higher_is_better else -1.0
     for epoch in range(len(history) + 1, recipe.epochs + 1):
         if epoch - best_epoch > recipe.patience:
             break
         started = time.perf_counter()
         runtime.seed_all(runtime.derive(seed, "epoch", epoch))
-        batches = task.batches(np.random.RandomState(runtime.derive(seed, "batches", epoch)))
-        losses = _steps(model, task, recipe, updater, parameters, batches, epoch, label)
-        if len(losses) != task.steps:
-            raise UsageError(f"epoch {epoch} had {len(losses)} batches, the task says {task.steps}; make them agree")
-        train_loss = sum(losses) / task.steps
+        batches = objective.batches(np.random.RandomState(runtime.derive(seed, "batches", epoch)))
+        losses = _steps(model, objective, recipe, updater, parameters, batches, epoch, label)
+        if len(losses) != objective.steps:
+            raise UsageError(
+                f"epoch {epoch} had {len(losses)} batches, the objective states {objective.steps}; make them agree"
+            )
+        train_loss = sum(losses) / objective.steps
         arrays = checkpoint.parameter_arrays(model)
         if not all(np.isfinite(array).all() for array in arrays.values()):
-            raise _diverged("a parameter is not a number", epoch, task.steps)
+            raise _diverged("a parameter is not a number", epoch, objective.steps)
         spent += time.perf_counter() - started
-        metrics = task.evaluate(model)
+        metrics = objective.evaluate(model)
         history.append(
             {"epoch": epoch, "train_loss": train_loss, "seconds": round(spent, 3)}
             | {f"validation_{name}": value for name, value in metrics.items()}
         )
-        score = f"validation_{task.select}"
+        score = f"validation_{objective.select}"
         if not math.isfinite(history[-1][score]):
-            raise _diverged(f"the {score.replace('_', ' ')} is {history[-1][score]}", epoch, task.steps)
+            raise _diverged(f"the {score.replace('_', ' ')} is {history[-1][score]}", epoch, objective.steps)
         if best_epoch == 0 or sign * history[-1][score] > sign * history[best_epoch - 1][score]:
             best_epoch, best = epoch, arrays
         checkpoint.save(
@@ -116,7 +118,7 @@ def fit(
         )
         run.write_metrics(history)
         if log:
-            reached = f"loss {train_loss:.4f}, validation {task.select} {history[-1][score]:.2f}"
+            reached = f"loss {train_loss:.4f}, validation {objective.select} {history[-1][score]:.2f}"
             log(f"{label}: epoch {epoch} of {recipe.epochs}, {reached}, {spent:.0f} s")
     checkpoint.set_parameters(model, best)
     return Trained(history, best_epoch, spent)
@@ -124,7 +126,7 @@ def fit(
 
 def _steps(
     model: HybridBlock,
-    task: Task,
+    objective: Objective,
     recipe: Recipe,
     updater: Any,
     parameters: list[Any],
@@ -135,13 +137,15 @@ def _steps(
     """One epoch of updates; the mean loss of each step."""
     losses: list[float] = []
     pending: nd.NDArray | None = None
-    bar = tqdm(batches, total=task.steps, desc=f"{label} epoch {epoch}", leave=False, disable=not sys.stderr.isatty())
+    bar = tqdm(
+        batches, total=objective.steps, desc=f"{label} epoch {epoch}", leave=False, disable=not sys.stderr.isatty()
+    )
     for number, batch in enumerate(bar):
-        step = (epoch - 1) * task.steps + number
-        updater.optimizer.set_learning_rate(recipe.rate(step, recipe.epochs * task.steps))
+        step = (epoch - 1) * objective.steps + number
+        updater.optimizer.set_learning_rate(recipe.rate(step, recipe.epochs * objective.steps))
         target = nd.array(batch.target, dtype=batch.target.dtype)
         with autograd.record():
-            mean = task.loss(model(*(nd.array(value, dtype=value.dtype) for value in batch.inputs)), target).mean()
+            mean = objective.loss(model(*(nd.array(value, dtype=value.dtype) for value in batch.inputs)), target).mean()
         mean.backward()
         if recipe.clip_norm is not None:
             norm = _norm(parameters)
@@ -156,7 +160,7 @@ def _steps(
             bar.set_postfix(loss=f"{losses[-1]:.3f}", refresh=False)
         pending = mean
     if pending is not None:
-        losses.append(_finite(pending, epoch, task.steps))
+        losses.append(_finite(pending, epoch, objective.steps))
     return losses
 
 

@@ -9,12 +9,32 @@ import numpy as np
 from mxnet import nd
 from mxnet.gluon import HybridBlock
 
-from gluon_attn.models.word2vec import Sampling, Word2Vec
-from gluon_attn.training.objective import Batch, Task
+from gluon_attn.models.word2vec import Word2Vec
+from gluon_attn.training.objective import Batch, Objective
 
 
 @dataclass(frozen=True)
-class Corpus:
+class Sampling:
+    """How examples are drawn from texts.
+
+    Attributes:
+        window: the largest distance of a context word; drawn uniformly from 1 to this for each word.
+        negatives: noise words that count for a pair, *k*.
+        noise: noise words of a batch, shared by all its pairs.
+        threshold: words with a higher share f of the texts are kept with probability sqrt(threshold / f).
+        rows, length: a batch is ``rows`` pieces of ``length`` words, with as many around them as the window reaches.
+    """
+
+    window: int = 5
+    negatives: int = 5
+    noise: int = 64
+    threshold: float = 1e-4
+    rows: int = 32
+    length: int = 32
+
+
+@dataclass(frozen=True)
+class TokenStream:
     """Texts as one array: ids (words,) of int32, text (words,) the number of the text of each word, and how often each
     word of the vocabulary stands in the whole, counts (vocabulary,)."""
 
@@ -23,44 +43,44 @@ class Corpus:
     counts: np.ndarray
 
     @classmethod
-    def of(cls, texts: Sequence[np.ndarray], vocabulary_size: int) -> Corpus:
+    def from_texts(cls, texts: Sequence[np.ndarray], vocabulary_size: int) -> TokenStream:
         ids = np.concatenate([np.empty(0, np.int32), *texts]).astype(np.int32)
         text = np.repeat(np.arange(len(texts), dtype=np.int32), [len(one) for one in texts])
         return cls(ids, text, np.bincount(ids, minlength=vocabulary_size))
 
 
-def kept_share(counts: np.ndarray, threshold: float) -> np.ndarray:
+def keep_probability(counts: np.ndarray, threshold: float) -> np.ndarray:
     """The probability with which each word is kept: min(1, sqrt(threshold / f)) (eq. 5); 1 for one never seen."""
     share = counts / counts.sum()
     return np.minimum(1.0, np.sqrt(threshold / np.where(share > 0, share, threshold)))
 
 
-def noise_share(counts: np.ndarray) -> np.ndarray:
+def noise_distribution(counts: np.ndarray) -> np.ndarray:
     """The probability with which each word is drawn as noise: the 3/4 power of its count, normalised."""
     powers = counts.astype(np.float64) ** 0.75
     return powers / powers.sum()
 
 
-def steps_of(corpus: Corpus, sampling: Sampling) -> int:
+def batches_per_epoch(corpus: TokenStream, sampling: Sampling) -> int:
     """Batches of an epoch: as many as the words take that subsampling is expected to keep, one or more."""
-    words = float(kept_share(corpus.counts, sampling.threshold)[corpus.ids].sum())
+    words = float(keep_probability(corpus.counts, sampling.threshold)[corpus.ids].sum())
     return max(1, round(words / (sampling.rows * sampling.length)))
 
 
-def batches(corpus: Corpus, sampling: Sampling, generator: np.random.RandomState) -> Iterator[Batch]:
-    """The batches of one epoch, :func:`steps_of` of them, as :class:`Word2Vec` reads them.
+def batches(corpus: TokenStream, sampling: Sampling, generator: np.random.RandomState) -> Iterator[Batch]:
+    """The batches of one epoch, :func:`batches_per_epoch` of them, as :class:`Word2Vec` reads them.
 
     The corpus is subsampled and cut into pieces, which come in random order. Since it is a matter of chance how many
     words are kept, some last pieces are left out, or some come twice. The target of a batch is empty: the words are
     all there is to predict.
     """
     window, length = sampling.window, sampling.length
-    kept = generator.random_sample(len(corpus.ids)) < kept_share(corpus.counts, sampling.threshold)[corpus.ids]
+    kept = generator.random_sample(len(corpus.ids)) < keep_probability(corpus.counts, sampling.threshold)[corpus.ids]
     pieces = max(1, -(-int(kept.sum()) // length))
     around = (window, window + pieces * length - int(kept.sum()))
     ids, text = np.pad(corpus.ids[kept], around), np.pad(corpus.text[kept], around, constant_values=-1)
-    order = np.resize(generator.permutation(pieces), steps_of(corpus, sampling) * sampling.rows)
-    cumulative = np.cumsum(noise_share(corpus.counts))
+    order = np.resize(generator.permutation(pieces), batches_per_epoch(corpus, sampling) * sampling.rows)
+    cumulative = np.cumsum(noise_distribution(corpus.counts))
     distance = np.abs(np.arange(-window, window + 1))
     for chosen in order.reshape(-1, sampling.rows):
         near = length * chosen[:, None] + np.arange(length + 2 * window)
@@ -85,7 +105,7 @@ def mean_loss(outputs: tuple[nd.NDArray, nd.NDArray], _: nd.NDArray) -> nd.NDArr
     return loss.sum() / nd.maximum(examples.sum(), 1.0)
 
 
-def held_out_loss(model: Word2Vec, corpus: Corpus, sampling: Sampling, seed: int) -> float:
+def held_out_loss(model: Word2Vec, corpus: TokenStream, sampling: Sampling, seed: int) -> float:
     """Loss of an example of texts that were not trained on; the same draws for the same seed."""
     sums = np.zeros(2)
     for batch in batches(corpus, sampling, np.random.RandomState(seed)):
@@ -94,7 +114,7 @@ def held_out_loss(model: Word2Vec, corpus: Corpus, sampling: Sampling, seed: int
     return float(sums[0] / max(1.0, sums[1]))
 
 
-def vector_task(training: Corpus, held_out: Corpus, sampling: Sampling, *, seed: int) -> Task:
+def word_vector_objective(training: TokenStream, held_out: TokenStream, sampling: Sampling, *, seed: int) -> Objective:
     """The task of training vectors, for :func:`gluon_attn.training.loop.fit`; selects by the loss on held-out texts.
 
     What is held out is subsampled by the counts of the training texts, and their noise is its noise.
@@ -105,9 +125,9 @@ def vector_task(training: Corpus, held_out: Corpus, sampling: Sampling, *, seed:
         assert isinstance(model, Word2Vec)
         return {"loss": held_out_loss(model, held_out, sampling, seed)}
 
-    return Task(
+    return Objective(
         lambda generator: batches(training, sampling, generator),
-        steps_of(training, sampling),
+        batches_per_epoch(training, sampling),
         mean_loss,
         evaluate,
         select="loss",

@@ -1,4 +1,4 @@
-"""What a network is trained on: batches, loss and validation."""
+"""What a network is trained for: batches, loss and validation."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Task:
-    """What to train on, apart from how.
+class Objective:
+    """What to train for; how is the :class:`~gluon_attn.training.recipe.Recipe`.
 
     Attributes:
         batches: the batches of one epoch, drawn with the generator it is given.

@@ -27,7 +27,7 @@ def script(paper: str) -> Any:
     """The module of a paper; every one offers the same.
 
     ``TITLE``, ``SOURCE``, ``REPORTED``, ``PRESETS``, ``COLUMNS``; ``prepare(preset, variant) -> data``,
-    ``build(variant, data) -> model``, ``task(variant, data) -> Task``,
+    ``build(variant, data) -> model``, ``task(variant, data) -> Objective``,
     ``evaluate(model, variant, data, last) -> (metrics, arrays)``, ``conclude(outcomes, preset) -> (rows, claims)``,
     ``figures(outcomes, preset, directory) -> paths``, ``pages(outcomes, preset, directory) -> paths`` of what else
     there is to read, and ``predict(unit, stream, weights=...)`` of texts that are classified, or of words whose nearest

@@ -20,7 +20,7 @@ from gluon_attn.errors import UsageError
 from gluon_attn.layers.embeddings import SpelledEmbedding
 from gluon_attn.training.batching import length_batches, pad, pad_documents, shuffled_batches
 from gluon_attn.training.checkpoint import Checkpoint
-from gluon_attn.training.objective import Batch, Task
+from gluon_attn.training.objective import Batch, Objective
 from preprocessing import documents, naver, sentences
 from preprocessing.corpora import locate
 from preprocessing.text.data import Split
@@ -151,7 +151,7 @@ def _unknown(ids: np.ndarray) -> np.ndarray:
     return token
 
 
-def task(variant: Variant, data: Data) -> Task:
+def task(variant: Variant, data: Data) -> Objective:
     """Training batches, loss and validation of a variant. Where its settings have a ``penalty``, the loss has that part
     of what the network gives third."""
     label = data.prepared.splits["train"].label
@@ -178,7 +178,7 @@ def task(variant: Variant, data: Data) -> Task:
     def evaluate(model: HybridBlock) -> dict[str, float]:
         return scores(classify(model, variant, validation), data, "validation")
 
-    return Task(batches, -(-len(texts) // size), loss, evaluate)
+    return Objective(batches, -(-len(texts) // size), loss, evaluate)
 
 
 def drop_tokens(texts: Sequence[Text], rate: float, generator: np.random.RandomState) -> Sequence[Text]:

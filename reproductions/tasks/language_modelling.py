@@ -10,13 +10,13 @@ import numpy as np
 from mxnet import nd
 
 from gluon_attn.errors import UsageError
-from gluon_attn.evaluation.statistics import Estimate, bootstrap_of_totals
+from gluon_attn.evaluation.statistics import Estimate, bootstrap_difference, bootstrap_metric, perplexity
 from gluon_attn.models.language_model import LanguageModel
 from gluon_attn.models.lstmn import LSTMN
 from gluon_attn.training import bptt
-from gluon_attn.training.bptt import Piece, language_task, losses
+from gluon_attn.training.bptt import Piece, language_objective, losses
 from gluon_attn.training.checkpoint import Checkpoint
-from gluon_attn.training.objective import Task
+from gluon_attn.training.objective import Objective
 from preprocessing import ptb
 from preprocessing.text.data import Split
 from preprocessing.text.vocabulary import UNKNOWN_ID
@@ -26,7 +26,6 @@ from reproductions.protocol.rows import row_of
 from reproductions.protocol.runs import Outcome, Unit, load
 from reproductions.tasks.classification import Data
 from reproductions.tasks.lines import lines
-from reproductions.tasks.translation import perplexity
 
 
 def prepare(preset: Preset, variant: Variant) -> Data:
@@ -42,13 +41,13 @@ def pieces(data: Data, ids: np.ndarray, rows: int, steps: int) -> list[Piece]:
     return bptt.pieces(ids, rows, steps, first=data.prepared.vocabulary[ptb.END_OF_LINE])
 
 
-def task(variant: Variant, data: Data, start: Sequence[nd.NDArray]) -> Task:
+def task(variant: Variant, data: Data, start: Sequence[nd.NDArray]) -> Objective:
     """Training stream and validation of a variant; ``start``: the state of its rows before the first word."""
     rows, steps = variant.recipe.batch_size, variant.settings["steps"]
     training, validation = (
         pieces(data, data.prepared.splits[name].ids, rows, steps) for name in ("train", "validation")
     )
-    return language_task(start, training, validation, restart=variant.settings["restart"])
+    return language_objective(start, training, validation, restart=variant.settings["restart"])
 
 
 def evaluate(
@@ -66,7 +65,7 @@ def evaluate(
     stream = pieces(data, test.ids, 1, variant.settings["steps"])
     arrays = {"likelihood": np.stack([_by_line(test, losses(model, stream)), test.lengths], axis=1)}
     if isinstance(model.reader, LSTMN):
-        arrays["looked"] = _by_line(test, bptt.weights(model, stream)[:, ::-1])
+        arrays["looked"] = _by_line(test, bptt.attention_weights(model, stream)[:, ::-1])
     return {"perplexity": perplexity(arrays["likelihood"].sum(axis=0))}, arrays
 
 
@@ -81,7 +80,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant) -> list[Row]:
     over seeds."""
     each = np.stack([outcome.predictions["likelihood"] for outcome in outcomes])
     best = [min(epoch["validation_perplexity"] for epoch in outcome.facts["history"]) for outcome in outcomes]
-    test = [perplexity(one.sum(axis=0)) for one in each], bootstrap_of_totals(each, None, perplexity, seed=0)
+    test = [perplexity(one.sum(axis=0)) for one in each], bootstrap_metric(each, perplexity, seed=0)
     validation = best, Estimate(float(np.mean(best)), min(best), max(best))
     return [
         row_of(outcomes, variant, split=split, metric="perplexity", signature=signature, values=values, ci95=interval)
@@ -95,7 +94,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant) -> list[Row]:
 def difference(groups: Mapping[str, Sequence[Outcome]], first: str, second: str) -> Estimate:
     """Perplexity of the first variant minus that of the second, mean of their seeds, by paired bootstrap over lines."""
     sides = [np.stack([outcome.predictions["likelihood"] for outcome in groups[name]]) for name in (first, second)]
-    return bootstrap_of_totals(sides[0], sides[1], perplexity, seed=0)
+    return bootstrap_difference(sides[0], sides[1], perplexity, seed=0)
 
 
 def what_words_look_at(model: LanguageModel, variant: Variant, data: Data, split: Split, line: int) -> np.ndarray:
@@ -104,7 +103,7 @@ def what_words_look_at(model: LanguageModel, variant: Variant, data: Data, split
     the tape reaches. What a row lacks to 1 is on words of the lines before.
     """
     begin, end = split.offsets[line : line + 2]
-    looked = bptt.weights(model, pieces(data, split.ids[:end], 1, variant.settings["steps"]))
+    looked = bptt.attention_weights(model, pieces(data, split.ids[:end], 1, variant.settings["steps"]))
     words = int(end - begin) - 1
     found = np.zeros((words, words), np.float32)
     for t in range(words):
@@ -137,12 +136,12 @@ def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
         words, unknown = line.words(0)[:-1], int((line.ids == UNKNOWN_ID).sum())
         answer = f"{np.exp(losses(model, read).mean(dtype=np.float64)):.2f}\t{len(words)}\t{unknown}"
         if weights:
-            answer += "\t" + " ".join(_most_looked_at(words, bptt.weights(model, read)))
+            answer += "\t" + " ".join(_most_looked_at(words, bptt.attention_weights(model, read)))
         yield answer
 
 
 def _most_looked_at(words: Sequence[str], looked: np.ndarray) -> Iterator[str]:
-    """``word>looked-at:weight`` for each word of a line; looked: (words + 1, window), as of ``bptt.weights``."""
+    """``word>looked-at:weight`` for each word of a line; looked: (words + 1, window)."""
     before: list[Any] = [ptb.END_OF_LINE, *words]
     for place, word in enumerate(words, start=1):
         back = int(looked[place, ::-1].argmax()) + 1

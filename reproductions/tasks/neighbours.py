@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from gluon_attn.evaluation.word_vectors import nearest, plane
+from gluon_attn.evaluation.word_vectors import mds, nearest
 from gluon_attn.plots.embedding_map import word_map
 from preprocessing.files import write_text
 from reproductions.tasks.lines import lines
@@ -47,7 +47,7 @@ def draw_map(trained: WordVectors, asked: Sequence[str], path: Path, title: str)
     for word, others in zip(drawn, near.tolist(), strict=True):
         groups.append([word, *(one for one in others if one not in taken)])
         taken.update(others)
-    places = plane(trained.vectors[np.concatenate(groups)])
+    places = mds(trained.vectors[np.concatenate(groups)])
     word_map([[trained.words[one] for one in group] for group in groups], places, path, title)
     return True
 

@@ -16,11 +16,12 @@ from mxnet import nd
 
 from gluon_attn.decoding.beam_search import beam_search
 from gluon_attn.errors import UsageError
+from gluon_attn.evaluation.statistics import perplexity
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.plots import heatmap
 from gluon_attn.training.batching import length_batches, pad, pair_batches
 from gluon_attn.training.checkpoint import Checkpoint
-from gluon_attn.training.objective import Batch, Task
+from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
 from preprocessing import translation
 from preprocessing.bitext import ibm_model_1
@@ -132,7 +133,7 @@ def batch(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> Batch
     return Batch((*inputs(sources), begun, ended), tokens)
 
 
-def task(variant: Variant, data: Data) -> Task:
+def task(variant: Variant, data: Data) -> Objective:
     """Training batches, loss and validation of a variant; kept is the epoch with the best BLEU of greedy search."""
     train, validation = data.prepared.splits["train"], data.prepared.splits["validation"]
     size = variant.recipe.batch_size
@@ -151,7 +152,7 @@ def task(variant: Variant, data: Data) -> Task:
         score = bleu(counts(data, "validation", found).sum(axis=0))
         return {"bleu": score, "loss": float(totals[0] / totals[1]), "perplexity": perplexity(totals)}
 
-    return Task(batches, -(-len(sources) // size), loss, evaluate, select="bleu")
+    return Objective(batches, -(-len(sources) // size), loss, evaluate, select="bleu")
 
 
 def translate(
@@ -218,11 +219,6 @@ def likelihoods(model: EncoderDecoder, pair: Pair) -> np.ndarray:
     return np.stack([nats, pair.target.lengths + 1], axis=1)
 
 
-def perplexity(totals: np.ndarray) -> float:
-    """exp of the mean -ln p of a token, every token of the corpus with the same weight; totals: nats and tokens."""
-    return float(np.exp(totals[0] / totals[1]))
-
-
 def counts(data: Data, split: str, found: Sequence[Translation]) -> np.ndarray:
     """What BLEU sums, (sentences, 10), of translations of a split as lower-cased words, as the peers count it."""
     said = data.prepared.evaluation_tokens([one.text for one in found])
@@ -286,7 +282,7 @@ def draw(words: Sequence[str], tokens: Sequence[str], weights: np.ndarray, path:
         [token.replace(JOINER, "-") for token in some]
         for some in ([*tokens, "</s>"][: len(weights)], words or ["<unk>"])
     )
-    heatmap.attention_matrix(said, read, weights, path, title, names=("target", "source"))
+    heatmap.attention_matrix(said, read, weights, path, title, axis_labels=("target", "source"))
 
 
 def translate_lines(unit: Unit, stream: BinaryIO, *, interactive: bool, alignments: Path | None) -> Iterator[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gluon_attn.evaluation.statistics import Estimate, bootstrap_of_totals
-from gluon_attn.plots.curves import score_by_length, training_curves
+from gluon_attn.evaluation.statistics import Estimate, bootstrap_difference, bootstrap_metric, perplexity
+from gluon_attn.plots.curves import Score, score_by_length, training_curves
 from preprocessing.files import write_text
 from preprocessing.pipeline.ragged import unpack_strings
 from reproductions.protocol.experiment import Column, Preset, Variant
@@ -17,7 +17,7 @@ from reproductions.protocol.results import Claim, Row
 from reproductions.protocol.rows import by_variant, measured, row_of
 from reproductions.protocol.runs import Outcome, load
 from reproductions.tasks.bleu import bleu, chrf_signature
-from reproductions.tasks.translation import PEERS, Data, counts, draw, perplexity, prepare, search_of, translate
+from reproductions.tasks.translation import PEERS, Data, counts, draw, prepare, search_of, translate
 
 # What stands beside BLEU in the table of a script.
 OTHER_COLUMNS = (Column("sacreBLEU", "sacrebleu"), Column("chrF", "chrf"), Column("perplexity", "perplexity"))
@@ -106,7 +106,7 @@ def _row(
 ) -> Row:
     """One test row of a metric of sums over sentences."""
     each = np.stack([outcome.predictions[array] for outcome in outcomes])
-    values, interval = [score(one.sum(axis=0)) for one in each], bootstrap_of_totals(each, None, score, seed=0)
+    values, interval = [score(one.sum(axis=0)) for one in each], bootstrap_metric(each, score, seed=0)
     row = row_of(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
     return row if array == "bleu" else replace(row, reported=None, comparable=False)
 
@@ -135,7 +135,7 @@ def ensemble_row(outcomes: Sequence[Outcome], variant: Variant, each: np.ndarray
         beam: of the search.
     """
     signature = f"{PEERS.signature}; {_named(beam, variant.settings['alpha'])}"
-    score, interval = bleu(each.sum(axis=0)), bootstrap_of_totals(each[None], None, bleu, seed=0)
+    score, interval = bleu(each.sum(axis=0)), bootstrap_metric(each[None], bleu, seed=0)
     values = [score] * len(outcomes)
     row = row_of(outcomes, variant, split="test", metric="bleu", signature=signature, values=values, ci95=interval)
     main = beam == variant.settings["beam"]
@@ -166,7 +166,7 @@ def difference(
         array: what is summed.
     """
     sides = [np.stack([outcome.predictions[array] for outcome in groups[name]]) for name in (first, second)]
-    return bootstrap_of_totals(sides[0], sides[1], score, seed=0)
+    return bootstrap_difference(sides[0], sides[1], score, seed=0)
 
 
 def by_halves(arrays: Sequence[Mapping[str, np.ndarray]]) -> np.ndarray:
@@ -217,7 +217,7 @@ def figures(
     first = {name: group[0] for name, group in by_variant(outcomes).items()}
     paths = {"training curves": directory / "training_curves.png"}
     curves = {name: outcome.facts["history"] for name, outcome in first.items()}
-    training_curves(curves, paths["training curves"], score=("bleu", "BLEU, greedy", ""), per="token")
+    training_curves(curves, paths["training curves"], score=Score("bleu", "BLEU, greedy"), loss_per="token")
     lines = {name: by_length(first[name]) for name in lengths if name in first}
     if lines:
         paths["BLEU by length"] = directory / "bleu_by_length.png"

@@ -66,7 +66,7 @@ def train(folder: Path, name: str, seed: int) -> str:
     from gluon_attn.training.batching import length_batches, pad
     from gluon_attn.training.checkpoint import parameter_arrays, parameters_sha256
     from gluon_attn.training.loop import fit
-    from gluon_attn.training.objective import Batch, Task
+    from gluon_attn.training.objective import Batch, Objective
     from gluon_attn.training.recipe import Recipe
     from gluon_attn.training.run_directory import RunDirectory
 
@@ -104,8 +104,8 @@ def train(folder: Path, name: str, seed: int) -> str:
     def loss(outputs: tuple[Any, Any], target: Any) -> Any:
         return cross_entropy(outputs[0], target)
 
-    task = Task(batches, STEPS, loss, evaluate, select="loss", higher_is_better=False)
-    fit(model, task, recipe, run, seed=seed)
+    objective = Objective(batches, STEPS, loss, evaluate, select="loss", higher_is_better=False)
+    fit(model, objective, recipe, run, seed=seed)
     evaluate(model)  # as every script does at the end
     return parameters_sha256(parameter_arrays(model))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from gluon_attn.evaluation.attention import readability
+from gluon_attn.evaluation.attention import faithfulness
 
 VALUES = np.array([0.0, 2.0, -1.5, 0.5, 0.1, -0.3])  # what each id adds to the logit
 SEQUENCES = [np.array([1, 2, 3, 4]), np.array([5, 1, 3]), np.array([4, 5, 3, 2, 1])]
@@ -25,33 +25,33 @@ def classifier(weigh: Callable[[np.ndarray], np.ndarray]) -> Callable:
 
 @pytest.mark.parametrize(("power", "expected"), [(1.0, 1.0), (3.0, 1.0), (-1.0, -1.0)])
 def test_agreement_is_of_weights_with_what_deletion_does(power: float, expected: float) -> None:
-    measured = readability(classifier(lambda values: values**power), SEQUENCES)
+    measured = faithfulness(classifier(lambda values: values**power), SEQUENCES)
     assert measured.agreement == pytest.approx([expected] * 3)
 
 
 def test_flat_weights_have_full_entropy_and_no_agreement() -> None:
-    measured = readability(classifier(np.ones_like), SEQUENCES)
+    measured = faithfulness(classifier(np.ones_like), SEQUENCES)
     assert measured.entropy == pytest.approx([1.0] * 3)
     assert measured.agreement.tolist() == [0.0] * 3
 
 
 def test_one_token_has_no_entropy_and_weights_need_not_sum_to_one() -> None:
-    sharp = readability(classifier(lambda values: (values == values.max()) * 0.25), SEQUENCES)
+    sharp = faithfulness(classifier(lambda values: (values == values.max()) * 0.25), SEQUENCES)
     assert sharp.entropy == pytest.approx([0.0] * 3, abs=1e-12)
-    half = readability(classifier(lambda values: np.array([0.1, 0.1] + [0.0] * (len(values) - 2))), SEQUENCES[:1])
+    half = faithfulness(classifier(lambda values: np.array([0.1, 0.1] + [0.0] * (len(values) - 2))), SEQUENCES[:1])
     assert half.entropy == pytest.approx([0.5])
 
 
 def test_each_text_is_measured_by_its_own_deletions() -> None:
     """Alone or among others, a text has the same numbers; certain predictions stay finite."""
     weigh = classifier(lambda values: values + 0.05 * np.arange(len(values)))
-    together = readability(weigh, SEQUENCES)
+    together = faithfulness(weigh, SEQUENCES)
     for index, sequence in enumerate(SEQUENCES):
-        alone = readability(weigh, [sequence])
+        alone = faithfulness(weigh, [sequence])
         assert alone.entropy[0] == pytest.approx(together.entropy[index])
         assert alone.agreement[0] == pytest.approx(together.agreement[index])
 
     def certain(sequences: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
         return np.ones(len(sequences)), [np.ones(len(ids)) for ids in sequences]
 
-    assert np.isfinite(readability(certain, SEQUENCES).agreement).all()
+    assert np.isfinite(faithfulness(certain, SEQUENCES).agreement).all()

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from scipy.stats import spearmanr
 
 from gluon_attn.evaluation.attention import normalised_entropy
-from gluon_attn.evaluation.statistics import bootstrap, bootstrap_of_totals, rank_correlation
+from gluon_attn.evaluation.statistics import bootstrap, bootstrap_difference, rank_correlation
 from gluon_attn.runtime import derive
 
 
@@ -71,7 +71,7 @@ def test_the_totals_of_a_mean_have_the_interval_of_the_mean() -> None:
     generator = np.random.RandomState(0)
     first, second = (generator.randint(0, 2, 300).astype(float) for _ in range(2))
     ours, theirs = (np.stack([values, np.ones(300)], axis=1)[None] for values in (first, second))
-    found = bootstrap_of_totals(ours, theirs, accuracy, seed=4, resamples=500)
+    found = bootstrap_difference(ours, theirs, accuracy, seed=4, resamples=500)
     expected = bootstrap(first - second, seed=4, resamples=500)
     assert (found.mean, found.low, found.high) == pytest.approx((expected.mean, expected.low, expected.high))
     assert found.low < found.mean < found.high
@@ -80,7 +80,7 @@ def test_the_totals_of_a_mean_have_the_interval_of_the_mean() -> None:
 def test_totals_are_added_up_before_they_are_scored_and_runs_averaged_after() -> None:
     """Resampling written out item by item: the metric of sums, never the mean of metrics."""
     first, second = counts(3, 20, 1, higher=4), counts(2, 20, 2)
-    found = bootstrap_of_totals(first, second, geometric, seed=7, resamples=200)
+    found = bootstrap_difference(first, second, geometric, seed=7, resamples=200)
 
     def difference(rows: np.ndarray) -> float:
         ours, theirs = (
@@ -99,8 +99,8 @@ def test_systems_are_judged_on_the_same_items() -> None:
     """Two alike but for a tenth more of the first count: their difference hardly depends on who is drawn."""
     second = counts(1, 200, 3)
     first = second * [1.1, 1, 1, 1]
-    paired = bootstrap_of_totals(first, second, geometric, seed=1)
-    shuffled = bootstrap_of_totals(first[:, ::-1], second, geometric, seed=1)
+    paired = bootstrap_difference(first, second, geometric, seed=1)
+    shuffled = bootstrap_difference(first[:, ::-1], second, geometric, seed=1)
     assert paired.mean == pytest.approx(shuffled.mean)
     assert paired.low > 0 and (shuffled.high - shuffled.low) > 5 * (paired.high - paired.low)
 
@@ -108,12 +108,12 @@ def test_systems_are_judged_on_the_same_items() -> None:
 def test_the_difference_of_totals_turns_with_its_sign_and_repeats_with_its_seed() -> None:
     first, second = counts(1, 50, 1), counts(2, 50, 2)
     one, turned = (
-        bootstrap_of_totals(*pair, geometric, seed=3, resamples=200) for pair in ((first, second), (second, first))
+        bootstrap_difference(*pair, geometric, seed=3, resamples=200) for pair in ((first, second), (second, first))
     )
     assert (turned.mean, turned.low, turned.high) == pytest.approx((-one.mean, -one.high, -one.low))
-    assert bootstrap_of_totals(first, second, geometric, seed=3, resamples=200) == one
-    assert bootstrap_of_totals(first, second, geometric, seed=4, resamples=200) != one
-    same = bootstrap_of_totals(first, first, geometric, seed=3, resamples=200)
+    assert bootstrap_difference(first, second, geometric, seed=3, resamples=200) == one
+    assert bootstrap_difference(first, second, geometric, seed=4, resamples=200) != one
+    same = bootstrap_difference(first, first, geometric, seed=3, resamples=200)
     assert (same.mean, same.low, same.high) == (0, 0, 0)
 
 

@@ -1,11 +1,11 @@
-"""Nearest words and agreement on similarity, on vectors where the answer is known."""
+"""Nearest words and scaling to two dimensions, on vectors where the answer is known."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from gluon_attn.evaluation.word_vectors import agreement, nearest, plane, similarity
+from gluon_attn.evaluation.word_vectors import mds, nearest
 
 # Directions: east, a longer east, north-east, north, west, and nothing.
 VECTORS = np.array([[1, 0], [3, 0], [2, 2], [0, 0.5], [-1, 0], [0, 0]], np.float32)
@@ -34,7 +34,7 @@ def test_many_are_asked_for_as_one_is() -> None:
 
 def test_what_can_be_drawn_in_a_plane_is_drawn_as_it_is() -> None:
     """Directions of which any two are as far apart as the others."""
-    places = plane(np.eye(3))
+    places = mds(np.eye(3))
     np.testing.assert_allclose(np.linalg.norm(places - np.roll(places, 1, axis=0), axis=1), 1.0, atol=1e-3)
 
 
@@ -42,33 +42,20 @@ def test_like_directions_lie_together_in_the_plane_whatever_their_length() -> No
     generator = np.random.RandomState(1)
     centres = generator.standard_normal((4, 20))
     words = np.repeat(centres, 6, axis=0) + 0.3 * generator.standard_normal((24, 20))
-    places = plane(words)
+    places = mds(words)
     apart = np.linalg.norm(places[:, None] - places, axis=2) + np.diag(np.full(24, np.inf))
     assert (apart.argmin(axis=1) // 6 == np.arange(24) // 6).all()
-    np.testing.assert_allclose(plane(words * np.linspace(1, 9, 24)[:, None]), places, atol=1e-6)
+    np.testing.assert_allclose(mds(words * np.linspace(1, 9, 24)[:, None]), places, atol=1e-6)
 
 
 @pytest.mark.parametrize("words", [1, 2])
 def test_few_words_have_places_too(words: int) -> None:
-    places = plane(np.array([[1.0, 0, 0], [0, 1, 0]])[:words])
+    places = mds(np.array([[1.0, 0, 0], [0, 1, 0]])[:words])
     assert places.shape == (words, 2) and np.isfinite(places).all()
-
-
-def test_similarity_is_the_cosine() -> None:
-    found = similarity(VECTORS, np.array([0, 0, 0, 3, 5]), np.array([1, 2, 4, 4, 5]))
-    np.testing.assert_allclose(found, [1, 0.5**0.5, -1, 0, 0], atol=1e-6)
-
-
-def test_agreement_is_the_correlation_of_ranks() -> None:
-    first, second = np.array([0, 0, 0, 0]), np.array([1, 2, 3, 4])
-    assert agreement(VECTORS, first, second, np.array([10, 9, 1.5, 1])) == pytest.approx(1.0)
-    assert agreement(VECTORS, first, second, np.array([0, 1, 2, 3])) == pytest.approx(-1.0)
-    # Ranks 4 3 2 1 against 4 2 3 1: 1 - 6 * (1 + 1) / (4 * 15).
-    assert agreement(VECTORS, first, second, np.array([9, 3, 4, 1])) == pytest.approx(0.8)
 
 
 def test_the_vectors_stay_as_they_are() -> None:
     before = VECTORS.copy()
     nearest(VECTORS, np.array([0]), 2)
-    agreement(VECTORS, np.array([0, 1]), np.array([1, 2]), np.array([1, 2]))
+    mds(VECTORS)
     np.testing.assert_array_equal(VECTORS, before)

@@ -28,7 +28,7 @@ from gluon_attn.models.rnnencdec import RNNEncDec
 from gluon_attn.models.rnnsearch import RNNSearch
 from gluon_attn.training.checkpoint import named_parameters, parameter_arrays, parameter_count, set_parameters
 from gluon_attn.training.loop import fit
-from gluon_attn.training.objective import Batch, Task
+from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
 from tests.gluon_attn.layers.test_encoders import recurrence
@@ -420,9 +420,9 @@ def test_tied_weights_are_trained_once_a_step_and_counted_once(tmp_path: Path) -
     def loss(outputs: tuple[nd.NDArray, nd.NDArray], target: nd.NDArray) -> nd.NDArray:
         return outputs[0].sum()
 
-    task = Task(batches, 1, loss, lambda _: {"accuracy": 0.0})
+    objective = Objective(batches, 1, loss, lambda _: {"accuracy": 0.0})
     recipe = Recipe(epochs=1, batch_size=3, learning_rate=0.1, optimizer="sgd")
-    fit(model, task, recipe, RunDirectory(tmp_path, {}), seed=1)
+    fit(model, objective, recipe, RunDirectory(tmp_path, {}), seed=1)
     after = parameter_arrays(model)
     for place, gradient in gradients.items():
         np.testing.assert_allclose(after[place], before[place] - 0.1 * gradient, rtol=1e-4, atol=1e-5, err_msg=place)

@@ -31,7 +31,7 @@ from gluon_attn.models.rnnsearch import RNNSearch
 from gluon_attn.models.self_attention_classifier import AsWritten, Masked
 from gluon_attn.models.stacked_classifier import StackedClassifier
 from gluon_attn.training.loop import fit
-from gluon_attn.training.objective import Batch, Task
+from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
 from tests.gluon_attn.support import array
@@ -68,7 +68,7 @@ def learn(
     model.initialize(mx.init.Xavier())
     model.hybridize(static_alloc=True, static_shape=True)
     recipe = Recipe(epochs=1, batch_size=SIZE, learning_rate=rate)
-    fit(model, Task(batches, steps, loss, evaluate), recipe, RunDirectory(folder, {"seed": seed}), seed=seed)
+    fit(model, Objective(batches, steps, loss, evaluate), recipe, RunDirectory(folder, {"seed": seed}), seed=seed)
     return evaluate(model)["accuracy"], test, read(model)
 
 
@@ -316,5 +316,5 @@ def test_every_encoder_decoder_learns_to_say_a_sentence_backwards(
     model.hybridize(static_alloc=True, static_shape=True)
     recipe = Recipe(epochs=1, batch_size=SIZE, learning_rate=0.01, decay="cosine", clip_norm=5.0)
     run = RunDirectory(tmp_path, {"seed": fresh_seed})
-    trained = fit(model, Task(batches, steps, loss, evaluate), recipe, run, seed=fresh_seed)
+    trained = fit(model, Objective(batches, steps, loss, evaluate), recipe, run, seed=fresh_seed)
     assert trained.history[-1]["validation_accuracy"] > wanted

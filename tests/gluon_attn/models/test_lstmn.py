@@ -16,7 +16,7 @@ from mxnet.gluon import HybridBlock
 from gluon_attn import runtime
 from gluon_attn.models.language_model import NO_TARGET, LanguageModel
 from gluon_attn.models.lstmn import LSTMN, FusedLSTM, SentenceClassifier, by_word
-from gluon_attn.training.bptt import language_task, pieces
+from gluon_attn.training.bptt import language_objective, pieces
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from gluon_attn.training.loop import fit
 from gluon_attn.training.recipe import Recipe
@@ -358,8 +358,8 @@ def test_the_language_model_learns_to_answer_a_word(tmp_path: Path, fresh_seed: 
         pieces(stream(name, tokens), rows, steps, sign) for name, tokens in (("training", 48_000), ("test", 2_880))
     )
     recipe = Recipe(epochs=2, batch_size=rows, learning_rate=0.03, decay="cosine", clip_norm=1.0)
-    task = language_task(model.start(rows), training, validation, restart=0.1)
-    trained = fit(model, task, recipe, RunDirectory(tmp_path, {}), seed=fresh_seed)
+    objective = language_objective(model.start(rows), training, validation, restart=0.1)
+    trained = fit(model, objective, recipe, RunDirectory(tmp_path, {}), seed=fresh_seed)
     assert trained.history[-1]["validation_perplexity"] < 3
 
 

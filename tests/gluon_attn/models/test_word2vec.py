@@ -14,18 +14,19 @@ from mxnet import autograd, nd
 
 from gluon_attn import runtime
 from gluon_attn.evaluation.word_vectors import nearest
-from gluon_attn.models.word2vec import KINDS, Sampling, Word2Vec
+from gluon_attn.models.word2vec import KINDS, Word2Vec
 from gluon_attn.training.checkpoint import named_parameters, parameter_arrays, parameter_count, parameters_sha256
 from gluon_attn.training.loop import fit
 from gluon_attn.training.negative_sampling import (
-    Corpus,
+    Sampling,
+    TokenStream,
     batches,
+    batches_per_epoch,
     held_out_loss,
-    kept_share,
+    keep_probability,
     mean_loss,
-    noise_share,
-    steps_of,
-    vector_task,
+    noise_distribution,
+    word_vector_objective,
 )
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
@@ -37,17 +38,17 @@ SMALL = Sampling(window=2, negatives=3, noise=5, threshold=EVERYTHING, rows=2, l
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-def corpus_of(*lengths: int, seed: int = 0) -> Corpus:
+def corpus_of(*lengths: int, seed: int = 0) -> TokenStream:
     generator = np.random.RandomState(seed)
-    return Corpus.of([generator.randint(0, WORDS, length) for length in lengths], WORDS)
+    return TokenStream.from_texts([generator.randint(0, WORDS, length) for length in lengths], WORDS)
 
 
-def drawn(corpus: Corpus, sampling: Sampling, seed: int = 0) -> list[Any]:
+def drawn(corpus: TokenStream, sampling: Sampling, seed: int = 0) -> list[Any]:
     return list(batches(corpus, sampling, np.random.RandomState(seed)))
 
 
 def model_of(kind: str, sampling: Sampling = SMALL, dtype: str = "float32") -> Word2Vec:
-    model = Word2Vec(kind=kind, vocabulary_size=WORDS, units=UNITS, sampling=sampling)
+    model = Word2Vec(kind=kind, vocabulary_size=WORDS, units=UNITS, negatives=sampling.negatives, noise=sampling.noise)
     model.cast(dtype)
     return initialize(model, *arrays_of(dtype, sampling))
 
@@ -61,16 +62,16 @@ def arrays_of(dtype: str = "float32", sampling: Sampling = SMALL) -> list[nd.NDA
 
 
 def test_a_corpus_is_its_texts_on_end() -> None:
-    corpus = Corpus.of([np.array([3, 1]), np.array([], int), np.array([1])], 5)
+    corpus = TokenStream.from_texts([np.array([3, 1]), np.array([], int), np.array([1])], 5)
     assert corpus.ids.tolist() == [3, 1, 1] and corpus.text.tolist() == [0, 0, 2]
     assert corpus.counts.tolist() == [0, 2, 0, 1, 0]
 
 
 def test_shares_are_the_formulas() -> None:
     counts = np.array([900, 90, 10, 0])
-    np.testing.assert_allclose(kept_share(counts, 0.05), [(0.05 / 0.9) ** 0.5, (0.05 / 0.09) ** 0.5, 1, 1])
+    np.testing.assert_allclose(keep_probability(counts, 0.05), [(0.05 / 0.9) ** 0.5, (0.05 / 0.09) ** 0.5, 1, 1])
     powers = np.array([900**0.75, 90**0.75, 10**0.75, 0])
-    np.testing.assert_allclose(noise_share(counts), powers / powers.sum())
+    np.testing.assert_allclose(noise_distribution(counts), powers / powers.sum())
 
 
 @settings(max_examples=30)
@@ -86,10 +87,10 @@ def test_masks_mark_the_words_of_the_same_text_within_reach(
 ) -> None:
     """Ids that are all different: each says which word of which text it is."""
     texts = np.split(np.arange(sum(lengths)), np.cumsum(lengths)[:-1])
-    corpus = Corpus.of(texts, sum(lengths))
+    corpus = TokenStream.from_texts(texts, sum(lengths))
     sampling = Sampling(window=window, negatives=2, noise=3, threshold=EVERYTHING, rows=rows, length=length)
     found = drawn(corpus, sampling, seed)
-    assert len(found) == steps_of(corpus, sampling)
+    assert len(found) == batches_per_epoch(corpus, sampling)
     for batch in found:
         words, near, noise, mask, contexts = batch.inputs
         assert words.shape == (rows, length) and near.shape == (rows, length + 2 * window) and noise.shape == (3,)
@@ -113,7 +114,7 @@ def test_masks_mark_the_words_of_the_same_text_within_reach(
 
 
 def test_every_word_comes_once_and_every_distance_as_often() -> None:
-    corpus = Corpus.of([np.arange(600)], 600)
+    corpus = TokenStream.from_texts([np.arange(600)], 600)
     sampling = Sampling(window=3, noise=4, threshold=EVERYTHING, rows=5, length=12)
     found = drawn(corpus, sampling)
     assert sorted(np.concatenate([batch.inputs[0].ravel() for batch in found]).tolist()) == list(range(600))
@@ -126,22 +127,22 @@ def test_every_word_comes_once_and_every_distance_as_often() -> None:
 def test_frequent_words_are_left_out_as_often_as_they_should_be() -> None:
     generator = np.random.RandomState(3)
     ids = generator.choice(4, 20_000, p=[0.7, 0.2, 0.09, 0.01])
-    corpus = Corpus.of([ids], 4)
+    corpus = TokenStream.from_texts([ids], 4)
     sampling = Sampling(threshold=0.02, rows=4, length=50)
     found = drawn(corpus, sampling)
     counted = np.bincount(np.concatenate([batch.inputs[0].ravel() for batch in found]), minlength=4)
-    expected = corpus.counts * kept_share(corpus.counts, 0.02)
+    expected = corpus.counts * keep_probability(corpus.counts, 0.02)
     assert len(found) == round(expected.sum() / 200)
     np.testing.assert_allclose(counted, expected, rtol=0.12)
 
 
 def test_noise_is_drawn_by_its_share() -> None:
     counts = np.array([1000, 100, 10, 0])
-    corpus = replace(Corpus.of([np.arange(3)], 4), counts=counts)
+    corpus = replace(TokenStream.from_texts([np.arange(3)], 4), counts=counts)
     (batch,) = drawn(corpus, Sampling(noise=40_000, threshold=EVERYTHING, rows=1, length=4))
     found = np.bincount(batch.inputs[2], minlength=4)
     assert found[3] == 0
-    np.testing.assert_allclose(found[:3] / 40_000, noise_share(counts)[:3], rtol=0.1)
+    np.testing.assert_allclose(found[:3] / 40_000, noise_distribution(counts)[:3], rtol=0.1)
 
 
 def test_the_same_seed_draws_the_same_and_another_something_else() -> None:
@@ -228,7 +229,7 @@ def test_shared_noise_has_the_expectation_of_noise_of_one_s_own() -> None:
     loss = model(*(array(one) for one in batch.inputs))[0].asnumpy()[0]
     v, u = (parameter_arrays(model)[f"{name}.weight"].astype(np.float64) for name in ("predicting", "predicted"))
     words, near, _, mask, _ = batch.inputs
-    share = noise_share(corpus.counts)
+    share = noise_distribution(corpus.counts)
     expected = 0.0
     for i, word in enumerate(words[0]):
         for other in near[0][mask[0, i] > 0]:
@@ -239,7 +240,7 @@ def test_shared_noise_has_the_expectation_of_noise_of_one_s_own() -> None:
 
 def test_vectors_begin_small_and_what_is_predicted_with_nothing() -> None:
     runtime.seed_all(1)
-    model = Word2Vec(kind="cbow", vocabulary_size=500, units=10, sampling=SMALL)
+    model = Word2Vec(kind="cbow", vocabulary_size=500, units=10, negatives=SMALL.negatives, noise=SMALL.noise)
     model.initialize()
     assert 0.045 < np.abs(model.vectors()).max() <= 0.05 and (model.predicted.weight.data().asnumpy() == 0).all()
     loss, examples = model(*arrays_of())
@@ -249,8 +250,13 @@ def test_vectors_begin_small_and_what_is_predicted_with_nothing() -> None:
 
 def test_another_kind_is_refused_and_parameters_are_counted_without_being_allocated() -> None:
     with pytest.raises(ValueError, match="'glove' is no kind of word2vec; choose one of skip-gram, cbow"):
-        Word2Vec(kind="glove", vocabulary_size=5, units=2, sampling=SMALL)
-    assert parameter_count(Word2Vec(kind="cbow", vocabulary_size=10**6, units=300, sampling=SMALL)) == 2 * 3 * 10**8
+        Word2Vec(kind="glove", vocabulary_size=5, units=2, negatives=SMALL.negatives, noise=SMALL.noise)
+    assert (
+        parameter_count(
+            Word2Vec(kind="cbow", vocabulary_size=10**6, units=300, negatives=SMALL.negatives, noise=SMALL.noise)
+        )
+        == 2 * 3 * 10**8
+    )
 
 
 # --- training ---
@@ -258,28 +264,30 @@ def test_another_kind_is_refused_and_parameters_are_counted_without_being_alloca
 TOPICS, OF_A_TOPIC = 4, 5
 
 
-def topics(seed: int, texts: int) -> Corpus:
+def topics(seed: int, texts: int) -> TokenStream:
     """Texts of eight words of one topic, now and then a word that stands in all."""
     generator = np.random.RandomState(seed)
     found = []
     for topic in generator.randint(0, TOPICS, texts):
         ids = generator.randint(0, OF_A_TOPIC, 8) + topic * OF_A_TOPIC
         found.append(np.where(generator.random_sample(8) < 0.3, TOPICS * OF_A_TOPIC, ids))
-    return Corpus.of(found, TOPICS * OF_A_TOPIC + 1)
+    return TokenStream.from_texts(found, TOPICS * OF_A_TOPIC + 1)
 
 
 @every_kind
 def test_words_that_stand_together_get_vectors_that_do(kind: str, tmp_path: Path, fresh_seed: int) -> None:
     sampling = Sampling(window=3, negatives=5, noise=16, threshold=0.05, rows=8, length=16)
     runtime.seed_all(fresh_seed)
-    model = Word2Vec(kind=kind, vocabulary_size=TOPICS * OF_A_TOPIC + 1, units=8, sampling=sampling)
+    model = Word2Vec(
+        kind=kind, vocabulary_size=TOPICS * OF_A_TOPIC + 1, units=8, negatives=sampling.negatives, noise=sampling.noise
+    )
     model.initialize()
     model.hybridize(static_alloc=True, static_shape=True)
     training, held_out = (topics(runtime.derive(fresh_seed, name), 1500) for name in ("training", "held out"))
     untrained = held_out_loss(model, held_out, sampling, 1)
     recipe = Recipe(epochs=3, batch_size=8, learning_rate=0.02)
-    task = vector_task(training, held_out, sampling, seed=1)
-    trained = fit(model, task, recipe, RunDirectory(tmp_path, {}), seed=fresh_seed)
+    objective = word_vector_objective(training, held_out, sampling, seed=1)
+    trained = fit(model, objective, recipe, RunDirectory(tmp_path, {}), seed=fresh_seed)
     assert untrained == pytest.approx(6 * np.log(2), rel=1e-3)
     assert trained.history[-1]["validation_loss"] < 0.85 * untrained
     ids = np.arange(TOPICS * OF_A_TOPIC)
@@ -290,16 +298,18 @@ def test_words_that_stand_together_get_vectors_that_do(kind: str, tmp_path: Path
 @every_kind
 def test_a_run_that_was_stopped_and_goes_on_ends_with_the_same_bytes(kind: str, tmp_path: Path) -> None:
     corpus = corpus_of(40, 30)
-    task = vector_task(corpus, corpus, SMALL, seed=1)
+    objective = word_vector_objective(corpus, corpus, SMALL, seed=1)
     recipe = Recipe(epochs=3, batch_size=2, learning_rate=0.05)
     found = []
     for name, stops in (("whole", (3,)), ("in parts", (1, 3))):
         for epochs in stops:
             runtime.seed_all(5)
-            model = Word2Vec(kind=kind, vocabulary_size=WORDS, units=UNITS, sampling=SMALL)
+            model = Word2Vec(
+                kind=kind, vocabulary_size=WORDS, units=UNITS, negatives=SMALL.negatives, noise=SMALL.noise
+            )
             model.initialize()
             run = RunDirectory(tmp_path / name, {}, resume=True)
-            fit(model, task, replace(recipe, epochs=epochs), run, seed=1)
+            fit(model, objective, replace(recipe, epochs=epochs), run, seed=1)
         found.append(parameters_sha256(parameter_arrays(model)))
     assert found[0] == found[1]
 
@@ -308,6 +318,6 @@ def test_held_out_texts_are_drawn_by_the_counts_of_the_training_texts() -> None:
     training, held_out = corpus_of(200, seed=1), corpus_of(50, seed=2)
     model = model_of("skip-gram")
     sampling = replace(SMALL, threshold=0.05)
-    metrics = vector_task(training, held_out, sampling, seed=7).evaluate(model)
+    metrics = word_vector_objective(training, held_out, sampling, seed=7).evaluate(model)
     expected = held_out_loss(model, replace(held_out, counts=training.counts), sampling, 7)
     assert metrics == {"loss": expected} and expected != held_out_loss(model, held_out, sampling, 7)

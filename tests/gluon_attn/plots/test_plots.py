@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from matplotlib.image import imread
 
 from gluon_attn.errors import UsageError
 from gluon_attn.plots import fonts
-from gluon_attn.plots.curves import training_curves, weights_by_distance
-from gluon_attn.plots.distributions import entropy_and_agreement, length_histogram, weights_histogram
+from gluon_attn.plots.curves import score_by_length, training_curves, weights_by_distance
+from gluon_attn.plots.distributions import entropy_and_agreement, weights_histogram
 from gluon_attn.plots.heatmap import LONGEST_MATRIX, __file__, attention_matrix
 from gluon_attn.plots.style import COLOURS
 
@@ -56,11 +57,11 @@ def draw_weights(path: Path) -> None:
     weights_histogram({"best": np.array([0.0, 0.5, 1.0, 40.0])}, path)
 
 
-def draw_lengths(path: Path) -> None:
-    length_histogram([5, 9, 2], [0, 10, 20, 30], path, marks={12: "median", 14.5: "cut"})
+def draw_scores_by_length(path: Path) -> None:
+    score_by_length({"rnnsearch": [20.0, 25.5], "encdec": [19.0, 11.0]}, ["1-10", "11-20"], path, "BLEU")
 
 
-def draw_readability(path: Path) -> None:
+def draw_faithfulness(path: Path) -> None:
     entropy = {"best": np.array([0.2, 0.7, np.nan]), "last": np.array([0.9, 1.0, 1.0])}
     entropy_and_agreement(entropy, {"best": np.array([-0.5, 0.4]), "last": np.array([np.nan, 0.1])}, path)
 
@@ -69,7 +70,7 @@ def draw_distances(path: Path) -> None:
     weights_by_distance({"lstmn": np.array([0.5, 0.3, 0.2])}, path)
 
 
-FIGURES = [draw_matrix, draw_curves, draw_weights, draw_distances, draw_lengths, draw_readability]
+FIGURES = [draw_matrix, draw_curves, draw_weights, draw_distances, draw_scores_by_length, draw_faithfulness]
 
 
 def chunks(png: bytes) -> list[bytes]:
@@ -97,8 +98,8 @@ def test_the_same_arguments_give_the_same_small_file_whatever_the_user_has_set(
 def test_drawing_leaves_no_global_state_and_imports_neither_pyplot_nor_koreanize(tmp_path: Path) -> None:
     program = (
         "import sys, pathlib, matplotlib; before = matplotlib.rcParams.copy()\n"
-        "from gluon_attn.plots.distributions import length_histogram\n"
-        "length_histogram([1, 2], [0, 1, 2], pathlib.Path(sys.argv[1]), {1: '한글'})\n"
+        "from gluon_attn.plots.curves import score_by_length\n"
+        "score_by_length({'한글': [1, 2]}, ['1', '2'], pathlib.Path(sys.argv[1]), 'BLEU')\n"
         "print(matplotlib.rcParams.copy() == before, 'matplotlib.pyplot' in sys.modules, 'mxnet' in sys.modules,\n"
         "      'koreanize_matplotlib' in sys.modules)\n"
     )
@@ -132,13 +133,13 @@ def test_nearly_uniform_attention_is_not_painted_as_dark_as_sharp_attention(tmp_
     assert dark[: int(0.8 * len(dark))].sum() == 0
 
 
-def test_blank_cells_are_grey_and_without_number_whatever_stands_in_them(tmp_path: Path) -> None:
+def test_masked_cells_are_grey_and_without_number_whatever_their_weight(tmp_path: Path) -> None:
     above = np.triu(np.ones((14, 14), bool), 1)
     causal = np.tril(np.ones((14, 14))) / np.arange(1, 15)[:, None]
     pictures = []
     for number, garbage in enumerate((0.0, 0.4)):
         weights = np.where(above, garbage, causal)
-        attention_matrix(SENTENCE, SENTENCE, weights, tmp_path / f"{number}.png", blank=above)
+        attention_matrix(SENTENCE, SENTENCE, weights, tmp_path / f"{number}.png", masked=above)
         pictures.append((tmp_path / f"{number}.png").read_bytes())
     assert pictures[0] == pictures[1]
     grey = np.abs(imread(tmp_path / "0.png")[:, :, :3] - np.array(to_rgb("#e9ebee"))).max(axis=2) < 0.01
@@ -151,7 +152,7 @@ def test_blank_cells_are_grey_and_without_number_whatever_stands_in_them(tmp_pat
     [
         ({}, "mean: 87.00 % at epoch 3"),
         ({"lower_is_better": True}, "mean: 85.00 % at epoch 1"),
-        ({"kept": {"mean": 1}}, "mean: 85.00 % at epoch 1"),
+        ({"selected_epochs": {"mean": 1}}, "mean: 85.00 % at epoch 1"),
     ],
 )
 def test_the_epoch_that_is_ringed_is_the_best_or_the_one_that_is_kept(
@@ -208,9 +209,8 @@ UNDRAWABLE: list[tuple[Callable[..., None], tuple[object, ...]]] = [
     (training_curves, ({},)),
     (training_curves, ({"a": []},)),
     (training_curves, ({str(i): EPOCHS for i in range(15)},)),
-    (length_histogram, ([1, 2], [0, 1])),
-    (length_histogram, ([1, 2], [0, 2, 1])),
-    (length_histogram, ([], [0])),
+    (partial(score_by_length, score_label="BLEU"), ({"encdec": [1.0]}, ["1", "2"])),
+    (partial(score_by_length, score_label="BLEU"), ({str(number): [1.0] for number in range(8)}, ["1"])),
     (weights_histogram, ({},)),
     (weights_by_distance, ({},)),
     (weights_by_distance, ({"a": np.zeros(0)},)),

@@ -15,7 +15,7 @@ from mxnet import autograd, nd
 from gluon_attn import runtime
 from gluon_attn.models.language_model import NO_TARGET, LanguageModel
 from gluon_attn.models.lstmn import LSTMN, FusedLSTM
-from gluon_attn.training.bptt import language_task, losses, perplexity, pieces, weights
+from gluon_attn.training.bptt import attention_weights, language_objective, losses, pieces, stream_perplexity
 from gluon_attn.training.checkpoint import named_parameters, parameter_arrays, parameters_sha256
 from gluon_attn.training.loop import fit
 from gluon_attn.training.recipe import Recipe
@@ -73,19 +73,19 @@ def test_losses_are_those_of_each_row_in_one_long_call_in_the_order_of_the_text(
     nll = model(array(whole.inputs), array(whole.targets), *model.start(rows))[1].asnumpy()
     stream = pieces(STREAM, rows, steps, FIRST)
     np.testing.assert_allclose(losses(model, stream), nll.ravel()[:40], rtol=1e-4, atol=1e-6)
-    assert perplexity(model, stream) == pytest.approx(math.exp(nll.sum() / 40), rel=1e-4)
+    assert stream_perplexity(model, stream) == pytest.approx(math.exp(nll.sum() / 40), rel=1e-4)
 
 
 def test_weights_are_those_of_one_long_call_in_the_order_of_the_text() -> None:
     model = language_model()
     before = np.append(FIRST, STREAM[:-1])
     expected, *_ = model.attend(array(before[None]), *model.start(1))
-    found = weights(model, pieces(STREAM, 1, 7, FIRST))
+    found = attention_weights(model, pieces(STREAM, 1, 7, FIRST))
     assert found.shape == (40, WINDOW)
     np.testing.assert_allclose(found, expected.asnumpy()[0], rtol=1e-4, atol=1e-6)
     assert (found[0] == 0).all()  # the first word has nothing to look at
     np.testing.assert_allclose(found[1:].sum(axis=1), 1.0, rtol=1e-5)
-    by_row = weights(model, pieces(STREAM, 2, 7, FIRST))
+    by_row = attention_weights(model, pieces(STREAM, 2, 7, FIRST))
     np.testing.assert_allclose(by_row[:21], found[:21], rtol=1e-4, atol=1e-6)
     assert (by_row[21] == 0).all()  # where the second row begins
 
@@ -95,8 +95,8 @@ def test_training_carries_the_state_and_begins_anew_with_every_epoch(tmp_path: P
     cut = pieces(STREAM, ROWS, STEPS, FIRST)
     model, twin = language_model(), language_model()
     recipe = Recipe(epochs=2, batch_size=ROWS, learning_rate=0.5, optimizer="sgd")
-    task = language_task(model.start(ROWS), cut, cut)
-    trained = fit(model, task, recipe, RunDirectory(tmp_path, {}), seed=1)
+    objective = language_objective(model.start(ROWS), cut, cut)
+    trained = fit(model, objective, recipe, RunDirectory(tmp_path, {}), seed=1)
     for _ in range(trained.best_epoch):
         state = twin.start(ROWS)
         for piece in cut:
@@ -118,16 +118,18 @@ def test_rows_begin_anew_as_often_as_asked() -> None:
     """Those that do have the state before the first word, the others that behind the piece before."""
     stream = pieces(np.zeros(60_000, np.int32), rows=20, steps=3, first=0)
     start = [nd.zeros((20, 4)), nd.zeros((20, 2, 3))]
-    task = language_task(start, stream, stream, restart=0.1)
+    objective = language_objective(start, stream, stream, restart=0.1)
     anew = []
-    for number, batch in enumerate(task.batches(np.random.RandomState(1))):
+    for number, batch in enumerate(objective.batches(np.random.RandomState(1))):
         _, _, *state = batch.inputs
         if number:
             zeros = [(array == 0).reshape(20, -1).all(axis=1) for array in state]
             np.testing.assert_array_equal(*zeros)
             assert all((array[~rows] == number).all() for array, rows in zip(state, zeros, strict=True))
             anew.append(zeros[0])
-        task.loss((nd.zeros(1), nd.zeros(1), *(nd.ones(array.shape) * (number + 1) for array in state)), nd.ones(1))
+        objective.loss(
+            (nd.zeros(1), nd.zeros(1), *(nd.ones(array.shape) * (number + 1) for array in state)), nd.ones(1)
+        )
     assert np.mean(anew) == pytest.approx(0.1, abs=0.01)
     assert np.mean(anew, axis=0).min() > 0.05
 
@@ -140,7 +142,7 @@ def test_a_run_that_was_stopped_and_goes_on_ends_with_the_same_bytes(tmp_path: P
         for epochs in stops:
             model = language_model(dropout=0.3)
             run = RunDirectory(tmp_path / name, {}, resume=True)
-            fit(model, language_task(model.start(ROWS), cut, cut), replace(recipe, epochs=epochs), run, seed=1)
+            fit(model, language_objective(model.start(ROWS), cut, cut), replace(recipe, epochs=epochs), run, seed=1)
         found.append(parameters_sha256(parameter_arrays(model)))
     assert found[0] == found[1]
     assert found[0] != parameters_sha256(parameter_arrays(language_model()))
@@ -149,7 +151,7 @@ def test_a_run_that_was_stopped_and_goes_on_ends_with_the_same_bytes(tmp_path: P
 def test_dropout_is_left_out_of_perplexity() -> None:
     model = language_model(dropout=0.5)
     cut = pieces(STREAM, ROWS, STEPS, FIRST)
-    assert perplexity(model, cut) == perplexity(model, cut)
+    assert stream_perplexity(model, cut) == stream_perplexity(model, cut)
     with autograd.train_mode():
         first, second = (model(*map(array, (cut[0].inputs, cut[0].targets)), *model.start(ROWS))[0] for _ in range(2))
     assert float(nd.abs(first - second).max().asscalar()) > 1e-3

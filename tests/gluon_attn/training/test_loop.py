@@ -22,7 +22,7 @@ from gluon_attn.errors import UsageError
 from gluon_attn.runtime import derive
 from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameters_sha256
 from gluon_attn.training.loop import Trained, fit
-from gluon_attn.training.objective import Batch, Task
+from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
 from tests.gluon_attn.support import array, normal
@@ -64,12 +64,14 @@ def error(model: HybridBlock) -> dict[str, float]:
     return {"error": float(((model(array(X)).asnumpy() - Y) ** 2).mean())}
 
 
-TASK = Task(batches, STEPS, squared, error, select="error", higher_is_better=False)
+OBJECTIVE = Objective(batches, STEPS, squared, error, select="error", higher_is_better=False)
 
 
-def run_in(path: Path, *, task: Task = TASK, recipe: Recipe = RECIPE, **how: Any) -> tuple[nn.Dense, Trained]:
+def run_in(
+    path: Path, *, objective: Objective = OBJECTIVE, recipe: Recipe = RECIPE, **how: Any
+) -> tuple[nn.Dense, Trained]:
     model = line()
-    return model, fit(model, task, recipe, RunDirectory(path, {"seed": 1}, **how), seed=1)
+    return model, fit(model, objective, recipe, RunDirectory(path, {"seed": 1}, **how), seed=1)
 
 
 def digest(model: HybridBlock) -> str:
@@ -84,7 +86,7 @@ def test_the_updates_are_those_of_the_textbook(tmp_path: Path, schedule: dict[st
     """w <- w - rate(step) * mean gradient of the batch; the loss in the history is the mean over steps."""
     recipe = replace(RECIPE, **schedule)
     scores = accuracy_from([1.0, 2.0, 3.0, 4.0, 5.0])
-    model, trained = run_in(tmp_path, task=Task(batches, STEPS, squared, scores), recipe=recipe)
+    model, trained = run_in(tmp_path, objective=Objective(batches, STEPS, squared, scores), recipe=recipe)
     w, b = np.full((3, 1), 0.5), 0.0
     for epoch in range(1, 6):
         generator = np.random.RandomState(derive(1, "batches", epoch))
@@ -172,9 +174,9 @@ def test_rows_of_a_sparse_gradient_are_part_of_the_norm(tmp_path: Path, clip_nor
     norm = math.sqrt(sum(float((gradient**2).sum()) for gradient in gradients.values()))
     assert 0.02 < norm < 1e6
 
-    task = Task(lambda _: [Batch((ids,), target)], 1, squared, accuracy_from([1.0]))
+    objective = Objective(lambda _: [Batch((ids,), target)], 1, squared, accuracy_from([1.0]))
     recipe = replace(RECIPE, epochs=1, clip_norm=clip_norm)
-    fit(model, task, recipe, RunDirectory(tmp_path, {}), seed=1)
+    fit(model, objective, recipe, RunDirectory(tmp_path, {}), seed=1)
     assert model.embedding.weight.list_grad()[0].stype == "row_sparse"
     for name, found in parameter_arrays(model).items():
         change = 0.05 * min(1.0, clip_norm / norm) * gradients[name]
@@ -185,7 +187,7 @@ def test_an_interrupted_run_with_clipping_ends_as_if_it_had_not_been(tmp_path: P
     recipe = replace(RECIPE, optimizer="adam", clip_norm=0.3, warmup_steps=6)
     expected, _ = run_in(tmp_path / "whole", recipe=recipe)
     with pytest.raises(Interrupted):
-        run_in(tmp_path / "parts", task=interrupted_in(TASK, 3, at="batches"), recipe=recipe)
+        run_in(tmp_path / "parts", objective=interrupted_in(OBJECTIVE, 3, at="batches"), recipe=recipe)
     model, _ = run_in(tmp_path / "parts", recipe=recipe, resume=True)
     assert digest(model) == digest(expected)
 
@@ -193,7 +195,7 @@ def test_an_interrupted_run_with_clipping_ends_as_if_it_had_not_been(tmp_path: P
 def test_a_gradient_that_is_not_a_number_is_not_clipped_into_one(tmp_path: Path) -> None:
     run_in(tmp_path / "two", recipe=replace(RECIPE, epochs=2, clip_norm=0.1))
     with pytest.raises(UsageError, match="epoch 3, step 2;"):
-        run_in(tmp_path / "bad", task=poisoned(3, 2, np.nan), recipe=replace(RECIPE, clip_norm=0.1))
+        run_in(tmp_path / "bad", objective=poisoned(3, 2, np.nan), recipe=replace(RECIPE, clip_norm=0.1))
     last, good = (Checkpoint(tmp_path / name / "checkpoint.npz").group("parameters") for name in ("bad", "two"))
     assert parameters_sha256(last) == parameters_sha256(good)
 
@@ -204,7 +206,7 @@ def test_a_last_batch_may_be_smaller(tmp_path: Path) -> None:
         for rows in (order[:20], order[20:]):
             yield Batch((X[rows],), Y[rows])
 
-    _, trained = run_in(tmp_path, task=replace(TASK, batches=uneven, steps=2))
+    _, trained = run_in(tmp_path, objective=replace(OBJECTIVE, batches=uneven, steps=2))
     assert trained.history[-1]["validation_error"] < trained.history[0]["validation_error"]
 
 
@@ -214,7 +216,7 @@ def test_the_seed_decides_everything_and_the_process_nothing(tmp_path: Path) -> 
     nd.random.uniform(shape=(5,)).wait_to_read()
     second, _ = run_in(tmp_path / "second")
     other = line()
-    fit(other, TASK, RECIPE, RunDirectory(tmp_path / "other", {}), seed=2)
+    fit(other, OBJECTIVE, RECIPE, RunDirectory(tmp_path / "other", {}), seed=2)
     assert digest(first) == digest(second) != digest(other)
 
 
@@ -241,7 +243,7 @@ def test_the_best_epoch_is_restored(tmp_path: Path, scores: list[float], higher:
         seen.append(digest(model))
         return written(model)
 
-    model, trained = run_in(tmp_path, task=Task(batches, STEPS, squared, evaluate, higher_is_better=higher))
+    model, trained = run_in(tmp_path, objective=Objective(batches, STEPS, squared, evaluate, higher_is_better=higher))
     assert trained.best_epoch == best
     assert digest(model) == seen[best - 1]
     assert len(set(seen)) == 5
@@ -256,12 +258,12 @@ def test_the_best_epoch_is_restored(tmp_path: Path, scores: list[float], higher:
 )
 def test_training_ends_when_patience_does(tmp_path: Path, scores: list[float], patience: int, epochs: int) -> None:
     """And stays ended: a finished run that is resumed does not go on."""
-    task = Task(batches, STEPS, squared, accuracy_from([float(score) for score in scores]))
+    objective = Objective(batches, STEPS, squared, accuracy_from([float(score) for score in scores]))
     recipe = replace(RECIPE, patience=patience)
-    model, trained = run_in(tmp_path, task=task, recipe=recipe)
+    model, trained = run_in(tmp_path, objective=objective, recipe=recipe)
     assert len(trained.history) == epochs
     before = (tmp_path / "checkpoint.npz").read_bytes()
-    again, resumed = run_in(tmp_path, task=task, recipe=recipe, resume=True)
+    again, resumed = run_in(tmp_path, objective=objective, recipe=recipe, resume=True)
     assert (resumed.history, resumed.best_epoch) == (trained.history, trained.best_epoch)
     assert digest(again) == digest(model)
     assert (tmp_path / "checkpoint.npz").read_bytes() == before
@@ -297,14 +299,14 @@ def test_a_checkpoint_holds_arrays_and_json_alone(tmp_path: Path) -> None:
 # --- interruptions ---
 
 
-def interrupted_in(task: Task, epoch: int, *, at: str) -> Task:
-    """The task, but something ends it in ``epoch``: between two batches, or while it is evaluated."""
+def interrupted_in(objective: Objective, epoch: int, *, at: str) -> Objective:
+    """The objective, but something ends it in ``epoch``: between two batches, or while it is evaluated."""
     epochs = 0
 
     def breaking_batches(generator: np.random.RandomState) -> Iterator[Batch]:
         nonlocal epochs
         epochs += 1
-        for number, batch in enumerate(task.batches(generator)):
+        for number, batch in enumerate(objective.batches(generator)):
             if (at, number, epochs) == ("batches", 2, epoch):
                 raise Interrupted
             yield batch
@@ -312,9 +314,9 @@ def interrupted_in(task: Task, epoch: int, *, at: str) -> Task:
     def breaking_evaluate(model: HybridBlock) -> Mapping[str, float]:
         if (at, epochs) == ("evaluate", epoch):
             raise Interrupted
-        return task.evaluate(model)
+        return objective.evaluate(model)
 
-    return replace(task, batches=breaking_batches, evaluate=breaking_evaluate)
+    return replace(objective, batches=breaking_batches, evaluate=breaking_evaluate)
 
 
 def without_seconds(path: Path) -> list[dict[str, float]]:
@@ -332,7 +334,7 @@ def test_an_interrupted_run_ends_as_if_it_had_not_been(tmp_path: Path, at: str, 
     expected, trained = run_in(tmp_path / "whole", recipe=recipe)
     path = tmp_path / "parts"
     with pytest.raises(Interrupted):
-        run_in(path, task=interrupted_in(TASK, epoch, at=at), recipe=recipe)
+        run_in(path, objective=interrupted_in(OBJECTIVE, epoch, at=at), recipe=recipe)
     if epoch == 1:
         assert not (path / "checkpoint.npz").exists()
     else:
@@ -380,7 +382,7 @@ def test_every_optimizer_is_resumed_where_it_was_or_refused_before_it_begins(tmp
         assert optimizer in str(refusal) and optimizer not in ("sgd", "adam")
         return
     with pytest.raises(Interrupted):
-        run_in(tmp_path / "parts", task=interrupted_in(TASK, 3, at="batches"), recipe=recipe)
+        run_in(tmp_path / "parts", objective=interrupted_in(OBJECTIVE, 3, at="batches"), recipe=recipe)
     model, _ = run_in(tmp_path / "parts", recipe=recipe, resume=True)
     assert digest(model) == digest(expected)
 
@@ -388,7 +390,7 @@ def test_every_optimizer_is_resumed_where_it_was_or_refused_before_it_begins(tmp
 # --- a loss that is not a number ---
 
 
-def poisoned(epoch: int, step: int, value: float) -> Task:
+def poisoned(epoch: int, step: int, value: float) -> Objective:
     """A target that is not a number, at one step."""
     epochs = 0
 
@@ -399,7 +401,7 @@ def poisoned(epoch: int, step: int, value: float) -> Task:
             bad = np.full_like(batch.target, value)
             yield replace(batch, target=bad) if (epochs, number) == (epoch, step) else batch
 
-    return replace(TASK, batches=with_poison)
+    return replace(OBJECTIVE, batches=with_poison)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -409,7 +411,7 @@ def test_a_loss_that_is_not_a_number_stops_the_run_and_says_where(
 ) -> None:
     run_in(tmp_path / "two", recipe=replace(RECIPE, epochs=2))
     with pytest.raises(UsageError, match=rf"epoch {epoch}, step {step};") as raised:
-        run_in(tmp_path / "bad", task=poisoned(epoch, step, value))
+        run_in(tmp_path / "bad", objective=poisoned(epoch, step, value))
     assert "\n" not in str(raised.value)
     if epoch == 1:
         assert not (tmp_path / "bad" / "checkpoint.npz").exists()
@@ -430,7 +432,7 @@ def test_an_update_that_is_not_a_number_does_not_replace_the_last_good_checkpoin
 
     run_in(tmp_path / "one", recipe=replace(RECIPE, epochs=1))
     with pytest.raises(UsageError, match="epoch") as raised:
-        run_in(tmp_path / "bad", task=replace(TASK, loss=root))
+        run_in(tmp_path / "bad", objective=replace(OBJECTIVE, loss=root))
     assert "\n" not in str(raised.value)
     last, good = (Checkpoint(tmp_path / name / "checkpoint.npz").group("parameters") for name in ("bad", "one"))
     assert all(np.isfinite(values).all() for values in last.values())
@@ -441,16 +443,16 @@ def test_an_update_that_is_not_a_number_does_not_replace_the_last_good_checkpoin
 def test_a_validation_result_that_is_not_a_number_is_never_the_best(tmp_path: Path, epoch: int) -> None:
     scores = [50.0, 60.0]
     scores[epoch - 1] = math.nan
-    task = replace(TASK, evaluate=accuracy_from(scores), select="accuracy", higher_is_better=True)
+    objective = replace(OBJECTIVE, evaluate=accuracy_from(scores), select="accuracy", higher_is_better=True)
     with pytest.raises(UsageError, match=rf"validation accuracy is nan at epoch {epoch}, step {STEPS};"):
-        run_in(tmp_path / "run", task=task, recipe=replace(RECIPE, epochs=2))
+        run_in(tmp_path / "run", objective=objective, recipe=replace(RECIPE, epochs=2))
     assert (tmp_path / "run" / "checkpoint.npz").exists() == (epoch == 2)
 
 
 @pytest.mark.parametrize("said", [STEPS - 1, STEPS + 1])
 def test_an_epoch_has_as_many_batches_as_the_task_says(tmp_path: Path, said: int) -> None:
-    with pytest.raises(UsageError, match=rf"epoch 1 had {STEPS} batches, the task says {said};"):
-        run_in(tmp_path / "run", task=replace(TASK, steps=said))
+    with pytest.raises(UsageError, match=rf"epoch 1 had {STEPS} batches, the objective states {said};"):
+        run_in(tmp_path / "run", objective=replace(OBJECTIVE, steps=said))
     assert not (tmp_path / "run" / "checkpoint.npz").exists()
 
 

@@ -12,6 +12,7 @@ import pytest
 from mxnet import nd
 
 from gluon_attn import runtime
+from gluon_attn.evaluation.statistics import perplexity
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from preprocessing.text.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN_ID
 from reproductions import bahdanau2014
@@ -75,7 +76,7 @@ def test_the_loss_is_the_mean_over_tokens_whatever_the_padding(
     assert loss.asscalar() == pytest.approx(float(outputs[0].sum().asscalar()) / made.target[0], rel=1e-5)
     plain = float(outputs[1].sum().asscalar()) / made.target[0]
     assert plain == pytest.approx(totals[0] / totals[1], rel=1e-5) and made.target[0] == totals[1]
-    assert np.log(translation.perplexity(totals)) == pytest.approx(plain, rel=1e-5)
+    assert np.log(perplexity(totals)) == pytest.approx(plain, rel=1e-5)
 
 
 def test_translations_come_back_in_order_whatever_the_batches(
@@ -166,7 +167,7 @@ def test_the_command_trains_translates_and_aligns(tmp_path: Path) -> None:
 def test_attached_morphemes_are_drawn_with_a_hyphen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     drawn: list[list[str]] = []
     monkeypatch.setattr(
-        translation.plots, "attention_matrix", lambda rows, columns, *_, **__: drawn.extend([rows, columns])
+        translation.heatmap, "attention_matrix", lambda rows, columns, *_, **__: drawn.extend([rows, columns])
     )
     translation.draw(["학교", "￭에서", "밥@@"], ["먹", "￭다"], np.ones((3, 3)), tmp_path / "a.png", "title")
     assert drawn == [["먹", "-다", "</s>"], ["학교", "-에서", "밥@@"]]
