@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from gluon_attn.errors import UsageError
-from gluon_attn.training.checkpoint import Checkpoint, set_parameters
 from reproductions.protocol.experiment import Preset, Variant
 from reproductions.protocol.papers import PAPERS, preset, script
 
@@ -110,6 +109,8 @@ def load(unit: Unit) -> tuple[Any, Variant, Any]:
         UsageError: it is not trained, or was trained on another corpus or preprocessing, or with other settings, than
             what is here now.
     """
+    from gluon_attn.training.checkpoint import Checkpoint, set_parameters  # imports MXNet: only after its profile is set
+
     module, preset = script(unit.paper), preset_of(unit)
     variant = preset.variant(unit.variant)
     trained = Outcome.read(unit)
