@@ -109,7 +109,8 @@ def load(unit: Unit) -> tuple[Any, Variant, Any]:
         UsageError: it is not trained, or was trained on another corpus or preprocessing, or with other settings, than
             what is here now.
     """
-    from gluon_attn.training.checkpoint import Checkpoint, set_parameters  # imports MXNet: only after its profile is set
+    # Here, since it imports MXNet, which must come after the profile is set.
+    from gluon_attn.training.checkpoint import Checkpoint, set_parameters
 
     module, preset = script(unit.paper), preset_of(unit)
     variant = preset.variant(unit.variant)
