@@ -1,4 +1,4 @@
-"""Text in, ids out: one documented pipeline per corpus. Knows nothing of models and never imports MXNet by itself.
+"""Text or images in, ids or arrays out: one documented pipeline per corpus. Never imports MXNet by itself.
 
 In a few lines:
 
@@ -6,18 +6,18 @@ In a few lines:
     result = naver.prepare("nsmc", tokenizer="mecab", max_length=30)
     result.train.ids, result.train.offsets, result.train.label, result.vocabulary, result.card
 
-and for text in two languages:
+Text in two languages:
 
     from preprocessing import translation
     result = translation.prepare("multi30k en-de", source="en", target="de", tokens="bpe")
     result.splits["train"].source.sequences(), result.target_vocabulary, result.detokenize(["ein", "Hund", "."])
 
-and for English documents, sentences and running text:
+English documents, sentences and running text:
 
-    from preprocessing import documents, ptb, sentences, two_level
+    from preprocessing import documents, ptb, sentences
     documents.prepare("imdb", max_words=50), sentences.prepare("sst-5"), ptb.prepare("ptb")
 
-Steps: ``steps.py``, ``naver.py``, ``document_steps.py`` and, of parallel text, ``bitext_steps.py`` and
-``translation.py``. Tokenizers: ``tokenizers.py``, ``english.py``, with an inverse ``reversible.py``. The card's
-structure: ``card.py``.
+Modules of this folder are the doors, one for each kind of corpus. Below them: ``corpora/`` (where the files are and how
+they are fetched), ``pipeline/`` (steps, cache, card: independent of the kind of data), and the data and steps of each
+kind in ``text/``, ``bitext/`` and ``images/``.
 """

@@ -71,11 +71,10 @@ class ReadDocuments(Step[Data]):
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
-        if context.files is None:
-            raise InputError("step read-documents", "no corpus files are given", remedy="give them to Pipeline.run")
-        path = context.files.paths[PART]
+        files = context.corpus(self.name)
+        path = files.paths[PART]
         documents = read_documents(path)
-        _check_official(path, documents, context.files)
+        _check_official(path, documents, files)
         splits = {name: _split(path, documents, index) for index, name in enumerate(SPLITS)}
         facts = {
             "content": content_sha256(documents),

@@ -1,10 +1,9 @@
 """Labelled documents such as IMDB's: from files to words, sentence by sentence, with every decision named.
 
-    from preprocessing import documents, two_level
+    from preprocessing import documents
     result = documents.prepare("imdb", max_words=50)
-    result.train.ids, result.train.offsets                            # each document as one sequence of words
-    result.train.sentence_lengths, result.train.sentence_words(0)     # and its sentences
-    batch = two_level.padded(result.train, rows)                      # (documents, sentences, words)
+    result.train.ids, result.train.offsets                         # each document as one sequence of words
+    result.train.sentence_lengths, result.train.sentence_words(0)  # and its sentences
     documents.write(result, Path("out"))
 
 The steps, in order: read-documents, plain-text, drop-empty, split-by-hash, mark-leaks, sentences, tokenize,
@@ -13,12 +12,14 @@ limit-sentences, vocabulary, encode.
 
 from __future__ import annotations
 
-from preprocessing.corpora import CorpusFiles, locate
+from typing import Any
+
+from preprocessing.corpora import CorpusFiles
 from preprocessing.document_reading import ReadDocuments, own_documents as own_documents
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, check_positive
 from preprocessing.text.document_steps import OVERLONG, LimitSentences, PlainText, SplitSentences, TokenizeSentences
 from preprocessing.text.english import EnglishWords
-from preprocessing.text.pipeline import Pipeline, Result
+from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import DropEmpty, Encode, LearnVocabulary, MarkLeaks, SplitByHash
 from preprocessing.text.writing import write as write
 
@@ -30,7 +31,7 @@ def pipeline(
     overlong: str = "cut",
     min_freq: int = 5,
     max_size: int | None = None,
-) -> Pipeline:
+) -> TextPipeline:
     """The pipeline for IMDB and documents of its layout.
 
     ``max_sentences``: kept of each document (None: all). ``max_words``: of each sentence (None: all); with
@@ -38,10 +39,7 @@ def pipeline(
     is, and ``max_sentences`` counts these. ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the
     training split. Raises InputError for a parameter that makes no sense.
     """
-    numbers = {"max_sentences": max_sentences, "max_words": max_words, "min_freq": min_freq, "max_size": max_size}
-    for name, value in numbers.items():
-        if value is not None and value < 1:
-            raise InputError(f"{name} {value}", "must be at least 1", remedy="choose a positive number")
+    check_positive(max_sentences=max_sentences, max_words=max_words, min_freq=min_freq, max_size=max_size)
     if overlong not in OVERLONG:
         raise InputError(f"overlong {overlong!r}", "no such choice", remedy=f"choose {' or '.join(OVERLONG)}")
     words = EnglishWords()
@@ -57,23 +55,11 @@ def pipeline(
         LearnVocabulary(min_freq, max_size),
         Encode(),
     )
-    return Pipeline("documents", steps, words, sample="sample documents")
+    return TextPipeline("documents", steps, words, sample="sample documents")
 
 
 def prepare(
-    corpus: str | CorpusFiles = "imdb",
-    *,
-    max_sentences: int | None = None,
-    max_words: int | None = None,
-    overlong: str = "cut",
-    min_freq: int = 5,
-    max_size: int | None = None,
-    processes: int | None = None,
-    cache: bool = True,
+    corpus: str | CorpusFiles = "imdb", *, processes: int | None = None, cache: bool = True, **options: Any
 ) -> Result:
-    """Find the corpus (``imdb``, ``sample``, or :func:`own_documents`) and run :func:`pipeline` on it."""
-    chosen = pipeline(
-        max_sentences=max_sentences, max_words=max_words, overlong=overlong, min_freq=min_freq, max_size=max_size
-    )
-    files = locate.find(corpus) if isinstance(corpus, str) else corpus
-    return chosen.run(files, processes=processes, cache=cache)
+    """Run :func:`pipeline` with ``options`` on ``imdb``, ``sample`` or :func:`own_documents`."""
+    return pipeline(**options).run(corpus, processes=processes, cache=cache)

@@ -1,4 +1,4 @@
-"""The one exception this room raises for input a person can mend."""
+"""Errors that a user can fix: the one exception that the preprocessing raises, and its most common check."""
 
 from __future__ import annotations
 
@@ -8,14 +8,21 @@ from os import PathLike
 class InputError(Exception):
     """Bad input, in one line: where, what is wrong, what to do about it.
 
-    The command line prints ``str(error)`` and exits with status 2; whoever raises it has left nothing half-written.
+    The command line prints ``str(error)`` and exits with status 2. Nothing is left half-written where it is raised.
     """
 
     def __init__(self, where: str | PathLike[str], reason: str, *, line: int | None = None, remedy: str = "") -> None:
         self.where, self.line, self.reason, self.remedy = str(where), line, reason, remedy
-        place = self.where if line is None else f"{self.where}, line {line}"
-        super().__init__(f"{place}: {reason}" + (f"; {remedy}" if remedy else ""))
+        location = self.where if line is None else f"{self.where}, line {line}"
+        super().__init__(f"{location}: {reason}" + (f"; {remedy}" if remedy else ""))
 
 
 class MissingError(InputError):
-    """Input that is not here and could not be fetched, as against input that is here and damaged."""
+    """Input that is missing and could not be downloaded, as opposed to input that is damaged."""
+
+
+def check_positive(**values: float | None) -> None:
+    """Raise InputError for the first value below 1, under the name it is given by; None is no value."""
+    for name, value in values.items():
+        if value is not None and value < 1:
+            raise InputError(f"{name} {value}", "must be at least 1", remedy="choose a positive number")

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from preprocessing.corpora import CorpusFiles, locate
+from preprocessing.corpora import CorpusFiles
 from preprocessing.corpora.reading import FETCH_AGAIN, decoded
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text import steps, tokenizers
 from preprocessing.text.data import Data, Split
-from preprocessing.text.pipeline import Pipeline, Result
+from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import (
     SHOWN,
     DropEmpty,
@@ -48,7 +48,7 @@ def pipeline(
     min_freq: int = 2,
     max_size: int | None = None,
     text: str = "official",
-) -> Pipeline:
+) -> TextPipeline:
     """The pipeline for NSMC and files of its layout.
 
     ``max_length``: tokens kept per review (None: all). ``min_freq`` and ``max_size``: of the vocabulary, which is
@@ -57,31 +57,19 @@ def pipeline(
     """
     if text not in ("official", "repaired"):
         raise InputError(f"text {text!r}", "no such variant", remedy="choose official or repaired")
-    for name, value in (("max_length", max_length), ("min_freq", min_freq), ("max_size", max_size)):
-        if value is not None and value < 1:
-            raise InputError(f"{name} {value}", "must be at least 1", remedy="choose a positive number")
+    check_positive(max_length=max_length, min_freq=min_freq, max_size=max_size)
     chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
     chain: list[Step] = [ReadRatings(), DropEmpty(), SplitByHash()]
     chain += [Unquote()] if text == "repaired" else []
     chain += [MarkLeaks(), Tokenize(chosen), Truncate(max_length), LearnVocabulary(min_freq, max_size), Encode()]
-    return Pipeline("naver", tuple(chain), chosen)
+    return TextPipeline("naver", tuple(chain), chosen)
 
 
 def prepare(
-    corpus: str | CorpusFiles = "nsmc",
-    *,
-    tokenizer: str | Tokenizer = "mecab",
-    max_length: int | None = None,
-    min_freq: int = 2,
-    max_size: int | None = None,
-    text: str = "official",
-    processes: int | None = None,
-    cache: bool = True,
+    corpus: str | CorpusFiles = "nsmc", *, processes: int | None = None, cache: bool = True, **options: Any
 ) -> Result:
-    """Find the corpus (``nsmc``, ``sample``, or your own files by ``locate.given``) and run :func:`pipeline` on it."""
-    chosen = pipeline(tokenizer=tokenizer, max_length=max_length, min_freq=min_freq, max_size=max_size, text=text)
-    files = locate.find(corpus) if isinstance(corpus, str) else corpus
-    return chosen.run(files, processes=processes, cache=cache)
+    """Run :func:`pipeline` with ``options`` on ``nsmc``, ``sample`` or your own files (``locate.given``)."""
+    return pipeline(**options).run(corpus, processes=processes, cache=cache)
 
 
 @dataclass(frozen=True)
@@ -100,9 +88,7 @@ class ReadRatings(Step):
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
-        if context.files is None:
-            raise InputError("step read-ratings", "no corpus files are given", remedy="give them to Pipeline.run")
-        files = context.files
+        files = context.corpus(self.name)
         splits = {part: read_ratings(files.paths[part], rows=files.rows.get(part)) for part in ("train", "test")}
         facts = {
             "survey": {part: survey(split) for part, split in splits.items()},

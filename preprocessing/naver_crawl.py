@@ -18,18 +18,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from preprocessing import naver
 from preprocessing.corpora import CorpusFiles, locate
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, check_positive
 from preprocessing.naver_rebuild import Crawl, read_crawl, single_spaces
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text import steps, tokenizers
 from preprocessing.text.data import Data, Split
-from preprocessing.text.pipeline import Pipeline, Result
+from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import SHOWN, DropEmpty, Encode, LearnVocabulary, SplitByHash, Tokenize
 from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.writing import write as write
@@ -62,15 +62,15 @@ def pipeline(
     min_freq: int = 5,
     max_size: int | None = None,
     one_in: int = 100,
-) -> Pipeline:
+) -> TextPipeline:
     """The pipeline for the crawl and files of its layout.
 
     ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split. ``one_in``: of so many
     reviews one is held out for validation and one for test. Raises InputError for a parameter that makes no sense.
     """
-    for name, value, least in (("min_freq", min_freq, 1), ("max_size", max_size, 1), ("one_in", one_in, 3)):
-        if value is not None and value < least:
-            raise InputError(f"{name} {value}", f"must be at least {least}", remedy="choose a larger number")
+    check_positive(min_freq=min_freq, max_size=max_size)
+    if one_in < 3:
+        raise InputError(f"one_in {one_in}", "must be at least 3", remedy="choose a larger number")
     chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
     chain = (
         ReadCrawl(),
@@ -81,33 +81,24 @@ def pipeline(
         LearnVocabulary(min_freq, max_size),
         Encode(),
     )
-    return Pipeline("naver-crawl", chain, chosen, sample=SAMPLE)
+    return TextPipeline("naver-crawl", chain, chosen, sample=SAMPLE)
 
 
 def prepare(
-    corpus: str | CorpusFiles = "nsmc-raw",
-    *,
-    tokenizer: str | Tokenizer = "mecab",
-    min_freq: int = 5,
-    max_size: int | None = None,
-    one_in: int = 100,
-    processes: int | None = None,
-    cache: bool = True,
+    corpus: str | CorpusFiles = "nsmc-raw", *, processes: int | None = None, cache: bool = True, **options: Any
 ) -> Result:
-    """Find the corpus (``nsmc-raw``, ``sample``, or your own files by ``locate.given`` with the parts ``raw``,
-    ``train`` and ``test``) and run :func:`pipeline` on it."""
-    chosen = pipeline(tokenizer=tokenizer, min_freq=min_freq, max_size=max_size, one_in=one_in)
+    """Run :func:`pipeline` with ``options`` on ``nsmc-raw``, ``sample`` or your own files (``locate.given`` with
+    the parts ``raw``, ``train`` and ``test``)."""
     found = files(corpus) if isinstance(corpus, str) else corpus
-    return chosen.run(found, processes=processes, cache=cache)
+    return pipeline(**options).run(found, processes=processes, cache=cache)
 
 
 def _given(context: Context, step: str) -> CorpusFiles:
-    if context.files is None:
-        raise InputError(f"step {step}", "no corpus files are given", remedy="give them to Pipeline.run")
-    if missing := [part for part in PARTS if part not in context.files.paths]:
+    files = context.corpus(step)
+    if missing := [part for part in PARTS if part not in files.paths]:
         reason = f"has no {' and no '.join(missing)}"
-        raise InputError(f"corpus {context.files.name}", reason, remedy=f"give all of {', '.join(PARTS)}")
-    return context.files
+        raise InputError(f"corpus {files.name}", reason, remedy=f"give all of {', '.join(PARTS)}")
+    return files
 
 
 @dataclass(frozen=True)

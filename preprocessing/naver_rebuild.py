@@ -57,7 +57,7 @@ _WHAT_TO_GIVE = "give the crawl's raw.tar.xz, a clone of github.com/e9t/nsmc, or
 _FETCH_AGAIN = "fetch it again"
 
 
-class Review(NamedTuple):
+class CrawlReview(NamedTuple):
     """One review: the id Naver gave it, its text, 0 (negative) or 1 (positive), None for a rating between."""
 
     id: str
@@ -70,11 +70,11 @@ class Crawl(NamedTuple):
 
     movies: int
     sha256: str
-    reviews: list[Review]
+    reviews: list[CrawlReview]
 
 
 @dataclass(frozen=True)
-class Step:
+class RebuildStep:
     """One step of the recipe: its rule in words, the rows that went in and came out, the texts it changed."""
 
     name: str
@@ -116,7 +116,7 @@ class Report:
     reviews: int
     crawl_sha256: str
     missing_markers: dict[str, int]
-    steps: tuple[Step, ...]
+    steps: tuple[RebuildStep, ...]
     files: tuple[RebuiltFile, ...]
 
     @property
@@ -163,7 +163,7 @@ def rebuild(
     split = permute(sample)
     train, test = split[:train_rows], split[train_rows:]
     # The split was drawn from ratings.txt read as if it were not quoted: its texts went through the quoting twice.
-    files: dict[str, tuple[Sequence[Review], int]] = {
+    files: dict[str, tuple[Sequence[CrawlReview], int]] = {
         "ratings.txt": (sample, 1),
         "ratings_train.txt": (train, 2),
         "ratings_test.txt": (test, 2),
@@ -176,17 +176,23 @@ def rebuild(
     respaced = sum(before != after for before, after in zip(labelled, spaced, strict=True))
     quoted = sum('"' in review.text for review in sample)
     steps = (
-        Step("read", "every movie's JSON in the order of the file names as strings, top to bottom", reviews, reviews),
-        Step("label", "ratings 9-10 become 1, ratings 1-4 become 0, ratings 5-8 are dropped", reviews, kept),
-        Step("whitespace", "each run of whitespace becomes one space", kept, kept, respaced),
-        Step("shuffle", f"numpy.random.RandomState({SEED}) permutes the rows", kept, kept),
-        Step("balance", f"the first {per_class} rows labelled 1, then the first {per_class} labelled 0", kept, total),
-        Step("quote", "minimal quoting: ratings.txt", total, total, quoted),
-        Step("shuffle again", f"a new RandomState({SEED}) permutes the rows, their quoting left on", total, total),
-        Step("train", f"the first {train_rows} rows", total, len(train)),
-        Step("test", "the other rows", total, len(test)),
-        Step("quote again", "minimal quoting: ratings_train.txt and ratings_test.txt", total, total, quoted),
-        Step("repair", "the same rows, order and split, no quoting at all: repaired/", total, total, quoted),
+        RebuildStep(
+            "read", "every movie's JSON in the order of the file names as strings, top to bottom", reviews, reviews
+        ),
+        RebuildStep("label", "ratings 9-10 become 1, ratings 1-4 become 0, ratings 5-8 are dropped", reviews, kept),
+        RebuildStep("whitespace", "each run of whitespace becomes one space", kept, kept, respaced),
+        RebuildStep("shuffle", f"numpy.random.RandomState({SEED}) permutes the rows", kept, kept),
+        RebuildStep(
+            "balance", f"the first {per_class} rows labelled 1, then the first {per_class} labelled 0", kept, total
+        ),
+        RebuildStep("quote", "minimal quoting: ratings.txt", total, total, quoted),
+        RebuildStep(
+            "shuffle again", f"a new RandomState({SEED}) permutes the rows, their quoting left on", total, total
+        ),
+        RebuildStep("train", f"the first {train_rows} rows", total, len(train)),
+        RebuildStep("test", "the other rows", total, len(test)),
+        RebuildStep("quote again", "minimal quoting: ratings_train.txt and ratings_test.txt", total, total, quoted),
+        RebuildStep("repair", "the same rows, order and split, no quoting at all: repaired/", total, total, quoted),
     )
     markers = Counter(review.text for review in spaced if _MISSING.fullmatch(review.text))
     with atomic_directory(out.resolve()) as folder:
@@ -206,7 +212,7 @@ def quote(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if '"' in text else text
 
 
-def permute(reviews: Sequence[Review]) -> list[Review]:
+def permute(reviews: Sequence[CrawlReview]) -> list[CrawlReview]:
     """The rows as ``numpy.random.seed(1234); numpy.random.permutation`` orders them, global state untouched.
 
     NumPy freezes the stream of the legacy generator (NEP 19), so this holds for every version.
@@ -214,7 +220,7 @@ def permute(reviews: Sequence[Review]) -> list[Review]:
     return [reviews[index] for index in np.random.RandomState(SEED).permutation(len(reviews))]
 
 
-def first(reviews: Sequence[Review], label: int, count: int, raw: Path) -> list[Review]:
+def first(reviews: Sequence[CrawlReview], label: int, count: int, raw: Path) -> list[CrawlReview]:
     """The first ``count`` reviews with this label; InputError when the crawl has fewer."""
     found = list(islice((review for review in reviews if review.label == label), count))
     if len(found) < count:
@@ -223,7 +229,7 @@ def first(reviews: Sequence[Review], label: int, count: int, raw: Path) -> list[
     return found
 
 
-def write_tsv(folder: Path, name: str, reviews: Sequence[Review], times: int) -> RebuiltFile:
+def write_tsv(folder: Path, name: str, reviews: Sequence[CrawlReview], times: int) -> RebuiltFile:
     """Write one file, its texts quoted so many ``times``, and say what it is."""
     lines = [HEADER]
     for review in reviews:
@@ -245,7 +251,7 @@ def write_tsv(folder: Path, name: str, reviews: Sequence[Review], times: int) ->
 
 def read_crawl(raw: Path) -> Crawl:
     """Read and check every movie of the crawl: an archive as a stream, in whatever order its members stand."""
-    movies: dict[str, list[Review]] = {}
+    movies: dict[str, list[CrawlReview]] = {}
     digests: dict[str, str] = {}
     for name, where, content in movie_files(raw):
         if name in movies:
@@ -295,7 +301,7 @@ def archive_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:
             pass
 
 
-def parse_movie(where: str, content: bytes) -> list[Review]:
+def parse_movie(where: str, content: bytes) -> list[CrawlReview]:
     """Check one movie's JSON; return its reviews in order."""
     try:
         movie = json.loads(content)
@@ -306,7 +312,7 @@ def parse_movie(where: str, content: bytes) -> list[Review]:
     for number, review in enumerate(movie, start=1):
         if fault := fault_of(review):
             raise InputError(where, f"review {number} {fault}", remedy=_FETCH_AGAIN)
-    return [Review(review["review_id"], review["review"], LABELS[review["rating"]]) for review in movie]
+    return [CrawlReview(review["review_id"], review["review"], LABELS[review["rating"]]) for review in movie]
 
 
 def fault_of(review: Any) -> str:

@@ -15,44 +15,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from preprocessing.corpora import CorpusFiles, locate
+from preprocessing.corpora import CorpusFiles
 from preprocessing.corpora.reading import FETCH_AGAIN, read_lines
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.data import SPLITS, Data, Split
-from preprocessing.text.pipeline import Pipeline, Result
+from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import Encode, LearnVocabulary, Tokenize
 from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.vocabulary import END as END_OF_LINE, STREAM_SPECIALS, UNKNOWN
 from preprocessing.text.writing import write as write
 
 
-def pipeline(*, min_freq: int = 1, max_size: int | None = None) -> Pipeline:
+def pipeline(*, min_freq: int = 1, max_size: int | None = None) -> TextPipeline:
     """The pipeline for PTB and files of its layout.
 
     ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split; ``<unk>`` is not counted,
     ``<eos>`` is. As they are, every word of train has an id: of PTB's, 10 000 with these two. Raises InputError for a
     parameter that makes no sense.
     """
-    for name, value in (("min_freq", min_freq), ("max_size", max_size)):
-        if value is not None and value < 1:
-            raise InputError(f"{name} {value}", "must be at least 1", remedy="choose a positive number")
+    check_positive(min_freq=min_freq, max_size=max_size)
     words = WordsAndLineEnds()
     steps = (ReadLines(), Tokenize(words), LearnStreamVocabulary(min_freq, max_size), Encode())
-    return Pipeline("ptb", steps, words, STREAM_SPECIALS, "sample ptb")
+    return TextPipeline("ptb", steps, words, STREAM_SPECIALS, "sample ptb")
 
 
 def prepare(
-    corpus: str | CorpusFiles = "ptb",
-    *,
-    min_freq: int = 1,
-    max_size: int | None = None,
-    processes: int | None = None,
-    cache: bool = True,
+    corpus: str | CorpusFiles = "ptb", *, processes: int | None = None, cache: bool = True, **options: Any
 ) -> Result:
-    """Find the corpus (``ptb``, ``sample``, or your own files by ``locate.given``) and run :func:`pipeline` on it."""
-    files = locate.find(corpus) if isinstance(corpus, str) else corpus
-    return pipeline(min_freq=min_freq, max_size=max_size).run(files, processes=processes, cache=cache)
+    """Run :func:`pipeline` with ``options`` on ``ptb``, ``sample`` or your own files (``locate.given``)."""
+    return pipeline(**options).run(corpus, processes=processes, cache=cache)
 
 
 @dataclass(frozen=True)
@@ -70,9 +62,7 @@ class ReadLines(Step[Data]):
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
-        if context.files is None:
-            raise InputError("step read-lines", "no corpus files are given", remedy="give them to Pipeline.run")
-        files = context.files
+        files = context.corpus(self.name)
         splits = {part: read_text(files.paths[part], rows=files.rows.get(part)) for part in SPLITS}
         facts = {"lines": {name: _survey(split) for name, split in splits.items()}}
         return data.with_splits(splits), Notes(facts=facts)

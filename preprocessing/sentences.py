@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from preprocessing.corpora import CorpusFiles, locate
+from preprocessing.corpora import CorpusFiles
 from preprocessing.corpora.reading import FETCH_AGAIN, read_lines
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.data import SPLITS, Data, Split
-from preprocessing.text.pipeline import Pipeline, Result
+from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import (
     DropEmpty,
     Encode,
@@ -39,21 +39,24 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "sst-2": ("negative", "positive"),
     "sst-5": ("very negative", "negative", "neutral", "positive", "very positive"),
 }
-"""Labels of the known corpora, from 0 on."""
+"""Names of the labels of each corpus; the index is the label."""
+
+
+def labels_of(corpus: str) -> tuple[str, ...]:
+    """Names of the labels of a corpus (``sst-5``, ``sample sst-5``); any other corpus has negative and positive."""
+    return LABELS.get(corpus.removeprefix("sample "), LABELS["sst-2"])
 
 
 def pipeline(
     *, classes: int = 2, max_length: int | None = None, min_freq: int = 2, max_size: int | None = None
-) -> Pipeline:
+) -> TextPipeline:
     """The pipeline for SST and files of its layout.
 
     ``classes``: labels are the numbers below it, at most ten. ``max_length``: tokens kept per sentence (None: all).
     ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split. Raises InputError for a
     parameter that makes no sense.
     """
-    for name, value in (("max_length", max_length), ("min_freq", min_freq), ("max_size", max_size)):
-        if value is not None and value < 1:
-            raise InputError(f"{name} {value}", "must be at least 1", remedy="choose a positive number")
+    check_positive(max_length=max_length, min_freq=min_freq, max_size=max_size)
     if not 2 <= classes <= 10:
         raise InputError(f"classes {classes}", "must be from 2 to 10: a label is one digit", remedy="choose 2 or 5")
     words = Whitespace()
@@ -66,26 +69,22 @@ def pipeline(
         LearnVocabulary(min_freq, max_size),
         Encode(),
     )
-    return Pipeline("sentences", steps, words, sample=f"sample sst-{5 if classes == 5 else 2}")
+    return TextPipeline("sentences", steps, words, sample=f"sample sst-{5 if classes == 5 else 2}")
 
 
 def prepare(
     corpus: str | CorpusFiles = "sst-2",
     *,
     classes: int | None = None,
-    max_length: int | None = None,
-    min_freq: int = 2,
-    max_size: int | None = None,
     processes: int | None = None,
     cache: bool = True,
+    **options: Any,
 ) -> Result:
-    """Find the corpus (``sst-2``, ``sst-5``, ``sample``, or your own files by ``locate.given``) and run
-    :func:`pipeline` on it; ``classes`` are those of the corpus unless given, 2 for one that is not known."""
+    """Run :func:`pipeline` with ``options`` on ``sst-2``, ``sst-5``, ``sample`` or your own files (``locate.given``).
+    ``classes`` are those of the corpus unless given, 2 for your own files."""
     name = corpus if isinstance(corpus, str) else corpus.name
-    classes = len(LABELS.get(name.removeprefix("sample "), LABELS["sst-2"])) if classes is None else classes
-    chosen = pipeline(classes=classes, max_length=max_length, min_freq=min_freq, max_size=max_size)
-    files = locate.find(corpus) if isinstance(corpus, str) else corpus
-    return chosen.run(files, processes=processes, cache=cache)
+    classes = len(labels_of(name)) if classes is None else classes
+    return pipeline(classes=classes, **options).run(corpus, processes=processes, cache=cache)
 
 
 @dataclass(frozen=True)
@@ -105,9 +104,7 @@ class ReadSentences(Step[Data]):
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
-        if context.files is None:
-            raise InputError("step read-sentences", "no corpus files are given", remedy="give them to Pipeline.run")
-        files = context.files
+        files = context.corpus(self.name)
         splits = {
             part: read_sentences(files.paths[part], classes=self.classes, rows=files.rows.get(part)) for part in SPLITS
         }

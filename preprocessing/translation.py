@@ -28,7 +28,7 @@ import numpy as np
 from preprocessing.bitext import subwords
 from preprocessing.bitext.data import SIDES, Bitext, BothSides, Pair
 from preprocessing.bitext.reading import UNSPLIT, Collection, ReadPairs
-from preprocessing.bitext.split import SplitByHash
+from preprocessing.bitext.split import SplitPairs
 from preprocessing.bitext.steps import (
     CheckRoundTrip,
     Deduplicate,
@@ -41,9 +41,9 @@ from preprocessing.bitext.steps import (
 )
 from preprocessing.bitext.subwords import ApplyBPE, LearnBPE
 from preprocessing.corpora import CorpusFiles, locate
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, check_positive
 from preprocessing.files import result_directory, write_json, write_text
-from preprocessing.pipeline.pipeline import AnyPipeline
+from preprocessing.pipeline.pipeline import Pipeline, RunResult
 from preprocessing.pipeline.ragged import pack_strings
 from preprocessing.pipeline.step import Context, Step
 from preprocessing.text.data import Data, Split
@@ -168,10 +168,8 @@ def pipeline(
         raise InputError(f"extra {unknown[0]!r}", f"is not in corpus {corpus}", remedy=f"known: {choice}")
     _check_choice("tokens", tokens, TOKENS)
     _check_choice("empty", empty, ("refuse", "drop"))
-    counts = {"operations": operations, "pieces": pieces, "min_freq": min_freq, "max_size": max_size}
-    for name, value in {**counts, "max_length": max_length, "max_ratio": max_ratio}.items():
-        if value is not None and value < 1:
-            raise InputError(f"{name} {value}", "must be at least 1", remedy="choose a positive number")
+    check_positive(operations=operations, pieces=pieces, min_freq=min_freq, max_size=max_size)
+    check_positive(max_length=max_length, max_ratio=max_ratio)
     if lowercase and truecase:
         raise InputError("truecase", "there is no case left to learn", remedy="choose lowercase=False, or no truecase")
     if truecase and tokens == "sentencepiece":
@@ -185,7 +183,7 @@ def pipeline(
     steps += [_both(Normalize(from_text), Normalize(to_text))]
     if known.one_in:
         first = min(columns)
-        steps += [SplitByHash(known.one_in, SIDES[columns.index(first)], first)]
+        steps += [SplitPairs(known.one_in, SIDES[columns.index(first)], first)]
     steps += [_both(Lowercase(), Lowercase())] if lowercase else []
     steps += [Deduplicate()] if deduplicate else []
     steps += [Overlap(known.drop_overlap if drop_overlap is None else drop_overlap)]
@@ -208,22 +206,12 @@ def pipeline(
 
 
 def prepare(
-    corpus: str | CorpusFiles,
-    *,
-    source: str | None = None,
-    target: str | None = None,
-    processes: int | None = None,
-    cache: bool = True,
-    **options: Any,
+    corpus: str | CorpusFiles, *, processes: int | None = None, cache: bool = True, **options: Any
 ) -> TranslationResult:
-    """Find a corpus and run :func:`pipeline` on it; ``options`` are those of the pipeline.
-
-    Files are given as they are: those of :func:`own_files`, or of ``locate.given`` under the name of a known corpus.
-    """
+    """Run :func:`pipeline` with ``options`` on a corpus: one of ``CORPORA`` by its name, :func:`own_files`, or files of
+    ``locate.given`` under the name of a known corpus."""
     name = corpus if isinstance(corpus, str) else corpus.name
-    chosen = pipeline(name, source=source, target=target, **options)
-    files = locate.find(corpus) if isinstance(corpus, str) else corpus
-    return chosen.run(files, processes=processes, cache=cache)
+    return pipeline(name, **options).run(corpus, processes=processes, cache=cache)
 
 
 def own_files(folder: Path, source: str, target: str, licence: str = "not stated") -> CorpusFiles:
@@ -237,7 +225,7 @@ def own_files(folder: Path, source: str, target: str, licence: str = "not stated
 
 
 @dataclass(frozen=True)
-class TranslationPipeline(AnyPipeline[Bitext, "TranslationResult"]):
+class TranslationPipeline(Pipeline[Bitext, "TranslationResult"]):
     """The pipeline of a parallel corpus. ``source`` and ``target`` are the languages of the text that is read."""
 
     source: str
@@ -246,12 +234,13 @@ class TranslationPipeline(AnyPipeline[Bitext, "TranslationResult"]):
     target_tokenizer: ReversibleTokenizer
     parts: tuple[str, ...]
 
-    def run(self, files: CorpusFiles, *, processes: int | None = None, cache: bool = True) -> TranslationResult:
-        """As :meth:`AnyPipeline.run`. Of the corpus only the parts are looked at that this pipeline reads; of the
-        embedded sample, whichever of its kinds is given, the sentences."""
+    def files(self, corpus: str | CorpusFiles) -> CorpusFiles:
+        """As :meth:`Pipeline.files`, restricted to the parts that this pipeline reads; of the embedded sample always
+        its sentences."""
+        files = super().files(corpus)
         if files.origin == "embedded":
             files = locate.find("sample sentences")
-        return super().run(files.only(self.parts), processes=processes, cache=cache)
+        return files.only(self.parts)
 
     def nothing(self) -> Bitext:
         return Bitext()
@@ -271,13 +260,8 @@ class TranslationPipeline(AnyPipeline[Bitext, "TranslationResult"]):
 
 
 @dataclass(frozen=True, eq=False)
-class TranslationResult:
-    """Data, card and digest of one run. ``digest`` is the SHA-256 of the canonical bytes of the data."""
-
-    pipeline: TranslationPipeline
-    data: Bitext
-    card: dict[str, Any]
-    digest: str
+class TranslationResult(RunResult["TranslationPipeline", Bitext]):
+    """Data, card and digest of one run on parallel text."""
 
     @property
     def splits(self) -> dict[str, Pair]:
@@ -305,7 +289,7 @@ class TranslationResult:
         data = Data({"new": Split.of(list(texts))}, state.tokenizer, state.vocabulary, state.learned)
         for step in self.pipeline.steps:
             own = step.source if isinstance(step, BothSides) else None
-            if own is not None and own.for_new_text:
+            if own is not None and own.for_new_rows:
                 data, _ = own.apply(data, Context(processes=processes))
         return data.finished().splits["new"]
 

@@ -222,8 +222,7 @@ def _reviews(corpus: str, settings: Mapping[str, Any]) -> tuple[str, dict[str, s
     """The same of the reviews of IMDb, or of the embedded sample of these."""
     files = locate.find("sample" if corpus == "sample" else settings["corpus"])
     prepared = documents.pipeline(min_freq=settings["min_freq"]).run(files)
-    found = prepared.card["corpus"]
-    return found["name"], {part: file["sha256"] for part, file in found["files"].items()}, prepared
+    return prepared.card["corpus"]["name"], prepared.corpora, prepared
 
 
 def _on(corpus: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -72,6 +72,10 @@ class Bitext:
         counts = {side: getattr(self, side).token_counts() for side in SIDES}
         return {f"{name} {side}": counts[side][name] for name in self.source.splits for side in SIDES}
 
+    def counts(self) -> dict[str, dict[str, int | None]]:
+        """Pairs by split, and tokens by split and side."""
+        return {"rows": dict(self.rows()), "tokens": self.token_counts()}
+
     def finished(self) -> Bitext:
         """The splits in the order train, validation, test, others; without what only the steps needed."""
         return Bitext(self.source.finished(), self.target.finished())

@@ -86,9 +86,7 @@ class ReadPairs(Step[Bitext]):
         }
 
     def apply(self, data: Bitext, context: Context) -> tuple[Bitext, Notes]:
-        if context.files is None:
-            raise InputError("step read-pairs", "no corpus files are given", remedy="give them to Pipeline.run")
-        files = context.files
+        files = context.corpus(self.name)
         rows: dict[str, list[tuple[str, str, str]]] = {}
         surveys: dict[str, Any] = {}
         missing: dict[str, str] = {}

@@ -18,7 +18,7 @@ from preprocessing.text.normalization import loose_key
 
 
 @dataclass(frozen=True)
-class SplitByHash(Step[Bitext]):
+class SplitPairs(Step[Bitext]):
     """Divide pairs that nobody has divided, so that no sentence stands on two sides."""
 
     name: ClassVar[str] = "split-by-hash"

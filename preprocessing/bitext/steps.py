@@ -11,7 +11,6 @@ import numpy as np
 from preprocessing.bitext.data import SIDES, Bitext, Pair
 from preprocessing.bitext.subwords import CODES, joined
 from preprocessing.errors import InputError
-from preprocessing.pipeline.ragged import Ragged
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text.data import Data, Split
 from preprocessing.text.normalization import loose_key
@@ -131,7 +130,7 @@ class FilterLengths(Step[Bitext]):
 
     def apply(self, data: Bitext, context: Context) -> tuple[Bitext, Notes]:
         train = data.splits["train"]
-        lengths = np.stack([_tokens(side).lengths for side in train.sides])
+        lengths = np.stack([side.tokenized.lengths for side in train.sides])
         shorter, longer = lengths.min(axis=0), lengths.max(axis=0)
         faults = {"a side without tokens": shorter == 0}
         if self.max_length is not None:
@@ -247,9 +246,3 @@ def _with_train(data: Bitext, kept: np.ndarray, reason: str) -> tuple[Bitext, No
 
 def _keys(split: Split) -> list[str]:
     return [loose_key(text) for text in split.prepared]
-
-
-def _tokens(split: Split) -> Ragged:
-    if split.tokens is None:
-        raise InputError("step", "the texts are not tokenised yet", remedy="put a tokenize step before it")
-    return split.tokens

@@ -61,7 +61,7 @@ class ApplyBPE(Step[Data]):
     """Cut words into the pieces that the merges leave."""
 
     name: ClassVar[str] = "bpe"
-    for_new_text: ClassVar[bool] = True
+    for_new_rows: ClassVar[bool] = True
     min_freq: int = 1
 
     @property
@@ -94,10 +94,10 @@ class ApplyBPE(Step[Data]):
             [[number.setdefault(piece, len(number)) for piece in bpe.segment_tokens([symbol])] for symbol in symbols]
         )
         splits = {
-            name: replace(split, symbols=list(number), tokens=_rows(split).expanded(table))
+            name: replace(split, symbols=list(number), tokens=split.tokenized.expanded(table))
             for name, split in data.splits.items()
         }
-        lengths = {name: card.profile(_rows(split).lengths) for name, split in splits.items()}
+        lengths = {name: card.profile(split.tokenized.lengths) for name, split in splits.items()}
         before, after = next(iter(data.splits.values())), next(iter(splits.values()))
         examples = [(" ".join(before.words(row)), " ".join(after.words(row))) for row in range(min(SHOWN, len(before)))]
         return data.with_splits(splits), Notes(facts={"piece_lengths": lengths}, examples=examples)
@@ -129,7 +129,7 @@ def joined(tokens: Sequence[str]) -> list[str]:
 
 def _counts(split: Split) -> Counter[str]:
     """How often each symbol occurs in a split."""
-    counts = _rows(split).counts(len(split.symbols)).tolist()
+    counts = split.tokenized.counts(len(split.symbols)).tolist()
     return Counter({symbol: count for symbol, count in zip(split.symbols, counts, strict=True) if count})
 
 
@@ -145,9 +145,3 @@ def _frequent(written: str, min_freq: int) -> set[str]:
     """The pieces of a file in subword-nmt's form, ``piece count`` on each line, that are frequent enough."""
     listed = (line.split(" ") for line in written.split("\n") if line)
     return {piece for piece, count in listed if int(count) >= min_freq}
-
-
-def _rows(split: Split) -> Ragged:
-    if split.tokens is None:
-        raise InputError("step bpe", "the texts are not tokenised yet", remedy="put a tokenize step before it")
-    return split.tokens

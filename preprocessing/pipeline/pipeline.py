@@ -15,37 +15,58 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from preprocessing import corpora
 from preprocessing.corpora import CorpusFiles
 from preprocessing.pipeline import cache as result_cache, card as cards
 from preprocessing.pipeline.cache import digest
 from preprocessing.pipeline.step import Context, DataT, Step
 
+PipelineT = TypeVar("PipelineT")
 ResultT = TypeVar("ResultT")
 
 
+@dataclass(frozen=True, eq=False)
+class RunResult(Generic[PipelineT, DataT]):
+    """What running a pipeline gives. ``digest`` is the SHA-256 of the canonical bytes of the data."""
+
+    pipeline: PipelineT
+    data: DataT
+    card: dict[str, Any]
+    digest: str
+
+    @property
+    def corpora(self) -> dict[str, str]:
+        """SHA-256 of each part of the corpus, as the manifest of a reproduction states them."""
+        return {part: file["sha256"] for part, file in self.card["corpus"]["files"].items()}
+
+
 @dataclass(frozen=True)
-class AnyPipeline(ABC, Generic[DataT, ResultT]):
-    """A name and an ordered list of steps; the first reads the corpus files. What flows through is up to the subclass:
-    :class:`Pipeline` has rows of one text, a translation pipeline rows of two."""
+class Pipeline(ABC, Generic[DataT, ResultT]):
+    """A name and an ordered list of steps; the first step reads the corpus files. A subclass states which kind of data
+    flows through it and what a run returns."""
 
     name: str
     steps: tuple[Step[DataT], ...]
 
     @abstractmethod
     def nothing(self) -> DataT:
-        """The data that the first step gets."""
+        """The empty data that the first step receives."""
 
     @abstractmethod
     def restored(self, arrays: Mapping[str, np.ndarray]) -> DataT:
-        """The data back from its canonical form."""
+        """The data restored from its canonical form."""
 
     @abstractmethod
     def splits_of_card(self, data: DataT) -> dict[str, Any]:
-        """What the card says of each split of the finished data."""
+        """The entry ``splits`` of the card: one record for each split of the finished data."""
 
     @abstractmethod
     def result(self, data: DataT, card: dict[str, Any], digest: str) -> ResultT:
         """What :meth:`run` returns."""
+
+    def files(self, corpus: str | CorpusFiles) -> CorpusFiles:
+        """The files that this pipeline reads: those of a registered corpus by its name, or files as they are given."""
+        return corpora.find(corpus) if isinstance(corpus, str) else corpus
 
     def describe(self) -> list[dict[str, Any]]:
         """All steps with their versions, rules and parameters."""
@@ -56,22 +77,24 @@ class AnyPipeline(ABC, Generic[DataT, ResultT]):
         identity = [self.name, files.name, files.sha256, self.describe(), cards.FORMAT, result_cache.FORMAT]
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
-    def run(self, files: CorpusFiles, *, processes: int | None = None, cache: bool = True) -> ResultT:
+    def run(self, corpus: str | CorpusFiles, *, processes: int | None = None, cache: bool = True) -> ResultT:
         """Run all steps, or read the result of an earlier identical run from the cache.
 
-        ``processes``: at most so many for tokenisation (default: all processors); it never changes the result.
-        Raises InputError for bad corpus files; a damaged cache entry is reported and built again.
+        ``corpus``: name of a registered corpus, or the files of one. ``processes``: maximum number of worker processes
+        (default: all processors); it never changes the result. Raises InputError for bad corpus files; a damaged cache
+        entry is reported and rebuilt.
         """
+        files = self.files(corpus)
         entry = result_cache.path_of(self.name, self.key(files))
         if not cache:
             data, card, _ = self._run(files, processes)
             return self.result(data, card, card["digest"])
         with result_cache.alone(entry):
-            if (found := result_cache.load(entry)) is None:
+            if (stored := result_cache.load(entry)) is None:
                 data, card, arrays = self._run(files, processes)
                 result_cache.store(entry, arrays, card)
                 return self.result(data, card, card["digest"])
-        arrays, card = found
+        arrays, card = stored
         return self.result(self.restored(arrays), card, card["digest"])
 
     def _run(self, files: CorpusFiles, processes: int | None) -> tuple[DataT, dict[str, Any], dict[str, np.ndarray]]:

@@ -33,14 +33,6 @@ class Ragged:
         flat = np.fromiter((item for row in rows for item in row), np.int32)
         return cls.from_lengths(flat, np.fromiter(map(len, rows), np.int64, len(rows)))
 
-    @classmethod
-    def concatenate(cls, parts: Sequence[Ragged]) -> Ragged:
-        """All rows of all parts, in order."""
-        if not parts:
-            return cls.from_rows([])
-        lengths = np.concatenate([part.lengths for part in parts])
-        return cls.from_lengths(np.concatenate([part.ids for part in parts]), lengths)
-
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

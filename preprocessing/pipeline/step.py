@@ -9,19 +9,18 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles
+from preprocessing.errors import InputError
 
 
 class Dataset(Protocol):
-    """What a pipeline and its card need of the data that flows: :class:`Data` of one text, or a bitext of two."""
+    """What a pipeline and its card need of the data that flows through it, whatever its kind."""
 
-    def rows(self) -> dict[str, int]:
-        """Rows by split."""
-
-    def token_counts(self) -> dict[str, int | None]:
-        """Tokens by split, or by split and side; None before tokenisation."""
+    def counts(self) -> dict[str, dict[str, int | None]]:
+        """What the card counts before and after each step: ``rows`` by split, and further units of the kind of data
+        (``tokens``), None where there are none yet."""
 
     def finished(self) -> Self:
-        """The splits in the order train, validation, test, others; without what only the steps needed."""
+        """The splits in the order train, validation, test, others, without the columns that only the steps need."""
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The canonical form, which is hashed and cached."""
@@ -32,10 +31,16 @@ DataT = TypeVar("DataT", bound=Dataset)
 
 @dataclass(frozen=True)
 class Context:
-    """What a step may need besides the data; nothing in it changes the result except the corpus files."""
+    """What a step may need besides the data; only the corpus files change the result."""
 
     files: CorpusFiles | None = None
     processes: int | None = None
+
+    def corpus(self, step: str) -> CorpusFiles:
+        """The corpus files, for the step that reads them; raises InputError when none are given."""
+        if self.files is None:
+            raise InputError(f"step {step}", "no corpus files are given", remedy="pass them to Pipeline.run")
+        return self.files
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Notes:
-    """What a step has to say about its run: computed facts by topic, drops, examples of (before, after)."""
+    """What a step reports for the card: computed facts by topic, dropped rows, examples of (before, after)."""
 
     facts: dict[str, Any] = field(default_factory=dict)
     dropped: list[Dropped] = field(default_factory=list)
@@ -58,21 +63,21 @@ class Notes:
 
 
 class Step(ABC, Generic[DataT]):
-    """One pure transformation of a :class:`Data`, or of another kind of data. Subclasses are frozen dataclasses: their
-    fields are the step's parameters.
+    """One pure transformation of the data of a pipeline. Subclasses are frozen dataclasses: their fields are the
+    step's parameters.
 
-    ``version`` is raised whenever the same input and parameters would give another output. ``for_new_text`` tells
-    whether the step also applies to texts that come after training.
+    ``version`` is raised whenever the same input and parameters would give another output. ``for_new_rows`` tells
+    whether the step also applies to rows that are encoded after training.
     """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
-    for_new_text: ClassVar[bool] = False
+    for_new_rows: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def rule(self) -> str:
-        """What the step does, in words exact enough to write it again."""
+        """What the step does, in words exact enough to implement it again."""
 
     def parameters(self) -> dict[str, Any]:
         """The parameters, JSON-able; here the fields of the dataclass."""
@@ -80,7 +85,7 @@ class Step(ABC, Generic[DataT]):
 
     @abstractmethod
     def apply(self, data: DataT, context: Context) -> tuple[DataT, Notes]:
-        """New data and notes; the given data stays as it is."""
+        """New data and notes; the given data is not modified."""
 
     def describe(self) -> dict[str, Any]:
         """Name, version, rule and parameters: what identifies the step in the card and in the cache."""

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from preprocessing.errors import InputError
 from preprocessing.pipeline.ragged import Ragged, pack_strings, unpack_strings
 from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.vocabulary import PADDING_ID, SPECIALS, Vocabulary
@@ -59,6 +60,13 @@ class Split:
         return self.text if self.normalized is None else self.normalized
 
     @property
+    def tokenized(self) -> Ragged:
+        """``tokens``; raises InputError when the texts are not tokenised yet."""
+        if self.tokens is None:
+            raise InputError("step", "the texts are not tokenised yet", remedy="put a tokenize step before it")
+        return self.tokens
+
+    @property
     def ids(self) -> np.ndarray:
         """Vocabulary ids of all rows in one array, (tokens,) int32."""
         return self._encoded.ids
@@ -84,15 +92,14 @@ class Split:
 
     def words(self, row: int) -> list[str]:
         """The tokens of one row as they stand in the text, unknown ones included."""
-        if self.tokens is None:
-            raise ValueError("this split is not tokenised yet")
-        return [self.symbols[symbol] for symbol in self.tokens[row]]
+        return [self.symbols[symbol] for symbol in self.tokenized[row]]
 
     @property
     def sentence_lengths(self) -> Ragged:
         """Tokens of each sentence: row ``i`` of it has one number for each sentence of document ``i``."""
         if self.sentences is None:
-            raise ValueError("the rows of this split are not cut into sentences")
+            reason = "the rows are not divided into sentences"
+            raise InputError("step", reason, remedy="use the steps of the pipeline documents")
         return self.sentences
 
     def sentence_ranges(self, row: int) -> np.ndarray:
@@ -122,7 +129,7 @@ class Split:
     @property
     def _encoded(self) -> Ragged:
         if self.encoded is None:
-            raise ValueError("this split is not encoded yet")
+            raise InputError("step", "the tokens are not encoded yet", remedy="put an encode step before it")
         return self.encoded
 
 
@@ -154,6 +161,10 @@ class Data:
         """Tokens by split, None before tokenisation."""
         rows = {name: split.encoded or split.tokens for name, split in self.splits.items()}
         return {name: None if ragged is None else len(ragged.ids) for name, ragged in rows.items()}
+
+    def counts(self) -> dict[str, dict[str, int | None]]:
+        """Rows and tokens by split."""
+        return {"rows": dict(self.rows()), "tokens": self.token_counts()}
 
     def finished(self) -> Data:
         """The splits in the order train, validation, test, others; without what only the steps needed."""

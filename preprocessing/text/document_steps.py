@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from preprocessing.errors import InputError
 from preprocessing.pipeline import card
 from preprocessing.pipeline.ragged import Ragged
 from preprocessing.pipeline.step import Context, Notes, Step
@@ -28,7 +27,7 @@ class PlainText(Step[Data]):
     """Paragraphs without markup, one to a line."""
 
     name: ClassVar[str] = "plain-text"
-    for_new_text: ClassVar[bool] = True
+    for_new_rows: ClassVar[bool] = True
 
     @property
     def rule(self) -> str:
@@ -50,7 +49,7 @@ class SplitSentences(Step[Data]):
     """Sentences, one to a line."""
 
     name: ClassVar[str] = "sentences"
-    for_new_text: ClassVar[bool] = True
+    for_new_rows: ClassVar[bool] = True
 
     @property
     def rule(self) -> str:
@@ -89,7 +88,7 @@ class TokenizeSentences(Tokenize):
             splits[name] = _of_sentences(replace(split, symbols=symbols), words.slice(start, stop), sentences)
             start = stop
         facts = {
-            "lengths": {name: card.profile(_tokens(split).lengths, width=20) for name, split in splits.items()},
+            "lengths": {name: card.profile(split.tokenized.lengths, width=20) for name, split in splits.items()},
             "sentences_per_document": {n: card.profile(split.sentence_lengths.lengths) for n, split in splits.items()},
             "words_per_sentence": {n: card.profile(split.sentence_lengths.ids) for n, split in splits.items()},
         }
@@ -106,7 +105,7 @@ class LimitSentences(Step[Data]):
     """Keep the beginning of each sentence and the first sentences of each document."""
 
     name: ClassVar[str] = "limit-sentences"
-    for_new_text: ClassVar[bool] = True
+    for_new_rows: ClassVar[bool] = True
     max_sentences: int | None = None
     max_words: int | None = None
     overlong: str = "cut"
@@ -123,7 +122,7 @@ class LimitSentences(Step[Data]):
         return " ".join(rules) or "No sentence and no document is cut."
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
-        tokens = {name: _tokens(split) for name, split in data.splits.items()}
+        tokens = {name: split.tokenized for name, split in data.splits.items()}
         before = {name: split.sentence_lengths for name, split in data.splits.items()}
         words = {name: Ragged.from_lengths(tokens[name].ids, before[name].ids) for name in tokens}
         facts = {
@@ -164,12 +163,6 @@ def _of_sentences(split: Split, words: Ragged, sentences: np.ndarray) -> Split:
 
 def _truncation(rows: Mapping[str, Ragged], lengths: tuple[int, ...], own: int | None) -> list[dict[str, Any]]:
     return card.truncation(rows, sorted({*lengths, *([] if own is None else [own])}))
-
-
-def _tokens(split: Split) -> Ragged:
-    if split.tokens is None or split.sentences is None:
-        raise InputError("step", "the documents are not cut into sentences yet", remedy="put tokenize before it")
-    return split.tokens
 
 
 def _shortened(examples: list[tuple[str, str]]) -> list[tuple[str, str]]:

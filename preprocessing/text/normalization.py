@@ -47,7 +47,7 @@ class Normalize(Step[Data]):
     """One spelling for what is written in several ways."""
 
     name: ClassVar[str] = "normalize"
-    for_new_text: ClassVar[bool] = True
+    for_new_rows: ClassVar[bool] = True
     language: str
 
     @property
@@ -100,7 +100,7 @@ class Lowercase(Step[Data]):
     """Small letters for capital ones."""
 
     name: ClassVar[str] = "lower-case"
-    for_new_text: ClassVar[bool] = True
+    for_new_rows: ClassVar[bool] = True
 
     @property
     def rule(self) -> str:

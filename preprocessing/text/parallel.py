@@ -30,7 +30,7 @@ def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | No
     workers = min(processes or len(os.sched_getaffinity(0)), len(chunks))
     if workers <= 1:
         return _merge(_tokenize(tokenizer, chunk) for chunk in chunks)
-    context = multiprocessing.get_context(_start_method())
+    context = multiprocessing.get_context(start_method())
     with _lean_main(), ProcessPoolExecutor(workers, context, _start_worker, (tokenizer,)) as pool:
         try:
             return _merge(pool.map(_work, chunks))
@@ -78,7 +78,7 @@ def _merge(chunks: Iterable[Chunk]) -> tuple[list[str], Ragged]:
     return list(table), Ragged.from_lengths(np.concatenate(ids), np.concatenate(lengths))
 
 
-def _start_method() -> str:
+def start_method() -> str:
     """Forking is faster, but a process in which MXNet or a Java machine runs threads must not be forked."""
     jpype = sys.modules.get("jpype")
     return "spawn" if "mxnet" in sys.modules or (jpype is not None and jpype.isJVMStarted()) else "fork"

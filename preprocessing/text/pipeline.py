@@ -10,22 +10,17 @@ import numpy as np
 
 from preprocessing import corpora
 from preprocessing.corpora import CorpusFiles
-from preprocessing.pipeline import card as cards
-from preprocessing.pipeline.pipeline import AnyPipeline
+from preprocessing.pipeline.pipeline import Pipeline, RunResult
 from preprocessing.pipeline.step import Context
 from preprocessing.text.data import Data, Split
+from preprocessing.text.steps import label_balance
 from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.vocabulary import SPECIALS, Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
-    """Data, card and digest of one run. ``digest`` is the SHA-256 of the canonical bytes of the data."""
-
-    pipeline: Pipeline
-    data: Data
-    card: dict[str, Any]
-    digest: str
+class Result(RunResult["TextPipeline", Data]):
+    """Data, card and digest of one run on rows of one text."""
 
     @property
     def splits(self) -> dict[str, Split]:
@@ -63,13 +58,13 @@ class Result:
         tokens. Use ``.words(row)``, ``.ids``, ``.offsets``, ``.lengths``, ``.padded()`` of what is returned."""
         data = Data({"new": Split.of(list(texts))}, self.data.tokenizer, self.data.vocabulary)
         for step in self.pipeline.steps:
-            if step.for_new_text:
+            if step.for_new_rows:
                 data, _ = step.apply(data, Context(processes=processes))
         return data.splits["new"]
 
 
 @dataclass(frozen=True)
-class Pipeline(AnyPipeline[Data, Result]):
+class TextPipeline(Pipeline[Data, Result]):
     """A pipeline of rows with one text.
 
     ``tokenizer`` is the unfitted one. ``specials``: those of its vocabulary. ``sample``: the part of the embedded
@@ -80,11 +75,10 @@ class Pipeline(AnyPipeline[Data, Result]):
     specials: tuple[str, ...] = SPECIALS
     sample: str = "sample"
 
-    def run(self, files: CorpusFiles, *, processes: int | None = None, cache: bool = True) -> Result:
-        """As :meth:`AnyPipeline.run`; of the embedded sample its own part is read, whichever is given."""
-        if files.origin == "embedded":
-            files = corpora.find(self.sample)
-        return super().run(files, processes=processes, cache=cache)
+    def files(self, corpus: str | CorpusFiles) -> CorpusFiles:
+        """As :meth:`Pipeline.files`; of the embedded sample always this pipeline's own part."""
+        files = super().files(corpus)
+        return corpora.find(self.sample) if files.origin == "embedded" else files
 
     def nothing(self) -> Data:
         return Data()
@@ -93,7 +87,16 @@ class Pipeline(AnyPipeline[Data, Result]):
         return Data.from_arrays(arrays, self.tokenizer, self.specials)
 
     def splits_of_card(self, data: Data) -> dict[str, Any]:
-        return cards.splits(data)
+        rows, tokens = data.rows(), data.token_counts()
+        return {
+            name: {
+                "rows": rows[name],
+                "tokens": tokens[name],
+                **({} if split.sentences is None else {"sentences": len(split.sentences.ids)}),
+                **label_balance(split.label),
+            }
+            for name, split in data.splits.items()
+        }
 
     def result(self, data: Data, card: dict[str, Any], digest: str) -> Result:
         return Result(self, data, card, digest)

@@ -11,7 +11,6 @@ import numpy as np
 
 from preprocessing.errors import InputError
 from preprocessing.pipeline import card
-from preprocessing.pipeline.ragged import Ragged
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text.data import Data, Split
 from preprocessing.text.parallel import tokenize_all
@@ -20,6 +19,7 @@ from preprocessing.text.vocabulary import SPECIALS, UNKNOWN_ID, Vocabulary
 
 SHOWN = 3
 MOST_FREQUENT = 20
+LENGTHS_OF_INTEREST = (10, 20, 30, 40, 50, 60, 80, 100)
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,15 @@ def survey(split: Split, *, width: int) -> dict[str, Any]:
         "distinct_texts": len(labels),
         "duplicate_rows": len(split) - len(labels),
         "texts_with_both_labels": len(several),
-        **card.label_balance(split.label),
+        **label_balance(split.label),
         "characters": card.profile(np.fromiter(map(len, texts), np.int64, len(texts)), width=width),
     }
+
+
+def label_balance(label: np.ndarray) -> dict[str, Any]:
+    """Rows of each label (-1 is none), and the fraction with label 1."""
+    labels = card.label_counts(label)
+    return {"labels": labels, "rate_of_label_1": card.rate(labels.get("1", 0), len(label))}
 
 
 def labels_of_copies(sources: Sequence[Split], test: Split) -> dict[str, list[int]]:
@@ -140,7 +146,7 @@ class Tokenize(Step[Data]):
     """Cut each text into tokens."""
 
     name = "tokenize"
-    for_new_text = True
+    for_new_rows = True
     tokenizer: Tokenizer
 
     @property
@@ -158,7 +164,7 @@ class Tokenize(Step[Data]):
         for name, split in data.splits.items():
             splits[name] = replace(split, symbols=symbols, tokens=rows.slice(start, start + len(split)))
             start += len(split)
-        lengths = {name: card.profile(_tokens(split).lengths) for name, split in splits.items()}
+        lengths = {name: card.profile(split.tokenized.lengths) for name, split in splits.items()}
         first = next(iter(splits.values()))
         examples = [(first.prepared[row], " ".join(first.words(row))) for row in range(min(SHOWN, len(first)))]
         return replace(data, splits=splits, tokenizer=fitted), Notes(facts={"lengths": lengths}, examples=examples)
@@ -169,7 +175,7 @@ class Truncate(Step[Data]):
     """Keep the beginning of each row."""
 
     name = "truncate"
-    for_new_text = True
+    for_new_rows = True
     max_length: int | None = None
 
     @property
@@ -179,9 +185,9 @@ class Truncate(Step[Data]):
         return f"The first {self.max_length} tokens of each row are kept, the rest is cut off."
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
-        rows = {name: _tokens(split) for name, split in data.splits.items()}
+        rows = {name: split.tokenized for name, split in data.splits.items()}
         own = [] if self.max_length is None else [self.max_length]
-        table = card.truncation(rows, sorted({*card.LENGTHS_OF_INTEREST, *own}))
+        table = card.truncation(rows, sorted({*LENGTHS_OF_INTEREST, *own}))
         if self.max_length is None:
             return data, Notes(facts={"truncation": table})
         splits = {
@@ -212,7 +218,7 @@ class LearnVocabulary(Step[Data]):
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         train = data.splits["train"]
-        counts = _tokens(train).counts(len(train.symbols))
+        counts = train.tokenized.counts(len(train.symbols))
         vocabulary = Vocabulary.learn(
             train.symbols, counts, min_freq=self.min_freq, max_size=self.max_size, specials=self.specials
         )
@@ -238,7 +244,7 @@ class Encode(Step[Data]):
     """Replace tokens by ids."""
 
     name = "encode"
-    for_new_text = True
+    for_new_rows = True
 
     @property
     def rule(self) -> str:
@@ -250,14 +256,14 @@ class Encode(Step[Data]):
             raise InputError("step encode", "there is no vocabulary yet", remedy="put a vocabulary step before it")
         symbols = next(iter(data.splits.values())).symbols
         table = data.vocabulary.indices(symbols)
-        splits = {name: replace(split, encoded=_tokens(split).mapped(table)) for name, split in data.splits.items()}
+        splits = {name: replace(split, encoded=split.tokenized.mapped(table)) for name, split in data.splits.items()}
         return data.with_splits(splits), Notes(facts={"unknown": {name: _unknown(splits[name]) for name in splits}})
 
 
 def _unknown(split: Split) -> dict[str, Any]:
     missed = np.flatnonzero(split.ids == UNKNOWN_ID)
     rows_with = len(np.unique(np.searchsorted(split.offsets, missed, side="right")))
-    counts = np.bincount(_tokens(split).ids[missed])
+    counts = np.bincount(split.tokenized.ids[missed])
     types = np.flatnonzero(counts).tolist()
     types.sort(key=lambda symbol: (-counts[symbol], split.symbols[symbol]))
     return {
@@ -269,9 +275,3 @@ def _unknown(split: Split) -> dict[str, Any]:
         "types": len(types),
         "most_frequent": [[split.symbols[symbol], int(counts[symbol])] for symbol in types[:MOST_FREQUENT]],
     }
-
-
-def _tokens(split: Split) -> Ragged:
-    if split.tokens is None:
-        raise InputError("step", "the texts are not tokenised yet", remedy="put a tokenize step before it")
-    return split.tokens

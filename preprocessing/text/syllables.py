@@ -26,10 +26,8 @@ class Spelling:
     @classmethod
     def learn(cls, train: Split, *, width: int, min_freq: int) -> Spelling:
         """The characters seen ``min_freq`` times or more in the tokens of the training split."""
-        if train.tokens is None:
-            raise ValueError("this split is not tokenised yet")
         counts: Counter[str] = Counter()
-        for symbol, count in zip(train.symbols, train.tokens.counts(len(train.symbols)).tolist(), strict=True):
+        for symbol, count in zip(train.symbols, train.tokenized.counts(len(train.symbols)).tolist(), strict=True):
             for character in symbol:
                 counts[character] += count
         characters = list(counts)
@@ -38,11 +36,10 @@ class Spelling:
 
     def sequences(self, split: Split) -> list[np.ndarray]:
         """For each row of a split (tokens, 1 + width) int32: the id of the token, then those of its syllables."""
-        if split.tokens is None:
-            raise ValueError("this split is not tokenised yet")
+        tokens = split.tokenized
         spelled = np.full((len(split.symbols), self.width), PADDING_ID, np.int32)
         for row, symbol in zip(spelled, split.symbols, strict=True):
             start = symbol[: self.width]
             row[: len(start)] = self.syllables.indices(start)
-        both = np.column_stack([split.ids, spelled[split.tokens.ids]])
+        both = np.column_stack([split.ids, spelled[tokens.ids]])
         return [both[start:stop] for start, stop in pairwise(split.offsets.tolist())]

@@ -26,7 +26,7 @@ class Truecase(Step[Data]):
     """Write each word as it is written inside sentences."""
 
     name: ClassVar[str] = "truecase"
-    for_new_text: ClassVar[bool] = True
+    for_new_rows: ClassVar[bool] = True
 
     @property
     def rule(self) -> str:
@@ -66,7 +66,9 @@ class Truecase(Step[Data]):
         symbols = list(table)
         splits = {
             name: replace(
-                split, symbols=symbols, tokens=Ragged.from_lengths(np.array(ids[name], np.int32), _lengths(split))
+                split,
+                symbols=symbols,
+                tokens=Ragged.from_lengths(np.array(ids[name], np.int32), split.tokenized.lengths),
             )
             for name, split in data.splits.items()
         }
@@ -91,19 +93,12 @@ def detruecased(tokens: Sequence[str]) -> list[str]:
 
 def sentences(split: Split) -> list[list[str]]:
     """The tokens of every row."""
-    if split.tokens is None:
-        raise ValueError("this split is not tokenised yet")
-    words = list(map(split.symbols.__getitem__, split.tokens.ids.tolist()))
-    return [words[start:stop] for start, stop in pairwise(split.tokens.offsets.tolist())]
+    words = list(map(split.symbols.__getitem__, split.tokenized.ids.tolist()))
+    return [words[start:stop] for start, stop in pairwise(split.tokenized.offsets.tolist())]
 
 
 def _by_frequency(counts: Counter[str]) -> list[str]:
     return sorted(counts, key=lambda way: (-counts[way], way))
-
-
-def _lengths(split: Split) -> np.ndarray:
-    assert split.tokens is not None
-    return split.tokens.lengths
 
 
 def _truecaser(forms: dict[str, list[str]]) -> MosesTruecaser:

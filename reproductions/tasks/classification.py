@@ -24,7 +24,7 @@ from gluon_attn.training.objective import Batch, Objective
 from preprocessing import documents, naver, sentences
 from preprocessing.corpora import locate
 from preprocessing.text.data import Split
-from preprocessing.text.pipeline import Pipeline, Result
+from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.syllables import Spelling
 from preprocessing.text.vocabulary import PADDING_ID, UNKNOWN_ID
 from reproductions.protocol.experiment import Preset, Variant
@@ -78,18 +78,17 @@ def prepare(preset: Preset, variant: Variant) -> Data:
     if "syllables_of_a_token" in settings:
         width, min_freq = settings["syllables_of_a_token"], settings["syllable_min_freq"]
         spelling = Spelling.learn(prepared.train, width=width, min_freq=min_freq)
-    found = prepared.card["corpus"]
     return Data(
-        found["name"],
-        {part: file["sha256"] for part, file in found["files"].items()},
+        prepared.card["corpus"]["name"],
+        prepared.corpora,
         prepared,
-        labels=sentences.LABELS.get(corpus, Data.labels),
+        labels=sentences.labels_of(corpus),
         by_sentence=settings["model"] == "hierarchical",
         spelling=spelling,
     )
 
 
-def _pipeline(corpus: str, settings: Mapping[str, Any]) -> Pipeline:
+def _pipeline(corpus: str, settings: Mapping[str, Any]) -> TextPipeline:
     if corpus in sentences.LABELS:
         return sentences.pipeline(classes=len(sentences.LABELS[corpus]), min_freq=settings["min_freq"])
     if corpus == "imdb":

@@ -31,9 +31,7 @@ from reproductions.tasks.lines import lines
 def prepare(preset: Preset, variant: Variant) -> Data:
     """Read and preprocess the Penn Treebank; on the embedded sample its news."""
     prepared = ptb.prepare("sample" if preset.corpus == "sample" else variant.settings["corpus"])
-    found = prepared.card["corpus"]
-    files = {part: file["sha256"] for part, file in found["files"].items()}
-    return Data(found["name"], files, prepared, labels=())
+    return Data(prepared.card["corpus"]["name"], prepared.corpora, prepared, labels=())
 
 
 def pieces(data: Data, ids: np.ndarray, rows: int, steps: int) -> list[Piece]:

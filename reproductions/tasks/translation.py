@@ -100,8 +100,7 @@ def prepare(preset: Preset, variant: Variant) -> Data:
     corpus = "sample" if preset.corpus == "sample" else variant.settings["corpus"]
     options = {name: variant.settings[name] for name in _OPTIONS if name in variant.settings}
     prepared = translation.prepare(corpus, **options)
-    found = prepared.card["corpus"]
-    return Data(found["name"], {part: file["sha256"] for part, file in found["files"].items()}, prepared)
+    return Data(prepared.card["corpus"]["name"], prepared.corpora, prepared)
 
 
 def sizes(variant: Variant, data: Data) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from preprocessing.errors import InputError
-from preprocessing.naver_rebuild import RebuiltFile, Report, Review, permute, quote, rebuild
+from preprocessing.naver_rebuild import CrawlReview, RebuiltFile, Report, permute, quote, rebuild
 
 # As strings the names order 10.json, 100.json, 9.json. Ratings 5 and 8 are dropped, 4 and 9 stay.
 CRAWL: dict[str, list[tuple[str, str, str]]] = {
@@ -166,7 +166,7 @@ def test_permute_is_the_seeded_permutation_and_leaves_the_global_generator_alone
         np.random.seed(7)
         untouched = np.random.random(3)
         np.random.seed(7)
-        rows = permute([Review(str(index), "", 0) for index in range(1000)])
+        rows = permute([CrawlReview(str(index), "", 0) for index in range(1000)])
         assert [int(row.id) for row in rows] == expected.tolist()
         assert np.random.random(3).tolist() == untouched.tolist()
     finally:

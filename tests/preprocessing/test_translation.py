@@ -175,7 +175,8 @@ def test_the_words_of_train_alone_decide(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["words", "bpe", "sentencepiece"])
 def test_hash_seed_processes_and_working_directory_change_nothing(kind: str, tmp_path: Path) -> None:
     program = (
-        "import json, hashlib, sys; from preprocessing import parallel, translation; parallel.CHUNK = 50;"
+        "import json, hashlib, sys; from preprocessing import translation;"
+        "from preprocessing.text import parallel; parallel.CHUNK = 50;"
         f"r = translation.prepare('sample', cache=False, processes=int(sys.argv[1]), **{KINDS[kind]!r});"
         "print(r.digest, hashlib.sha256(json.dumps(r.card).encode()).hexdigest());"
         "print([n for n in ('mxnet', 'gluonnlp', 'gluon_attn', 'reproductions') if n in sys.modules])"

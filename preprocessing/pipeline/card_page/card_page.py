@@ -90,7 +90,7 @@ def write(card: Mapping[str, Any], path: Path) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"count": _count, "percent": _percent, "link": _link, "json": _json}
+    environment.filters |= {"count": _count, "percent": percent, "link": _link, "json": _json}
     facts = {topic: card["facts"].get(topic, {}) for topic in KNOWN_FACTS}
     for topic in ("lengths", "piece_lengths", "unknown", "round_trip"):
         facts[topic] = _by_split(facts[topic])
@@ -179,7 +179,7 @@ def _draw(
         lengths = f"{first}" if first == last else f"{first} to {last}"
         if place == len(counts) - 1 and profile["max"] > last:
             lengths = f"{first} to {profile['max']}"
-        says = f"length {lengths}: {_count(count)} rows, {_percent(count / rows)}"
+        says = f"length {lengths}: {_count(count)} rows, {percent(count / rows)}"
         bars.append(
             Bar(round(first * scale, 2), round(HEIGHT - height, 2), round(step * scale, 2), round(height, 2), says)
         )
@@ -224,7 +224,7 @@ def _count(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"
 
 
-def _percent(fraction: float | None) -> str:
+def percent(fraction: float | None) -> str:
     """Two decimals, and never a zero that is none."""
     if fraction is None:
         return "–"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from preprocessing.bitext.data import Bitext
-from preprocessing.bitext.split import SplitByHash, groups
+from preprocessing.bitext.split import SplitPairs, groups
 from preprocessing.text.normalization import loose_key
 from tests.preprocessing.bitexts import Pairs, bitext, facts, run, texts
 
@@ -22,7 +22,7 @@ PAIRS = st.lists(
 
 
 def divided(unsplit: Pairs, one_in: int = 3, anchor: str = "source", **others: Pairs) -> Bitext:
-    data, _ = run(bitext(unsplit=unsplit, **others), SplitByHash(one_in, anchor, "en"))
+    data, _ = run(bitext(unsplit=unsplit, **others), SplitPairs(one_in, anchor, "en"))
     return data
 
 
@@ -87,7 +87,7 @@ def test_what_shares_a_sentence_with_a_trained_collection_is_trained_on() -> Non
     pairs = [(f"Sentence {number}.", f"Phrase {number}.") for number in range(60)]
     held = [(source, target) for (source, target), name in placed(divided(pairs)).items() if name != "train"]
     trained = [(source.upper(), f"autre {source}") for source, _ in held[:5]] + [("other", held[5][1].lower())]
-    data, notes = run(bitext(unsplit=pairs, train=trained, further=[("x", "y")]), SplitByHash(3, "source", "en"))
+    data, notes = run(bitext(unsplit=pairs, train=trained, further=[("x", "y")]), SplitPairs(3, "source", "en"))
     where = placed(data)
     assert all(where[pair] == "train" for pair in held[:6])
     assert all(where[pair] != "train" for pair in held[6:])
@@ -101,4 +101,4 @@ def test_what_shares_a_sentence_with_a_trained_collection_is_trained_on() -> Non
 def test_a_sentence_without_letters_is_compared_as_it_is() -> None:
     assert groups(["?!", "!"], ["a", "b"]) == [0, 1]
     with pytest.raises(KeyError):
-        run(bitext(train=[("a", "b")]), SplitByHash(3, "source", "en"))
+        run(bitext(train=[("a", "b")]), SplitPairs(3, "source", "en"))

@@ -14,6 +14,7 @@ import pytest
 
 from preprocessing.corpora import locate
 from preprocessing.corpora.download import download
+from preprocessing.corpora.registry import RegisteredCorpus
 from preprocessing.errors import InputError
 
 CONTENT = b"".join(hashlib.sha256(b"%d" % block).digest() for block in range(20_000))
@@ -124,7 +125,7 @@ def test_no_answer_leaves_nothing(server: Server, tmp_path: Path, path: str | No
 
 
 @pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server) -> locate.Corpus:
+def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server) -> RegisteredCorpus:
     """A registered corpus of one file, downloadable from the loopback server; user cache and data root are empty."""
     nsmc = locate.REGISTRY["nsmc"]
     file = locate.CorpusFile(("tiny/file",), url(server), SHA256, 7)
@@ -142,7 +143,7 @@ def put(path: Path, content: bytes = CONTENT) -> Path:
     return path
 
 
-def test_data_root_then_user_cache_then_download(tiny: locate.Corpus, tmp_path: Path, server: Server) -> None:
+def test_data_root_then_user_cache_then_download(tiny: RegisteredCorpus, tmp_path: Path, server: Server) -> None:
     cached = tmp_path / "cache" / "gluon-attn" / "data" / "tiny" / "file"
     found = locate.find("tiny")
     assert (found.origin, found.paths, found.sha256) == ("downloaded", {"train": cached}, {"train": SHA256})
@@ -153,14 +154,14 @@ def test_data_root_then_user_cache_then_download(tiny: locate.Corpus, tmp_path: 
     assert server.requested == [0]
 
 
-def test_wrong_bytes_in_the_data_root_are_an_error_and_never_skipped(tiny: locate.Corpus, tmp_path: Path) -> None:
+def test_wrong_bytes_in_the_data_root_are_an_error_and_never_skipped(tiny: RegisteredCorpus, tmp_path: Path) -> None:
     put(tmp_path / "data" / "tiny" / "file", CONTENT[:-40])
     with pytest.raises(InputError, match=f"639960 bytes.*official file has {SHA256}; .*fetch it again"):
         locate.find("tiny")
 
 
 def test_offline_says_what_is_missing_and_how_to_get_it(
-    tiny: locate.Corpus, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+    tiny: RegisteredCorpus, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GLUON_ATTN_OFFLINE", "1")
     with pytest.raises(InputError) as caught:
@@ -184,7 +185,7 @@ def test_the_crawl_may_be_an_archive_or_a_folder(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_optional_file_may_be_missing_but_not_damaged(
-    tiny: locate.Corpus, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+    tiny: RegisteredCorpus, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = replace(tiny.files["train"], layout=("tiny/more",), optional=True, rows=9)
     monkeypatch.setitem(locate.REGISTRY, "tiny", replace(tiny, files={**tiny.files, "more": more}))
@@ -200,7 +201,7 @@ def test_an_optional_file_may_be_missing_but_not_damaged(
 
 
 def test_the_hash_of_an_archive_is_that_of_the_text_in_it(
-    tiny: locate.Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: RegisteredCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = locate.CorpusFile(("tiny/text.zip",), None, SHA256, member="text.txt")
     monkeypatch.setitem(locate.REGISTRY, "tiny", replace(tiny, files={"pairs": file}))

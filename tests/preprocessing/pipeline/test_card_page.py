@@ -281,9 +281,9 @@ def test_a_bar_says_which_lengths_it_holds_and_the_last_one_holds_all_longer_row
 
 
 def test_percentages_never_round_something_to_nothing() -> None:
-    assert card_page._percent(0.000001) == "< 0.01 %"
-    assert card_page._percent(0) == "0.00 %"
-    assert card_page._percent(0.9973) == "99.73 %"
+    assert card_page.percent(0.000001) == "< 0.01 %"
+    assert card_page.percent(0) == "0.00 %"
+    assert card_page.percent(0.9973) == "99.73 %"
 
 
 def test_the_page_needs_nothing_of_the_other_rooms() -> None:

@@ -23,7 +23,7 @@ from preprocessing.pipeline import cache, card
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text import steps, tokenizers
 from preprocessing.text.data import Data, Split
-from preprocessing.text.pipeline import Pipeline, Result
+from preprocessing.text.pipeline import Result, TextPipeline
 
 ROOT = Path(naver.__file__).parents[1]
 
@@ -207,7 +207,7 @@ def test_the_second_run_reads_the_cache(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_of_two_processes_that_begin_together_one_does_the_work() -> None:
     program = (
-        "import sys; from preprocessing import cache, naver; keep = cache.store;"
+        "import sys; from preprocessing import naver; from preprocessing.pipeline import cache; keep = cache.store;"
         "cache.store = lambda *given: (print('made'), keep(*given));"
         "sys.stdin.readline(); print(naver.prepare('sample', tokenizer='sentencepiece').digest)"
     )
@@ -301,7 +301,7 @@ class Lower(Step):
     """A step of a user's own."""
 
     name = "lower"
-    for_new_text = True
+    for_new_rows = True
 
     @property
     def rule(self) -> str:
@@ -315,7 +315,7 @@ class Lower(Step):
 def test_a_step_of_ones_own_fits_in() -> None:
     whitespace = tokenizers.get("whitespace")
     own = (naver.ReadRatings(), Lower(), steps.Tokenize(whitespace), steps.LearnVocabulary(), steps.Encode())
-    result = Pipeline("own", own, whitespace).run(locate.find("sample"), cache=False)
+    result = TextPipeline("own", own, whitespace).run(locate.find("sample"), cache=False)
     names = [step["name"] for step in result.card["steps"]]
     assert names == ["read-ratings", "lower", "tokenize", "vocabulary", "encode"]
     assert result.card["steps"][1]["examples"] == [{"before": "A", "after": "a"}]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from preprocessing import naver
+from preprocessing.errors import InputError
 from preprocessing.text.data import Split
 from preprocessing.text.pipeline import Result
 from preprocessing.text.syllables import Spelling
@@ -48,5 +49,5 @@ def test_empty_rows_keep_the_width_and_untokenised_splits_are_refused(sample: Re
     spelling = Spelling.learn(sample.train, width=4, min_freq=1)
     (sequence,) = spelling.sequences(sample.encode([" "]))
     assert sequence.shape == (0, 5)
-    with pytest.raises(ValueError, match="not tokenised"):
+    with pytest.raises(InputError, match="not tokenised"):
         spelling.sequences(Split.of(["영화"]))

@@ -189,7 +189,7 @@ def test_processes_and_chunks_do_not_change_the_result(
     assert symbols == list(dict.fromkeys(token for text in reviews for token in tokenizer.tokenize(text)))
     monkeypatch.setattr(parallel, "CHUNK", 37)
     for method in ("fork", "spawn"):
-        monkeypatch.setattr(parallel, "_start_method", lambda method=method: method)
+        monkeypatch.setattr(parallel, "start_method", lambda method=method: method)
         other_symbols, other_rows = parallel.tokenize_all(tokenizer, reviews, 2)
         assert other_symbols == symbols
         assert (other_rows.ids == rows.ids).all() and (other_rows.offsets == rows.offsets).all()
@@ -203,17 +203,17 @@ def test_no_text_is_no_tokens() -> None:
 def test_spawn_where_mxnet_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "mxnet", raising=False)
     monkeypatch.delitem(sys.modules, "jpype", raising=False)
-    assert parallel._start_method() == "fork"
+    assert parallel.start_method() == "fork"
     monkeypatch.setitem(sys.modules, "mxnet", types.ModuleType("mxnet"))
-    assert parallel._start_method() == "spawn"
+    assert parallel.start_method() == "spawn"
 
 
 def test_spawned_workers_do_not_run_an_unguarded_script_again(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from preprocessing import parallel, tokenizers\n"
+        "from preprocessing.text import parallel, tokenizers\n"
         "print('once')\n"
-        "parallel.CHUNK, parallel._start_method = 2, lambda: 'spawn'\n"
+        "parallel.CHUNK, parallel.start_method = 2, lambda: 'spawn'\n"
         "print(parallel.tokenize_all(tokenizers.get('whitespace'), ['가 나', '나', '다', '가'], 2)[0])\n",
         encoding="utf-8",
     )
@@ -230,6 +230,6 @@ def test_a_dead_worker_is_reported(monkeypatch: pytest.MonkeyPatch, reviews: lis
             os._exit(9)
 
     monkeypatch.setattr(parallel, "CHUNK", 50)
-    monkeypatch.setattr(parallel, "_start_method", lambda: "fork")
+    monkeypatch.setattr(parallel, "start_method", lambda: "fork")
     with pytest.raises(InputError, match="a worker process died"):
         parallel.tokenize_all(Dying(), reviews, 2)
