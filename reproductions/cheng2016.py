@@ -43,7 +43,7 @@ from mxnet.gluon import HybridBlock
 
 from gluon_attn.evaluation.statistics import bootstrap_metric
 from gluon_attn.models.language_model import LanguageModel
-from gluon_attn.models.lstmn import LSTMN, FusedLSTM, Reader, SentenceClassifier
+from gluon_attn.models.lstmn import LSTMN, FusedLSTM, SentenceClassifier, SequenceEncoder
 from gluon_attn.plots.curves import Score, training_curves, weights_by_distance
 from gluon_attn.plots.heatmap import attention_matrix
 from gluon_attn.training.checkpoint import Checkpoint
@@ -193,7 +193,7 @@ def build(variant: Variant, data: Data) -> HybridBlock:
     common = {
         "vocabulary_size": len(data.prepared.vocabulary),
         "embedding_units": settings["embedding_units"],
-        "reader": _reader(settings),
+        "encoder": _encoder(settings),
         "dropout": settings["dropout"],
     }
     if _is_of_language(variant):
@@ -206,7 +206,7 @@ def build(variant: Variant, data: Data) -> HybridBlock:
     )
 
 
-def _reader(settings: Mapping[str, Any]) -> Reader:
+def _encoder(settings: Mapping[str, Any]) -> SequenceEncoder:
     sizes = settings["units"], settings["embedding_units"]
     if settings["model"] == "lstm":
         return FusedLSTM(*sizes)

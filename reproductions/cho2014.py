@@ -124,7 +124,7 @@ def build(variant: Variant, data: Data) -> HybridBlock:
     return RNNEncDec(
         units=settings["units"],
         maxout_units=settings["maxout_units"],
-        everywhere=settings["everywhere"],
+        context_at_every_step=settings["everywhere"],
         maxout=settings["maxout"],
         feature_dropout=settings["dropout"],
         dropout=settings["dropout"],

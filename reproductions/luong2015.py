@@ -189,9 +189,9 @@ def build(variant: Variant, data: Data) -> HybridBlock:
     return DeepLSTM(
         units=settings["units"],
         layers=settings["layers"],
-        backwards=settings["backwards"],
+        reverse_source=settings["backwards"],
         attention=_attention(settings),
-        feeding=settings["feeding"],
+        input_feeding=settings["feeding"],
         layer_dropout=settings["dropout"],
         dropout=settings["dropout"],
         **sizes(variant, data),

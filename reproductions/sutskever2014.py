@@ -144,7 +144,7 @@ def build(variant: Variant, data: Data) -> HybridBlock:
     return DeepLSTM(
         units=settings["units"],
         layers=settings["layers"],
-        backwards=settings["backwards"],
+        reverse_source=settings["backwards"],
         layer_dropout=settings["dropout"],
         dropout=settings["dropout"],
         **sizes(variant, data),

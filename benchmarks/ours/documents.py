@@ -153,6 +153,7 @@ def train(model: str, texts: str, steps: int) -> dict[str, float]:
     import mxnet as mx
     from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
+    from gluon_attn.models.outputs import ClassifierOutput
     from gluon_attn.training.checkpoint import parameter_count
     from gluon_attn.training.objective import Objective
     from gluon_attn.training.recipe import Recipe
@@ -161,9 +162,9 @@ def train(model: str, texts: str, steps: int) -> dict[str, float]:
     cross_entropy = SoftmaxCrossEntropyLoss()
     cross_entropy.hybridize()
 
-    def loss(outputs: Any, target: Any) -> Any:
-        wrong = cross_entropy(outputs[0], target)
-        return wrong + PENALTY * outputs[2] if model == "structured" else wrong
+    def loss(output: ClassifierOutput, target: Any) -> Any:
+        losses = cross_entropy(output.logits, target)
+        return losses if output.penalty is None else losses + PENALTY * output.penalty
 
     runtime.seed_all(1)
     network = build(model)

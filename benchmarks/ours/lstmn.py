@@ -54,8 +54,8 @@ def build(model: str, units: int) -> Any:
     from gluon_attn.models.lstmn import LSTMN, SentenceClassifier
 
     chosen = SETTINGS[model]
-    reader = LSTMN(units, units, chosen["window"])
-    common = {"vocabulary_size": chosen["vocabulary"], "embedding_units": units, "reader": reader, "dropout": DROPOUT}
+    encoder = LSTMN(units, units, chosen["window"])
+    common = {"vocabulary_size": chosen["vocabulary"], "embedding_units": units, "encoder": encoder, "dropout": DROPOUT}
     if model == "language model":
         return LanguageModel(**common)
     return SentenceClassifier(hidden_units=units, classes=chosen["classes"], embedding_dropout=DROPOUT, **common)
@@ -96,7 +96,7 @@ def task_of(model: str, network: Any, steps: int) -> Any:
         Batch((one["ids"], one["lengths"].astype(np.float32)), one["labels"].astype(np.float32)) for one in batches
     ]
     cross_entropy = SoftmaxCrossEntropyLoss()
-    return Objective(lambda _: ready, steps, lambda outputs, labels: cross_entropy(outputs[0], labels), lambda _: {})
+    return Objective(lambda _: ready, steps, lambda output, labels: cross_entropy(output.logits, labels), lambda _: {})
 
 
 def train(model: str, units: int, steps: int) -> dict[str, float]:

@@ -56,7 +56,9 @@ def build(chosen: Mapping[str, Any]) -> Any:
     if chosen["model"] == "rnnsearch":
         return RNNSearch(attention_units=units, maxout_units=units, feature_dropout=DROPOUT, **common)
     attention = GlobalAttention(GeneralScore(units, units))
-    return DeepLSTM(layers=2, backwards=True, attention=attention, feeding=True, layer_dropout=DROPOUT, **common)
+    return DeepLSTM(
+        layers=2, reverse_source=True, attention=attention, input_feeding=True, layer_dropout=DROPOUT, **common
+    )
 
 
 def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:
@@ -100,7 +102,7 @@ def train(model: str, units: int, steps: int) -> dict[str, float]:
     network = build(settings(data, model, units))
     network.initialize(mx.init.Xavier())
     network.hybridize(static_alloc=True, static_shape=True)
-    task = Objective(lambda _: batches, steps, lambda outputs, tokens: outputs[0].sum() / tokens, lambda _: {})
+    task = Objective(lambda _: batches, steps, lambda output, tokens: output.loss.sum() / tokens, lambda _: {})
     recipe = Recipe(epochs=2, batch_size=64, learning_rate=RATE, clip_norm=CLIP)
     return {**second_epoch(network, task, recipe), "parameters": parameter_count(network)}
 

@@ -8,7 +8,7 @@ from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import LSTMBias
 
 
-def each_step(F: Any, sequence: Any, steps: int) -> list[Any]:
+def unstack(F: Any, sequence: Any, steps: int) -> list[Any]:
     """The time steps of (batch, steps, units) as a list of (batch, units)."""
     if steps == 1:
         return [F.reshape(sequence, (-3, 0))]

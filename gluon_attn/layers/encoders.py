@@ -99,7 +99,7 @@ def _beside(F: Any, ahead: Any, back: Any, pairs: Any) -> Any:
     return F.reshape(F.take(rows, pairs, axis=0), (0, 0, -3))
 
 
-class LastingLSTM(HybridBlock):
+class StatePreservingLSTM(HybridBlock):
     """One LSTM layer that keeps its state on padding, so that its last states are those of each sentence's end.
 
     A fused layer gives the cell state of the last step of the batch only. Here one more input, 1 on padding, shuts the
@@ -150,14 +150,14 @@ class LastingLSTM(HybridBlock):
 _SHUT = 1e4
 
 
-class ReadingLSTM(HybridBlock):
+class LSTMEncoder(HybridBlock):
     """A stack of LSTM layers that reads each sentence forwards or backwards and hands over its last states.
 
     Args:
         units: width of a layer.
         layers: number of layers.
         in_units: width of the input.
-        backwards: read each sentence from its last token to its first (Sutskever et al., 2014, sec. 3.3).
+        reverse_source: read each sentence from its last token to its first (Sutskever et al., 2014, sec. 3.3).
         dropout: dropout before every layer but the first.
 
     Call: ``(sequence, valid_length) -> (states, hidden, cells)`` with sequence (batch, length, in_units), states
@@ -171,24 +171,24 @@ class ReadingLSTM(HybridBlock):
         layers: int,
         in_units: int,
         *,
-        backwards: bool = False,
+        reverse_source: bool = False,
         dropout: float = 0.0,
         **parameters: Any,
     ) -> None:
         super().__init__(**parameters)
-        self._backwards = backwards
+        self._reverse_source = reverse_source
         with self.name_scope():
             self.dropout = nn.Dropout(dropout)
             self.layers = nn.HybridSequential()
             with self.layers.name_scope():
                 for index in range(layers):
-                    self.layers.add(LastingLSTM(units, in_units if index == 0 else units))
+                    self.layers.add(StatePreservingLSTM(units, in_units if index == 0 else units))
 
     def hybrid_forward(self, F: Any, sequence: Any, valid_length: Any) -> tuple[Any, list[Any], list[Any]]:
         padding = F.expand_dims(F.transpose(1.0 - token_mask(F, sequence, valid_length)), axis=2)
         states = F.transpose(sequence, axes=(1, 0, 2))
-        reversal = _reversal(F, states, valid_length) if self._backwards else None
-        if self._backwards:
+        reversal = _reversal(F, states, valid_length) if self._reverse_source else None
+        if self._reverse_source:
             states = _rows(F, states, reversal)
         hidden, cells = [], []
         for index, layer in enumerate(self.layers):
@@ -197,6 +197,6 @@ class ReadingLSTM(HybridBlock):
             states, last_hidden, last_cell = layer(states, padding)
             hidden.append(last_hidden)
             cells.append(last_cell)
-        if self._backwards:
+        if self._reverse_source:
             states = _rows(F, states, reversal)
         return F.transpose(states, axes=(1, 0, 2)), hidden, cells

@@ -10,8 +10,8 @@ from mxnet.gluon import HybridBlock, nn, rnn
 from mxnet.initializer import LSTMBias
 
 from gluon_attn.attention.masks import token_mask
-from gluon_attn.layers.cells import StepLSTM, each_step
-from gluon_attn.layers.encoders import ReadingLSTM
+from gluon_attn.layers.cells import StepLSTM, unstack
+from gluon_attn.layers.encoders import LSTMEncoder
 from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
 
 
@@ -25,10 +25,10 @@ class DeepLSTM(EncoderDecoder):
     Args:
         units: width of every layer.
         layers: number of layers on either side.
-        backwards: the encoder reads the source from its last token to its first.
+        reverse_source: the encoder reads the source from its last token to its first.
         attention: ``GlobalAttention`` or one of :mod:`gluon_attn.attention.local`, with queries and memory of
             ``units``; None for none.
-        feeding: input feeding; needs attention.
+        input_feeding: as above; needs attention.
         layer_dropout: dropout before every layer but the first, and of the features.
         **common: of :class:`EncoderDecoder`.
     """
@@ -40,18 +40,20 @@ class DeepLSTM(EncoderDecoder):
         layers: int,
         source_units: int,
         target_units: int,
-        backwards: bool,
+        reverse_source: bool,
         attention: HybridBlock | None = None,
-        feeding: bool = False,
+        input_feeding: bool = False,
         layer_dropout: float = 0.0,
         **common: Any,
     ) -> None:
         super().__init__(source_units=source_units, target_units=target_units, feature_units=units, **common)
-        if feeding and attention is None:
+        if input_feeding and attention is None:
             raise ValueError("input feeding feeds what attention gives; there is none")
-        self._layers, self._feeding = layers, feeding
+        self._layers, self._input_feeding = layers, input_feeding
         with self.name_scope():
-            self.encoder = ReadingLSTM(units, layers, source_units, backwards=backwards, dropout=layer_dropout)
+            self.encoder = LSTMEncoder(
+                units, layers, source_units, reverse_source=reverse_source, dropout=layer_dropout
+            )
             self.attention: Any = attention
             self.attentional: Any = attention and nn.Dense(
                 units, activation="tanh", use_bias=False, flatten=False, in_units=2 * units
@@ -61,7 +63,7 @@ class DeepLSTM(EncoderDecoder):
             with self.decoder.name_scope():
                 for index in range(layers):
                     width = target_units if index == 0 else units
-                    if feeding:
+                    if input_feeding:
                         self.decoder.add(StepLSTM(units, width, units if index == 0 else 0))
                     else:
                         self.decoder.add(rnn.LSTM(units, input_size=width, i2h_bias_initializer=LSTMBias(1.0)))
@@ -73,13 +75,13 @@ class DeepLSTM(EncoderDecoder):
             return (), (*hidden, *cells)
         memory = (self.attention.keys(F, states), states, token_mask(F, states, source_length))
         step = F.zeros_like(F.expand_dims(source_length, axis=1))
-        fed = (F.zeros_like(hidden[-1]),) if self._feeding else ()
+        fed = (F.zeros_like(hidden[-1]),) if self._input_feeding else ()
         return memory, (*hidden, *cells, step, *fed)
 
     def decode(
         self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int, beam: int
     ) -> tuple[Any, Any, Arrays]:
-        run = self._decode_fed if self._feeding else self._decode_at_once
+        run = self._decode_fed if self._input_feeding else self._decode_at_once
         return run(F, embedded, memory, state, steps, beam)
 
     def _parts(self, state: Arrays) -> tuple[list[Any], list[Any], Arrays]:
@@ -119,7 +121,7 @@ class DeepLSTM(EncoderDecoder):
         keys, values, mask = memory
         weights, features = [], []
         first = next(iter(self.decoder))
-        for i, inputs in enumerate(each_step(F, first.inputs(embedded), steps)):
+        for i, inputs in enumerate(unstack(F, first.inputs(embedded), steps)):
             for index, layer in enumerate(self.decoder):
                 if index == 0:
                     hidden[0], cells[0] = layer(inputs, hidden[0], cells[0], fed)

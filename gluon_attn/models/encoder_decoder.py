@@ -9,6 +9,7 @@ from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import Normal
 
 from gluon_attn.layers.graphs import Graphs
+from gluon_attn.models.outputs import TranslationOutput
 
 Arrays = tuple[Any, ...]
 
@@ -30,10 +31,9 @@ class EncoderDecoder(HybridBlock):
             2016, sec. 7).
         tied: the output layer's weights are the target embeddings; needs ``feature_units == target_units``.
 
-    Call: ``(source, source_length, inputs, targets) -> (loss, nll)``: source (batch, source_length) of int32,
+    Call: ``(source, source_length, inputs, targets) -> TranslationOutput``: source (batch, source_length) of int32,
     source_length (batch,), inputs (batch, steps) the target behind its begin-of-sentence token, targets (batch, steps)
-    the target with its end-of-sentence token, padded; nll (batch, steps) is -ln p of each target token in nats,
-    loss (batch, steps) the same with smoothed labels; both 0 on padding.
+    the target with its end-of-sentence token, padded.
     """
 
     def __init__(
@@ -97,10 +97,9 @@ class EncoderDecoder(HybridBlock):
 
     def forward(
         self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray, targets: nd.NDArray
-    ) -> tuple[nd.NDArray, nd.NDArray]:
+    ) -> TranslationOutput:
         arrays = (source, source_length, inputs, targets)
-        losses: tuple[nd.NDArray, nd.NDArray] = self._graphs(self._losses, *arrays, steps=inputs.shape[1])
-        return losses
+        return TranslationOutput(*self._graphs(self._losses, *arrays, steps=inputs.shape[1]))
 
     def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Arrays, Arrays]:
         """Read source sentences: ``(memory, state)`` for :meth:`step`, with a beam of one translation."""

@@ -8,10 +8,11 @@ from typing import Any
 
 import mxnet as mx
 import numpy as np
-from mxnet.gluon import HybridBlock, nn
+from mxnet.gluon import nn
 
 from gluon_attn.attention.masks import token_mask
 from gluon_attn.attention.pooling import mean_pooling
+from gluon_attn.models.outputs import Classifier
 
 # Fowler, Noll and Vo's hash 1a of 64 bits.
 _OFFSET_BASIS, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
@@ -71,7 +72,7 @@ def bags(sequences: Sequence[np.ndarray], orders: Sequence[int], buckets: int, f
     return [np.concatenate([nothing, *(of_order[i] for of_order in found)]) for i in range(len(sequences))]
 
 
-class NgramClassifier(HybridBlock):
+class NgramClassifier(Classifier):
     """softmax(B mean(A x)): the mean of the vectors of a text's words and n-grams, and one linear layer.
 
     Args:
@@ -79,8 +80,8 @@ class NgramClassifier(HybridBlock):
         units: width of a vector.
         classes: number of labels.
 
-    Call: ``(ids, valid_length) -> (logits,)``: ids (batch, length) of int32, words and n-grams in any order,
-    valid_length (batch,), logits (batch, classes).
+    Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length) of int32, words and n-grams in any order,
+    valid_length (batch,); the output has logits alone.
     """
 
     def __init__(self, *, rows: int, units: int, classes: int, **parameters: Any) -> None:

@@ -14,11 +14,12 @@ from gluon_attn.attention.masks import token_mask
 from gluon_attn.attention.pooling import AttentionPooling, max_pooling, mean_pooling
 from gluon_attn.layers.encoders import BidirectionalEncoder
 from gluon_attn.layers.graphs import Graphs
+from gluon_attn.models.outputs import Classifier
 
 _POOLINGS = ("attention", "mean", "max")
 
 
-class Reader(HybridBlock):
+class LevelEncoder(HybridBlock):
     """A bidirectional GRU over a sequence of vectors and what makes one vector of its states.
 
     Args:
@@ -53,7 +54,7 @@ class Reader(HybridBlock):
         return ((mean_pooling if self._pooling == "mean" else max_pooling)(F, states, mask),)
 
 
-class HierarchicalAttentionNetwork(HybridBlock):
+class HierarchicalAttentionNetwork(Classifier):
     """Words make a sentence, sentences make a document, and on both levels attention says which of them count.
 
         h_it = BiGRU over the embeddings of sentence i      s_i = sum over t of alpha_it h_it      (eq. 1-7)
@@ -78,14 +79,15 @@ class HierarchicalAttentionNetwork(HybridBlock):
         dropout: dropout of the vectors of sentences and documents; the paper has none.
         embedding: gives vectors (batch, words, embedding_units) for ids (batch, words); one vector a word if None.
 
-    Call: ``(words, sentence_counts, word_counts) -> (logits, word_weights, sentence_weights)``, without attention
-    ``(logits,)``: words (documents, sentences, words) of int32, sentence_counts (documents,) sentences of a document,
-    word_counts (documents, sentences) words of a sentence, anything behind a document's last; logits (documents,
-    classes), word_weights (documents, sentences, words), sentence_weights (documents, sentences), zero on padding.
+    Call: ``(words, sentence_counts, word_counts) -> ClassifierOutput``: words (documents, sentences, words) of int32,
+    sentence_counts (documents,) sentences of a document, word_counts (documents, sentences) words of a sentence,
+    anything after a document's last; logits, and with attention word_weights and sentence_weights.
 
     Raises:
         ValueError: a document has no sentence, one of its sentences no word, or there are fewer than it says.
     """
+
+    outputs = ("word_weights", "sentence_weights")
 
     def __init__(
         self,
@@ -108,8 +110,8 @@ class HierarchicalAttentionNetwork(HybridBlock):
                 embedding = nn.Embedding(vocabulary_size, embedding_units, sparse_grad=True)
             self.embedding = embedding
             self.embedding_dropout = nn.Dropout(embedding_dropout)
-            self.words = Reader(pooling, units, attention_units, in_units=embedding_units)
-            self.sentences = Reader(pooling, units, attention_units, in_units=2 * units)
+            self.words = LevelEncoder(pooling, units, attention_units, in_units=embedding_units)
+            self.sentences = LevelEncoder(pooling, units, attention_units, in_units=2 * units)
             self.dropout = nn.Dropout(dropout)
             self.output = nn.Dense(classes, in_units=2 * units)
 

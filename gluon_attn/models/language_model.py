@@ -9,7 +9,8 @@ from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import Uniform
 
 from gluon_attn.layers.graphs import Graphs
-from gluon_attn.models.lstmn import LSTMN, Arrays, Reader
+from gluon_attn.models.lstmn import LSTMN, Arrays, SequenceEncoder
+from gluon_attn.models.outputs import LanguageModelOutput
 
 NO_TARGET = -1
 """Stands where a stream has no word to predict. No vocabulary needs a token for it."""
@@ -21,14 +22,13 @@ class LanguageModel(HybridBlock):
     Args:
         vocabulary_size: number of words.
         embedding_units: width of an embedding.
-        reader: reads embeddings; :class:`LSTMN` or :class:`FusedLSTM`.
+        encoder: encodes the embeddings; :class:`LSTMN` or :class:`FusedLSTM`.
         dropout: dropout of the embeddings and of the states.
-        tied: the output layer's weights are the embeddings; needs ``embedding_units == reader.units``.
+        tied: the output layer's weights are the embeddings; needs ``embedding_units == encoder.units``.
 
-    Call: ``(inputs, targets, *state) -> (loss, nll, *state)``: inputs and targets (batch, steps) of int32, state what
-    :meth:`start` or the call before gave; nll (batch, steps) is -ln p of each target in nats, 0 for ``NO_TARGET``, and
-    loss the same. No gradient flows back into a state that is given. What has no target stands at the end of a stream,
-    behind any word: it changes nothing before it, but the state behind it means nothing.
+    Call: ``(inputs, targets, *state) -> LanguageModelOutput``: inputs and targets (batch, steps) of int32, state of
+    :meth:`start` or of the call before. No gradient flows back into a given state. Steps with the target ``NO_TARGET``
+    are at the end of a stream, after its last word: their loss is 0, and the state after them is meaningless.
     """
 
     def __init__(
@@ -36,25 +36,25 @@ class LanguageModel(HybridBlock):
         *,
         vocabulary_size: int,
         embedding_units: int,
-        reader: Reader,
+        encoder: SequenceEncoder,
         dropout: float = 0.0,
         tied: bool = False,
         **parameters: Any,
     ) -> None:
         super().__init__(**parameters)
-        if tied and reader.units != embedding_units:
-            raise ValueError(f"tied weights need equal widths, not {reader.units} and {embedding_units} units")
+        if tied and encoder.units != embedding_units:
+            raise ValueError(f"tied weights need equal widths, not {encoder.units} and {embedding_units} units")
         self._graphs = Graphs(self)
         with self.name_scope():
             self.embedding = nn.Embedding(
                 vocabulary_size, embedding_units, weight_initializer=Uniform(0.1), sparse_grad=not tied
             )
             self.dropout = nn.Dropout(dropout)
-            self.reader = reader
+            self.reader = encoder
             self.output = nn.Dense(
                 vocabulary_size,
                 flatten=False,
-                in_units=reader.units,
+                in_units=encoder.units,
                 params=self.embedding.params if tied else None,
             )
 
@@ -62,31 +62,31 @@ class LanguageModel(HybridBlock):
         """The state before the first word."""
         return tuple(nd.zeros(shape) for shape in self.reader.state_shapes(batch))
 
-    def forward(self, inputs: nd.NDArray, targets: nd.NDArray, *state: nd.NDArray) -> tuple[nd.NDArray, ...]:
+    def forward(self, inputs: nd.NDArray, targets: nd.NDArray, *state: nd.NDArray) -> LanguageModelOutput:
         carried = [array.detach() for array in state]
-        found: tuple[nd.NDArray, ...] = self._graphs(self._losses, inputs, targets, *carried, steps=inputs.shape[1])
-        return found
+        loss, nll, *after = self._graphs(self._losses, inputs, targets, *carried, steps=inputs.shape[1])
+        return LanguageModelOutput(loss, nll, tuple(after))
 
-    def attend(self, inputs: nd.NDArray, *state: nd.NDArray) -> tuple[nd.NDArray, ...]:
-        """Weights (batch, steps, window) of :meth:`LSTMN.read`, what each word looks at, and the state after.
+    def attend(self, inputs: nd.NDArray, *state: nd.NDArray) -> tuple[nd.NDArray, Arrays]:
+        """Weights (batch, steps, window) of :meth:`LSTMN.unroll`, what each word looks at, and the state after.
 
         Raises:
             TypeError: the model reads with a plain LSTM.
         """
         if not isinstance(self.reader, LSTMN):
             raise TypeError("a plain LSTM looks at nothing; only an LSTMN has weights")
-        found: tuple[nd.NDArray, ...] = self._graphs(self._weights, inputs, *state, steps=inputs.shape[1])
-        return found
+        weights, *after = self._graphs(self._weights, inputs, *state, steps=inputs.shape[1])
+        return weights, tuple(after)
 
     def _losses(self, F: Any, inputs: Any, targets: Any, *state: Any, steps: int) -> Arrays:
-        states, _, after = self.reader.read(F, self._embedded(inputs), steps, state)
+        states, _, after = self.reader.unroll(F, self._embedded(inputs), steps, state)
         log_p = F.log_softmax(self.output(self.dropout(states)), axis=-1)
         # Where there is no target, `pick` takes the first word's.
         nll = -F.pick(log_p, targets, axis=-1) * (F.cast(targets, "float32") != NO_TARGET)
         return nll, nll, *after
 
     def _weights(self, F: Any, inputs: Any, *state: Any, steps: int) -> Arrays:
-        _, weights, after = self.reader.read(F, self._embedded(inputs), steps, state)
+        _, weights, after = self.reader.unroll(F, self._embedded(inputs), steps, state)
         return weights, *after
 
     def _embedded(self, ids: Any) -> Any:

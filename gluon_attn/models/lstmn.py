@@ -12,8 +12,9 @@ from mxnet.initializer import LSTMBias
 from gluon_attn.attention.intra import IntraAttention
 from gluon_attn.attention.masks import additive_mask, token_mask
 from gluon_attn.attention.pooling import mean_pooling
-from gluon_attn.layers.cells import StepLSTM, each_step
+from gluon_attn.layers.cells import StepLSTM, unstack
 from gluon_attn.layers.graphs import Graphs
+from gluon_attn.models.outputs import Classifier
 
 Arrays = tuple[Any, ...]
 
@@ -56,7 +57,7 @@ class LSTMN(HybridBlock):
         """
         return (batch, self.window, 2 * self.units), (batch, self.window), (batch, self.units)
 
-    def read(self, F: Any, sequence: Any, steps: int, state: Arrays | None = None) -> tuple[Any, Any, Arrays]:
+    def unroll(self, F: Any, sequence: Any, steps: int, state: Arrays | None = None) -> tuple[Any, Any, Arrays]:
         """Read ``steps`` words.
 
         Args:
@@ -70,8 +71,8 @@ class LSTMN(HybridBlock):
             step t - window + j, so that the last place is the word before, and 0 where there is no such state; the
             state after, empty if None was given. Weights and the state after pass no gradient.
         """
-        words = each_step(F, self.attention.words(sequence), steps)
-        inputs = each_step(F, self.lstm.inputs(sequence), steps)
+        words = unstack(F, self.attention.words(sequence), steps)
+        inputs = unstack(F, self.lstm.inputs(sequence), steps)
         nothing = F.zeros_like(F.slice_axis(words[0], axis=1, begin=0, end=1))  # (batch, 1)
         if state is None:
             # One place, of zeros, for the first word to look at; it makes room for the first state.
@@ -139,8 +140,8 @@ class FusedLSTM(HybridBlock):
         """Shapes of h and of c after the last step, (batch, units) each; zeros before the first word."""
         return (batch, self.units), (batch, self.units)
 
-    def read(self, F: Any, sequence: Any, steps: int, state: Arrays | None = None) -> tuple[Any, None, Arrays]:
-        """As :meth:`LSTMN.read`, without weights."""
+    def unroll(self, F: Any, sequence: Any, steps: int, state: Arrays | None = None) -> tuple[Any, None, Arrays]:
+        """As :meth:`LSTMN.unroll`, without weights."""
         sequence = F.transpose(sequence, axes=(1, 0, 2))  # the fused layers run time first
         if state is None:
             return F.transpose(self.lstm(sequence), axes=(1, 0, 2)), None, ()
@@ -149,32 +150,34 @@ class FusedLSTM(HybridBlock):
         return F.transpose(states, axes=(1, 0, 2)), None, after
 
 
-Reader = LSTMN | FusedLSTM
+SequenceEncoder = LSTMN | FusedLSTM
 
 
-class SentenceClassifier(HybridBlock):
+class SentenceClassifier(Classifier):
     """The mean of the states of a sentence, one hidden layer of rectified units, and a softmax (sec. 5.2).
 
     Args:
         vocabulary_size: number of words.
         embedding_units: width of an embedding.
-        reader: reads embeddings; :class:`LSTMN` or :class:`FusedLSTM`.
+        encoder: encodes the embeddings; :class:`LSTMN` or :class:`FusedLSTM`.
         hidden_units: width of the hidden layer.
         classes: number of labels.
         embedding_dropout: dropout of the embeddings.
         dropout: dropout before both dense layers.
 
-    Call: ``(ids, valid_length) -> (logits, weights)``, in training and where the reader has none without weights, which
-    cost time: ids (batch, length) of int32, valid_length (batch,), logits (batch, classes), weights (batch, length,
-    length), in row t what word t looks at: words before it, the first one at none; 0 on padding.
+    Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length) of int32, valid_length (batch,); logits, and
+    of an :class:`LSTMN` the matrix, in whose row t word t attends to the words before it, the first one to none. The
+    matrix costs time and is left out in training.
     """
+
+    outputs = ("matrix",)
 
     def __init__(
         self,
         *,
         vocabulary_size: int,
         embedding_units: int,
-        reader: Reader,
+        encoder: SequenceEncoder,
         hidden_units: int,
         classes: int,
         embedding_dropout: float = 0.0,
@@ -186,9 +189,9 @@ class SentenceClassifier(HybridBlock):
         with self.name_scope():
             self.embedding = nn.Embedding(vocabulary_size, embedding_units, sparse_grad=True)
             self.embedding_dropout = nn.Dropout(embedding_dropout)
-            self.reader = reader
+            self.reader = encoder
             self.dropout = nn.Dropout(dropout)
-            self.hidden = nn.Dense(hidden_units, activation="relu", in_units=reader.units)
+            self.hidden = nn.Dense(hidden_units, activation="relu", in_units=encoder.units)
             self.output = nn.Dense(classes, in_units=hidden_units)
 
     def forward(self, ids: nd.NDArray, valid_length: nd.NDArray) -> tuple[nd.NDArray, ...]:
@@ -201,17 +204,17 @@ class SentenceClassifier(HybridBlock):
 
     def _logits_and_weights(self, F: Any, ids: Any, valid_length: Any, *, steps: int) -> Arrays:
         embedded = self.embedding_dropout(self.embedding(ids))
-        states, weights, _ = self.reader.read(F, embedded, steps)
+        states, weights, _ = self.reader.unroll(F, embedded, steps)
         mask = token_mask(F, states, valid_length)
         logits = self.output(self.dropout(self.hidden(self.dropout(mean_pooling(F, states, mask)))))
         if weights is None:
             return (logits,)
-        looked = by_word(F, weights, steps, self.reader.window)
+        looked = relative_to_absolute(F, weights, steps, self.reader.window)
         return logits, F.broadcast_mul(looked, F.expand_dims(mask, axis=2))
 
 
-def by_word(F: Any, weights: Any, steps: int, window: int) -> Any:
-    """Weights of :meth:`LSTMN.read`, (batch, steps, window), as (batch, steps, steps): in row t those of each word.
+def relative_to_absolute(F: Any, weights: Any, steps: int, window: int) -> Any:
+    """Weights of :meth:`LSTMN.unroll`, (batch, steps, window), as (batch, steps, steps): in row t those of each word.
 
     Step t has the word of step i at place i - t + window. Written on end and cut anew into rows that are one shorter,
     row t stands t places further to the right, and the word of step i at place i + window of every row.

@@ -7,7 +7,7 @@ from typing import Any
 
 from mxnet.gluon import nn, rnn
 
-from gluon_attn.layers.cells import StepGRU, each_step
+from gluon_attn.layers.cells import StepGRU, unstack
 from gluon_attn.layers.readout import MaxoutReadout, TanhReadout
 from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
 
@@ -24,7 +24,7 @@ class RNNEncDec(EncoderDecoder):
     Args:
         units: width of the encoder, of c and of the decoder.
         maxout_units: width of the features.
-        everywhere: whether every step and the readout read c, as the papers' do; else it is only in s_0.
+        context_at_every_step: whether every step and the readout read c, as the papers' do; else it is only in s_0.
         maxout: whether the readout takes of each two units the larger; else it is the hyperbolic tangent of one.
         feature_dropout: dropout of the features.
         **common: of :class:`EncoderDecoder`.
@@ -37,19 +37,19 @@ class RNNEncDec(EncoderDecoder):
         maxout_units: int,
         source_units: int,
         target_units: int,
-        everywhere: bool = True,
+        context_at_every_step: bool = True,
         maxout: bool = True,
         feature_dropout: float = 0.0,
         **common: Any,
     ) -> None:
         super().__init__(source_units=source_units, target_units=target_units, feature_units=maxout_units, **common)
-        self._everywhere = everywhere
-        read = (units, target_units, units) if everywhere else (units, target_units)
+        self._context_at_every_step = context_at_every_step
+        read = (units, target_units, units) if context_at_every_step else (units, target_units)
         with self.name_scope():
             self.encoder = rnn.GRU(units, input_size=source_units)
             self.summary = nn.Dense(units, activation="tanh", in_units=units)
             self.initial = nn.Dense(units, activation="tanh", in_units=units)
-            self.gru = StepGRU(units, in_units=target_units, context_units=units if everywhere else 0)
+            self.gru = StepGRU(units, in_units=target_units, context_units=units if context_at_every_step else 0)
             self.readout = (MaxoutReadout if maxout else TanhReadout)(maxout_units, read)
             self.feature_dropout = nn.Dropout(feature_dropout)
 
@@ -57,7 +57,7 @@ class RNNEncDec(EncoderDecoder):
         embedded = self.embedding_dropout(self.source_embedding(source))
         states = self.encoder(F.transpose(embedded, axes=(1, 0, 2)))
         context = self.summary(F.SequenceLast(states, source_length, use_sequence_length=True))
-        if not self._everywhere:
+        if not self._context_at_every_step:
             return (), (self.initial(context),)
         as_memory = F.expand_dims(context, axis=1)  # a memory of one place, on which all weight lies
         return (as_memory, *self.gru.contexts(as_memory)), (self.initial(context),)
@@ -67,16 +67,16 @@ class RNNEncDec(EncoderDecoder):
     ) -> tuple[Any, Any, Arrays]:
         (hidden,) = state
         read = []
-        if self._everywhere:
+        if self._context_at_every_step:
             as_memory, *contexts = memory
             everything = F.ones_like(F.slice_axis(as_memory, axis=2, begin=0, end=1))
             read = [F.broadcast_axis(everything, axis=1, size=beam), *contexts]
         states = []
-        for step_inputs in zip(*(each_step(F, part, steps) for part in self.gru.inputs(embedded)), strict=True):
+        for step_inputs in zip(*(unstack(F, part, steps) for part in self.gru.inputs(embedded)), strict=True):
             hidden = self.gru(hidden, *step_inputs, *read)
             states.append(hidden)
         repeated = []
-        if self._everywhere:
+        if self._context_at_every_step:
             repeated = [F.reshape(F.broadcast_axis(as_memory, axis=1, size=beam * steps), (-1, steps, 0))]
         features = self.readout(F.stack(*states, axis=1), embedded, *repeated)
         return self.feature_dropout(features), None, (hidden,)

@@ -10,7 +10,7 @@ from mxnet.gluon import nn
 from gluon_attn.attention.additive import AdditiveScore
 from gluon_attn.attention.global_attention import GlobalAttention
 from gluon_attn.attention.masks import token_mask
-from gluon_attn.layers.cells import StepGRU, each_step
+from gluon_attn.layers.cells import StepGRU, unstack
 from gluon_attn.layers.encoders import BidirectionalEncoder
 from gluon_attn.layers.readout import MaxoutReadout
 from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
@@ -80,7 +80,7 @@ class RNNSearch(EncoderDecoder):
     ) -> tuple[Any, Any, Arrays]:
         keys, *contexts, states, mask = memory
         (hidden,) = state
-        inputs = [each_step(F, part, steps) for part in self.gru.inputs(embedded)]
+        inputs = [unstack(F, part, steps) for part in self.gru.inputs(embedded)]
         before, weights = [], []
         for step_inputs in zip(*inputs, strict=True):
             before.append(hidden)

@@ -1,9 +1,8 @@
 """Text classifiers around one self-attention layer over a bidirectional GRU, with and without the attention.
 
 The first is the network of the GluonNLP post on the attention API (Korean, Naver reviews), the others are what its
-claims must be held against. ``AsWritten`` is called with ``(ids,)``, ``Masked`` with ``(ids, valid_length)``; both give
-``(logits, weights)`` or, without attention, ``(logits,)``: ids (batch, length) of int32, valid_length (batch,), logits
-(batch, classes), weights (batch, length, length), a row for each query.
+claims must be held against. ``AsWritten`` is called with ``(ids,)``, ``Masked`` with ``(ids, valid_length)``: ids
+(batch, length) of int32, valid_length (batch,). Both return logits and, with attention, the matrix.
 """
 
 from __future__ import annotations
@@ -11,14 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 from gluonnlp.model import AttentionCell
-from mxnet.gluon import HybridBlock, nn, rnn
+from mxnet.gluon import nn, rnn
 
 from gluon_attn.attention.masks import memory_mask, token_mask
 from gluon_attn.attention.pooling import mean_pooling
 from gluon_attn.layers.encoders import BidirectionalEncoder
+from gluon_attn.models.outputs import Classifier
 
 
-class AsWritten(HybridBlock):
+class AsWritten(Classifier):
     """Embedding, dropout, bidirectional GRU, self-attention, one dense layer over all positions of a fixed length.
 
     Padding is not masked: the GRU reads it, the softmax gives it weight and the dense layer has weights for it. That is
@@ -33,6 +33,8 @@ class AsWritten(HybridBlock):
         dropout: dropout of the embeddings.
         attention: an attention cell, or None to leave it out.
     """
+
+    outputs = ("matrix",)
 
     def __init__(
         self,
@@ -64,12 +66,14 @@ class AsWritten(HybridBlock):
         return self.output(context), weights
 
 
-class Masked(HybridBlock):
+class Masked(Classifier):
     """The same network with padding masked everywhere and the positions pooled, so that any length will do.
 
     ``pooling`` decides what the dense layer sees: ``attention``, the mean over the tokens of the self-attention's
     contexts; ``mean``, the mean of the GRU's states; ``last``, its last state of each direction.
     """
+
+    outputs = ("matrix",)
 
     def __init__(
         self,

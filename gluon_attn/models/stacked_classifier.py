@@ -9,9 +9,10 @@ from mxnet.gluon import HybridBlock, nn
 from gluon_attn.attention.masks import token_mask
 from gluon_attn.attention.pooling import AttentionPooling, max_pooling
 from gluon_attn.layers.encoders import BidirectionalEncoder
+from gluon_attn.models.outputs import Classifier
 
 
-class StackedClassifier(HybridBlock):
+class StackedClassifier(Classifier):
     """Text classifier whose results do not depend on padding.
 
     Args:
@@ -26,9 +27,11 @@ class StackedClassifier(HybridBlock):
         dropout: dropout between the recurrent layers and before the dense layer.
         embedding: gives vectors (batch, length, embedding_units) for ids of its own shape; one vector a token if None.
 
-    Call: ``(ids, valid_length) -> (logits, weights)`` with ids (batch, length, ...) of int32, valid_length (batch,),
-    logits (batch, classes), weights (batch, length), zero on padding.
+    Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length, ...) of int32, valid_length (batch,); logits
+    and weights.
     """
+
+    outputs = ("weights",)
 
     def __init__(
         self,

@@ -12,11 +12,12 @@ from gluon_attn.attention.pooling import max_pooling, mean_pooling
 from gluon_attn.attention.structured import StructuredAttention, redundancy_penalty
 from gluon_attn.layers.encoders import BidirectionalEncoder
 from gluon_attn.layers.graphs import Graphs
+from gluon_attn.models.outputs import Classifier
 
 _WITHOUT_ATTENTION = {"mean": mean_pooling, "max": max_pooling}
 
 
-class StructuredClassifier(HybridBlock):
+class StructuredClassifier(Classifier):
     """Embedding, bidirectional recurrent layers, r hops of attention (or mean, or maximum), a hidden layer, classes.
 
     Args:
@@ -37,13 +38,14 @@ class StructuredClassifier(HybridBlock):
             its states, which are those of a network that reads on through the padding: an ablation.
         embedding: gives vectors (batch, length, embedding_units) for ids of its own shape; one vector a token if None.
 
-    Call: ``(tokens, lengths) -> (logits, weights, penalty)``, without attention ``(logits,)``: tokens (batch, length,
-    ...) of int32, lengths (batch,) of 1 or more, logits (batch, classes), weights (batch, hops, length), zero on
-    padding, penalty (batch,) the squared Frobenius norm of :func:`redundancy_penalty`.
+    Call: ``(tokens, lengths) -> ClassifierOutput``: tokens (batch, length, ...) of int32, lengths (batch,), 1 or more;
+    logits, and with attention hops and the penalty of :func:`redundancy_penalty`.
 
     Raises:
         ValueError: hops, pooling and hidden do not fit together.
     """
+
+    outputs = ("hops", "penalty")
 
     def __init__(
         self,
@@ -95,8 +97,8 @@ class StructuredClassifier(HybridBlock):
             self.output = nn.Dense(classes, in_units=features)
 
     def forward(self, tokens: nd.NDArray, lengths: nd.NDArray) -> tuple[nd.NDArray, ...]:
-        found: tuple[nd.NDArray, ...] = self._graphs(self._outputs, tokens, lengths)
-        return found
+        values: tuple[nd.NDArray, ...] = self._graphs(self._outputs, tokens, lengths)
+        return values
 
     def _outputs(self, F: Any, tokens: Any, lengths: Any) -> tuple[Any, ...]:
         states, _ = self.encoder(self.embedding_dropout(self.embedding(tokens)), lengths)

@@ -12,6 +12,7 @@ from mxnet import nd
 from mxnet.gluon import HybridBlock
 
 from gluon_attn.models.language_model import NO_TARGET, LanguageModel
+from gluon_attn.models.outputs import LanguageModelOutput
 from gluon_attn.training.objective import Batch, Objective
 
 
@@ -55,9 +56,9 @@ def losses(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarray:
     its row."""
     state, found = model.start(len(stream[0].inputs)), []
     for piece in stream:
-        _, nll, *after = model(_ids(piece.inputs), _ids(piece.targets), *state)
-        state = tuple(after)
-        found.append(nll.asnumpy())
+        output = model(_ids(piece.inputs), _ids(piece.targets), *state)
+        state = output.state
+        found.append(output.nll.asnumpy())
     return _in_order(found, stream)
 
 
@@ -69,9 +70,8 @@ def attention_weights(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarr
     """
     state, found = model.start(len(stream[0].inputs)), []
     for piece in stream:
-        looked, *after = model.attend(_ids(piece.inputs), *state)
-        state = tuple(after)
-        found.append(looked.asnumpy())
+        attended, state = model.attend(_ids(piece.inputs), *state)
+        found.append(attended.asnumpy())
     return _in_order(found, stream)
 
 
@@ -120,9 +120,9 @@ def language_objective(
                 array[anew] = first[anew]
             yield Batch((piece.inputs, piece.targets, *state), np.array([piece.tokens], np.float32))
 
-    def loss(outputs: tuple[nd.NDArray, ...], tokens: nd.NDArray) -> nd.NDArray:
-        carried[:] = outputs[2:]
-        return outputs[0].sum() / tokens
+    def loss(output: LanguageModelOutput, tokens: nd.NDArray) -> nd.NDArray:
+        carried[:] = output.state
+        return output.loss.sum() / tokens
 
     def evaluate(model: HybridBlock) -> Mapping[str, float]:
         assert isinstance(model, LanguageModel)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from mxnet import nd
@@ -18,6 +18,7 @@ from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
 from gluon_attn.errors import UsageError
 from gluon_attn.layers.embeddings import SpelledEmbedding
+from gluon_attn.models.outputs import Classifier, ClassifierOutput
 from gluon_attn.training.batching import length_batches, pad, pad_documents, shuffled_batches
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Batch, Objective
@@ -151,8 +152,8 @@ def _unknown(ids: np.ndarray) -> np.ndarray:
 
 
 def task(variant: Variant, data: Data) -> Objective:
-    """Training batches, loss and validation of a variant. Where its settings have a ``penalty``, the loss has that part
-    of what the network gives third."""
+    """Training batches, loss and validation of a variant. ``penalty`` in its settings is the coefficient of the penalty
+    that the network returns."""
     label = data.prepared.splits["train"].label
     texts, validation = (data.texts(data.prepared.splits[name]) for name in ("train", "validation"))
     lengths = np.array([len(text) for text in texts])
@@ -170,11 +171,11 @@ def task(variant: Variant, data: Data) -> Objective:
             rate = variant.settings.get("token_dropout", 0.0)
             yield Batch(inputs(variant, drop_tokens(chosen, rate, generator)), label[rows].astype(np.float32))
 
-    def loss(outputs: tuple[nd.NDArray, ...], target: nd.NDArray) -> nd.NDArray:
-        losses = cross_entropy(outputs[0], target)
-        return losses + penalty * outputs[2] if penalty else losses
+    def loss(output: ClassifierOutput, target: nd.NDArray) -> nd.NDArray:
+        losses = cross_entropy(output.logits, target)
+        return losses + penalty * output.penalty if penalty else losses
 
-    def evaluate(model: HybridBlock) -> dict[str, float]:
+    def evaluate(model: Classifier) -> dict[str, float]:
         return scores(classify(model, variant, validation), data, "validation")
 
     return Objective(batches, -(-len(texts) // size), loss, evaluate)
@@ -228,39 +229,67 @@ class Read:
         return self.probabilities.argmax(axis=1)
 
 
-def classify(model: HybridBlock, variant: Variant, texts: Sequence[Text], *, matrices: bool = False) -> Read:
+def classify(model: Classifier, variant: Variant, texts: Sequence[Text], *, matrices: bool = False) -> Read:
     """Read texts with a trained network, in batches of like length."""
-    hierarchical, hops = variant.settings["model"] == "hierarchical", "hops" in variant.settings
-    nothing = np.zeros(0, np.float32)
-    weights, of_sentences, grids = ([one] * len(texts) for one in (nothing, nothing, np.zeros((0, 0), np.float32)))
-    rows_and_probabilities = []
-    for rows in length_batches(np.array([len(text) for text in texts]), 100 if hierarchical else 500):
+    documents = any(isinstance(text, list) for text in texts)
+    limit = variant.settings.get("max_length")
+    weights = [_NO_WEIGHTS] * len(texts)
+    probabilities = []
+    for rows in length_batches(np.array([len(text) for text in texts]), 100 if documents else 500):
         chosen = [texts[row] for row in rows]
-        arrays = (nd.array(array, dtype=array.dtype) for array in inputs(variant, chosen))
-        outputs = model(*arrays)
-        rows_and_probabilities.append((rows, nd.softmax(outputs[0]).asnumpy()))
-        if len(outputs) == 1:
+        output = model(*(nd.array(array, dtype=array.dtype) for array in inputs(variant, chosen)))
+        probabilities.append((rows, nd.softmax(output.logits).asnumpy()))
+        for row, collected in zip(rows, _weights(output, chosen, limit), strict=True):
+            weights[row] = collected if matrices else collected._replace(matrix=_NO_WEIGHTS.matrix)
+    of_texts = np.zeros((len(texts), probabilities[0][1].shape[1] if len(texts) else 2))
+    for rows, of_rows in probabilities:
+        of_texts[rows] = of_rows
+    return Read(
+        of_texts, [one.tokens for one in weights], [one.sentences for one in weights], [one.matrix for one in weights]
+    )
+
+
+class _Weights(NamedTuple):
+    """The weights of one text, without padding, as :class:`Read` has them."""
+
+    tokens: np.ndarray
+    sentences: np.ndarray
+    matrix: np.ndarray
+
+
+_NOTHING = np.zeros(0, np.float32)
+_NO_WEIGHTS = _Weights(_NOTHING, _NOTHING, np.zeros((0, 0), np.float32))
+
+
+def _weights(output: ClassifierOutput, texts: Sequence[Text], limit: int | None) -> list[_Weights]:
+    """The weights of each text of a batch, whichever kind the network returns.
+
+    Args:
+        output: what the network returned for the batch.
+        texts: the texts of the batch.
+        limit: the number of tokens of a text that were read at most.
+    """
+    arrays = {name: value.asnumpy() for name, value in output._asdict().items() if value is not None}
+    collected = []
+    for row, text in enumerate(texts):
+        tokens = min(len(text), limit or len(text))
+        if "word_weights" in arrays:
+            sentences = arrays["sentence_weights"][row, : len(text)]
+            words = zip(sentences, arrays["word_weights"][row, : len(text)], text, strict=True)
+            in_document = [_NOTHING, *(weight * of_words[: len(ids)] for weight, of_words, ids in words)]
+            collected.append(_Weights(np.concatenate(in_document), sentences, _NO_WEIGHTS.matrix))
             continue
-        read = [output.asnumpy() for output in outputs[1:]]
-        for place, (row, text) in enumerate(zip(rows, chosen, strict=True)):
-            if hierarchical:
-                of_words, of_sentences[row] = (weight[place, : len(text)] for weight in read)
-                rows_of_words = zip(of_sentences[row], of_words, text, strict=True)
-                weights[row] = np.concatenate(
-                    [nothing, *(one * words[: len(ids)] for one, words, ids in rows_of_words)]
-                )
-                continue
-            tokens = min(len(text), variant.settings["max_length"])
-            grid = np.atleast_2d(read[0][place])[:, :tokens]
-            if read[0].ndim == 3 and not hops:
-                grid = grid[:tokens]  # a query at each place, padding too
-            weights[row] = grid.mean(axis=0) if tokens else nothing
-            if matrices:
-                grids[row] = grid
-    probabilities = np.zeros((len(texts), rows_and_probabilities[0][1].shape[1] if len(texts) else 2))
-    for rows, found in rows_and_probabilities:
-        probabilities[rows] = found
-    return Read(probabilities, weights, of_sentences, grids)
+        if "matrix" in arrays:
+            matrix = arrays["matrix"][row, :tokens, :tokens]
+        elif "hops" in arrays:
+            matrix = arrays["hops"][row, :, :tokens]
+        elif "weights" in arrays:
+            matrix = arrays["weights"][row, None, :tokens]
+        else:
+            collected.append(_NO_WEIGHTS)
+            continue
+        collected.append(_Weights(matrix.mean(axis=0) if tokens else _NOTHING, _NOTHING, matrix))
+    return collected
 
 
 def scores(read: Read, data: Data, split: str) -> dict[str, float]:
@@ -274,7 +303,7 @@ def scores(read: Read, data: Data, split: str) -> dict[str, float]:
 
 
 def evaluate(
-    model: HybridBlock, variant: Variant, data: Data, last: Checkpoint
+    model: Classifier, variant: Variant, data: Data, last: Checkpoint
 ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
     """Read the test split once, with the parameters of the best epoch.
 

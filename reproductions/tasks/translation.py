@@ -18,6 +18,7 @@ from gluon_attn.decoding.beam_search import beam_search
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import perplexity
 from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.models.outputs import TranslationOutput
 from gluon_attn.plots import heatmap
 from gluon_attn.training.batching import length_batches, pad, pair_batches
 from gluon_attn.training.checkpoint import Checkpoint
@@ -142,8 +143,8 @@ def task(variant: Variant, data: Data) -> Objective:
         for rows in pair_batches(train.source.lengths, train.target.lengths + 1, size, MULTIPLES, generator):
             yield batch([sources[row] for row in rows], [targets[row] for row in rows])
 
-    def loss(outputs: tuple[nd.NDArray, nd.NDArray], tokens: nd.NDArray) -> nd.NDArray:
-        return outputs[0].sum() / tokens
+    def loss(output: TranslationOutput, tokens: nd.NDArray) -> nd.NDArray:
+        return output.loss.sum() / tokens
 
     def evaluate(model: EncoderDecoder) -> dict[str, float]:
         found = translate([model], data, validation.source, beam=1)
@@ -214,7 +215,8 @@ def likelihoods(model: EncoderDecoder, pair: Pair) -> np.ndarray:
     nats = np.zeros(len(sources))
     for rows in length_batches(pair.target.lengths, SENTENCES):
         read = batch([sources[row] for row in rows], [targets[row] for row in rows])
-        nats[rows] = model(*(nd.array(array, dtype=array.dtype) for array in read.inputs))[1].asnumpy().sum(axis=1)
+        output = model(*(nd.array(array, dtype=array.dtype) for array in read.inputs))
+        nats[rows] = output.nll.asnumpy().sum(axis=1)
     return np.stack([nats, pair.target.lengths + 1], axis=1)
 
 

@@ -42,9 +42,31 @@ def copy_parameters(source: Block, target: Block) -> None:
         wanted[name].set_data(parameter.data())
 
 
+def numbers(output: Any) -> Any:
+    """The named outputs of a model as NumPy arrays, by the same names."""
+    return output._make(None if value is None else value.asnumpy() for value in output)
+
+
+def names_of(output: Any) -> list[str]:
+    """The names of the outputs that a model returns; the others are None."""
+    return [name for name, value in output._asdict().items() if value is not None]
+
+
+def assert_same_outputs(output: Any, expected: Any, *, rtol: float = 1e-4, atol: float = 1e-5, of: str = "") -> None:
+    """Compare two results of :func:`numbers`, each output with its own."""
+    assert names_of(output) == names_of(expected), of
+    for name in names_of(output):
+        values, wanted = getattr(output, name), getattr(expected, name)
+        np.testing.assert_allclose(values, wanted, rtol=rtol, atol=atol, err_msg=f"{of} {name}")
+
+
 def dense(gradient: nd.NDArray) -> np.ndarray:
     """A gradient as NumPy, sparse or not."""
     return gradient.tostype("default").asnumpy()
+
+
+def _returned(outputs: Sequence[Any]) -> list[nd.NDArray]:
+    return [output for output in outputs if output is not None]
 
 
 def gradients(
@@ -54,7 +76,7 @@ def gradients(
     for values in inputs:
         values.attach_grad()
     with autograd.record(train_mode=False):
-        total = weigh(*block(*inputs, *rest))
+        total = weigh(*_returned(block(*inputs, *rest)))
     total.backward()
     found = {name: dense(parameter.grad()) for name, parameter in named_parameters(block)}
     return found | {f"input {number}": dense(values.grad) for number, values in enumerate(inputs)}
@@ -83,7 +105,7 @@ def assert_gradients_are_slopes(
                 moved = values.copy()
                 moved.flat[place] += sign * step
                 holder[:] = array(moved)
-                sums.append(float(weigh(*block(*inputs, *rest)).asscalar()))
+                sums.append(float(weigh(*_returned(block(*inputs, *rest))).asscalar()))
             holder[:] = array(values)
             slope = (sums[0] - sums[1]) / (2 * step)
             np.testing.assert_allclose(found[name].flat[place], slope, rtol=1e-6, atol=1e-8, err_msg=name)

@@ -83,6 +83,13 @@ def outcome(
     return Outcome.read(unit)
 
 
+def flat(output: Any) -> list[nd.NDArray]:
+    """The arrays that a network returns, without names."""
+    if isinstance(output, tuple | list):
+        return [array for value in output for array in flat(value)]
+    return [] if output is None else [output]
+
+
 def dead_settings(module: Any, preset: Preset, name: str, other: Mapping[str, Mapping[Any, Any]]) -> list[str]:
     """The settings of a variant whose change changes nothing: no data, no parameter, no batch, no output, no loss.
 
@@ -98,10 +105,10 @@ def dead_settings(module: Any, preset: Preset, name: str, other: Mapping[str, Ma
         model.initialize(init.Xavier())
         batch = next(iter(task.batches(np.random.RandomState(1))))
         with autograd.record():
-            outputs = model(*(nd.array(array, dtype=array.dtype) for array in batch.inputs))
-            loss = task.loss(outputs, nd.array(batch.target))
+            output = model(*(nd.array(array, dtype=array.dtype) for array in batch.inputs))
+            loss = task.loss(output, nd.array(batch.target))
         shapes = [(place, parameter.shape) for place, parameter in named_parameters(model)]
-        arrays = [output.asnumpy().tobytes() for output in (*outputs, loss)]
+        arrays = [value.asnumpy().tobytes() for value in (*flat(output), loss)]
         return [data.digest, data.labels, shapes, [array.tobytes() for array in batch.inputs], arrays]
 
     before = fingerprint(variant.settings)

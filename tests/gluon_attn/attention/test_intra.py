@@ -30,7 +30,7 @@ class Reading(HybridBlock):
             self.lstmn = LSTMN(UNITS, IN, window, HIDDEN)
 
     def hybrid_forward(self, F: Any, sequence: Any, *state: Any) -> tuple[Any, ...]:
-        states, weights, after = self.lstmn.read(F, sequence, self.steps, state or None)
+        states, weights, after = self.lstmn.unroll(F, sequence, self.steps, state or None)
         return states, weights, *after
 
 

@@ -10,7 +10,7 @@ import pytest
 from mxnet import nd
 from mxnet.gluon import HybridBlock, rnn
 
-from gluon_attn.layers.cells import StepGRU, StepLSTM, each_step
+from gluon_attn.layers.cells import StepGRU, StepLSTM, unstack
 from gluon_attn.layers.readout import MaxoutReadout, TanhReadout
 from gluon_attn.training.checkpoint import named_parameters
 from tests.gluon_attn.support import array, assert_gradients_are_slopes, every_parameter_learns, initialize, normal
@@ -32,8 +32,8 @@ def parameters_of(block: HybridBlock) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_each_step_is_one_slice_of_the_sequence_eager_and_as_symbols(steps: int) -> None:
     sequence = normal(3, steps, 4)
-    eager = each_step(nd, array(sequence), steps)
-    symbols = each_step(mx.sym, mx.sym.var("sequence"), steps)
+    eager = unstack(nd, array(sequence), steps)
+    symbols = unstack(mx.sym, mx.sym.var("sequence"), steps)
     assert len(eager) == len(symbols) == steps
     for i, (one, symbol) in enumerate(zip(eager, symbols, strict=True)):
         np.testing.assert_array_equal(one.asnumpy(), sequence[:, i])
@@ -54,9 +54,9 @@ class GRUOverSteps(HybridBlock):
 
     def hybrid_forward(self, F: Any, embedded: Any, memory: Any, weights: Any, state: Any) -> tuple[Any]:
         contexts = self.gru.contexts(memory)
-        inputs = [each_step(F, part, STEPS) for part in self.gru.inputs(embedded)]
+        inputs = [unstack(F, part, STEPS) for part in self.gru.inputs(embedded)]
         states = []
-        for step_weights, *step_inputs in zip(each_step(F, weights, STEPS), *inputs, strict=True):
+        for step_weights, *step_inputs in zip(unstack(F, weights, STEPS), *inputs, strict=True):
             state = self.gru(state, *step_inputs, F.expand_dims(step_weights, axis=1), *contexts)
             states.append(state)
         return (F.stack(*states, axis=1),)
@@ -134,16 +134,16 @@ def test_gradients_of_the_gru_are_slopes() -> None:
 class LSTMOverSteps(HybridBlock):
     """Two steps; what is fed back is the hidden state of the step before, reversed in its units, if anything."""
 
-    def __init__(self, feeding: bool) -> None:
+    def __init__(self, input_feeding: bool) -> None:
         super().__init__()
-        self.feeding = feeding
+        self.input_feeding = input_feeding
         with self.name_scope():
-            self.lstm = StepLSTM(UNITS, IN, UNITS if feeding else 0)
+            self.lstm = StepLSTM(UNITS, IN, UNITS if input_feeding else 0)
 
     def hybrid_forward(self, F: Any, sequence: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
         states = []
-        for one in each_step(F, self.lstm.inputs(sequence), STEPS):
-            fed = (F.reverse(hidden, axis=1),) if self.feeding else ()
+        for one in unstack(F, self.lstm.inputs(sequence), STEPS):
+            fed = (F.reverse(hidden, axis=1),) if self.input_feeding else ()
             hidden, cell = self.lstm(one, hidden, cell, *fed)
             states.append(hidden)
         return F.stack(*states, axis=1), cell
@@ -158,18 +158,18 @@ def lstm_arguments(dtype: str = "float32") -> list[nd.NDArray]:
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
-@pytest.mark.parametrize("feeding", [False, True])
-def test_the_lstm_is_the_equation(feeding: bool, hybridized: bool) -> None:
+@pytest.mark.parametrize("input_feeding", [False, True])
+def test_the_lstm_is_the_equation(input_feeding: bool, hybridized: bool) -> None:
     """i, f, o = sigmoid, proposal = tanh of W x + U [h, fed] + b; c' = f c + i proposal; h' = o tanh(c')."""
     sequence, hidden, cell = inputs = lstm_arguments()
-    block = initialize(LSTMOverSteps(feeding), *inputs)
+    block = initialize(LSTMOverSteps(input_feeding), *inputs)
     block.hybridize(hybridized, static_alloc=True, static_shape=True)
     states, last = (output.asnumpy() for output in block(*inputs))
     w = parameters_of(block.lstm)
     for row in range(BATCH):
         h, c = (values.asnumpy()[row].astype(np.float64) for values in (hidden, cell))
         for i in range(STEPS):
-            before = np.concatenate([h, h[::-1]]) if feeding else h
+            before = np.concatenate([h, h[::-1]]) if input_feeding else h
             gates = w["i2h.weight"] @ sequence.asnumpy()[row, i] + w["i2h.bias"] + w["h2h.weight"] @ before
             let_in, keep, let_out, proposal = np.split(gates, 4)
             c = sigmoid(keep) * c + sigmoid(let_in) * np.tanh(proposal)
@@ -178,15 +178,15 @@ def test_the_lstm_is_the_equation(feeding: bool, hybridized: bool) -> None:
         np.testing.assert_allclose(last[row], c, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("feeding", [False, True])
-def test_the_lstm_equals_the_cell_of_mxnet(feeding: bool) -> None:
+@pytest.mark.parametrize("input_feeding", [False, True])
+def test_the_lstm_equals_the_cell_of_mxnet(input_feeding: bool) -> None:
     """The cell's gates stand in another order (input, forget, proposal, output), and it has a second bias; what is fed
     is part of its input."""
     sequence, hidden, cell = inputs = lstm_arguments()
-    block = initialize(LSTMOverSteps(feeding), *inputs)
+    block = initialize(LSTMOverSteps(input_feeding), *inputs)
     states, last = block(*inputs)
 
-    theirs = rnn.LSTMCell(UNITS, input_size=IN + (UNITS if feeding else 0))
+    theirs = rnn.LSTMCell(UNITS, input_size=IN + (UNITS if input_feeding else 0))
     theirs.initialize()
     w = parameters_of(block.lstm)
     order = np.concatenate([np.arange(gate * UNITS, (gate + 1) * UNITS) for gate in (0, 1, 3, 2)])
@@ -195,7 +195,7 @@ def test_the_lstm_equals_the_cell_of_mxnet(feeding: bool) -> None:
     theirs.h2h_weight.set_data(array(w["h2h.weight"][:, :UNITS][order], "float32"))
     theirs.i2h_bias.set_data(array(w["i2h.bias"][order], "float32"))
     for i in range(STEPS):
-        fed = [nd.reverse(hidden, axis=1)] if feeding else []
+        fed = [nd.reverse(hidden, axis=1)] if input_feeding else []
         hidden, (_, cell) = theirs(nd.concat(sequence[:, i], *fed, dim=1), [hidden, cell])
         np.testing.assert_allclose(states[:, i].asnumpy(), hidden.asnumpy(), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(last.asnumpy(), cell.asnumpy(), rtol=1e-5, atol=1e-6)
@@ -210,10 +210,10 @@ def test_the_inputs_of_the_lstm_are_the_same_for_one_step_and_for_all() -> None:
         np.testing.assert_allclose(block.inputs(sequence[:, i]).asnumpy(), at_once[:, i], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("feeding", [False, True])
-def test_gradients_of_the_lstm_are_slopes(feeding: bool) -> None:
+@pytest.mark.parametrize("input_feeding", [False, True])
+def test_gradients_of_the_lstm_are_slopes(input_feeding: bool) -> None:
     inputs = lstm_arguments("float64")
-    block = LSTMOverSteps(feeding)
+    block = LSTMOverSteps(input_feeding)
     block.cast("float64")
     initialize(block, *inputs)
     wanted = array(normal(BATCH, STEPS, UNITS, seed=5), "float64")

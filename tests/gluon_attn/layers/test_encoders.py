@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from mxnet import autograd, nd
 from mxnet.gluon import rnn
 
-from gluon_attn.layers.encoders import BidirectionalEncoder, LastingLSTM, ReadingLSTM
+from gluon_attn.layers.encoders import BidirectionalEncoder, LSTMEncoder, StatePreservingLSTM
 from gluon_attn.training.checkpoint import named_parameters
 from tests.gluon_attn.support import array, dense, every_parameter_learns, initialize, normal, training_pass
 
@@ -141,11 +141,11 @@ def padding_of(lengths: list[int], width: int) -> nd.NDArray:
     return array((np.arange(width)[:, None] >= np.array(lengths))[:, :, None], "float32")
 
 
-def lasting(seed: int = 0) -> LastingLSTM:
-    return initialize(LastingLSTM(3, 4), array(normal(2, 1, 4)), padding_of([2], 2), seed=seed)
+def lasting(seed: int = 0) -> StatePreservingLSTM:
+    return initialize(StatePreservingLSTM(3, 4), array(normal(2, 1, 4)), padding_of([2], 2), seed=seed)
 
 
-def layer_of_mxnet(layer: LastingLSTM) -> rnn.LSTM:
+def layer_of_mxnet(layer: StatePreservingLSTM) -> rnn.LSTM:
     """MXNet's own layer with the parameters of ours."""
     theirs = rnn.LSTM(3, input_size=layer.i2h_weight.shape[1])
     theirs.initialize()
@@ -225,33 +225,33 @@ def test_gradients_of_a_lasting_layer_are_those_of_mxnets() -> None:
         np.testing.assert_allclose(dense(parameter.grad()), expected, rtol=1e-4, atol=1e-5, err_msg=name)
 
 
-def reading(*, layers: int = 2, backwards: bool = False, dropout: float = 0.0) -> ReadingLSTM:
-    block = ReadingLSTM(3, layers, 4, backwards=backwards, dropout=dropout)
+def reading(*, layers: int = 2, reverse_source: bool = False, dropout: float = 0.0) -> LSTMEncoder:
+    block = LSTMEncoder(3, layers, 4, reverse_source=reverse_source, dropout=dropout)
     return initialize(block, array(normal(1, 2, 4)), array([2], "float32"))
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
-@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("reverse_source", [False, True])
 @pytest.mark.parametrize("layers", [1, 3])
-def test_a_reading_stack_is_mxnets_on_each_sentence_alone(layers: int, backwards: bool, hybridized: bool) -> None:
-    """States and the last hidden and cell state of every layer; backwards, the last is that of the first token."""
-    encoder = reading(layers=layers, backwards=backwards)
+def test_a_reading_stack_is_mxnets_on_each_sentence_alone(layers: int, reverse_source: bool, hybridized: bool) -> None:
+    """States and the last hidden and cell state of every layer; reversed, the last is that of the first token."""
+    encoder = reading(layers=layers, reverse_source=reverse_source)
     encoder.hybridize(hybridized, static_alloc=True, static_shape=True)
     sequence = normal(3, 6, 4, seed=1)
     states, hidden, cells = encoder(array(sequence), array(LENGTHS, "float32"))
     assert states.shape == (3, 6, 3) and len(hidden) == len(cells) == layers
     for row, tokens in enumerate(LENGTHS):
         read = sequence[row, :tokens]
-        read = read[::-1] if backwards else read
+        read = read[::-1] if reverse_source else read
         for layer, last_hidden, last_cell in zip(encoder.layers, hidden, cells, strict=True):
             read, its_hidden, its_cell = run_alone(layer_of_mxnet(layer), read)
             np.testing.assert_allclose(last_hidden.asnumpy()[row], its_hidden, rtol=1e-4, atol=1e-6)
             np.testing.assert_allclose(last_cell.asnumpy()[row], its_cell, rtol=1e-4, atol=1e-6)
-        expected = read[::-1] if backwards else read
+        expected = read[::-1] if reverse_source else read
         np.testing.assert_allclose(states.asnumpy()[row, :tokens], expected, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("reverse_source", [False, True])
 @settings(max_examples=15)
 @given(
     lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4),
@@ -259,9 +259,9 @@ def test_a_reading_stack_is_mxnets_on_each_sentence_alone(layers: int, backwards
     magnitude=st.sampled_from([1.0, 1e3]),
 )
 def test_a_reading_stack_never_sees_its_padding(
-    backwards: bool, lengths: list[int], extra: int, magnitude: float
+    reverse_source: bool, lengths: list[int], extra: int, magnitude: float
 ) -> None:
-    encoder = reading(backwards=backwards)
+    encoder = reading(reverse_source=reverse_source)
     sequence = magnitude * normal(len(lengths), max(lengths) + extra, 4, seed=2)
     for row, tokens in enumerate(lengths):
         sequence[row, :tokens] = normal(tokens, 4, seed=row)
@@ -288,11 +288,11 @@ def test_dropout_of_a_reading_stack_stands_between_its_layers_in_training_alone(
     np.testing.assert_array_equal(training_pass(single, *inputs), training_pass(single, *inputs))
 
 
-@pytest.mark.parametrize("backwards", [False, True])
-def test_a_gradient_reaches_every_parameter_of_a_reading_stack(backwards: bool) -> None:
+@pytest.mark.parametrize("reverse_source", [False, True])
+def test_a_gradient_reaches_every_parameter_of_a_reading_stack(reverse_source: bool) -> None:
     """Of the states, and of the last states alone."""
     inputs = [array(normal(3, 6, 4, seed=1)), array(LENGTHS, "float32")]
-    encoder = reading(backwards=backwards)
+    encoder = reading(reverse_source=reverse_source)
     largest = every_parameter_learns(encoder, inputs)
     assert len(largest) == 2 * 4 and min(largest.values()) > 1e-4, largest
     with autograd.record():

@@ -24,6 +24,7 @@ from gluon_attn.attention.local import MonotonicAttention, PredictiveAttention
 from gluon_attn.attention.multiplicative import DotScore, GeneralScore
 from gluon_attn.models.deep_lstm import DeepLSTM
 from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.models.outputs import TranslationOutput
 from gluon_attn.models.rnnencdec import RNNEncDec
 from gluon_attn.models.rnnsearch import RNNSearch
 from gluon_attn.training.checkpoint import named_parameters, parameter_arrays, parameter_count, set_parameters
@@ -70,23 +71,23 @@ def rnnencdec(**changed: Any) -> RNNEncDec:
 
 def deep_lstm(attention: str | None, **changed: Any) -> DeepLSTM:
     held = ATTENTIONS[attention]() if attention else None
-    return DeepLSTM(**common(**{"layers": 2, "backwards": False, "attention": held, **changed}))
+    return DeepLSTM(**common(**{"layers": 2, "reverse_source": False, "attention": held, **changed}))
 
 
 MODELS: dict[str, Callable[..., EncoderDecoder]] = {
     "rnnsearch": rnnsearch,
     "rnnencdec": rnnencdec,
     "lstm": lambda **changed: deep_lstm(None, **changed),
-    "lstm backwards": lambda **changed: deep_lstm(None, backwards=True, **changed),
+    "lstm reversed": lambda **changed: deep_lstm(None, reverse_source=True, **changed),
     **{f"lstm, {name}": lambda name=name, **changed: deep_lstm(name, **changed) for name in ATTENTIONS},
     **{
-        f"lstm backwards, {name}, feeding": lambda name=name, **changed: deep_lstm(
-            name, backwards=True, feeding=True, **changed
+        f"lstm reversed, {name}, feeding": lambda name=name, **changed: deep_lstm(
+            name, reverse_source=True, input_feeding=True, **changed
         )
         for name in ATTENTIONS
     },
 }
-WITHOUT_ATTENTION = ("rnnencdec", "lstm", "lstm backwards")
+WITHOUT_ATTENTION = ("rnnencdec", "lstm", "lstm reversed")
 every_model = pytest.mark.parametrize("name", MODELS)
 every_attention = pytest.mark.parametrize("name", [name for name in MODELS if name not in WITHOUT_ATTENTION])
 
@@ -219,11 +220,11 @@ def test_padding_and_company_change_nothing(
     model = model_of(name)
     pairs = Pairs.of([source for source, _ in lengths], [target for _, target in lengths], seed)
     arrays = pairs.arrays(*more, garbage=seed % SOURCE_VOCABULARY)
-    nll = model(*arrays)[1].asnumpy()
+    nll = model(*arrays).nll.asnumpy()
     alignment = None if name in WITHOUT_ATTENTION else model.align(*arrays[:3]).asnumpy()
     for row, (tokens, steps) in enumerate(lengths):
         alone = pairs.alone(row).arrays()
-        np.testing.assert_allclose(nll[row, : steps + 1], model(*alone)[1].asnumpy()[0], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(nll[row, : steps + 1], model(*alone).nll.asnumpy()[0], rtol=1e-4, atol=1e-5)
         assert (nll[row, steps + 1 :] == 0).all()
         if alignment is not None:
             expected = model.align(*alone[:3]).asnumpy()[0]
@@ -273,14 +274,14 @@ def test_a_translation_depends_on_every_source_token_and_on_no_later_target_toke
     model = model_of(name)
     pairs = Pairs([[4, 5, 6]], [[4, 5, 6]])
     source, length, inputs, targets = pairs.arrays()
-    nll = model(source, length, inputs, targets)[1].asnumpy()[0]
+    nll = model(source, length, inputs, targets).nll.asnumpy()[0]
     for place in range(3):
         changed = source.asnumpy().copy()
         changed[0, place] = 8
-        assert np.abs(model(array(changed), length, inputs, targets)[1].asnumpy()[0] - nll).max() > 1e-4
+        assert np.abs(model(array(changed), length, inputs, targets).nll.asnumpy()[0] - nll).max() > 1e-4
         told = inputs.asnumpy().copy()
         told[0, place + 1] = 9
-        after = np.abs(model(source, length, array(told), targets)[1].asnumpy()[0] - nll)
+        after = np.abs(model(source, length, array(told), targets).nll.asnumpy()[0] - nll)
         assert (after[: place + 1] == 0).all() and after[place + 1] > 1e-4
 
 
@@ -301,21 +302,21 @@ def test_a_translation_depends_on_every_source_token_and_on_no_later_target_toke
 @pytest.mark.parametrize("hybridized", [False, True])
 def test_dropout_is_active_in_training_alone(name: str, which: str, hybridized: bool) -> None:
     arrays = PAIRS.arrays()
-    expected = model_of(name)(*arrays)[0].asnumpy()
+    expected = model_of(name)(*arrays).loss.asnumpy()
     changed: dict[str, Any] = {which: 0.5}
     model = model_of(name, **changed)
     model.hybridize(hybridized, static_alloc=True, static_shape=True)
-    np.testing.assert_allclose(model(*arrays)[0].asnumpy(), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model(*arrays).loss.asnumpy(), expected, rtol=1e-4, atol=1e-5)
     with autograd.train_mode():
-        first, second = (model(*arrays)[0].asnumpy() for _ in range(2))
+        first, second = (model(*arrays).loss.asnumpy() for _ in range(2))
     assert np.abs(first - second).max() > 1e-3
-    np.testing.assert_allclose(model(*arrays)[0].asnumpy(), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model(*arrays).loss.asnumpy(), expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("feeding", [False, True])
-def test_dropout_of_the_layers_falls_between_them_and_on_the_features(feeding: bool) -> None:
+@pytest.mark.parametrize("input_feeding", [False, True])
+def test_dropout_of_the_layers_falls_between_them_and_on_the_features(input_feeding: bool) -> None:
     """Never within a layer's own recurrence, and what is fed back is whole."""
-    model = deep_lstm("general", feeding=feeding, layer_dropout=0.5)
+    model = deep_lstm("general", input_feeding=input_feeding, layer_dropout=0.5)
     source, length, inputs, _ = PAIRS.arrays()
     initialize(model, *PAIRS.arrays())
     memory, state = model.start(source, length)
@@ -329,8 +330,8 @@ def test_dropout_of_the_layers_falls_between_them_and_on_the_features(feeding: b
     # Two hidden states, two cells, the number of the step, what is fed.
     assert [differ(*pair) for pair in zip(started, restarted, strict=True)][:5] == [False, True, False, True, False]
     after = [differ(*pair) for pair in zip(said[2], again[2], strict=True)]
-    assert after == [False, True, False, True, False, *([True] if feeding else [])]
-    single = initialize(deep_lstm("general", layers=1, feeding=feeding, layer_dropout=0.5), *PAIRS.arrays())
+    assert after == [False, True, False, True, False, *([True] if input_feeding else [])]
+    single = initialize(deep_lstm("general", layers=1, input_feeding=input_feeding, layer_dropout=0.5), *PAIRS.arrays())
     with autograd.train_mode():
         alignments = [single.align(source, length, inputs) for _ in range(2)]
         memory, state = single.start(source, length)
@@ -351,11 +352,11 @@ def test_label_smoothing_is_the_formula(name: str) -> None:
     loss, nll = (output.asnumpy() for output in model(source, length, inputs, targets))
     log_p, _ = step_by_step(model, source, length, inputs)
     real = targets.asnumpy() != PADDING
-    np.testing.assert_allclose(nll, plain(source, length, inputs, targets)[1].asnumpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(nll, plain(source, length, inputs, targets).nll.asnumpy(), rtol=1e-5, atol=1e-6)
     expected = (0.7 * nll + 0.3 / TARGET_VOCABULARY * -log_p.sum(axis=2)) * real
     np.testing.assert_allclose(loss, expected, rtol=1e-4, atol=1e-5)
     assert np.abs(loss - nll)[real].min() > 1e-4 and (loss[~real] == 0).all()
-    hybrid = compiled(model)(source, length, inputs, targets)[0].asnumpy()
+    hybrid = compiled(model)(source, length, inputs, targets).loss.asnumpy()
     np.testing.assert_allclose(hybrid, loss, rtol=1e-4, atol=1e-5)
 
 
@@ -364,16 +365,16 @@ def test_id_0_is_a_token_like_any_other_and_the_padding_is_the_one_that_was_name
     model = model_of(name)
     source, length, inputs, targets = Pairs([[0, 4]], [[0, 0]]).arrays()
     assert targets.asnumpy().tolist() == [[0, 0, END]]
-    assert (model(source, length, inputs, targets)[1].asnumpy() > 0).all()
+    assert (model(source, length, inputs, targets).nll.asnumpy() > 0).all()
     other = model_of(name, padding=0)
-    assert other(source, length, inputs, targets)[1].asnumpy()[0, :2].tolist() == [0, 0]
+    assert other(source, length, inputs, targets).nll.asnumpy()[0, :2].tolist() == [0, 0]
 
 
 def tied_model(name: str) -> EncoderDecoder:
     widths = {"maxout_units": TARGET_UNITS} if name in ("rnnsearch", "rnnencdec") else {"target_units": UNITS}
     kind = RNNSearch if name == "rnnsearch" else RNNEncDec if name == "rnnencdec" else DeepLSTM
     if kind is DeepLSTM:
-        widths |= {"layers": 2, "backwards": True}
+        widths |= {"layers": 2, "reverse_source": True}
     elif kind is RNNSearch:
         widths |= {"attention_units": HIDDEN}
     return initialize(kind(**common(tied=True, **widths)), *PAIRS.arrays())
@@ -395,7 +396,7 @@ def test_tied_weights_are_one_parameter_with_both_gradients(name: str, hybridize
         **common(
             **({"maxout_units": TARGET_UNITS} if name != "lstm" else {"target_units": UNITS}),
             **({"attention_units": HIDDEN} if name == "rnnsearch" else {}),
-            **({"layers": 2, "backwards": True} if name == "lstm" else {}),
+            **({"layers": 2, "reverse_source": True} if name == "lstm" else {}),
         )
     )
     initialize(untied, *PAIRS.arrays(), seed=9)
@@ -417,8 +418,8 @@ def test_tied_weights_are_trained_once_a_step_and_counted_once(tmp_path: Path) -
     def batches(generator: np.random.RandomState) -> Iterator[Batch]:
         yield Batch(tuple(one.asnumpy() for one in arrays), arrays[3].asnumpy())
 
-    def loss(outputs: tuple[nd.NDArray, nd.NDArray], target: nd.NDArray) -> nd.NDArray:
-        return outputs[0].sum()
+    def loss(output: TranslationOutput, target: nd.NDArray) -> nd.NDArray:
+        return output.loss.sum()
 
     objective = Objective(batches, 1, loss, lambda _: {"accuracy": 0.0})
     recipe = Recipe(epochs=1, batch_size=3, learning_rate=0.1, optimizer="sgd")
@@ -434,7 +435,7 @@ def test_tied_weights_of_other_widths_and_feeding_of_nothing_are_refused() -> No
     with pytest.raises(ValueError, match=f"not {MAXOUT} features and {TARGET_UNITS} units"):
         rnnsearch(tied=True)
     with pytest.raises(ValueError, match="there is none"):
-        deep_lstm(None, feeding=True)
+        deep_lstm(None, input_feeding=True)
 
 
 @every_model
@@ -442,18 +443,18 @@ def test_the_same_parameters_are_the_same_function(name: str) -> None:
     """Nothing of a model is outside its parameters, and nothing stays from one call to the next."""
     first, second = compiled(model_of(name, seed=1)), compiled(model_of(name, seed=2))
     arrays = PAIRS.arrays()
-    expected = first(*arrays)[0].asnumpy()
-    assert np.abs(second(*arrays)[0].asnumpy() - expected).max() > 1e-3
+    expected = first(*arrays).loss.asnumpy()
+    assert np.abs(second(*arrays).loss.asnumpy() - expected).max() > 1e-3
     copy_parameters(first, second)
     step_by_step(first, *Pairs.of([3, 3, 3], [1, 1, 1], seed=3).arrays()[:3])
-    np.testing.assert_array_equal(first(*arrays)[0].asnumpy(), expected)
-    np.testing.assert_array_equal(second(*arrays)[0].asnumpy(), expected)
+    np.testing.assert_array_equal(first(*arrays).loss.asnumpy(), expected)
+    np.testing.assert_array_equal(second(*arrays).loss.asnumpy(), expected)
 
 
-@pytest.mark.parametrize("feeding", [False, True])
-def test_a_model_can_begin_in_the_middle_of_a_target(feeding: bool) -> None:
+@pytest.mark.parametrize("input_feeding", [False, True])
+def test_a_model_can_begin_in_the_middle_of_a_target(input_feeding: bool) -> None:
     """The state after two steps in one go is the state after two steps: search may read a prefix at once."""
-    model = deep_lstm("local-m", feeding=feeding)
+    model = deep_lstm("local-m", input_feeding=input_feeding)
     source, length, inputs, _ = PAIRS.arrays()
     initialize(model, *PAIRS.arrays())
     memory, state = model.start(source, length)
@@ -527,10 +528,10 @@ def maxout(w: Weights, s: np.ndarray, e: np.ndarray, c: np.ndarray) -> np.ndarra
 
 
 def plain_deep_lstm(
-    w: Weights, source: list[int], told: list[int], *, backwards: bool, attention: bool, feeding: bool
+    w: Weights, source: list[int], told: list[int], *, reverse_source: bool, attention: bool, input_feeding: bool
 ) -> np.ndarray:
     """Features (steps, units) of one sentence, two layers, general attention or none (Luong et al., sec. 3)."""
-    order = slice(None, None, -1 if backwards else 1)
+    order = slice(None, None, -1 if reverse_source else 1)
     states, hidden, cells = w["source_embedding.weight"][source][order], [], []
     for layer in range(2):
         states, cell = lstm_states(below(w, f"encoder.layers.{layer}."), states)
@@ -540,7 +541,7 @@ def plain_deep_lstm(
     fed, features = np.zeros(UNITS), []
     for x in w["target_embedding.weight"][told]:
         for layer in range(2):
-            if feeding:
+            if input_feeding:
                 before = np.concatenate([hidden[layer], fed]) if layer == 0 else hidden[layer]
                 gates = w[f"decoder.{layer}.i2h.weight"] @ x + w[f"decoder.{layer}.i2h.bias"]
                 i, f, o, g = np.split(gates + w[f"decoder.{layer}.h2h.weight"] @ before, 4)
@@ -572,10 +573,12 @@ def lstm_states(w: Weights, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 PLAIN: dict[str, Callable[[Weights, list[int], list[int]], np.ndarray]] = {
     "rnnsearch": plain_rnnsearch,
     "rnnencdec": plain_rnnencdec,
-    "lstm": partial(plain_deep_lstm, backwards=False, attention=False, feeding=False),
-    "lstm backwards": partial(plain_deep_lstm, backwards=True, attention=False, feeding=False),
-    "lstm, general": partial(plain_deep_lstm, backwards=False, attention=True, feeding=False),
-    "lstm backwards, general, feeding": partial(plain_deep_lstm, backwards=True, attention=True, feeding=True),
+    "lstm": partial(plain_deep_lstm, reverse_source=False, attention=False, input_feeding=False),
+    "lstm reversed": partial(plain_deep_lstm, reverse_source=True, attention=False, input_feeding=False),
+    "lstm, general": partial(plain_deep_lstm, reverse_source=False, attention=True, input_feeding=False),
+    "lstm reversed, general, feeding": partial(
+        plain_deep_lstm, reverse_source=True, attention=True, input_feeding=True
+    ),
 }
 
 
@@ -612,7 +615,7 @@ def test_losses_and_gradients_are_those_of_the_equations(name: str, hybridized: 
 
 def test_the_initial_state_of_a_decoder_is_what_its_encoder_ends_with() -> None:
     """Hidden and cell state of every layer, in that order, from the first token where it reads backwards."""
-    model = model_of("lstm backwards")
+    model = model_of("lstm reversed")
     source, length, *_ = PAIRS.arrays()
     memory, state = model.start(source, length)
     assert memory == () and len(state) == 4

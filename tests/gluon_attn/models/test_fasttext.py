@@ -21,6 +21,7 @@ from tests.gluon_attn.support import (
     every_parameter_learns,
     initialize,
     lengths_of,
+    names_of,
     normal,
     padded,
 )
@@ -94,11 +95,12 @@ def classifier() -> NgramClassifier:
 def test_logits_are_a_linear_map_of_the_mean(hybridized: bool) -> None:
     model = classifier()
     model.hybridize(hybridized)
-    (logits,) = model(padded(SENTENCES, 5, lambda count: np.full(count, 8)), lengths_of(SENTENCES))
+    output = model(padded(SENTENCES, 5, lambda count: np.full(count, 8)), lengths_of(SENTENCES))
+    assert names_of(output) == ["logits"]
     w = {name: one.data().asnumpy() for name, one in named_parameters(model)}
     for row, ids in enumerate(SENTENCES):
         expected = w["output.weight"] @ w["embedding.weight"][ids].mean(axis=0) + w["output.bias"]
-        np.testing.assert_allclose(logits.asnumpy()[row], expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(output.logits.asnumpy()[row], expected, rtol=1e-5, atol=1e-6)
 
 
 @settings(max_examples=10)
@@ -107,10 +109,10 @@ def test_padding_company_and_order_change_nothing(lengths: list[int], more: int,
     model = classifier()
     sentences = [np.random.RandomState(length).randint(0, 9, length).tolist() for length in lengths]
     batch = padded(sentences, max(lengths) + more, lambda count: np.full(count, garbage))
-    (logits,) = model(batch, lengths_of(sentences))
+    logits = model(batch, lengths_of(sentences)).logits.asnumpy()
     for row, sentence in enumerate(sentences):
-        (alone,) = model(array([sentence[::-1]], "int32"), lengths_of([sentence]))
-        np.testing.assert_allclose(logits.asnumpy()[row], alone.asnumpy()[0], rtol=1e-4, atol=1e-6)
+        alone = model(array([sentence[::-1]], "int32"), lengths_of([sentence])).logits.asnumpy()
+        np.testing.assert_allclose(logits[row], alone[0], rtol=1e-4, atol=1e-6)
 
 
 def test_the_gradient_reaches_every_parameter_and_of_the_table_only_the_rows_that_were_read() -> None:

@@ -10,9 +10,19 @@ from hypothesis import given, settings, strategies as st
 from mxnet import autograd, nd
 
 from gluon_attn.models import hierarchical_attention
-from gluon_attn.models.hierarchical_attention import HierarchicalAttentionNetwork, Reader
+from gluon_attn.models.hierarchical_attention import HierarchicalAttentionNetwork, LevelEncoder
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
-from tests.gluon_attn.support import array, dense, every_parameter_learns, initialize, lengths_of, normal
+from tests.gluon_attn.support import (
+    array,
+    assert_same_outputs,
+    dense,
+    every_parameter_learns,
+    initialize,
+    lengths_of,
+    names_of,
+    normal,
+    numbers,
+)
 
 VOCABULARY, EMBEDDING, UNITS, ATTENTION, CLASSES = 20, 5, 4, 6, 3
 Document = list[list[int]]
@@ -64,9 +74,13 @@ def documents_of(*lengths: list[int], seed: int = 0) -> list[Document]:
 @every_pooling
 def test_a_document_is_read_from_sentences_that_are_each_read_alone(pooling: str) -> None:
     model = network(pooling)
-    outputs = [output.asnumpy() for output in model(*batch(DOCUMENTS))]
-    assert [output.shape for output in outputs] == [(3, CLASSES), (3, 3, 5), (3, 3)][: len(outputs)]
-    assert len(outputs) == (3 if pooling == "attention" else 1)
+    output = numbers(model(*batch(DOCUMENTS)))
+    assert output.logits.shape == (3, CLASSES)
+    if pooling == "attention":
+        assert names_of(output) == ["logits", "word_weights", "sentence_weights"]
+        assert output.word_weights.shape == (3, 3, 5) and output.sentence_weights.shape == (3, 3)
+    else:
+        assert names_of(output) == ["logits"]
     weight, bias = (getattr(model.output, name).data().asnumpy() for name in ("weight", "bias"))
     for i, document in enumerate(DOCUMENTS):
         vectors = []
@@ -75,22 +89,22 @@ def test_a_document_is_read_from_sentences_that_are_each_read_alone(pooling: str
             vector, *weights = model.words(embedded, array([len(sentence)], "float32"))
             vectors.append(vector.asnumpy())
             if weights:
-                np.testing.assert_allclose(
-                    outputs[1][i, j, : len(sentence)], weights[0].asnumpy()[0], rtol=1e-4, atol=1e-6
-                )
+                own = output.word_weights[i, j, : len(sentence)]
+                np.testing.assert_allclose(own, weights[0].asnumpy()[0], rtol=1e-4, atol=1e-6)
         vector, *weights = model.sentences(array(np.stack(vectors, axis=1)), array([len(document)], "float32"))
-        np.testing.assert_allclose(outputs[0][i], weight @ vector.asnumpy()[0] + bias, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(output.logits[i], weight @ vector.asnumpy()[0] + bias, rtol=1e-4, atol=1e-5)
         if weights:
-            np.testing.assert_allclose(outputs[2][i, : len(document)], weights[0].asnumpy()[0], rtol=1e-4, atol=1e-6)
+            own = output.sentence_weights[i, : len(document)]
+            np.testing.assert_allclose(own, weights[0].asnumpy()[0], rtol=1e-4, atol=1e-6)
 
 
 @every_pooling
-def test_a_reader_pools_the_states_of_its_encoder(pooling: str) -> None:
-    reader = Reader(pooling, UNITS, ATTENTION, EMBEDDING)
+def test_a_level_pools_the_states_of_its_encoder(pooling: str) -> None:
+    encoder = LevelEncoder(pooling, UNITS, ATTENTION, EMBEDDING)
     sequence, lengths = array(normal(2, 4, EMBEDDING)), array([4, 2], "float32")
-    initialize(reader, sequence, lengths)
-    states = reader.encoder(sequence, lengths)[0].asnumpy()
-    vector, *weights = (output.asnumpy() for output in reader(sequence, lengths))
+    initialize(encoder, sequence, lengths)
+    states = encoder.encoder(sequence, lengths)[0].asnumpy()
+    vector, *weights = (output.asnumpy() for output in encoder(sequence, lengths))
     for row, tokens in enumerate([4, 2]):
         own = states[row, :tokens]
         expected = {"mean": own.mean(axis=0), "max": own.max(axis=0)}
@@ -101,7 +115,8 @@ def test_a_reader_pools_the_states_of_its_encoder(pooling: str) -> None:
 
 def test_weights_are_distributions_over_words_and_over_sentences() -> None:
     documents = documents_of([3, 40, 1], [7], [2, 2, 2, 2, 2])
-    _, words, sentences = (output.asnumpy() for output in network()(*batch(documents, (2, 3), seed=1)))
+    output = numbers(network()(*batch(documents, (2, 3), seed=1)))
+    words, sentences = output.word_weights, output.sentence_weights
     for i, document in enumerate(documents):
         lengths = np.array([len(sentence) for sentence in document])
         real = np.arange(words.shape[2]) < lengths[:, None]
@@ -127,11 +142,11 @@ def test_padding_further_on_both_levels_changes_not_a_bit(
     """Whatever ids and counts stand in the padding."""
     model = network(pooling)
     documents = documents_of(*lengths, seed=seed)
-    near = [output.asnumpy() for output in model(*batch(documents))]
-    far = [output.asnumpy() for output in model(*batch(documents, more, seed=seed))]
-    np.testing.assert_array_equal(near[0], far[0])
-    assert np.isfinite(near[0]).all() and len(near) == len(far)
-    for weights, further in zip(near[1:], far[1:], strict=True):
+    near, far = numbers(model(*batch(documents))), numbers(model(*batch(documents, more, seed=seed)))
+    np.testing.assert_array_equal(near.logits, far.logits)
+    assert np.isfinite(near.logits).all() and names_of(near) == names_of(far)
+    for name in names_of(near)[1:]:
+        weights, further = getattr(near, name), getattr(far, name)
         inside = tuple(slice(0, length) for length in weights.shape)
         np.testing.assert_array_equal(weights, further[inside])
         assert further.sum() == pytest.approx(weights.sum(), rel=1e-6)
@@ -146,27 +161,30 @@ def test_padding_further_on_both_levels_changes_not_a_bit(
 def test_each_document_alone_gives_what_it_gives_in_company(pooling: str, lengths: list[list[int]], seed: int) -> None:
     model = network(pooling)
     documents = documents_of(*lengths, seed=seed)
-    together = [output.asnumpy() for output in model(*batch(documents))]
+    together = numbers(model(*batch(documents)))
     for row, document in enumerate(documents):
-        for output, alone in zip(together, model(*batch([document])), strict=True):
-            inside = tuple(slice(0, length) for length in alone.shape[1:])
-            np.testing.assert_allclose(output[row][inside], alone.asnumpy()[0], rtol=1e-4, atol=1e-5)
+        alone = numbers(model(*batch([document])))
+        assert names_of(alone) == names_of(together)
+        for name in names_of(alone):
+            own = getattr(alone, name)
+            inside = tuple(slice(0, length) for length in own.shape[1:])
+            np.testing.assert_allclose(getattr(together, name)[row][inside], own[0], rtol=1e-4, atol=1e-5)
 
 
 def test_the_order_of_sentences_matters_only_to_their_document() -> None:
     model = network()
     other = [DOCUMENTS[0][::-1], *DOCUMENTS[1:]]
-    before, after = (model(*batch(documents))[0].asnumpy() for documents in (DOCUMENTS, other))
+    before, after = (model(*batch(documents)).logits.asnumpy() for documents in (DOCUMENTS, other))
     assert np.abs(before[0] - after[0]).max() > 1e-3
     np.testing.assert_allclose(before[1:], after[1:], rtol=1e-5, atol=1e-6)
 
 
 def test_one_sentence_of_one_word_and_a_thousand_sentences() -> None:
     documents = documents_of([1], [2] * 1_000)
-    logits, words, sentences = (output.asnumpy() for output in network()(*batch(documents)))
-    assert np.isfinite(logits).all()
-    assert words[0, 0, 0] == sentences[0, 0] == 1
-    np.testing.assert_allclose(sentences[1].sum(), 1.0, rtol=1e-4)
+    output = numbers(network()(*batch(documents)))
+    assert np.isfinite(output.logits).all()
+    assert output.word_weights[0, 0, 0] == output.sentence_weights[0, 0] == 1
+    np.testing.assert_allclose(output.sentence_weights[1].sum(), 1.0, rtol=1e-4)
 
 
 def test_padding_passes_no_gradient() -> None:
@@ -175,7 +193,7 @@ def test_padding_passes_no_gradient() -> None:
     found = []
     for inputs in (batch(DOCUMENTS), batch(DOCUMENTS, (3, 2), seed=4)):
         with autograd.record():
-            total = (model(*inputs)[0] ** 2).sum()
+            total = (model(*inputs).logits ** 2).sum()
         total.backward()
         found.append({name: dense(one.grad()) for name, one in named_parameters(model)})
     for name, expected in found[0].items():
@@ -203,8 +221,9 @@ def test_counts_that_cannot_be_are_refused(counts: list[int], lengths: list[list
 def test_counts_may_be_integers() -> None:
     words, *counts = batch(DOCUMENTS)
     model = network()
-    expected = model(words, *counts)[0].asnumpy()
-    np.testing.assert_array_equal(model(words, *(one.astype("int32") for one in counts))[0].asnumpy(), expected)
+    expected = numbers(model(words, *counts))
+    integers = numbers(model(words, *(one.astype("int32") for one in counts)))
+    assert_same_outputs(integers, expected, rtol=0, atol=0)
 
 
 # --- how sentences are grouped ---
@@ -232,12 +251,10 @@ def test_groups_hold_every_sentence_in_shapes_of_few_sizes(lengths: list[int]) -
 def test_eager_equals_hybridized_and_few_shapes_are_compiled(pooling: str) -> None:
     model = network(pooling, embedding_dropout=0.5, dropout=0.5)
     batches = [batch(DOCUMENTS), batch(documents_of([30, 3], [9] * 9)), batch(DOCUMENTS, (1, 2)), batch(DOCUMENTS)]
-    expected = [[output.asnumpy() for output in model(*inputs)] for inputs in batches]
+    expected = [numbers(model(*inputs)) for inputs in batches]
     model.hybridize(static_alloc=True, static_shape=True)
     for inputs, wanted in zip(batches, expected, strict=True):
-        found = model(*inputs)
-        for output, one in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(output.asnumpy(), one, rtol=1e-4, atol=1e-5)
+        assert_same_outputs(numbers(model(*inputs)), wanted)
     assert len(model._graphs._graphs) == 2 + 3, "one for words and one for sentences; in the second batch three more"
 
 
@@ -263,11 +280,12 @@ def test_dropout_is_active_in_training_alone(which: str, hybridized: bool) -> No
     model = network(**{which: 0.5})
     model.hybridize(hybridized)
     with autograd.train_mode():
-        first, second = ([output.asnumpy() for output in model(*batch(DOCUMENTS))] for _ in range(2))
-    assert np.abs(first[0] - second[0]).max() > 1e-3
-    assert (np.abs(first[1] - second[1]).max() > 1e-4) == (which == "embedding_dropout")
-    assert np.abs(first[2] - second[2]).max() > 1e-4
-    np.testing.assert_array_equal(model(*batch(DOCUMENTS))[0].asnumpy(), model(*batch(DOCUMENTS))[0].asnumpy())
+        first, second = (numbers(model(*batch(DOCUMENTS))) for _ in range(2))
+    assert np.abs(first.logits - second.logits).max() > 1e-3
+    assert (np.abs(first.word_weights - second.word_weights).max() > 1e-4) == (which == "embedding_dropout")
+    assert np.abs(first.sentence_weights - second.sentence_weights).max() > 1e-4
+    once, again = (numbers(model(*batch(DOCUMENTS))) for _ in range(2))
+    assert_same_outputs(once, again, rtol=0, atol=0)
 
 
 # --- sizes ---

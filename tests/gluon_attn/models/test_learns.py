@@ -26,6 +26,7 @@ from gluon_attn.attention.pooling import AttentionPooling
 from gluon_attn.decoding.beam_search import beam_search
 from gluon_attn.models.deep_lstm import DeepLSTM
 from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.models.outputs import Classifier, ClassifierOutput, TranslationOutput
 from gluon_attn.models.rnnencdec import RNNEncDec
 from gluon_attn.models.rnnsearch import RNNSearch
 from gluon_attn.models.self_attention_classifier import AsWritten, Masked
@@ -34,42 +35,42 @@ from gluon_attn.training.loop import fit
 from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
-from tests.gluon_attn.support import array
+from tests.gluon_attn.support import array, numbers
 
 UNITS, SIZE = 16, 64
 CROSS_ENTROPY = SoftmaxCrossEntropyLoss()
 
 
 def learn(
-    model: HybridBlock,
+    model: Classifier,
     draw: Callable[[np.random.RandomState, int], Batch],
     folder: Path,
     *,
     seed: int,
     steps: int,
     rate: float = 0.01,
-) -> tuple[float, Batch, list[np.ndarray]]:
-    """Train on batches that never come again; accuracy on 500 new examples, these, and what the model makes of them."""
+) -> tuple[float, Batch, Any]:
+    """Train on batches that never come again; accuracy on 500 new examples, these, and the model's outputs for them."""
     test = draw(np.random.RandomState(runtime.derive(seed, "test")), 500)
 
-    def read(model: HybridBlock) -> list[np.ndarray]:
-        return [output.asnumpy() for output in model(*map(array, test.inputs))]
+    def outputs(model: Classifier) -> Any:
+        return numbers(model(*map(array, test.inputs)))
 
-    def evaluate(model: HybridBlock) -> Mapping[str, float]:
-        return {"accuracy": float((read(model)[0].argmax(axis=1) == test.target).mean())}
+    def evaluate(model: Classifier) -> Mapping[str, float]:
+        return {"accuracy": float((outputs(model).logits.argmax(axis=1) == test.target).mean())}
 
     def batches(generator: np.random.RandomState) -> Iterator[Batch]:
         return (draw(generator, SIZE) for _ in range(steps))
 
-    def loss(outputs: tuple[nd.NDArray, ...], target: nd.NDArray) -> nd.NDArray:
-        return CROSS_ENTROPY(outputs[0], target)
+    def loss(output: ClassifierOutput, target: nd.NDArray) -> nd.NDArray:
+        return CROSS_ENTROPY(output.logits, target)
 
     runtime.seed_all(seed)
     model.initialize(mx.init.Xavier())
     model.hybridize(static_alloc=True, static_shape=True)
     recipe = Recipe(epochs=1, batch_size=SIZE, learning_rate=rate)
     fit(model, Objective(batches, steps, loss, evaluate), recipe, RunDirectory(folder, {"seed": seed}), seed=seed)
-    return evaluate(model)["accuracy"], test, read(model)
+    return evaluate(model)["accuracy"], test, outputs(model)
 
 
 # --- recall: the memory holds pairs of a key and a value; which value stands with this key? ---
@@ -77,8 +78,10 @@ def learn(
 KEYS, PAIRS = 8, 6
 
 
-class Recall(HybridBlock):
+class Recall(Classifier):
     """Looks a key up by attention; without it, six values are equally likely."""
+
+    outputs = ("matrix",)
 
     def __init__(self, attention: AttentionCell) -> None:
         super().__init__()
@@ -125,11 +128,11 @@ def draw_recall(generator: np.random.RandomState, rows: int) -> Batch:
 def test_every_mechanism_learns_to_look_up(
     attention: Callable[[], AttentionCell], tmp_path: Path, fresh_seed: int
 ) -> None:
-    accuracy, test, (_, weights) = learn(Recall(attention()), draw_recall, tmp_path, seed=fresh_seed, steps=300)
+    accuracy, test, output = learn(Recall(attention()), draw_recall, tmp_path, seed=fresh_seed, steps=300)
     assert accuracy > 0.97
     query, keys, _, length = test.inputs
     asked_for = (keys == query[:, None]) & (np.arange(PAIRS) < length[:, None])
-    assert (weights[:, 0] * asked_for).sum(axis=1).mean() > 0.9
+    assert (output.matrix[:, 0] * asked_for).sum(axis=1).mean() > 0.9
 
 
 # --- needle: one of four tokens stands once among noise; which? ---
@@ -147,8 +150,10 @@ def draw_needle(generator: np.random.RandomState, rows: int) -> Batch:
     return Batch((ids, length.astype(np.float32)), needle.astype(np.float32))
 
 
-class Pooled(HybridBlock):
+class Pooled(Classifier):
     """Embeddings, pooled by attention, and one dense layer: no other way to tell tokens apart."""
+
+    outputs = ("weights",)
 
     def __init__(self) -> None:
         super().__init__()
@@ -164,11 +169,11 @@ class Pooled(HybridBlock):
 
 
 def test_attention_pooling_learns_to_find_one_token_in_noise(tmp_path: Path, fresh_seed: int) -> None:
-    accuracy, test, (_, weights) = learn(Pooled(), draw_needle, tmp_path, seed=fresh_seed, steps=300)
+    accuracy, test, output = learn(Pooled(), draw_needle, tmp_path, seed=fresh_seed, steps=300)
     ids, length = test.inputs
     assert accuracy > 0.98
     # One of the four may be known by the absence of the others, and then nothing need point at it.
-    assert (weights * ((ids < NEEDLES) & (np.arange(LENGTH) < length[:, None]))).sum(axis=1).mean() > 0.65
+    assert (output.weights * ((ids < NEEDLES) & (np.arange(LENGTH) < length[:, None]))).sum(axis=1).mean() > 0.65
 
 
 def masked(pooling: str, attention: AttentionCell | None = None) -> Masked:
@@ -277,9 +282,9 @@ def draw_mirror(generator: np.random.RandomState, rows: int) -> Batch:
         (
             lambda: DeepLSTM(
                 layers=2,
-                backwards=False,
+                reverse_source=False,
                 attention=GlobalAttention(GeneralScore(32, 32)),
-                feeding=True,
+                input_feeding=True,
                 layer_dropout=0.05,
                 **MIRROR,
             ),
@@ -307,8 +312,8 @@ def test_every_encoder_decoder_learns_to_say_a_sentence_backwards(
     def batches(generator: np.random.RandomState) -> Iterator[Batch]:
         return (draw_mirror(generator, SIZE) for _ in range(steps))
 
-    def loss(outputs: tuple[nd.NDArray, nd.NDArray], target: nd.NDArray) -> nd.NDArray:
-        return outputs[0].sum() / (target.astype("float32") != PADDING).sum()
+    def loss(output: TranslationOutput, target: nd.NDArray) -> nd.NDArray:
+        return output.loss.sum() / (target.astype("float32") != PADDING).sum()
 
     runtime.seed_all(fresh_seed)
     model = make()

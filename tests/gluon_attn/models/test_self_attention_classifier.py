@@ -17,10 +17,13 @@ from gluon_attn.models.self_attention_classifier import AsWritten, Masked
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from tests.gluon_attn.support import (
     array,
+    assert_same_outputs,
     dense,
     every_parameter_learns,
     initialize,
     lengths_of,
+    names_of,
+    numbers,
     padded,
     training_pass,
 )
@@ -67,10 +70,6 @@ def zeros(count: int) -> np.ndarray:
     return np.zeros(count, np.int32)
 
 
-def numbers(outputs: tuple[nd.NDArray, ...]) -> list[np.ndarray]:
-    return [output.asnumpy() for output in outputs]
-
-
 # --- as written ---
 
 
@@ -78,37 +77,37 @@ def test_as_written_is_embedding_gru_attention_and_one_dense_layer() -> None:
     """Each block by itself, put together again by hand."""
     model = as_written()
     ids = padded(SENTENCES, LENGTH, zeros)
-    logits, weights = model(ids)
+    output = numbers(model(ids))
     states = model.encoder(model.embedding(ids).transpose((1, 0, 2))).transpose((1, 0, 2))
     assert model.attention is not None
     context, expected = model.attention(states, states)
     weight, bias = (getattr(model.output, name).data().asnumpy() for name in ("weight", "bias"))
     by_hand = context.asnumpy().reshape(3, -1) @ weight.T + bias
-    assert logits.shape == (3, 3) and weights.shape == (3, LENGTH, LENGTH)
-    np.testing.assert_allclose(logits.asnumpy(), by_hand, rtol=1e-5, atol=1e-6)
-    np.testing.assert_array_equal(weights.asnumpy(), expected.asnumpy())
-    np.testing.assert_allclose(weights.asnumpy().sum(axis=2), 1.0, rtol=1e-6)
+    assert output.logits.shape == (3, 3) and output.matrix.shape == (3, LENGTH, LENGTH)
+    np.testing.assert_allclose(output.logits, by_hand, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(output.matrix, expected.asnumpy())
+    np.testing.assert_allclose(output.matrix.sum(axis=2), 1.0, rtol=1e-6)
 
 
 def test_as_written_does_not_mask_its_padding() -> None:
     """The post's omission is kept: padding has weight, and what stands in it moves the answer."""
     model = as_written()
-    logits, weights = model(padded(SENTENCES, LENGTH, zeros))
-    other, _ = model(padded(SENTENCES, LENGTH, lambda count: np.full(count, 19)))
-    assert (weights.asnumpy()[1, :, 2:] > 1e-3).all()
-    assert np.abs((logits - other).asnumpy()).max() > 1e-3
+    zeros_in_padding = numbers(model(padded(SENTENCES, LENGTH, zeros)))
+    other = numbers(model(padded(SENTENCES, LENGTH, lambda count: np.full(count, 19))))
+    assert (zeros_in_padding.matrix[1, :, 2:] > 1e-3).all()
+    assert np.abs(zeros_in_padding.logits - other.logits).max() > 1e-3
 
 
 def test_as_written_is_tied_to_one_length() -> None:
     with pytest.raises(Exception, match="hape"):
-        as_written()(array([[1] * (LENGTH + 1)], "int32"))[0].asnumpy()
+        as_written()(array([[1] * (LENGTH + 1)], "int32")).logits.asnumpy()
 
 
 def test_without_attention_only_logits_come_back() -> None:
     ids = padded(SENTENCES, LENGTH, zeros)
-    assert [output.shape for output in as_written(attention=None)(ids)] == [(3, 3)]
-    for name in ("mean", "last"):
-        assert [output.shape for output in masked(name)(ids, lengths_of(SENTENCES))] == [(3, 3)]
+    outputs = as_written(attention=None)(ids), *(masked(name)(ids, lengths_of(SENTENCES)) for name in ("mean", "last"))
+    for output in outputs:
+        assert names_of(output) == ["logits"] and output.logits.shape == (3, 3)
 
 
 def test_parameters_are_those_that_the_equations_count() -> None:
@@ -139,12 +138,12 @@ def test_padding_twice_as_far_changes_nothing(name: str, data: st.DataObject) ->
     batch = numbers(model(padded(sentences, width, lambda count: generator.randint(0, VOCABULARY, count)), lengths))
     for row, sentence in enumerate(sentences):
         alone = numbers(model(array([sentence], "int32"), array([len(sentence)], "float32")))
-        np.testing.assert_allclose(batch[0][row], alone[0][0], rtol=1e-4, atol=1e-5)
-        if len(alone) == 2:
+        np.testing.assert_allclose(batch.logits[row], alone.logits[0], rtol=1e-4, atol=1e-5)
+        if name in ATTENTIONS:
             tokens = len(sentence)
-            np.testing.assert_allclose(batch[1][row, :tokens, :tokens], alone[1][0], rtol=1e-4, atol=1e-6)
-            assert (batch[1][row, :, tokens:] == 0).all()
-            np.testing.assert_allclose(batch[1][row].sum(axis=1), 1.0, rtol=1e-5)
+            np.testing.assert_allclose(batch.matrix[row, :tokens, :tokens], alone.matrix[0], rtol=1e-4, atol=1e-6)
+            assert (batch.matrix[row, :, tokens:] == 0).all()
+            np.testing.assert_allclose(batch.matrix[row].sum(axis=1), 1.0, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", MASKED)
@@ -152,7 +151,7 @@ def test_masked_pools_what_it_says(name: str) -> None:
     model = masked(name)
     ids, lengths = padded(SENTENCES, 9, zeros), lengths_of(SENTENCES)
     states, last = (output.asnumpy() for output in model.encoder(model.embedding(ids), lengths))
-    logits, *weights = numbers(model(ids, lengths))
+    output = numbers(model(ids, lengths))
     dense_layer = {name: getattr(model.output, name).data().asnumpy() for name in ("weight", "bias")}
     for row, sentence in enumerate(SENTENCES):
         own = states[row, : len(sentence)]
@@ -161,9 +160,9 @@ def test_masked_pools_what_it_says(name: str) -> None:
         elif name == "mean":
             pooled = own.mean(axis=0)
         else:
-            pooled = (weights[0][row, : len(sentence), : len(sentence)] @ own).mean(axis=0)
+            pooled = (output.matrix[row, : len(sentence), : len(sentence)] @ own).mean(axis=0)
         expected = dense_layer["weight"] @ pooled + dense_layer["bias"]
-        np.testing.assert_allclose(logits[row], expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(output.logits[row], expected, rtol=1e-4, atol=1e-5)
 
 
 # --- both ---
@@ -185,8 +184,7 @@ def test_eager_equals_hybridized(which: int) -> None:
     eager = numbers(model(*inputs))
     model.hybridize(static_alloc=True, static_shape=True)
     for _ in range(2):  # the second call runs in the memory that the first one planned
-        for output, expected in zip(numbers(model(*inputs)), eager, strict=True):
-            np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5, err_msg=name)
+        assert_same_outputs(numbers(model(*inputs)), eager, of=name)
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
@@ -205,7 +203,7 @@ def test_dropout_is_active_in_training_alone(rates: tuple[float, float], hybridi
         unlike = np.abs(training_pass(model, *inputs) - training_pass(model, *inputs)).max()
         drops = rates[0] > 0 or (name.split(", ")[1] in ATTENTIONS)
         assert unlike > 1e-4 if drops else unlike == 0, (name, unlike)
-        np.testing.assert_array_equal(model(*inputs)[0].asnumpy(), model(*inputs)[0].asnumpy(), err_msg=name)
+        assert_same_outputs(numbers(model(*inputs)), numbers(model(*inputs)), rtol=0, atol=0, of=name)
 
 
 def test_the_embeddings_have_a_sparse_gradient_of_the_tokens_read() -> None:
@@ -213,7 +211,7 @@ def test_the_embeddings_have_a_sparse_gradient_of_the_tokens_read() -> None:
     model = masked("additive")
     ids = padded(SENTENCES, 9, lambda count: np.full(count, 19))
     with autograd.record():
-        total = (model(ids, lengths_of(SENTENCES))[0] ** 2).sum()
+        total = (model(ids, lengths_of(SENTENCES)).logits ** 2).sum()
     total.backward()
     gradient = dict(named_parameters(model))["embedding.weight"].grad()
     assert gradient.stype == "row_sparse"

@@ -11,9 +11,11 @@ from gluon_attn.models.stacked_classifier import StackedClassifier
 from gluon_attn.training.checkpoint import parameter_count
 from tests.gluon_attn.support import (
     array,
+    assert_same_outputs,
     every_parameter_learns,
     initialize,
     lengths_of,
+    numbers,
     padded,
 )
 
@@ -48,13 +50,13 @@ def test_is_attention_and_maximum_of_the_states_and_one_dense_layer(cell: str) -
     model = stacked(cell)
     ids, lengths = padded(SENTENCES, 9, zeros), lengths_of(SENTENCES)
     states = model.encoder(model.embedding(ids), lengths)[0].asnumpy()
-    logits, weights = (output.asnumpy() for output in model(ids, lengths))
-    assert logits.shape == (3, 3) and weights.shape == (3, 9)
+    output = numbers(model(ids, lengths))
+    assert output.logits.shape == (3, 3) and output.weights.shape == (3, 9)
     weight, bias = (getattr(model.output, name).data().asnumpy() for name in ("weight", "bias"))
     for row, sentence in enumerate(SENTENCES):
         own = states[row, : len(sentence)]
-        pooled = np.concatenate([weights[row, : len(sentence)] @ own, own.max(axis=0)])
-        np.testing.assert_allclose(logits[row], weight @ pooled + bias, rtol=1e-4, atol=1e-5)
+        pooled = np.concatenate([output.weights[row, : len(sentence)] @ own, own.max(axis=0)])
+        np.testing.assert_allclose(output.logits[row], weight @ pooled + bias, rtol=1e-4, atol=1e-5)
 
 
 @every_cell
@@ -69,24 +71,23 @@ def test_padding_twice_as_far_changes_nothing(cell: str, sentences: list[list[in
     generator = np.random.RandomState(seed)
     model = stacked(cell)
     ids = padded(sentences, max(map(len, sentences)) + extra, lambda count: generator.randint(0, VOCABULARY, count))
-    logits, weights = (output.asnumpy() for output in model(ids, lengths_of(sentences)))
+    batch = numbers(model(ids, lengths_of(sentences)))
     for row, sentence in enumerate(sentences):
-        alone = model(array([sentence], "int32"), array([len(sentence)], "float32"))
-        np.testing.assert_allclose(logits[row], alone[0].asnumpy()[0], rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(weights[row, : len(sentence)], alone[1].asnumpy()[0], rtol=1e-4, atol=1e-6)
-        assert (weights[row, len(sentence) :] == 0).all()
-        np.testing.assert_allclose(weights[row].sum(), 1.0, rtol=1e-5)
+        alone = numbers(model(array([sentence], "int32"), array([len(sentence)], "float32")))
+        np.testing.assert_allclose(batch.logits[row], alone.logits[0], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(batch.weights[row, : len(sentence)], alone.weights[0], rtol=1e-4, atol=1e-6)
+        assert (batch.weights[row, len(sentence) :] == 0).all()
+        np.testing.assert_allclose(batch.weights[row].sum(), 1.0, rtol=1e-5)
 
 
 @every_cell
 def test_eager_equals_hybridized(cell: str) -> None:
     model = stacked(cell, embedding_dropout=0.5, dropout=0.5)
     inputs = padded(SENTENCES, 9, zeros), lengths_of(SENTENCES)
-    eager = [output.asnumpy() for output in model(*inputs)]
+    eager = numbers(model(*inputs))
     model.hybridize(static_alloc=True, static_shape=True)
     for _ in range(2):  # the second call runs in the memory that the first one planned
-        for output, expected in zip(model(*inputs), eager, strict=True):
-            np.testing.assert_allclose(output.asnumpy(), expected, rtol=1e-4, atol=1e-5)
+        assert_same_outputs(numbers(model(*inputs)), eager)
 
 
 @every_cell
@@ -112,10 +113,10 @@ def test_dropout_is_active_in_training_alone(
     model.hybridize(hybridized)
     inputs = padded(SENTENCES, 9, zeros), lengths_of(SENTENCES)
     with autograd.train_mode():
-        first, second = ([output.asnumpy() for output in model(*inputs)] for _ in range(2))
-    assert np.abs(first[0] - second[0]).max() > 1e-3
-    assert (np.abs(first[1] - second[1]).max() > 1e-4) == reaches_weights
-    np.testing.assert_array_equal(model(*inputs)[0].asnumpy(), model(*inputs)[0].asnumpy())
+        first, second = (numbers(model(*inputs)) for _ in range(2))
+    assert np.abs(first.logits - second.logits).max() > 1e-3
+    assert (np.abs(first.weights - second.weights).max() > 1e-4) == reaches_weights
+    assert_same_outputs(numbers(model(*inputs)), numbers(model(*inputs)), rtol=0, atol=0)
 
 
 def test_parameters_are_those_that_the_equations_count() -> None:

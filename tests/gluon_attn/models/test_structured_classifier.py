@@ -12,7 +12,18 @@ from mxnet import autograd, nd
 from gluon_attn.attention.structured import redundancy_penalty
 from gluon_attn.models.structured_classifier import PrunedLayer, StructuredClassifier
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
-from tests.gluon_attn.support import array, dense, every_parameter_learns, initialize, lengths_of, normal, padded
+from tests.gluon_attn.support import (
+    array,
+    assert_same_outputs,
+    dense,
+    every_parameter_learns,
+    initialize,
+    lengths_of,
+    names_of,
+    normal,
+    numbers,
+    padded,
+)
 
 VOCABULARY, EMBEDDING, UNITS, ATTENTION, HOPS, HIDDEN, CLASSES = 20, 5, 4, 6, 3, 7, 3
 SENTENCES = [[3, 4, 5, 6, 7, 8], [9, 10], [11, 3, 12, 13]]
@@ -71,37 +82,38 @@ def states_of(model: StructuredClassifier, width: int = 9) -> np.ndarray:
 
 def test_is_the_matrix_of_the_hops_a_rectified_layer_and_the_classes() -> None:
     model = network()
-    logits, weights, penalty = (output.asnumpy() for output in model(*inputs()))
-    assert logits.shape == (3, CLASSES) and weights.shape == (3, HOPS, 9) and penalty.shape == (3,)
+    output = numbers(model(*inputs()))
+    assert output.logits.shape == (3, CLASSES) and output.hops.shape == (3, HOPS, 9) and output.penalty.shape == (3,)
     states = states_of(model)
     for row, sentence in enumerate(SENTENCES):
         own = array(states[row : row + 1, : len(sentence)])
         matrix, its_weights = (output.asnumpy() for output in model.attention(own, nd.ones((1, len(sentence)))))
-        np.testing.assert_allclose(weights[row, :, : len(sentence)], its_weights[0], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(output.hops[row, :, : len(sentence)], its_weights[0], rtol=1e-4, atol=1e-6)
         hidden = np.maximum(layer(model.hidden, matrix.reshape(1, -1)), 0)
-        np.testing.assert_allclose(logits[row], layer(model.output, hidden)[0], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(output.logits[row], layer(model.output, hidden)[0], rtol=1e-4, atol=1e-5)
         expected = redundancy_penalty(nd, array(its_weights), HOPS).asnumpy()[0]
-        np.testing.assert_allclose(penalty[row], expected, rtol=1e-4)
-        assert (weights[row, :, len(sentence) :] == 0).all()
+        np.testing.assert_allclose(output.penalty[row], expected, rtol=1e-4)
+        assert (output.hops[row, :, len(sentence) :] == 0).all()
 
 
 def test_without_a_hidden_layer_the_classes_read_the_matrix() -> None:
     model = network("attention, no hidden layer")
-    logits, weights, _ = (output.asnumpy() for output in model(*inputs()))
-    matrix = weights @ states_of(model)
-    np.testing.assert_allclose(logits, layer(model.output, matrix.reshape(3, -1)), rtol=1e-4, atol=1e-5)
+    output = numbers(model(*inputs()))
+    matrix = output.hops @ states_of(model)
+    np.testing.assert_allclose(output.logits, layer(model.output, matrix.reshape(3, -1)), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["mean", "max"])
 def test_without_attention_it_is_the_mean_or_the_maximum_of_the_tokens(name: str) -> None:
     model = network(name)
-    (logits,) = model(*inputs())
+    output = numbers(model(*inputs()))
+    assert names_of(output) == ["logits"]
     states = states_of(model)
     for row, sentence in enumerate(SENTENCES):
         own = states[row, : len(sentence)]
         pooled = own.mean(axis=0) if name == "mean" else own.max(axis=0)
         hidden = np.maximum(layer(model.hidden, pooled[None]), 0)
-        np.testing.assert_allclose(logits.asnumpy()[row], layer(model.output, hidden)[0], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(output.logits[row], layer(model.output, hidden)[0], rtol=1e-4, atol=1e-5)
 
 
 def test_a_pruned_layer_is_a_full_one_with_most_weights_zero() -> None:
@@ -137,15 +149,16 @@ def test_padding_twice_as_far_changes_nothing(name: str, sentences: list[list[in
     generator = np.random.RandomState(seed)
     model = network(name)
     ids = padded(sentences, max(map(len, sentences)) + extra, lambda count: generator.randint(0, VOCABULARY, count))
-    outputs = [output.asnumpy() for output in model(ids, lengths_of(sentences))]
+    batch = numbers(model(ids, lengths_of(sentences)))
     for row, sentence in enumerate(sentences):
-        alone = model(array([sentence], "int32"), array([len(sentence)], "float32"))
-        np.testing.assert_allclose(outputs[0][row], alone[0].asnumpy()[0], rtol=1e-4, atol=1e-5)
-        for weights, penalty, its, its_penalty in [(*outputs[1:], *alone[1:])] if len(alone) > 1 else []:
-            np.testing.assert_allclose(weights[row, :, : len(sentence)], its.asnumpy()[0], rtol=1e-4, atol=1e-6)
-            np.testing.assert_allclose(weights[row].sum(axis=1), 1.0, rtol=1e-5)
-            np.testing.assert_allclose(penalty[row], its_penalty.asnumpy()[0], rtol=1e-4, atol=1e-5)
-            assert (weights[row, :, len(sentence) :] == 0).all()
+        alone = numbers(model(array([sentence], "int32"), array([len(sentence)], "float32")))
+        np.testing.assert_allclose(batch.logits[row], alone.logits[0], rtol=1e-4, atol=1e-5)
+        assert names_of(batch) == names_of(alone)
+        if batch.hops is not None:
+            np.testing.assert_allclose(batch.hops[row, :, : len(sentence)], alone.hops[0], rtol=1e-4, atol=1e-6)
+            np.testing.assert_allclose(batch.hops[row].sum(axis=1), 1.0, rtol=1e-5)
+            np.testing.assert_allclose(batch.penalty[row], alone.penalty[0], rtol=1e-4, atol=1e-5)
+            assert (batch.hops[row, :, len(sentence) :] == 0).all()
 
 
 @pytest.mark.parametrize("name", ["attention", "mean", "max"])
@@ -153,13 +166,12 @@ def test_without_masking_the_pooling_reads_the_padding(name: str) -> None:
     """The ablation differs by that alone: where there is no padding the two are one."""
     model, unmasked = network(name), network(name, masked=False)
     full = array([[3, 4, 5], [6, 7, 8]], "int32"), array([3, 3], "float32")
-    for one, other in zip(model(*full), unmasked(*full), strict=True):
-        np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
-    near, far = unmasked(*inputs(9)), unmasked(*inputs(18))
-    assert np.abs(near[0].asnumpy() - far[0].asnumpy()).max() > 1e-4
+    assert_same_outputs(numbers(model(*full)), numbers(unmasked(*full)), rtol=0, atol=0)
+    near, far = numbers(unmasked(*inputs(9))), numbers(unmasked(*inputs(18)))
+    assert np.abs(near.logits - far.logits).max() > 1e-4
     if name == "attention":
-        assert (near[1].asnumpy() > 0).all()
-        np.testing.assert_allclose(near[1].asnumpy().sum(axis=2), 1.0, rtol=1e-5)
+        assert (near.hops > 0).all()
+        np.testing.assert_allclose(near.hops.sum(axis=2), 1.0, rtol=1e-5)
 
 
 # --- compiled, trained ---
@@ -168,13 +180,11 @@ def test_without_masking_the_pooling_reads_the_padding(name: str) -> None:
 @every_network
 def test_eager_equals_hybridized(name: str) -> None:
     model = network(name, embedding_dropout=0.5, dropout=0.5)
-    eager = [output.asnumpy() for output in model(*inputs())]
+    eager = numbers(model(*inputs()))
     model.hybridize(static_alloc=True, static_shape=True)
     for width in (9, 12, 9):  # another shape between: nothing of it is left over
-        found = model(*inputs(width))
-    assert len(found) == len(eager)
-    for output, expected in zip(found, eager, strict=True):
-        np.testing.assert_allclose(output.asnumpy(), expected, rtol=1e-4, atol=1e-5)
+        output = model(*inputs(width))
+    assert_same_outputs(numbers(output), eager)
 
 
 @every_network
@@ -194,8 +204,7 @@ def test_the_penalty_moves_the_attention_and_what_it_reads_and_not_the_classes(h
     model = network()
     model.hybridize(hybridized)
     with autograd.record():
-        _, _, penalty = model(*inputs())
-        total = penalty.sum()
+        total = model(*inputs()).penalty.sum()
     total.backward()
     largest = {name: np.abs(dense(one.grad())).max() for name, one in named_parameters(model)}
     behind = {name for name in largest if name.startswith(("hidden.", "output."))}
@@ -213,10 +222,10 @@ def test_dropout_is_active_in_training_alone(changed: dict[str, Any], reaches_we
     model = network(**changed)
     model.hybridize(hybridized)
     with autograd.train_mode():
-        first, second = ([output.asnumpy() for output in model(*inputs())] for _ in range(2))
-    assert np.abs(first[0] - second[0]).max() > 1e-3
-    assert (np.abs(first[1] - second[1]).max() > 1e-4) == reaches_weights
-    np.testing.assert_array_equal(model(*inputs())[0].asnumpy(), model(*inputs())[0].asnumpy())
+        first, second = (numbers(model(*inputs())) for _ in range(2))
+    assert np.abs(first.logits - second.logits).max() > 1e-3
+    assert (np.abs(first.hops - second.hops).max() > 1e-4) == reaches_weights
+    assert_same_outputs(numbers(model(*inputs())), numbers(model(*inputs())), rtol=0, atol=0)
 
 
 # --- sizes ---

@@ -15,6 +15,7 @@ from mxnet import autograd, nd
 from gluon_attn import runtime
 from gluon_attn.models.language_model import NO_TARGET, LanguageModel
 from gluon_attn.models.lstmn import LSTMN, FusedLSTM
+from gluon_attn.models.outputs import LanguageModelOutput
 from gluon_attn.training.bptt import attention_weights, language_objective, losses, pieces, stream_perplexity
 from gluon_attn.training.checkpoint import named_parameters, parameter_arrays, parameters_sha256
 from gluon_attn.training.loop import fit
@@ -29,7 +30,7 @@ STREAM = np.random.RandomState(0).randint(0, WORDS, 40).astype(np.int32)
 def language_model(seed: int = 0, dropout: float = 0.0, reader: str = "lstmn") -> LanguageModel:
     runtime.seed_all(seed)
     held = LSTMN(4, 5, WINDOW) if reader == "lstmn" else FusedLSTM(4, 5)
-    model = LanguageModel(vocabulary_size=WORDS, embedding_units=5, reader=held, dropout=dropout)
+    model = LanguageModel(vocabulary_size=WORDS, embedding_units=5, encoder=held, dropout=dropout)
     model.initialize(mx.init.Xavier())
     model.hybridize()
     return model
@@ -70,7 +71,7 @@ def test_losses_are_those_of_each_row_in_one_long_call_in_the_order_of_the_text(
 ) -> None:
     model = language_model(reader=reader)
     (whole,) = pieces(STREAM, rows, math.ceil(40 / rows / steps) * steps, FIRST)
-    nll = model(array(whole.inputs), array(whole.targets), *model.start(rows))[1].asnumpy()
+    nll = model(array(whole.inputs), array(whole.targets), *model.start(rows)).nll.asnumpy()
     stream = pieces(STREAM, rows, steps, FIRST)
     np.testing.assert_allclose(losses(model, stream), nll.ravel()[:40], rtol=1e-4, atol=1e-6)
     assert stream_perplexity(model, stream) == pytest.approx(math.exp(nll.sum() / 40), rel=1e-4)
@@ -101,8 +102,9 @@ def test_training_carries_the_state_and_begins_anew_with_every_epoch(tmp_path: P
         state = twin.start(ROWS)
         for piece in cut:
             with autograd.record():
-                loss, _, *state = twin(array(piece.inputs), array(piece.targets), *state)
-                mean = loss.sum() / piece.tokens
+                output = twin(array(piece.inputs), array(piece.targets), *state)
+                mean = output.loss.sum() / piece.tokens
+            state = output.state
             mean.backward()
             for _, parameter in named_parameters(twin):
                 parameter.set_data(parameter.data() - 0.5 * parameter.grad().tostype("default"))
@@ -127,9 +129,8 @@ def test_rows_begin_anew_as_often_as_asked() -> None:
             np.testing.assert_array_equal(*zeros)
             assert all((array[~rows] == number).all() for array, rows in zip(state, zeros, strict=True))
             anew.append(zeros[0])
-        objective.loss(
-            (nd.zeros(1), nd.zeros(1), *(nd.ones(array.shape) * (number + 1) for array in state)), nd.ones(1)
-        )
+        after = tuple(nd.ones(array.shape) * (number + 1) for array in state)
+        objective.loss(LanguageModelOutput(nd.zeros(1), nd.zeros(1), after), nd.ones(1))
     assert np.mean(anew) == pytest.approx(0.1, abs=0.01)
     assert np.mean(anew, axis=0).min() > 0.05
 
@@ -153,5 +154,6 @@ def test_dropout_is_left_out_of_perplexity() -> None:
     cut = pieces(STREAM, ROWS, STEPS, FIRST)
     assert stream_perplexity(model, cut) == stream_perplexity(model, cut)
     with autograd.train_mode():
-        first, second = (model(*map(array, (cut[0].inputs, cut[0].targets)), *model.start(ROWS))[0] for _ in range(2))
+        arrays = (*map(array, (cut[0].inputs, cut[0].targets)), *model.start(ROWS))
+        first, second = (model(*arrays).loss for _ in range(2))
     assert float(nd.abs(first - second).max().asscalar()) > 1e-3

@@ -14,6 +14,7 @@ from mxnet import init, nd
 from mxnet.gluon import nn
 
 from gluon_attn.errors import UsageError
+from gluon_attn.models.outputs import ClassifierOutput
 from gluon_attn.training.recipe import Recipe
 from preprocessing.pipeline.ragged import Ragged
 from preprocessing.text.data import Split
@@ -151,7 +152,7 @@ class Counting:
     def __init__(self, *, attention: str) -> None:
         self.attention = attention
 
-    def __call__(self, padded: nd.NDArray, lengths: nd.NDArray) -> tuple[nd.NDArray, ...]:
+    def __call__(self, padded: nd.NDArray, lengths: nd.NDArray) -> ClassifierOutput:
         assert padded.dtype == np.int32
         first = padded[:, 0].astype("float32")
         logits = nd.stack(nd.zeros_like(first), first - 5, axis=1)
@@ -159,8 +160,9 @@ class Counting:
         weights = values / values.sum(axis=1, keepdims=True)
         if self.attention == "matrix":
             length = padded.shape[1]
-            return logits, nd.array(np.repeat(weights[:, None], length, axis=1) * (1 + np.arange(length))[:, None])
-        return (logits, nd.array(weights)) if self.attention == "vector" else (logits,)
+            matrix = np.repeat(weights[:, None], length, axis=1) * (1 + np.arange(length))[:, None]
+            return ClassifierOutput(logits, matrix=nd.array(matrix))
+        return ClassifierOutput(logits, weights=nd.array(weights) if self.attention == "vector" else None)
 
 
 REVIEWS = ids([2, 6], [9], [], [4, 1, 1, 1, 3, 3, 3], [8, 8])
@@ -258,11 +260,12 @@ def test_dropped_words_of_documents_leave_the_sentences_as_they_are() -> None:
 
 
 def test_the_weight_of_a_word_of_a_document_is_that_in_its_sentence_times_that_of_the_sentence() -> None:
-    def model(padded: nd.NDArray, counts: nd.NDArray, words: nd.NDArray) -> tuple[nd.NDArray, ...]:
+    def model(padded: nd.NDArray, counts: nd.NDArray, words: nd.NDArray) -> ClassifierOutput:
         real = np.arange(padded.shape[2]) < words.asnumpy()[:, :, None]
         of_words = padded.asnumpy() * real / np.maximum(1, (padded.asnumpy() * real).sum(axis=2, keepdims=True))
         of_sentences = words.asnumpy() / words.asnumpy().sum(axis=1, keepdims=True)
-        return nd.zeros((len(padded), 3)), nd.array(of_words), nd.array(of_sentences)
+        logits = nd.zeros((len(padded), 3))
+        return ClassifierOutput(logits, word_weights=nd.array(of_words), sentence_weights=nd.array(of_sentences))
 
     read = classify(model, variant("hierarchical"), DOCUMENTS)  # type: ignore[arg-type]
     np.testing.assert_allclose(read.token_weights[0], [2 / 3 * 7 / 15, 2 / 3 * 8 / 15, 1 / 3], rtol=1e-6)
@@ -273,9 +276,9 @@ def test_the_weight_of_a_word_of_a_document_is_that_in_its_sentence_times_that_o
 
 
 def test_hops_of_a_short_text_are_all_kept() -> None:
-    def model(padded: nd.NDArray, lengths: nd.NDArray) -> tuple[nd.NDArray, ...]:
-        weights = nd.ones((len(padded), 3, padded.shape[1])) / padded.shape[1]
-        return nd.zeros((len(padded), 2)), weights, nd.zeros((len(padded),))
+    def model(padded: nd.NDArray, lengths: nd.NDArray) -> ClassifierOutput:
+        hops = nd.ones((len(padded), 3, padded.shape[1])) / padded.shape[1]
+        return ClassifierOutput(nd.zeros((len(padded), 2)), hops=hops, penalty=nd.zeros((len(padded),)))
 
     read = classify(model, variant("structured", hops=3), ids([4, 5], [6]), matrices=True)  # type: ignore[arg-type]
     assert [matrix.shape for matrix in read.matrices] == [(3, 2), (3, 1)]
@@ -292,9 +295,9 @@ def test_scores_of_several_classes() -> None:
 
 def test_the_penalty_is_a_part_of_the_loss() -> None:
     made = data(train=split(ids([2], [3]), [0, 1]), validation=split(ids([2]), [0]))
-    outputs = nd.zeros((2, 2)), nd.ones((2, 3, 1)), nd.array([4.0, 8.0])
+    output = ClassifierOutput(nd.zeros((2, 2)), hops=nd.ones((2, 3, 1)), penalty=nd.array([4.0, 8.0]))
     plain, with_it = (
-        task(variant("structured", penalty=part), made).loss(outputs, nd.array([0, 1])) for part in (0, 0.5)
+        task(variant("structured", penalty=part), made).loss(output, nd.array([0, 1])) for part in (0, 0.5)
     )
     np.testing.assert_allclose(with_it.asnumpy() - plain.asnumpy(), [2.0, 4.0], rtol=1e-6)
     np.testing.assert_allclose(plain.asnumpy(), np.log(2), rtol=1e-5)

@@ -70,11 +70,11 @@ def test_the_loss_is_the_mean_over_tokens_whatever_the_padding(
     train = data.prepared.splits["train"]
     sources, targets = train.source.sequences()[:3], train.target.sequences()[:3]
     made = translation.batch(sources, targets)
-    outputs = model(*(nd.array(array, dtype=array.dtype) for array in made.inputs))
-    loss = translation.task(variant, data).loss(outputs, nd.array(made.target))
+    output = model(*(nd.array(array, dtype=array.dtype) for array in made.inputs))
+    loss = translation.task(variant, data).loss(output, nd.array(made.target))
     totals = translation.likelihoods(model, train.take(np.arange(3))).sum(axis=0)
-    assert loss.asscalar() == pytest.approx(float(outputs[0].sum().asscalar()) / made.target[0], rel=1e-5)
-    plain = float(outputs[1].sum().asscalar()) / made.target[0]
+    assert loss.asscalar() == pytest.approx(float(output.loss.sum().asscalar()) / made.target[0], rel=1e-5)
+    plain = float(output.nll.sum().asscalar()) / made.target[0]
     assert plain == pytest.approx(totals[0] / totals[1], rel=1e-5) and made.target[0] == totals[1]
     assert np.log(perplexity(totals)) == pytest.approx(plain, rel=1e-5)
 

@@ -1,0 +1,75 @@
+"""What the networks return, by name.
+
+Gluon flattens what a hybridized block returns into a plain list, and would not know what to do with None. So a network
+computes a tuple of the outputs that it has, and its base class names them when it is called.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from mxnet.gluon import HybridBlock
+
+from gluon_attn.typing import Tensor
+
+
+class ClassifierOutput(NamedTuple):
+    """What a text classifier returns. Only the logits are always there; weights are zero on padding that is masked.
+
+    Attributes:
+        logits: (batch, classes).
+        weights: (batch, tokens), one distribution over the tokens of each text.
+        matrix: (batch, tokens, tokens), a distribution for each query: row t is that of the query at position t.
+        hops: (batch, hops, tokens), a distribution for each hop.
+        word_weights: (batch, sentences, words), the weights of the words within their sentence.
+        sentence_weights: (batch, sentences), those of the sentences within their document.
+        penalty: (batch,), the penalty on redundant hops before its coefficient.
+    """
+
+    logits: Tensor
+    weights: Tensor | None = None
+    matrix: Tensor | None = None
+    hops: Tensor | None = None
+    word_weights: Tensor | None = None
+    sentence_weights: Tensor | None = None
+    penalty: Tensor | None = None
+
+
+class Classifier(HybridBlock):
+    """A text classifier: it returns a :class:`ClassifierOutput`, eager and hybridized.
+
+    A subclass computes a tuple, the logits first, and names the others in ``outputs``. It may leave out the last ones,
+    without attention for instance; those are None.
+    """
+
+    outputs: ClassVar[tuple[str, ...]] = ()
+
+    def __call__(self, *inputs: Tensor) -> ClassifierOutput:
+        logits, *others = super().__call__(*inputs)
+        return ClassifierOutput(logits, **dict(zip(self.outputs, others, strict=False)))
+
+
+class TranslationOutput(NamedTuple):
+    """What an encoder-decoder returns for given targets.
+
+    Attributes:
+        loss: (batch, steps), -ln p of each target token in nats with smoothed labels, 0 on padding.
+        nll: (batch, steps), the same without smoothing.
+    """
+
+    loss: Tensor
+    nll: Tensor
+
+
+class LanguageModelOutput(NamedTuple):
+    """What a language model returns.
+
+    Attributes:
+        loss: (batch, steps), -ln p of each target in nats, 0 where there is none.
+        nll: (batch, steps), the same: language models here are trained on nothing else.
+        state: the state after the last step, for the next call.
+    """
+
+    loss: Tensor
+    nll: Tensor
+    state: tuple[Tensor, ...]
