@@ -1,11 +1,13 @@
-"""Types that the networks share."""
+"""Types that the networks share. MXNet is untyped, so these say what is meant and nothing is checked."""
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-Tensor: TypeAlias = Any
-"""``mxnet.nd.NDArray`` when a block runs eagerly, ``mxnet.sym.Symbol`` while its graph is built. MXNet is untyped."""
+Operators: TypeAlias = Any
+"""The ``F`` of ``hybrid_forward``: ``mxnet.nd`` when a block runs eagerly, ``mxnet.sym`` while its graph is built."""
 
-F: TypeAlias = Any
-"""The module whose operators a block calls, the ``F`` of ``hybrid_forward``: ``mxnet.nd`` or ``mxnet.sym``."""
+Tensor: TypeAlias = Any
+"""``mxnet.nd.NDArray`` with the one, ``mxnet.sym.Symbol`` with the other."""
+
+Tensors: TypeAlias = tuple[Tensor, ...]

@@ -8,6 +8,7 @@ from gluonnlp.model import MLPAttentionCell
 from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.attention.masks import additive_mask
+from gluon_attn.typing import Operators, Tensor
 
 
 class AdditiveScore(HybridBlock):
@@ -30,10 +31,10 @@ class AdditiveScore(HybridBlock):
             self.hidden = nn.Activation("tanh")
             self.value = nn.Dense(1, use_bias=False, flatten=False, in_units=units)
 
-    def keys(self, F: Any, memory: Any) -> Any:
+    def keys(self, F: Operators, memory: Tensor) -> Tensor:
         return self.key(memory)
 
-    def hybrid_forward(self, F: Any, query: Any, keys: Any) -> Any:
+    def hybrid_forward(self, F: Operators, query: Tensor, keys: Tensor) -> Tensor:
         # A product with ones repeats the queries for every key; its backward pass is a product too, not a slow sum.
         ones = F.ones_like(F.slice_axis(keys, axis=2, begin=0, end=1))
         repeated = F.batch_dot(ones, F.reshape(self.query(query), (0, 1, -1)))
@@ -67,7 +68,7 @@ class AdditiveAttention(MLPAttentionCell):
         super().__init__(units, act=nn.Activation("tanh"), dropout=dropout, **parameters)
         self._length = length
 
-    def _compute_score(self, F: Any, query: Any, key: Any, mask: Any = None) -> Any:
+    def _compute_score(self, F: Operators, query: Tensor, key: Tensor, mask: Tensor = None) -> Tensor:
         vectors = F.concat(self._query_mid_layer(query), self._key_mid_layer(key), dim=1)
         vectors = F.reshape(F.transpose(vectors, axes=(0, 2, 1)), (-3, 0))  # (batch * units, queries + memory)
         selector = _pair_selector(F, query, key)  # (queries, memory, queries + memory)
@@ -80,13 +81,13 @@ class AdditiveAttention(MLPAttentionCell):
         score = F.reshape_like(score, selector, lhs_begin=1, lhs_end=2, rhs_begin=0, rhs_end=2)
         return score if mask is None else score + additive_mask(mask)
 
-    def _product(self, F: Any, vectors: Any, selector: Any) -> Any:
+    def _product(self, F: Operators, vectors: Tensor, selector: Tensor) -> Tensor:
         if self._length is None:
             return F.dot(vectors, selector, transpose_b=True)
         return F.FullyConnected(vectors, selector, no_bias=True, num_hidden=self._length**2, flatten=False)
 
 
-def _pair_selector(F: Any, query: Any, key: Any) -> Any:
+def _pair_selector(F: Operators, query: Tensor, key: Tensor) -> Tensor:
     """The 0/1 tensor (query_length, memory_length, query_length + memory_length) that picks the two of each pair."""
     i = F.contrib.arange_like(query, axis=1)
     j = F.contrib.arange_like(key, axis=1)

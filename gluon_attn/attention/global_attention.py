@@ -16,6 +16,7 @@ from typing import Any
 from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.attention.masks import additive_mask
+from gluon_attn.typing import Operators, Tensor
 
 
 class LocationScore(HybridBlock):
@@ -31,10 +32,10 @@ class LocationScore(HybridBlock):
         with self.name_scope():
             self.place = nn.Dense(places, use_bias=False, flatten=False, in_units=query_units)
 
-    def keys(self, F: Any, memory: Any) -> Any:
+    def keys(self, F: Operators, memory: Tensor) -> Tensor:
         return memory
 
-    def hybrid_forward(self, F: Any, query: Any, keys: Any) -> Any:
+    def hybrid_forward(self, F: Operators, query: Tensor, keys: Tensor) -> Tensor:
         scores = self.place(query)
         nothing = F.BlockGrad(F.slice_axis(scores, axis=2, begin=0, end=1)) * 0.0
         nowhere = F.broadcast_like(nothing + _NOWHERE, keys, lhs_axes=(2,), rhs_axes=(1,))
@@ -59,9 +60,9 @@ class GlobalAttention(HybridBlock):
         with self.name_scope():
             self.score = score
 
-    def keys(self, F: Any, memory: Any) -> Any:
+    def keys(self, F: Operators, memory: Tensor) -> Tensor:
         return self.score.keys(F, memory)
 
-    def hybrid_forward(self, F: Any, query: Any, keys: Any, mask: Any, step: Any) -> Any:
+    def hybrid_forward(self, F: Operators, query: Tensor, keys: Tensor, mask: Tensor, step: Tensor) -> Tensor:
         masked = F.broadcast_add(self.score(query, keys), F.expand_dims(additive_mask(mask), axis=1))
         return F.softmax(masked, axis=-1)

@@ -7,6 +7,8 @@ from typing import Any
 
 from mxnet.gluon import HybridBlock, nn
 
+from gluon_attn.typing import Operators, Tensor
+
 
 class IntraAttention(HybridBlock):
     """a_i = v . tanh(W_h h_i + W_x x_t + W_h~ h~_{t-1}); weights = softmax over the memories i (eq. 4 and 5).
@@ -30,11 +32,11 @@ class IntraAttention(HybridBlock):
             self.hidden = nn.Activation("tanh")
             self.score = nn.Dense(1, use_bias=False, flatten=False, in_units=units)
 
-    def words(self, sequence: Any) -> Any:
+    def words(self, sequence: Tensor) -> Tensor:
         """W_x x, for all steps at once: sequence (batch, steps, in_units)."""
         return self.word(sequence)
 
-    def hybrid_forward(self, F: Any, query: Any, keys: Any, gap: Any = None) -> Any:
+    def hybrid_forward(self, F: Operators, query: Tensor, keys: Tensor, gap: Tensor = None) -> Tensor:
         # A product with ones repeats the query for every key; its backward pass is a product too, not a slow sum.
         ones = F.ones_like(F.slice_axis(keys, axis=2, begin=0, end=1))
         sums = F.batch_dot(ones, F.expand_dims(query, axis=1)) + keys

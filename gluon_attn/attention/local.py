@@ -12,6 +12,7 @@ from typing import Any
 from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.attention.masks import additive_mask
+from gluon_attn.typing import Operators, Tensor
 
 
 class MonotonicAttention(HybridBlock):
@@ -28,10 +29,10 @@ class MonotonicAttention(HybridBlock):
         with self.name_scope():
             self.score = score
 
-    def keys(self, F: Any, memory: Any) -> Any:
+    def keys(self, F: Operators, memory: Tensor) -> Tensor:
         return self.score.keys(F, memory)
 
-    def hybrid_forward(self, F: Any, query: Any, keys: Any, mask: Any, step: Any) -> Any:
+    def hybrid_forward(self, F: Operators, query: Tensor, keys: Tensor, mask: Tensor, step: Tensor) -> Tensor:
         last = F.sum(mask, axis=1, keepdims=True) - 1.0
         distance = _distance(F, mask, F.broadcast_minimum(step, last))
         window = F.broadcast_mul(distance <= self._radius, F.expand_dims(mask, axis=1))
@@ -60,10 +61,10 @@ class PredictiveAttention(HybridBlock):
             self.hidden = nn.Dense(query_units, activation="tanh", use_bias=False, flatten=False, in_units=query_units)
             self.place = nn.Dense(1, activation="sigmoid", use_bias=False, flatten=False, in_units=query_units)
 
-    def keys(self, F: Any, memory: Any) -> Any:
+    def keys(self, F: Operators, memory: Tensor) -> Tensor:
         return self.score.keys(F, memory)
 
-    def hybrid_forward(self, F: Any, query: Any, keys: Any, mask: Any, step: Any) -> Any:
+    def hybrid_forward(self, F: Operators, query: Tensor, keys: Tensor, mask: Tensor, step: Tensor) -> Tensor:
         last = F.sum(mask, axis=1, keepdims=True) - 1.0
         middle = F.broadcast_mul(F.reshape(self.place(self.hidden(query)), (0, -1)), last)
         distance = _distance(F, mask, middle)
@@ -73,7 +74,7 @@ class PredictiveAttention(HybridBlock):
         return weights * F.exp(-2.0 * F.square(distance / self._radius))
 
 
-def _distance(F: Any, mask: Any, middle: Any) -> Any:
+def _distance(F: Operators, mask: Tensor, middle: Tensor) -> Tensor:
     """How far each place is from ``middle`` (batch, queries): (batch, queries, memory_length)."""
     places = F.reshape(F.contrib.arange_like(mask, axis=1), (1, 1, -1))
     return F.abs(F.broadcast_sub(places, F.expand_dims(middle, axis=2)))

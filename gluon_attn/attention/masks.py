@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from gluon_attn.typing import Operators, Tensor
 
 
-def token_mask(F: Any, sequence: Any, valid_length: Any) -> Any:
+def token_mask(F: Operators, sequence: Tensor, valid_length: Tensor) -> Tensor:
     """Mark the tokens of padded sequences.
 
     Args:
@@ -20,7 +20,7 @@ def token_mask(F: Any, sequence: Any, valid_length: Any) -> Any:
     return F.broadcast_lesser(position, F.expand_dims(valid_length, axis=1))
 
 
-def memory_mask(F: Any, query: Any, mask: Any) -> Any:
+def memory_mask(F: Operators, query: Tensor, mask: Tensor) -> Tensor:
     """Repeat a token mask of the memory for every query, as ``AttentionCell`` wants it.
 
     Args:
@@ -35,7 +35,7 @@ def memory_mask(F: Any, query: Any, mask: Any) -> Any:
     return F.broadcast_add(F.expand_dims(mask, axis=1), F.reshape(zero, (1, -1, 1)))
 
 
-def additive_mask(mask: Any) -> Any:
+def additive_mask(mask: Tensor) -> Tensor:
     """What to add to scores before the softmax: 0 for a token, -1e18 for padding (GluonNLP's value).
 
     Adding costs a tenth of ``where`` on a processor; a sentence with no token at all is the caller's error.

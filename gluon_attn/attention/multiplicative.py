@@ -7,6 +7,8 @@ from typing import Any
 from gluonnlp.model import DotProductAttentionCell
 from mxnet.gluon import HybridBlock, nn
 
+from gluon_attn.typing import Operators, Tensor
+
 
 def dot(dropout: float = 0.0) -> DotProductAttentionCell:
     """score = q . k; query and key have the same width."""
@@ -26,10 +28,10 @@ def scaled_dot(dropout: float = 0.0) -> DotProductAttentionCell:
 class DotScore(HybridBlock):
     """q . k (Luong et al., 2015, sec. 3.1, *dot*); query and memory have the same width."""
 
-    def keys(self, F: Any, memory: Any) -> Any:
+    def keys(self, F: Operators, memory: Tensor) -> Tensor:
         return memory
 
-    def hybrid_forward(self, F: Any, query: Any, keys: Any) -> Any:
+    def hybrid_forward(self, F: Operators, query: Tensor, keys: Tensor) -> Tensor:
         scores = F.batch_dot(keys, F.transpose(query, axes=(0, 2, 1)))  # (batch, memory_length, queries)
         return F.transpose(scores, axes=(0, 2, 1))
 
@@ -46,5 +48,5 @@ class GeneralScore(DotScore):
         with self.name_scope():
             self.key = nn.Dense(query_units, use_bias=False, flatten=False, in_units=memory_units)
 
-    def keys(self, F: Any, memory: Any) -> Any:
+    def keys(self, F: Operators, memory: Tensor) -> Tensor:
         return self.key(memory)

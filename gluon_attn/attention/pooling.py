@@ -7,6 +7,7 @@ from typing import Any
 from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.attention.masks import additive_mask
+from gluon_attn.typing import Operators, Tensor
 
 
 class AttentionPooling(HybridBlock):
@@ -26,19 +27,19 @@ class AttentionPooling(HybridBlock):
             self.hidden = nn.Dense(units, activation="tanh", flatten=False, in_units=in_units)
             self.score = nn.Dense(1, use_bias=False, flatten=False, in_units=units)
 
-    def hybrid_forward(self, F: Any, states: Any, mask: Any) -> tuple[Any, Any]:
+    def hybrid_forward(self, F: Operators, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         score = F.reshape(self.score(self.hidden(states)), (0, -1))
         weights = F.softmax(score + additive_mask(mask), axis=-1)
         context = F.batch_dot(F.expand_dims(weights, axis=1), states)
         return F.reshape(context, (0, -1)), weights
 
 
-def mean_pooling(F: Any, states: Any, mask: Any) -> Any:
+def mean_pooling(F: Operators, states: Tensor, mask: Tensor) -> Tensor:
     """Mean of the states (batch, length, units) over the tokens that ``mask`` (batch, length) marks: (batch, units)."""
     total = F.reshape(F.batch_dot(F.expand_dims(mask, axis=1), states), (0, -1))
     return F.broadcast_div(total, F.sum(mask, axis=1, keepdims=True))
 
 
-def max_pooling(F: Any, states: Any, mask: Any) -> Any:
+def max_pooling(F: Operators, states: Tensor, mask: Tensor) -> Tensor:
     """Maximum of the states (batch, length, units) over tokens that ``mask`` (batch, length) marks: (batch, units)."""
     return F.max(F.broadcast_add(states, F.expand_dims(additive_mask(mask), axis=2)), axis=1)

@@ -8,6 +8,7 @@ from typing import Any
 from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.attention.masks import additive_mask
+from gluon_attn.typing import Operators, Tensor
 
 
 class StructuredAttention(HybridBlock):
@@ -30,7 +31,7 @@ class StructuredAttention(HybridBlock):
             self.hidden = nn.Dense(units, activation="tanh", use_bias=False, flatten=False, in_units=in_units)
             self.score = nn.Dense(hops, use_bias=False, flatten=False, in_units=units)
 
-    def hybrid_forward(self, F: Any, states: Any, mask: Any = None) -> tuple[Any, Any]:
+    def hybrid_forward(self, F: Operators, states: Tensor, mask: Tensor = None) -> tuple[Tensor, Tensor]:
         scores = F.transpose(self.score(self.hidden(states)), axes=(0, 2, 1))
         if mask is not None:
             scores = F.broadcast_add(scores, F.expand_dims(additive_mask(mask), axis=1))
@@ -38,7 +39,7 @@ class StructuredAttention(HybridBlock):
         return F.batch_dot(weights, states), weights
 
 
-def redundancy_penalty(F: Any, weights: Any, hops: int) -> Any:
+def redundancy_penalty(F: Operators, weights: Tensor, hops: int) -> Tensor:
     """P = ||A A^T - I||_F^2 for each sentence (sec. 2.2): 0 when each hop stays on a token of its own.
 
     The square is the paper's; GluonNLP's tutorial and what was made after it take the norm itself.

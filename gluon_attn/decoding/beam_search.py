@@ -9,7 +9,8 @@ import numpy as np
 from mxnet import nd
 
 from gluon_attn.errors import UsageError
-from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
+from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.typing import Tensors
 
 # Sentences are rounded up to whole multiples of this: every new shape is a graph to be built.
 _SENTENCES = 8
@@ -215,6 +216,6 @@ def _rounded(sentences: np.ndarray) -> np.ndarray:
     return np.concatenate([sentences, np.repeat(sentences[-1:], missing, axis=0)])
 
 
-def _take(arrays: Arrays, rows: np.ndarray) -> Arrays:
+def _take(arrays: Tensors, rows: np.ndarray) -> Tensors:
     index = nd.array(rows, dtype="int32")
     return tuple(nd.take(array, index, axis=0) for array in arrays)

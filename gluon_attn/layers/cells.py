@@ -7,8 +7,10 @@ from typing import Any
 from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import LSTMBias
 
+from gluon_attn.typing import Operators, Tensor, Tensors
 
-def unstack(F: Any, sequence: Any, steps: int) -> list[Any]:
+
+def unstack(F: Operators, sequence: Tensor, steps: int) -> list[Tensor]:
     """The time steps of (batch, steps, units) as a list of (batch, units)."""
     if steps == 1:
         return [F.reshape(sequence, (-3, 0))]
@@ -42,24 +44,24 @@ class StepGRU(HybridBlock):
             self.gates = nn.Dense(2 * units, use_bias=False, in_units=units)
             self.proposal = nn.Dense(units, use_bias=False, in_units=units)
 
-    def inputs(self, embedded: Any) -> tuple[Any, Any]:
+    def inputs(self, embedded: Tensor) -> tuple[Tensor, Tensor]:
         """The tokens' part, for all steps at once: embedded (batch, steps, in_units)."""
         return self.gates_in(embedded), self.proposal_in(embedded)
 
-    def contexts(self, memory: Any) -> tuple[Any, Any]:
+    def contexts(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """The memory's part, once for a sentence: memory (batch, memory_length, context_units)."""
         return self.gates_of(memory), self.proposal_of(memory)
 
     def hybrid_forward(
         self,
-        F: Any,
-        state: Any,
-        gates_in: Any,
-        proposal_in: Any,
-        weights: Any = None,
-        gates_of: Any = None,
-        proposal_of: Any = None,
-    ) -> Any:
+        F: Operators,
+        state: Tensor,
+        gates_in: Tensor,
+        proposal_in: Tensor,
+        weights: Tensor = None,
+        gates_of: Tensor = None,
+        proposal_of: Tensor = None,
+    ) -> Tensor:
         if weights is not None:
             gates_in = gates_in + F.reshape(F.batch_dot(weights, gates_of), (-3, 0))
             proposal_in = proposal_in + F.reshape(F.batch_dot(weights, proposal_of), (-3, 0))
@@ -94,11 +96,13 @@ class StepLSTM(HybridBlock):
             self.i2h = nn.Dense(4 * units, bias_initializer=LSTMBias(1.0), flatten=False, in_units=in_units)
             self.h2h = nn.Dense(4 * units, use_bias=False, in_units=units + fed_units)
 
-    def inputs(self, sequence: Any) -> Any:
+    def inputs(self, sequence: Tensor) -> Tensor:
         """The input's part of the gates, for all steps at once or for one: (..., in_units)."""
         return self.i2h(sequence)
 
-    def hybrid_forward(self, F: Any, inputs: Any, hidden: Any, cell: Any, fed: Any = None) -> tuple[Any, Any]:
+    def hybrid_forward(
+        self, F: Operators, inputs: Tensor, hidden: Tensor, cell: Tensor, fed: Tensor = None
+    ) -> tuple[Tensor, Tensor]:
         before = hidden if fed is None else F.concat(hidden, fed, dim=1)
         gates = inputs + self.h2h(before)
         # Input, forget and output gate side by side are one sigmoid; the proposal stands behind them.
@@ -121,7 +125,7 @@ def _maps(units: int, in_units: tuple[int, ...]) -> nn.HybridSequential:
     return maps
 
 
-def _added(maps: nn.HybridSequential, arrays: tuple[Any, ...]) -> Any:
+def _added(maps: nn.HybridSequential, arrays: Tensors) -> Tensor:
     total, *rest = (one(array) for one, array in zip(maps, arrays, strict=True))
     for part in rest:
         total = total + part

@@ -7,6 +7,8 @@ from typing import Any
 import mxnet as mx
 from mxnet.gluon import HybridBlock, nn
 
+from gluon_attn.typing import Operators, Tensor
+
 
 class SpelledEmbedding(HybridBlock):
     """The vector of a token plus a linear map of the vectors of its first syllables.
@@ -33,7 +35,7 @@ class SpelledEmbedding(HybridBlock):
             self.syllable = nn.Embedding(syllables, syllable_units, weight_initializer=normal, sparse_grad=True)
             self.composition = nn.Dense(units, flatten=False, in_units=width * syllable_units)
 
-    def hybrid_forward(self, F: Any, ids: Any) -> Any:
+    def hybrid_forward(self, F: Operators, ids: Tensor) -> Tensor:
         token = F.reshape(F.slice_axis(ids, axis=2, begin=0, end=1), (0, -1))
         syllables = self.syllable(F.slice_axis(ids, axis=2, begin=1, end=None))
         return self.token(token) + self.composition(F.reshape(syllables, (0, 0, -3)))

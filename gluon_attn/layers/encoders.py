@@ -8,6 +8,7 @@ from mxnet.gluon import HybridBlock, nn, rnn
 from mxnet.initializer import LSTMBias
 
 from gluon_attn.attention.masks import token_mask
+from gluon_attn.typing import Operators, Tensor
 
 _CELLS = {"gru": rnn.GRU, "lstm": rnn.LSTM}
 
@@ -48,7 +49,7 @@ class BidirectionalEncoder(HybridBlock):
                 with self.backwards.name_scope():
                     self.backwards.add(layer(units, input_size=width))
 
-    def hybrid_forward(self, F: Any, sequence: Any, valid_length: Any) -> tuple[Any, Any]:
+    def hybrid_forward(self, F: Operators, sequence: Tensor, valid_length: Tensor) -> tuple[Tensor, Tensor]:
         states = F.transpose(sequence, axes=(1, 0, 2))  # the fused layers run time first
         reversal = _reversal(F, states, valid_length)
         pairs = _pairs(F, reversal)
@@ -62,7 +63,7 @@ class BidirectionalEncoder(HybridBlock):
         return _beside(F, ahead, back, F.transpose(pairs, axes=(1, 0, 2))), F.concat(*ends, dim=1)
 
 
-def _reversal(F: Any, states: Any, valid_length: Any) -> Any:
+def _reversal(F: Operators, states: Tensor, valid_length: Tensor) -> Tensor:
     """Where each state of the reversed sentences comes from: (length, batch), rows of the flattened states.
 
     With :func:`_rows` the same as ``SequenceReverse``, padding left where it is, at a tenth of its cost.
@@ -76,12 +77,12 @@ def _reversal(F: Any, states: Any, valid_length: Any) -> Any:
     return F.BlockGrad(rows + F.broadcast_mul(steps, F.expand_dims(batch, axis=0)))
 
 
-def _rows(F: Any, states: Any, rows: Any) -> Any:
+def _rows(F: Operators, states: Tensor, rows: Tensor) -> Tensor:
     """The states (length, batch, units) that stand at ``rows`` (length, batch) of the flattened states."""
     return F.take(F.reshape(states, (-3, 0)), rows, axis=0)
 
 
-def _pairs(F: Any, reversal: Any) -> Any:
+def _pairs(F: Operators, reversal: Tensor) -> Tensor:
     """Where the two states of each token stand in both directions' flattened states, the backward ones behind all the
     forward ones: (length, batch, 2)."""
     ahead = F.reshape_like(F.contrib.arange_like(F.reshape(reversal, (-1,))), reversal)
@@ -89,7 +90,7 @@ def _pairs(F: Any, reversal: Any) -> Any:
     return F.BlockGrad(F.stack(ahead, F.broadcast_add(reversal, states), axis=2))
 
 
-def _beside(F: Any, ahead: Any, back: Any, pairs: Any) -> Any:
+def _beside(F: Operators, ahead: Tensor, back: Tensor, pairs: Tensor) -> Tensor:
     """Both states of each token side by side, in the order of ``pairs``: (length, batch, 2 * units), or batch first.
 
     One copy of rows puts the backward states in order, beside the forward ones, and the batch first if so wanted; and
@@ -125,8 +126,15 @@ class StatePreservingLSTM(HybridBlock):
             self.h2h_bias = self.params.get("h2h_bias", shape=(4 * units,), init="zeros")
 
     def hybrid_forward(
-        self, F: Any, sequence: Any, padding: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
-    ) -> tuple[Any, Any, Any]:
+        self,
+        F: Operators,
+        sequence: Tensor,
+        padding: Tensor,
+        i2h_weight: Tensor,
+        h2h_weight: Tensor,
+        i2h_bias: Tensor,
+        h2h_bias: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
         column = F.ones((self._units, 1))
         gates = F.concat(-_SHUT * column, _SHUT * column, 0.0 * column, 0.0 * column, dim=0)  # input, forget, cell, out
         weight = F.concat(i2h_weight, gates, dim=1)
@@ -184,7 +192,9 @@ class LSTMEncoder(HybridBlock):
                 for index in range(layers):
                     self.layers.add(StatePreservingLSTM(units, in_units if index == 0 else units))
 
-    def hybrid_forward(self, F: Any, sequence: Any, valid_length: Any) -> tuple[Any, list[Any], list[Any]]:
+    def hybrid_forward(
+        self, F: Operators, sequence: Tensor, valid_length: Tensor
+    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
         padding = F.expand_dims(F.transpose(1.0 - token_mask(F, sequence, valid_length)), axis=2)
         states = F.transpose(sequence, axes=(1, 0, 2))
         reversal = _reversal(F, states, valid_length) if self._reverse_source else None

@@ -10,6 +10,8 @@ from typing import Any
 from mxnet import nd
 from mxnet.gluon import HybridBlock
 
+from gluon_attn.typing import Operators, Tensor
+
 
 class Graphs:
     """Calls methods of a block as compiled graphs.
@@ -53,5 +55,5 @@ class _Graph(HybridBlock):
         self._method = method
         self._active = True
 
-    def hybrid_forward(self, F: Any, *arrays: Any) -> Any:
+    def hybrid_forward(self, F: Operators, *arrays: Tensor) -> Any:
         return self._method(F, *arrays)

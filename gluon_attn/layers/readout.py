@@ -7,6 +7,7 @@ from typing import Any
 from mxnet.gluon import HybridBlock
 
 from gluon_attn.layers.cells import _added, _maps
+from gluon_attn.typing import Operators, Tensor
 
 
 class MaxoutReadout(HybridBlock):
@@ -26,7 +27,7 @@ class MaxoutReadout(HybridBlock):
         with self.name_scope():
             self.maps = _maps(2 * units, in_units)
 
-    def hybrid_forward(self, F: Any, *arrays: Any) -> Any:
+    def hybrid_forward(self, F: Operators, *arrays: Tensor) -> Tensor:
         total = _added(self.maps, arrays)
         first = F.slice_axis(total, axis=2, begin=0, end=self._units)
         return F.maximum(first, F.slice_axis(total, axis=2, begin=self._units, end=None))
@@ -40,5 +41,5 @@ class TanhReadout(HybridBlock):
         with self.name_scope():
             self.maps = _maps(units, in_units)
 
-    def hybrid_forward(self, F: Any, *arrays: Any) -> Any:
+    def hybrid_forward(self, F: Operators, *arrays: Tensor) -> Tensor:
         return F.Activation(_added(self.maps, arrays), act_type="tanh")

@@ -12,7 +12,8 @@ from mxnet.initializer import LSTMBias
 from gluon_attn.attention.masks import token_mask
 from gluon_attn.layers.cells import StepLSTM, unstack
 from gluon_attn.layers.encoders import LSTMEncoder
-from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
+from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class DeepLSTM(EncoderDecoder):
@@ -68,7 +69,7 @@ class DeepLSTM(EncoderDecoder):
                     else:
                         self.decoder.add(rnn.LSTM(units, input_size=width, i2h_bias_initializer=LSTMBias(1.0)))
 
-    def encode(self, F: Any, source: Any, source_length: Any) -> tuple[Arrays, Arrays]:
+    def encode(self, F: Operators, source: Tensor, source_length: Tensor) -> tuple[Tensors, Tensors]:
         embedded = self.embedding_dropout(self.source_embedding(source))
         states, hidden, cells = self.encoder(embedded, source_length)
         if self.attention is None:
@@ -79,18 +80,18 @@ class DeepLSTM(EncoderDecoder):
         return memory, (*hidden, *cells, step, *fed)
 
     def decode(
-        self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int, beam: int
-    ) -> tuple[Any, Any, Arrays]:
+        self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, steps: int, beam: int
+    ) -> tuple[Tensor, Tensor, Tensors]:
         run = self._decode_fed if self._input_feeding else self._decode_at_once
         return run(F, embedded, memory, state, steps, beam)
 
-    def _parts(self, state: Arrays) -> tuple[list[Any], list[Any], Arrays]:
+    def _parts(self, state: Tensors) -> tuple[list[Tensor], list[Tensor], Tensors]:
         """Hidden states and cells of all layers, and what attention adds to the state."""
         return list(state[: self._layers]), list(state[self._layers : 2 * self._layers]), state[2 * self._layers :]
 
     def _decode_at_once(
-        self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int, beam: int
-    ) -> tuple[Any, Any, Arrays]:
+        self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, steps: int, beam: int
+    ) -> tuple[Tensor, Tensor, Tensors]:
         """No step reads what another one said: each layer runs over all steps before the next, attention last."""
         hidden, cells, rest = self._parts(state)
         states = F.transpose(embedded, axes=(1, 0, 2))
@@ -114,8 +115,8 @@ class DeepLSTM(EncoderDecoder):
         return self.layer_dropout(features), alignment, (*hidden, *cells, step + steps)
 
     def _decode_fed(
-        self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int, beam: int
-    ) -> tuple[Any, Any, Arrays]:
+        self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, steps: int, beam: int
+    ) -> tuple[Tensor, Tensor, Tensors]:
         """Step after step, each reading the attentional vector of the one before."""
         hidden, cells, (step, fed) = self._parts(state)
         keys, values, mask = memory

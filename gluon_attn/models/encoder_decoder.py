@@ -10,8 +10,7 @@ from mxnet.initializer import Normal
 
 from gluon_attn.layers.graphs import Graphs
 from gluon_attn.models.outputs import TranslationOutput
-
-Arrays = tuple[Any, ...]
+from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class EncoderDecoder(HybridBlock):
@@ -72,14 +71,14 @@ class EncoderDecoder(HybridBlock):
                 params=self.target_embedding.params if tied else None,
             )
 
-    def encode(self, F: Any, source: Any, source_length: Any) -> tuple[Arrays, Arrays]:
+    def encode(self, F: Operators, source: Tensor, source_length: Tensor) -> tuple[Tensors, Tensors]:
         """What is computed once for a sentence: ``(memory, state)``, the arrays that stay and those that each target
         token changes, the same number of each for every sentence."""
         raise NotImplementedError
 
     def decode(
-        self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int, beam: int
-    ) -> tuple[Any, Any, Arrays]:
+        self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, steps: int, beam: int
+    ) -> tuple[Tensor, Tensor, Tensors]:
         """Read ``steps`` target tokens and get ready to say the next of each.
 
         Args:
@@ -101,12 +100,14 @@ class EncoderDecoder(HybridBlock):
         arrays = (source, source_length, inputs, targets)
         return TranslationOutput(*self._graphs(self._losses, *arrays, steps=inputs.shape[1]))
 
-    def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Arrays, Arrays]:
+    def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Tensors, Tensors]:
         """Read source sentences: ``(memory, state)`` for :meth:`step`, with a beam of one translation."""
         memory, state = self._graphs(self.encode, source, source_length)
         return tuple(memory), tuple(state)
 
-    def step(self, tokens: nd.NDArray, memory: Arrays, state: Arrays) -> tuple[nd.NDArray, nd.NDArray | None, Arrays]:
+    def step(
+        self, tokens: nd.NDArray, memory: Tensors, state: Tensors
+    ) -> tuple[nd.NDArray, nd.NDArray | None, Tensors]:
         """Say the next token: tokens (batch * beam,) the last ones, begin-of-sentence at first. Returns ln p (batch *
         beam, target_vocabulary), weights (batch * beam, memory_length) or None without attention, the state after."""
         beam = len(tokens) // len(memory[0]) if memory else 1
@@ -120,8 +121,8 @@ class EncoderDecoder(HybridBlock):
         return weights
 
     def _losses(
-        self, F: Any, source: Any, source_length: Any, inputs: Any, targets: Any, *, steps: int
-    ) -> tuple[Any, Any]:
+        self, F: Operators, source: Tensor, source_length: Tensor, inputs: Tensor, targets: Tensor, *, steps: int
+    ) -> tuple[Tensor, Tensor]:
         memory, state = self.encode(F, source, source_length)
         features, _, _ = self.decode(F, self._embedded(inputs), memory, state, steps, beam=1)
         log_p = F.log_softmax(self.output(features), axis=-1)
@@ -134,15 +135,15 @@ class EncoderDecoder(HybridBlock):
         spread = -F.reshape(total, (0, -1)) * real / self._vocabulary
         return (1.0 - self._smoothing) * nll + self._smoothing * spread, nll
 
-    def _step(self, F: Any, tokens: Any, *arrays: Any, of_memory: int, beam: int) -> tuple[Any, ...]:
+    def _step(self, F: Operators, tokens: Tensor, *arrays: Tensor, of_memory: int, beam: int) -> Tensors:
         embedded = self._embedded(F.expand_dims(tokens, axis=1))
         features, weights, state = self.decode(F, embedded, arrays[:of_memory], arrays[of_memory:], 1, beam)
         log_p = F.log_softmax(F.reshape(self.output(features), (-3, 0)), axis=-1)
         return (log_p, state) if weights is None else (log_p, state, F.reshape(weights, (-3, 0)))
 
-    def _weights(self, F: Any, source: Any, source_length: Any, inputs: Any, *, steps: int) -> Any:
+    def _weights(self, F: Operators, source: Tensor, source_length: Tensor, inputs: Tensor, *, steps: int) -> Tensor:
         memory, state = self.encode(F, source, source_length)
         return self.decode(F, self._embedded(inputs), memory, state, steps, beam=1)[1]
 
-    def _embedded(self, ids: Any) -> Any:
+    def _embedded(self, ids: Tensor) -> Tensor:
         return self.embedding_dropout(self.target_embedding(ids))

@@ -13,6 +13,7 @@ from mxnet.gluon import nn
 from gluon_attn.attention.masks import token_mask
 from gluon_attn.attention.pooling import mean_pooling
 from gluon_attn.models.outputs import Classifier
+from gluon_attn.typing import Operators, Tensor
 
 # Fowler, Noll and Vo's hash 1a of 64 bits.
 _OFFSET_BASIS, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
@@ -92,6 +93,6 @@ class NgramClassifier(Classifier):
             )
             self.output = nn.Dense(classes, in_units=units)
 
-    def hybrid_forward(self, F: Any, ids: Any, valid_length: Any) -> tuple[Any]:
+    def hybrid_forward(self, F: Operators, ids: Tensor, valid_length: Tensor) -> tuple[Tensor]:
         vectors = self.embedding(ids)
         return (self.output(mean_pooling(F, vectors, token_mask(F, vectors, valid_length))),)

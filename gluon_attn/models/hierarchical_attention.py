@@ -15,6 +15,7 @@ from gluon_attn.attention.pooling import AttentionPooling, max_pooling, mean_poo
 from gluon_attn.layers.encoders import BidirectionalEncoder
 from gluon_attn.layers.graphs import Graphs
 from gluon_attn.models.outputs import Classifier
+from gluon_attn.typing import Operators, Tensor, Tensors
 
 _POOLINGS = ("attention", "mean", "max")
 
@@ -45,7 +46,7 @@ class LevelEncoder(HybridBlock):
             if pooling == "attention":
                 self.attention = AttentionPooling(attention_units, in_units=2 * units)
 
-    def hybrid_forward(self, F: Any, sequence: Any, lengths: Any) -> tuple[Any, ...]:
+    def hybrid_forward(self, F: Operators, sequence: Tensor, lengths: Tensor) -> Tensors:
         states, _ = self.encoder(sequence, lengths)
         mask = token_mask(F, states, lengths)
         if self._pooling == "attention":
@@ -145,11 +146,11 @@ class HierarchicalAttentionNetwork(Classifier):
         word_weights = nd.take(word_weights, _array(place, "int32")) * _array(real[:, :, None], "float32")
         return logits, word_weights, _resized(sentence_weights[0], sentences)
 
-    def _sentence(self, F: Any, ids: Any, lengths: Any) -> tuple[Any, ...]:
+    def _sentence(self, F: Operators, ids: Tensor, lengths: Tensor) -> Tensors:
         vector, *weights = self.words(self.embedding_dropout(self.embedding(ids)), lengths)
         return (self.dropout(vector), *weights)
 
-    def _document(self, F: Any, vectors: Any, counts: Any) -> tuple[Any, ...]:
+    def _document(self, F: Operators, vectors: Tensor, counts: Tensor) -> Tensors:
         vector, *weights = self.sentences(vectors, counts)
         return (self.output(self.dropout(vector)), *weights)
 

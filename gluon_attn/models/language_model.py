@@ -9,8 +9,9 @@ from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import Uniform
 
 from gluon_attn.layers.graphs import Graphs
-from gluon_attn.models.lstmn import LSTMN, Arrays, SequenceEncoder
+from gluon_attn.models.lstmn import LSTMN, SequenceEncoder
 from gluon_attn.models.outputs import LanguageModelOutput
+from gluon_attn.typing import Operators, Tensor, Tensors
 
 NO_TARGET = -1
 """Stands where a stream has no word to predict. No vocabulary needs a token for it."""
@@ -67,7 +68,7 @@ class LanguageModel(HybridBlock):
         loss, nll, *after = self._graphs(self._losses, inputs, targets, *carried, steps=inputs.shape[1])
         return LanguageModelOutput(loss, nll, tuple(after))
 
-    def attend(self, inputs: nd.NDArray, *state: nd.NDArray) -> tuple[nd.NDArray, Arrays]:
+    def attend(self, inputs: nd.NDArray, *state: nd.NDArray) -> tuple[nd.NDArray, Tensors]:
         """Weights (batch, steps, window) of :meth:`LSTMN.unroll`, what each word looks at, and the state after.
 
         Raises:
@@ -78,16 +79,16 @@ class LanguageModel(HybridBlock):
         weights, *after = self._graphs(self._weights, inputs, *state, steps=inputs.shape[1])
         return weights, tuple(after)
 
-    def _losses(self, F: Any, inputs: Any, targets: Any, *state: Any, steps: int) -> Arrays:
+    def _losses(self, F: Operators, inputs: Tensor, targets: Tensor, *state: Tensor, steps: int) -> Tensors:
         states, _, after = self.reader.unroll(F, self._embedded(inputs), steps, state)
         log_p = F.log_softmax(self.output(self.dropout(states)), axis=-1)
         # Where there is no target, `pick` takes the first word's.
         nll = -F.pick(log_p, targets, axis=-1) * (F.cast(targets, "float32") != NO_TARGET)
         return nll, nll, *after
 
-    def _weights(self, F: Any, inputs: Any, *state: Any, steps: int) -> Arrays:
+    def _weights(self, F: Operators, inputs: Tensor, *state: Tensor, steps: int) -> Tensors:
         _, weights, after = self.reader.unroll(F, self._embedded(inputs), steps, state)
         return weights, *after
 
-    def _embedded(self, ids: Any) -> Any:
+    def _embedded(self, ids: Tensor) -> Tensor:
         return self.dropout(self.embedding(ids))

@@ -15,8 +15,7 @@ from gluon_attn.attention.pooling import mean_pooling
 from gluon_attn.layers.cells import StepLSTM, unstack
 from gluon_attn.layers.graphs import Graphs
 from gluon_attn.models.outputs import Classifier
-
-Arrays = tuple[Any, ...]
+from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class LSTMN(HybridBlock):
@@ -57,7 +56,9 @@ class LSTMN(HybridBlock):
         """
         return (batch, self.window, 2 * self.units), (batch, self.window), (batch, self.units)
 
-    def unroll(self, F: Any, sequence: Any, steps: int, state: Arrays | None = None) -> tuple[Any, Any, Arrays]:
+    def unroll(
+        self, F: Operators, sequence: Tensor, steps: int, state: Tensors | None = None
+    ) -> tuple[Tensor, Tensor, Tensors]:
         """Read ``steps`` words.
 
         Args:
@@ -106,7 +107,7 @@ class LSTMN(HybridBlock):
             stay = min(held, self.window - 1)
             tape, keys = _entered(F, tape, memory, held, stay), _entered(F, keys, key, held, stay)
             held = stay + 1
-        after: Arrays = ()
+        after: Tensors = ()
         if state is not None:
             after = tape, F.slice_axis(known, axis=1, begin=steps, end=None), attended
         # Shut off, they are no part of the backward pass; open, zeros would be sent through all of it.
@@ -114,7 +115,7 @@ class LSTMN(HybridBlock):
         return F.stack(*hidden, axis=1), *shut_off
 
 
-def _entered(F: Any, tape: Any, newest: Any, held: int, stay: int) -> Any:
+def _entered(F: Operators, tape: Tensor, newest: Tensor, held: int, stay: int) -> Tensor:
     """A tape (batch, held, units) of which the last places stay, and behind them the newest (batch, 1, units)."""
     if not stay:
         return newest
@@ -140,7 +141,9 @@ class FusedLSTM(HybridBlock):
         """Shapes of h and of c after the last step, (batch, units) each; zeros before the first word."""
         return (batch, self.units), (batch, self.units)
 
-    def unroll(self, F: Any, sequence: Any, steps: int, state: Arrays | None = None) -> tuple[Any, None, Arrays]:
+    def unroll(
+        self, F: Operators, sequence: Tensor, steps: int, state: Tensors | None = None
+    ) -> tuple[Tensor, None, Tensors]:
         """As :meth:`LSTMN.unroll`, without weights."""
         sequence = F.transpose(sequence, axes=(1, 0, 2))  # the fused layers run time first
         if state is None:
@@ -199,10 +202,10 @@ class SentenceClassifier(Classifier):
         found: tuple[nd.NDArray, ...] = self._graphs(method, ids, valid_length, steps=ids.shape[1])
         return found
 
-    def _logits(self, F: Any, ids: Any, valid_length: Any, *, steps: int) -> Arrays:
+    def _logits(self, F: Operators, ids: Tensor, valid_length: Tensor, *, steps: int) -> Tensors:
         return self._logits_and_weights(F, ids, valid_length, steps=steps)[:1]
 
-    def _logits_and_weights(self, F: Any, ids: Any, valid_length: Any, *, steps: int) -> Arrays:
+    def _logits_and_weights(self, F: Operators, ids: Tensor, valid_length: Tensor, *, steps: int) -> Tensors:
         embedded = self.embedding_dropout(self.embedding(ids))
         states, weights, _ = self.reader.unroll(F, embedded, steps)
         mask = token_mask(F, states, valid_length)
@@ -213,7 +216,7 @@ class SentenceClassifier(Classifier):
         return logits, F.broadcast_mul(looked, F.expand_dims(mask, axis=2))
 
 
-def relative_to_absolute(F: Any, weights: Any, steps: int, window: int) -> Any:
+def relative_to_absolute(F: Operators, weights: Tensor, steps: int, window: int) -> Tensor:
     """Weights of :meth:`LSTMN.unroll`, (batch, steps, window), as (batch, steps, steps): in row t those of each word.
 
     Step t has the word of step i at place i - t + window. Written on end and cut anew into rows that are one shorter,

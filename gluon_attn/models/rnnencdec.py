@@ -9,7 +9,8 @@ from mxnet.gluon import nn, rnn
 
 from gluon_attn.layers.cells import StepGRU, unstack
 from gluon_attn.layers.readout import MaxoutReadout, TanhReadout
-from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
+from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class RNNEncDec(EncoderDecoder):
@@ -53,7 +54,7 @@ class RNNEncDec(EncoderDecoder):
             self.readout = (MaxoutReadout if maxout else TanhReadout)(maxout_units, read)
             self.feature_dropout = nn.Dropout(feature_dropout)
 
-    def encode(self, F: Any, source: Any, source_length: Any) -> tuple[Arrays, Arrays]:
+    def encode(self, F: Operators, source: Tensor, source_length: Tensor) -> tuple[Tensors, Tensors]:
         embedded = self.embedding_dropout(self.source_embedding(source))
         states = self.encoder(F.transpose(embedded, axes=(1, 0, 2)))
         context = self.summary(F.SequenceLast(states, source_length, use_sequence_length=True))
@@ -63,8 +64,8 @@ class RNNEncDec(EncoderDecoder):
         return (as_memory, *self.gru.contexts(as_memory)), (self.initial(context),)
 
     def decode(
-        self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int, beam: int
-    ) -> tuple[Any, Any, Arrays]:
+        self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, steps: int, beam: int
+    ) -> tuple[Tensor, Tensor, Tensors]:
         (hidden,) = state
         read = []
         if self._context_at_every_step:

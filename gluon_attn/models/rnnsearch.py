@@ -13,7 +13,8 @@ from gluon_attn.attention.masks import token_mask
 from gluon_attn.layers.cells import StepGRU, unstack
 from gluon_attn.layers.encoders import BidirectionalEncoder
 from gluon_attn.layers.readout import MaxoutReadout
-from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
+from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class RNNSearch(EncoderDecoder):
@@ -62,7 +63,7 @@ class RNNSearch(EncoderDecoder):
             self.readout = MaxoutReadout(maxout_units, (units, target_units, 2 * units))
             self.feature_dropout = nn.Dropout(feature_dropout)
 
-    def encode(self, F: Any, source: Any, source_length: Any) -> tuple[Arrays, Arrays]:
+    def encode(self, F: Operators, source: Tensor, source_length: Tensor) -> tuple[Tensors, Tensors]:
         embedded = self.embedding_dropout(self.source_embedding(source))
         states, last = self.encoder(embedded, source_length)
         states = self.encoder_dropout(states)
@@ -76,8 +77,8 @@ class RNNSearch(EncoderDecoder):
         return memory, (self.initial(backward_first),)
 
     def decode(
-        self, F: Any, embedded: Any, memory: Arrays, state: Arrays, steps: int, beam: int
-    ) -> tuple[Any, Any, Arrays]:
+        self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, steps: int, beam: int
+    ) -> tuple[Tensor, Tensor, Tensors]:
         keys, *contexts, states, mask = memory
         (hidden,) = state
         inputs = [unstack(F, part, steps) for part in self.gru.inputs(embedded)]

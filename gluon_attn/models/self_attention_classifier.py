@@ -16,6 +16,7 @@ from gluon_attn.attention.masks import memory_mask, token_mask
 from gluon_attn.attention.pooling import mean_pooling
 from gluon_attn.layers.encoders import BidirectionalEncoder
 from gluon_attn.models.outputs import Classifier
+from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class AsWritten(Classifier):
@@ -56,7 +57,7 @@ class AsWritten(Classifier):
             self.attention = attention
             self.output = nn.Dense(classes, in_units=length * 2 * units)
 
-    def hybrid_forward(self, F: Any, ids: Any) -> tuple[Any, ...]:
+    def hybrid_forward(self, F: Operators, ids: Tensor) -> Tensors:
         embedded = self.dropout(self.embedding(ids))
         states = self.encoder(F.transpose(embedded, axes=(1, 0, 2)))
         states = F.transpose(states, axes=(1, 0, 2))
@@ -96,7 +97,7 @@ class Masked(Classifier):
             self.attention: Any = attention
             self.output = nn.Dense(classes, in_units=2 * units)
 
-    def hybrid_forward(self, F: Any, ids: Any, valid_length: Any) -> tuple[Any, ...]:
+    def hybrid_forward(self, F: Operators, ids: Tensor, valid_length: Tensor) -> Tensors:
         states, last = self.encoder(self.dropout(self.embedding(ids)), valid_length)
         mask = token_mask(F, states, valid_length)
         if self._pooling == "last":

@@ -10,6 +10,7 @@ from gluon_attn.attention.masks import token_mask
 from gluon_attn.attention.pooling import AttentionPooling, max_pooling
 from gluon_attn.layers.encoders import BidirectionalEncoder
 from gluon_attn.models.outputs import Classifier
+from gluon_attn.typing import Operators, Tensor
 
 
 class StackedClassifier(Classifier):
@@ -59,7 +60,7 @@ class StackedClassifier(Classifier):
             self.dropout = nn.Dropout(dropout)
             self.output = nn.Dense(classes, in_units=4 * units)
 
-    def hybrid_forward(self, F: Any, ids: Any, valid_length: Any) -> tuple[Any, Any]:
+    def hybrid_forward(self, F: Operators, ids: Tensor, valid_length: Tensor) -> tuple[Tensor, Tensor]:
         states, _ = self.encoder(self.embedding_dropout(self.embedding(ids)), valid_length)
         mask = token_mask(F, states, valid_length)
         context, weights = self.pooling(states, mask)

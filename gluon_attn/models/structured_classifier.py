@@ -13,6 +13,7 @@ from gluon_attn.attention.structured import StructuredAttention, redundancy_pena
 from gluon_attn.layers.encoders import BidirectionalEncoder
 from gluon_attn.layers.graphs import Graphs
 from gluon_attn.models.outputs import Classifier
+from gluon_attn.typing import Operators, Tensor, Tensors
 
 _WITHOUT_ATTENTION = {"mean": mean_pooling, "max": max_pooling}
 
@@ -100,7 +101,7 @@ class StructuredClassifier(Classifier):
         values: tuple[nd.NDArray, ...] = self._graphs(self._outputs, tokens, lengths)
         return values
 
-    def _outputs(self, F: Any, tokens: Any, lengths: Any) -> tuple[Any, ...]:
+    def _outputs(self, F: Operators, tokens: Tensor, lengths: Tensor) -> Tensors:
         states, _ = self.encoder(self.embedding_dropout(self.embedding(tokens)), lengths)
         mask = token_mask(F, states, lengths)
         if not self._masked:
@@ -110,7 +111,7 @@ class StructuredClassifier(Classifier):
         matrix, weights = self.attention(states, mask)
         return self._logits(matrix), weights, redundancy_penalty(F, weights, self._hops)
 
-    def _logits(self, pooled: Any) -> Any:
+    def _logits(self, pooled: Tensor) -> Tensor:
         features = self.dropout(pooled)
         if self.hidden is not None:
             features = self.dropout(self.hidden(features))
@@ -142,8 +143,14 @@ class PrunedLayer(HybridBlock):
             self.column_bias = self.params.get("column_bias", shape=(columns * column_units,), init="zeros")
 
     def hybrid_forward(
-        self, F: Any, matrix: Any, row_weight: Any, row_bias: Any, column_weight: Any, column_bias: Any
-    ) -> Any:
+        self,
+        F: Operators,
+        matrix: Tensor,
+        row_weight: Tensor,
+        row_bias: Tensor,
+        column_weight: Tensor,
+        column_bias: Tensor,
+    ) -> Tensor:
         rows, columns = self._shape
         by_row = F.transpose(matrix, axes=(1, 0, 2))  # (rows, batch, columns)
         by_column = F.transpose(matrix, axes=(2, 0, 1))  # (columns, batch, rows)

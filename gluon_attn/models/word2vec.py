@@ -23,6 +23,8 @@ import mxnet as mx
 import numpy as np
 from mxnet.gluon import HybridBlock, nn
 
+from gluon_attn.typing import Operators, Tensor
+
 KINDS = ("skip-gram", "cbow")
 
 
@@ -60,7 +62,9 @@ class Word2Vec(HybridBlock):
             self.predicting = nn.Embedding(vocabulary_size, units, weight_initializer=small, sparse_grad=True)
             self.predicted = nn.Embedding(vocabulary_size, units, weight_initializer="zeros", sparse_grad=True)
 
-    def hybrid_forward(self, F: Any, words: Any, near: Any, noise: Any, mask: Any, contexts: Any) -> tuple[Any, Any]:
+    def hybrid_forward(
+        self, F: Operators, words: Tensor, near: Tensor, noise: Tensor, mask: Tensor, contexts: Tensor
+    ) -> tuple[Tensor, Tensor]:
         targets = words if self._cbow else near
         # One look into the table for both: two gradients of a row-sparse parameter cost more to add.
         both = self.predicted(F.concat(F.reshape(targets, (-1,)), noise, dim=0))
