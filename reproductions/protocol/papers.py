@@ -1,54 +1,56 @@
-"""The papers that are reproduced here."""
+"""The papers that are reproduced: the scripts next to this folder, or a script of one's own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from functools import cache
 from importlib import import_module
-from typing import Any
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 from gluon_attn.errors import UsageError
-from reproductions.protocol.experiment import Preset
+from reproductions.protocol.reproduction import Reproduction
 
-PAPERS = (
-    "naver_self_attention",
-    "sutskever2014",
-    "cho2014",
-    "bahdanau2014",
-    "luong2015",
-    "lin2017",
-    "yang2016",
-    "cheng2016",
-    "joulin2016",
-    "mikolov2013",
-)
+_SCRIPTS = Path(__file__).parents[1]
 
 
-def script(paper: str) -> Any:
-    """The module of a paper; every one offers the same.
+def names() -> tuple[str, ...]:
+    """The names of the papers, in alphabetical order."""
+    return tuple(sorted(path.stem for path in _SCRIPTS.glob("*.py") if not path.stem.startswith("_")))
 
-    ``TITLE``, ``SOURCE``, ``REPORTED``, ``PRESETS``, ``COLUMNS``; ``prepare(preset, variant) -> data``,
-    ``build(variant, data) -> model``, ``task(variant, data) -> Objective``,
-    ``evaluate(model, variant, data, last) -> (metrics, arrays)``, ``conclude(outcomes, preset) -> (rows, claims)``,
-    ``figures(outcomes, preset, directory) -> paths``, ``pages(outcomes, preset, directory) -> paths`` of what else
-    there is to read, and ``predict(unit, stream, weights=...)`` of texts that are classified, or of words whose nearest
-    are asked for, or ``translate_lines(unit, stream, interactive=..., alignments=...)``; where a variant's setting
-    ``vectors`` names word vectors to begin with, also ``begin_with(model, variant, data, vectors)``.
+
+@cache
+def load(paper: str) -> Reproduction:
+    """The declared paper of a script: its name, or the path of a script of one's own.
 
     Raises:
-        UsageError: there is no such script.
+        UsageError: there is no such script, or it declares no paper.
     """
-    if paper not in PAPERS:
-        raise UsageError(f"paper {paper!r} is unknown; choose from {', '.join(PAPERS)}")
-    return import_module(f"reproductions.{paper}")
+    module = import_module(f"reproductions.{paper}") if paper in names() else _from_path(paper)
+    reproduction = getattr(module, "REPRODUCTION", None)
+    if not isinstance(reproduction, Reproduction):
+        raise UsageError(f"{paper}: declares no REPRODUCTION; see docs/adding_a_paper.md")
+    return reproduction
 
 
-def preset(paper: str, name: str) -> Preset:
-    """A preset of a paper.
+def _from_path(paper: str) -> object:
+    path = Path(paper)
+    if path.suffix != ".py" or not path.is_file():
+        known = ", ".join(names())
+        raise UsageError(f"paper {paper!r} is unknown; choose from {known}, or give the path of a script (.py)")
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[path.stem] = module_from_spec(spec)  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
 
-    Raises:
-        UsageError: the paper or the preset is unknown.
-    """
-    presets: Mapping[str, Preset] = script(paper).PRESETS
-    if name not in presets:
-        raise UsageError(f"preset {name!r} is unknown for {paper}; choose from {', '.join(presets)}")
-    return presets[name]
+
+def results_folder(paper: str) -> Path:
+    """Where published results are: in ``results`` next to the script."""
+    return (_SCRIPTS if paper in names() else Path(paper).resolve().parent) / "results"
+
+
+def results_path(paper: str, preset: str) -> Path:
+    """The published results of a preset; those of the tables carry no preset in their name."""
+    name = Path(paper).stem
+    return results_folder(paper) / (f"{name}.json" if preset == "cpu" else f"{name}.{preset}.json")

@@ -1,4 +1,4 @@
-"""What a results file holds: rows, claims, the manifest."""
+"""Results files: rows, judged claims and the manifest."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from gluon_attn.errors import UsageError
-from gluon_attn.evaluation.statistics import Estimate
 from preprocessing.files import write_json
-
-RESULTS = Path(__file__).parents[1] / "results"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a results table: a variant's metric on a split, over seeds."""
+    """One metric of a variant on a split, over seeds."""
 
     variant: str
     corpus: str
@@ -35,8 +32,8 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A qualitative statement of the paper and what became of it here."""
+class JudgedClaim:
+    """A claim, the effect that was measured, and the verdict."""
 
     id: str
     statement: str
@@ -46,12 +43,6 @@ class Claim:
     verdict: str
     measure: str
 
-    @classmethod
-    def judge(cls, id: str, statement: str, source: str, measure: str, effect: Estimate) -> Claim:
-        """Supported when the whole interval of the effect is above zero, not supported when it is all below."""
-        verdict = "supported" if effect.low > 0 else "not supported" if effect.high < 0 else "inconclusive"
-        return cls(id, statement, source, effect.mean, (effect.low, effect.high), verdict, measure)
-
 
 @dataclass
 class Result:
@@ -60,8 +51,13 @@ class Result:
     paper: str
     preset: str
     rows: list[Row]
-    claims: list[Claim]
+    claims: list[JudgedClaim]
     manifest: dict[str, Any]
+
+    @property
+    def on_sample(self) -> bool:
+        """Whether something was measured on the embedded sample, where numbers mean nothing."""
+        return any(row.corpus == "sample" for row in self.rows)
 
     def write(self, path: Path) -> None:
         """Write the results file, whole or not at all."""
@@ -72,12 +68,12 @@ class Result:
         """Read a results file.
 
         Raises:
-            UsageError: it is not there, or not what :meth:`write` writes.
+            UsageError: it is missing, or not what :meth:`write` writes.
         """
         try:
             raw = json.loads(path.read_text(encoding="utf-8"))
             rows = [Row(**{**row, "ci95": tuple(row["ci95"])}) for row in raw.pop("rows")]
-            claims = [Claim(**{**claim, "ci95": tuple(claim["ci95"])}) for claim in raw.pop("claims")]
+            claims = [JudgedClaim(**{**claim, "ci95": tuple(claim["ci95"])}) for claim in raw.pop("claims")]
             return cls(rows=rows, claims=claims, **raw)
         except FileNotFoundError:
             raise UsageError(

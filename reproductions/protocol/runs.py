@@ -1,45 +1,64 @@
-"""Runs: one training each, and what it leaves."""
+"""Runs: one training each, where its files are, and the outcome that it leaves."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass, replace
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gluon_attn.errors import UsageError
-from reproductions.protocol.experiment import Preset, Variant
-from reproductions.protocol.papers import PAPERS, preset, script
+from gluon_attn.training.checkpoint import save_arrays
+from preprocessing.files import write_json
+
+SAMPLE = "sample"
+"""Name of the embedded corpus, whose numbers mean nothing."""
+
+_KEPT = ("config.json", "outcome.json", "predictions.npz", "examples.json")
 
 
 @dataclass(frozen=True)
-class Unit:
-    """One training: a variant with a seed, in a profile, and where its files go.
+class Run:
+    """One training: a variant with a seed, in a profile.
 
-    ``on_sample``: the preset's corpus was not to be had when the run began, and the embedded sample stands in for it.
+    Attributes:
+        paper: name of a script of this project, or the path of another one.
+        preset, variant: their names.
+        seed: of a training; of an ensemble its seeds, ``1+2``.
+        profile, threads: of the runtime.
+        runs: folder of all run directories.
+        on_sample: the corpus was missing when the run started, and the embedded sample is read instead.
     """
 
     paper: str
     preset: str
     variant: str
-    seed: int
+    seed: int | str
     profile: str
     threads: int | None
     runs: Path
     on_sample: bool = False
 
     @property
-    def place(self) -> Path:
-        """The folder of all that is trained with the same preset, profile and corpus."""
-        return self.runs / self.paper / f"{self.preset}-{self.profile}{'-sample' if self.on_sample else ''}"
+    def paper_name(self) -> str:
+        """Name of the paper, also where its script is given by a path."""
+        return Path(self.paper).stem
+
+    @property
+    def root(self) -> Path:
+        """The folder of all runs of the same paper, preset, profile and corpus."""
+        return self.runs / self.paper_name / f"{self.preset}-{self.profile}{'-sample' if self.on_sample else ''}"
 
     @property
     def directory(self) -> Path:
-        """The run directory of this training alone."""
-        return self.place / self.variant / f"seed-{self.seed}"
+        """The directory of this run."""
+        return self.root / self.variant / f"seed-{self.seed}"
 
     @property
     def label(self) -> str:
@@ -47,24 +66,12 @@ class Unit:
         return f"{self.variant}/{self.seed}"
 
     @property
-    def is_trained(self) -> bool:
-        """Whether it has come to its end."""
+    def is_finished(self) -> bool:
+        """Whether it was trained and scored."""
         return (self.directory / "outcome.json").exists()
 
-    def publish(self, directory: Path) -> None:
-        """Copy what a finished training leaves to the same place below a directory: all but its parameters and the
-        weights of single tokens, which are large. Copied back below ``place`` it counts as trained, and is enough for
-        rows and claims."""
-        to = directory / self.directory.relative_to(self.place)
-        to.mkdir(parents=True, exist_ok=True)
-        arrays = Outcome.read(self).predictions
-        kept = {name: array for name, array in arrays.items() if not name.endswith("_weights")}
-        np.savez_compressed(to / "predictions.npz", **kept)
-        for name in ("config.json", "outcome.json"):
-            shutil.copyfile(self.directory / name, to / name)
-
     def arguments(self) -> list[str]:
-        """How to train this unit on the command line."""
+        """Arguments of the command that trains this run."""
         flags = ["--preset", self.preset, "--variant", self.variant, "--seed", str(self.seed)]
         flags += ["--profile", self.profile, "--runs", str(self.runs), *(["--on-sample"] if self.on_sample else [])]
         return [self.paper, *flags, *(["--threads", str(self.threads)] if self.threads else [])]
@@ -72,87 +79,142 @@ class Unit:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a finished unit leaves: ``outcome.json`` and ``predictions.npz`` in its directory."""
+    """What a finished run leaves.
 
-    unit: Unit
-    facts: dict[str, Any]
+    Attributes:
+        directory: a run directory, or the folder of a published outcome.
+        variant, seed: what was trained.
+        record: ``outcome.json``: metrics, history, parameters and their SHA-256, corpus, commit, environment.
+    """
 
-    @property
-    def predictions(self) -> dict[str, np.ndarray]:
-        """Arrays that the script's ``evaluate`` returned, over the items of the test split in the corpus's order."""
-        with np.load(self.unit.directory / "predictions.npz", allow_pickle=False) as arrays:
-            return dict(arrays)
+    directory: Path
+    variant: str
+    seed: int | str
+    record: dict[str, Any]
 
     @classmethod
-    def read(cls, unit: Unit) -> Outcome:
-        """Read a finished unit.
+    def read(cls, directory: Path, variant: str, seed: int | str) -> Outcome:
+        """Read a finished run.
 
         Raises:
-            UsageError: the unit has not been trained to its end, or the file is damaged.
+            UsageError: the file is missing or damaged.
         """
-        if not unit.is_trained:
+        path = directory / "outcome.json"
+        record = _read_json(path)
+        if not isinstance(record, dict) or "parameters_sha256" not in record:
+            raise UsageError(f"{path}: damaged (no outcome of a run); delete it and run again with --resume")
+        return cls(directory, variant, seed, record)
+
+    @classmethod
+    def of(cls, run: Run) -> Outcome:
+        """The outcome of a run.
+
+        Raises:
+            UsageError: it is not finished, or damaged.
+        """
+        if not run.is_finished:
             raise UsageError(
-                f"{unit.directory}: {unit.variant} with seed {unit.seed} is not trained to its end; train it with "
-                f"gluon-attn run {unit.paper} --preset {unit.preset} --variant {unit.variant} --seed {unit.seed}"
+                f"{run.directory}: {run.variant} with seed {run.seed} has not been trained yet. Train it with: "
+                f"gluon-attn run {run.paper} --preset {run.preset} --variant {run.variant} --seed {run.seed}"
             )
-        path = unit.directory / "outcome.json"
-        try:
-            return cls(unit, json.loads(path.read_text(encoding="utf-8")))
-        except ValueError as error:
-            raise UsageError(f"{path}: damaged ({error}); delete it and run again with --resume") from None
+        return cls.read(run.directory, run.variant, run.seed)
+
+    @property
+    def label(self) -> str:
+        """Its name in a manifest."""
+        return f"{self.variant}/{self.seed}"
+
+    @property
+    def is_ensemble(self) -> bool:
+        """Whether it was combined from the networks of several seeds."""
+        return isinstance(self.seed, str)
+
+    @property
+    def on_sample(self) -> bool:
+        """Whether the embedded sample was read, so that the numbers mean nothing."""
+        return bool(self.record["corpus"] == SAMPLE)
+
+    @cached_property
+    def predictions(self) -> dict[str, np.ndarray]:
+        """Arrays over the items of the test split, in the order of the corpus."""
+        return _read_arrays(self.directory / "predictions.npz")
+
+    @cached_property
+    def examples(self) -> dict[str, Any]:
+        """What figures show, by name; nothing where a task keeps no examples."""
+        path = self.directory / "examples.json"
+        examples: dict[str, Any] = _read_json(path) if path.exists() else {}
+        return examples
+
+    @cached_property
+    def texts(self) -> dict[str, np.ndarray]:
+        """What pages show of every test item; empty for a published outcome."""
+        path = self.directory / "texts.npz"
+        return _read_arrays(path) if path.exists() else {}
+
+    def publish(self, root: Path) -> None:
+        """Copy what may be published to the same place below a folder of outcomes: no parameters, no corpus texts."""
+        target = root / self.variant / f"seed-{self.seed}"
+        target.mkdir(parents=True, exist_ok=True)
+        for name in _KEPT:
+            if (self.directory / name).exists():
+                shutil.copyfile(self.directory / name, target / name)
 
 
-def load(unit: Unit) -> tuple[Any, Variant, Any]:
-    """A trained network with the parameters of its best epoch, its variant, and the data that its script prepares.
+def write_outcome(
+    directory: Path,
+    record: dict[str, Any],
+    predictions: dict[str, np.ndarray],
+    examples: dict[str, Any],
+    texts: dict[str, np.ndarray],
+) -> None:
+    """Write the files of an outcome; ``outcome.json`` is last, so that it is there only when all others are."""
+    save_arrays(directory / "predictions.npz", predictions)
+    if texts:
+        save_arrays(directory / "texts.npz", texts)
+    if examples:
+        write_json(directory / "examples.json", examples)
+    write_json(directory / "outcome.json", record)
+
+
+def published_outcomes(root: Path, order: Iterable[str]) -> list[Outcome]:
+    """The outcomes below a folder, of these variants in this order, of each by seed, ensembles last.
 
     Raises:
-        UsageError: it is not trained, or was trained on another corpus or preprocessing, or with other settings, than
-            what is here now.
+        UsageError: one of the files is damaged.
     """
-    # Here, since it imports MXNet, which must come after the profile is set.
-    from gluon_attn.training.checkpoint import Checkpoint, set_parameters
-
-    module, preset = script(unit.paper), preset_of(unit)
-    variant = preset.variant(unit.variant)
-    trained = Outcome.read(unit)
-    data = module.prepare(preset, variant)
-    if trained.facts["pipeline"] != data.digest:
-        raise UsageError(
-            f"{unit.directory}: trained on other data than the {data.corpus} corpus gives now; run it again"
-        )
-    config = json.loads((unit.directory / "config.json").read_text(encoding="utf-8"))
-    if config["settings"] != json.loads(json.dumps(dict(variant.settings))):
-        raise UsageError(f"{unit.directory}: trained with other settings than {unit.variant} has now; run it again")
-    model = module.build(variant, data)
-    model.initialize()
-    set_parameters(model, Checkpoint(unit.directory / "checkpoint.npz").group("best"))
-    model.hybridize(static_alloc=True, static_shape=True)
-    return model, variant, data
+    outcomes = []
+    for variant in order:
+        seeds = [path.name.removeprefix("seed-") for path in (root / variant).glob("seed-*")]
+        numbers = sorted(int(seed) for seed in seeds if seed.isdigit())
+        ensembles = sorted(seed for seed in seeds if not seed.isdigit())
+        outcomes += [Outcome.read(root / variant / f"seed-{seed}", variant, seed) for seed in (*numbers, *ensembles)]
+    return outcomes
 
 
-def trained_or_on_sample(unit: Unit) -> Unit:
-    """The unit, or what was trained on the embedded sample in its place where only that is there."""
-    on_sample = replace(unit, on_sample=True)
-    return on_sample if on_sample.is_trained and not unit.is_trained else unit
+def by_variant(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    """Outcomes of each variant, in the order in which variants and seeds were run."""
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault(outcome.variant, []).append(outcome)
+    return groups
 
 
-def preset_of(unit: Unit) -> Preset:
-    """The preset that a unit is trained with."""
-    found = preset(unit.paper, unit.preset)
-    return replace(found, corpus="sample") if unit.on_sample else found
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{path}: is missing; run again with --resume") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: damaged ({error}); delete it and run again with --resume") from None
 
 
-def vectors_of(unit: Unit) -> Unit | None:
-    """The training whose word vectors a unit begins with, if its variant's settings name one as ``vectors``, such as
-    ``mikolov2013/skip-gram``: that with seed 1, otherwise as the unit itself is trained.
-
-    Raises:
-        UsageError: the name is not that of a script and a variant.
-    """
-    name = preset_of(unit).variant(unit.variant).settings.get("vectors")
-    if name is None:
-        return None
-    paper, _, variant = name.partition("/")
-    if paper not in PAPERS or not variant:
-        raise UsageError(f"vectors {name!r} are unknown; name script and variant, as in mikolov2013/skip-gram")
-    return replace(unit, paper=paper, variant=variant, seed=1)
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: is missing; delete outcome.json beside it and run again with --resume") from None
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+        remedy = "delete it and the outcome.json next to it, and run again with --resume"
+        raise UsageError(f"{path}: damaged ({error}); {remedy}") from None

@@ -55,3 +55,7 @@ def chrf_signature() -> str:
     metric = CHRF(lowercase=True)
     metric.corpus_score(["one"], [["one"]])
     return str(metric.get_signature())
+
+
+PEERS = Bleu(tokenize="none", lowercase=True)
+"""BLEU of lower-cased tokens, as the peers of Multi30k count it."""

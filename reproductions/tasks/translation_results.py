@@ -1,252 +1,178 @@
-"""From finished trainings of a script that translates to its rows, claims and figures."""
+"""From outcomes of translation to rows, effects, figures and pages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from gluon_attn.evaluation.statistics import Estimate, bootstrap_difference, bootstrap_metric, perplexity
-from gluon_attn.plots.curves import Score, score_by_length, training_curves
+from gluon_attn.evaluation.statistics import bootstrap_difference, bootstrap_metric, perplexity
+from gluon_attn.plots.curves import Score, score_by_length, training_curves as draw_training_curves
+from gluon_attn.plots.heatmap import attention_matrix
 from preprocessing.files import write_text
 from preprocessing.pipeline.ragged import unpack_strings
-from reproductions.protocol.experiment import Column, Preset, Variant
-from reproductions.protocol.results import Claim, Row
-from reproductions.protocol.rows import by_variant, measured, row_of
-from reproductions.protocol.runs import Outcome, load
-from reproductions.tasks.bleu import bleu, chrf_signature
-from reproductions.tasks.translation import PEERS, Data, counts, draw, prepare, search_of, translate
+from preprocessing.text.normalization import JOINER
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.protocol.results import Row
+from reproductions.protocol.rows import alone, best_validation, row, seed_range
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Column, Variant
+from reproductions.tasks.bleu import PEERS, Bleu, bleu, chrf_signature
 
-# What stands beside BLEU in the table of a script.
 OTHER_COLUMNS = (Column("sacreBLEU", "sacrebleu"), Column("chrF", "chrf"), Column("perplexity", "perplexity"))
-# Words of a source sentence, for what depends on its length.
+COLUMNS = (Column("BLEU", "bleu"), *OTHER_COLUMNS)
 LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, None))
+"""Ranges of source words, for what depends on the length."""
+
+_SCORES: Mapping[str, tuple[str, Callable[[np.ndarray], float]]] = {
+    "bleu": ("bleu", bleu),
+    "perplexity": ("likelihood", perplexity),
+}
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A claim that one variant is better than another, in BLEU, or with ``array`` likelihood in perplexity."""
+def rows(outcomes: Sequence[Outcome], variant: Variant[Any], official: Bleu) -> list[Row]:
+    """Rows of one variant: BLEU both ways, BLEU of every other search that was measured, chrF and perplexity on test, and
+    the BLEU that selected the epoch. The reported number is next to the first.
 
-    id: str
-    statement: str
-    source: str
-    better: str
-    worse: str
-    array: str = "bleu"
-
-
-def conclude(
-    outcomes: Sequence[Outcome], preset: Preset, comparisons: Sequence[Comparison]
-) -> tuple[list[Row], list[Claim]]:
-    """Rows for what was trained, and the comparisons of which both sides are there."""
-    groups = by_variant(outcomes)
-    made = []
-    for name, group in groups.items():
-        variant = preset.variant(name)
-        made += rows(group, variant, prepare(preset, variant))
-    there = [one for one in comparisons if one.better in groups and one.worse in groups]
-    return made, [_judge(one, groups, preset) for one in there]
-
-
-def _judge(one: Comparison, groups: Mapping[str, Sequence[Outcome]], preset: Preset) -> Claim:
-    if one.array == "likelihood":
-        what, effect = (
-            "by how much perplexity is lower",
-            difference(groups, one.worse, one.better, perplexity, one.array),
-        )
-    else:
-        what, effect = "BLEU points", difference(groups, one.better, one.worse, bleu, one.array)
-    measure = measured(what, "sentences", preset, groups[one.better], groups[one.worse])
-    return Claim.judge(one.id, one.statement, one.source, measure, effect)
-
-
-def rows(outcomes: Sequence[Outcome], variant: Variant, data: Data) -> list[Row]:
-    """Rows of one variant: BLEU both ways, and of every other search that its settings ask for, chrF and perplexity on
-    test, and the BLEU that selected the epoch. What is reported stands beside the first.
-
-    Intervals are the bootstrap's over sentences; those of chrF and of validation the range over seeds.
+    Intervals are the bootstrap's over sentences; those of chrF and of validation are ranges over seeds.
     """
-    search = search_of(variant)
-    made = [
-        _row(outcomes, variant, metric, array, f"{signature}; {words}", score)
-        for metric, array, signature, words, score in (
-            ("bleu", "bleu", PEERS.signature, _named(**search), bleu),
-            ("sacrebleu", "sacrebleu", data.official.signature, _named(**search), bleu),
-            *(
-                ("bleu", f"bleu_beam_{beam}", PEERS.signature, _named(beam, search["alpha"]), bleu)
-                for beam in variant.settings["more_beams"]
-            ),
-            ("bleu", "bleu_replaced", PEERS.signature, f"{_named(**search)}, unknown words replaced", bleu),
-            ("perplexity", "likelihood", "of each token", "with the end of sentence", perplexity),
-        )
-        if array in outcomes[0].predictions
+    settings, first = variant.settings, outcomes[0]
+    search = _search(settings.beam, settings.alpha)
+    measured = [
+        ("bleu", "bleu", f"{PEERS.signature}; {search}", bleu),
+        ("sacrebleu", "sacrebleu", f"{official.signature}; {search}", bleu),
+        *(
+            ("bleu", f"bleu_beam_{beam}", f"{PEERS.signature}; {_search(beam, settings.alpha)}", bleu)
+            for beam in settings.more_beams
+        ),
+        ("bleu", "bleu_replaced", f"{PEERS.signature}; {search}, unknown words replaced", bleu),
+        ("perplexity", "likelihood", "of each token; with the end of sentence", perplexity),
     ]
-    chrfs = [outcome.facts["metrics"]["chrf"] for outcome in outcomes]
-    best = [max(epoch["validation_bleu"] for epoch in outcome.facts["history"]) for outcome in outcomes]
-    for split, metric, signature, values in (
-        ("test", "chrf", f"{chrf_signature()}; {_named(**search)}", chrfs),
-        ("validation", "bleu", "greedy, best epoch", best),
-    ):
-        span = Estimate(float(np.mean(values)), min(values), max(values))
-        made.append(
-            row_of(outcomes, variant, split=split, metric=metric, signature=signature, values=values, ci95=span)
-        )
+    made = []
+    for metric, array, signature, score in measured:
+        if array in first.predictions:
+            each = np.stack([outcome.predictions[array] for outcome in outcomes])
+            values, interval = [score(one.sum(axis=0)) for one in each], bootstrap_metric(each, score, seed=0)
+            made.append(
+                row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
+            )
+            if array != "bleu":
+                made[-1] = alone(made[-1])
+    if not first.is_ensemble:
+        for split, metric, signature, values in (
+            ("test", "chrf", f"{chrf_signature()}; {search}", [one.record["metrics"]["chrf"] for one in outcomes]),
+            ("validation", "bleu", "greedy, best epoch", [best_validation(one, "bleu") for one in outcomes]),
+        ):
+            span = seed_range(values)
+            made.append(
+                row(outcomes, variant, split=split, metric=metric, signature=signature, values=values, ci95=span)
+            )
     return made
 
 
-def _row(
-    outcomes: Sequence[Outcome],
-    variant: Variant,
-    metric: str,
-    array: str,
-    signature: str,
-    score: Callable[[np.ndarray], float],
-) -> Row:
-    """One test row of a metric of sums over sentences."""
-    each = np.stack([outcome.predictions[array] for outcome in outcomes])
-    values, interval = [score(one.sum(axis=0)) for one in each], bootstrap_metric(each, score, seed=0)
-    row = row_of(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
-    return row if array == "bleu" else replace(row, reported=None, comparable=False)
-
-
-def _named(beam: int, alpha: float) -> str:
+def _search(beam: int, alpha: float) -> str:
     """How a search is named in a row's signature."""
     return f"beam {beam}, alpha {alpha:g}"
 
 
-def ensemble_counts(outcomes: Sequence[Outcome], beam: int) -> np.ndarray:
-    """BLEU counts (sentences, 10) of the test split, translated by the networks of all seeds as one, whose
-    probabilities are averaged at each token."""
-    loaded = [load(outcome.unit) for outcome in outcomes]
-    _, variant, data = loaded[0]
-    test, search = data.prepared.splits["test"].source, {**search_of(variant), "beam": beam}
-    return counts(data, "test", translate([model for model, _, _ in loaded], data, test, **search))
+def stacked(outcomes: Sequence[Outcome], array: str = "bleu") -> np.ndarray:
+    """An array of the predictions of each seed: (seeds, sentences, ...)."""
+    return np.stack([outcome.predictions[array] for outcome in outcomes])
 
 
-def ensemble_row(outcomes: Sequence[Outcome], variant: Variant, each: np.ndarray, beam: int) -> Row:
-    """The row of an ensemble.
-
-    Args:
-        outcomes: its members.
-        variant: of the members, with the name of the ensemble and what is reported of one.
-        each: BLEU counts (sentences, 10), of :func:`ensemble_counts`.
-        beam: of the search.
-    """
-    signature = f"{PEERS.signature}; {_named(beam, variant.settings['alpha'])}"
-    score, interval = bleu(each.sum(axis=0)), bootstrap_metric(each[None], bleu, seed=0)
-    values = [score] * len(outcomes)
-    row = row_of(outcomes, variant, split="test", metric="bleu", signature=signature, values=values, ci95=interval)
-    main = beam == variant.settings["beam"]
-    return replace(
-        row,
-        reported=row.reported if main else None,
-        comparable=row.comparable and main,
-        std=0.0,
-        per_seed={"+".join(row.per_seed): score},
-        parameters=row.parameters * len(outcomes),
-        train_seconds=row.train_seconds * len(outcomes),
-    )
+def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    """By how much BLEU is higher, or perplexity lower, on the first side; paired bootstrap over sentences."""
+    array, score = _SCORES[metric or "bleu"]
+    sides = stacked(better, array), stacked(worse, array)
+    if metric == "perplexity":
+        estimate, what = bootstrap_difference(sides[1], sides[0], score, seed=0), "by how much perplexity is lower"
+    else:
+        estimate, what = bootstrap_difference(*sides, score, seed=0), "BLEU points"
+    return Effect(estimate, what, "sentences", (better, worse))
 
 
-def difference(
-    groups: Mapping[str, Sequence[Outcome]],
-    first: str,
-    second: str,
-    score: Callable[[np.ndarray], float] = bleu,
-    array: str = "bleu",
-) -> Estimate:
-    """A score of the first variant minus that of the second, mean of their seeds, by paired bootstrap over sentences.
-
-    Args:
-        groups: outcomes by variant, over the same sentences.
-        first, second: names of variants.
-        score: of the sums over sentences.
-        array: what is summed.
-    """
-    sides = [np.stack([outcome.predictions[array] for outcome in groups[name]]) for name in (first, second)]
-    return bootstrap_difference(sides[0], sides[1], score, seed=0)
-
-
-def by_halves(arrays: Sequence[Mapping[str, np.ndarray]]) -> np.ndarray:
-    """BLEU counts (runs, sentences, 20) whose sums are those of the sentences of more than 12 words and those of the
+def by_halves(outcomes: Sequence[Outcome]) -> np.ndarray:
+    """BLEU counts (seeds, sentences, 20) whose sums are those of the sentences of more than 12 words and those of the
     others."""
-    long = (arrays[0]["words"] > 12)[:, None]
-    return np.stack([np.hstack([each["bleu"] * long, each["bleu"] * ~long]) for each in arrays])
+    long = (outcomes[0].predictions["words"] > 12)[:, None]
+    each = stacked(outcomes)
+    return np.concatenate([each * long, each * ~long], axis=2)
 
 
 def long_minus_short(totals: np.ndarray) -> float:
     """BLEU of the sentences of more than 12 words minus that of the others, from the sums of :func:`by_halves`."""
-    of_long, of_short = (bleu(part) for part in np.split(totals, 2))
-    return of_long - of_short
-
-
-def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """What each variant, of several seeds the first, has made of the test split: a TSV of source, reference and
-    translation."""
-    paths = {}
-    for name, group in by_variant(outcomes).items():
-        prepared, arrays = prepare(preset, preset.variant(name)).prepared, group[0].predictions
-        said = unpack_strings(arrays["text_utf8"], arrays["text_offsets"])
-        columns = prepared.splits["test"].source.text.tolist(), prepared.references("test"), said
-        lines = ["\t".join(text.replace("\t", " ") for text in row) for row in zip(*columns, strict=True)]
-        paths[f"translations of {name}"] = directory / f"translations_{name}.tsv"
-        write_text(paths[f"translations of {name}"], "\n".join(["source\treference\ttranslation", *lines]) + "\n")
-    return paths
-
-
-def figures(
-    outcomes: Sequence[Outcome],
-    preset: Preset,
-    directory: Path,
-    *,
-    lengths: Sequence[str],
-    alignments: Sequence[str],
-) -> dict[str, Path]:
-    """Training curves of all variants, BLEU by length of the source, and the alignments that
-    :func:`translation.evaluate` keeps; of several seeds the first is drawn.
-
-    Args:
-        outcomes: finished trainings.
-        preset: what they were trained with.
-        directory: where the PNGs go.
-        lengths: variants whose BLEU is drawn by length, if they are there.
-        alignments: variants with attention whose alignments are drawn, if they are there.
-    """
-    first = {name: group[0] for name, group in by_variant(outcomes).items()}
-    paths = {"training curves": directory / "training_curves.png"}
-    curves = {name: outcome.facts["history"] for name, outcome in first.items()}
-    training_curves(curves, paths["training curves"], score=Score("bleu", "BLEU, greedy"), loss_per="token")
-    lines = {name: by_length(first[name]) for name in lengths if name in first}
-    if lines:
-        paths["BLEU by length"] = directory / "bleu_by_length.png"
-        score_by_length(lines, length_labels(), paths["BLEU by length"], "BLEU")
-    for name in alignments:
-        if name in first:
-            paths |= _alignments(first[name], preset, directory)
-    return paths
-
-
-def _alignments(outcome: Outcome, preset: Preset, directory: Path) -> dict[str, Path]:
-    variant, arrays, paths = preset.variant(outcome.unit.variant), outcome.predictions, {}
-    source = prepare(preset, variant).prepared.splits["test"].source
-    said = unpack_strings(arrays["aligned_utf8"], arrays["aligned_offsets"])
-    for number, (row, tokens) in enumerate(zip(arrays["aligned"], said, strict=True), start=1):
-        path = directory / f"alignment_{variant.name}_{number}.png"
-        title = f"{variant.name}: test sentence {row + 1} ({outcome.facts['corpus']})"
-        draw(source.words(row), tokens.split(" ") if tokens else [], arrays[f"alignment_{row}"], path, title)
-        paths[f"alignment {number} of {variant.name}"] = path
-    return paths
+    long, short = (bleu(half) for half in np.split(totals, 2))
+    return long - short
 
 
 def by_length(outcome: Outcome) -> list[float]:
     """BLEU of the test sentences of each range of lengths."""
-    arrays = outcome.predictions
-    words, each = arrays["words"], arrays["bleu"]
+    words, each = outcome.predictions["words"], outcome.predictions["bleu"]
     return [bleu(each[(words >= low) & (words <= (high or words.max()))].sum(axis=0)) for low, high in LENGTHS]
 
 
 def length_labels() -> list[str]:
     """The ranges of lengths as an axis names them."""
     return [f"{low}-{high or ''}" for low, high in LENGTHS]
+
+
+def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
+    """Training loss, and BLEU of greedy search on validation."""
+    curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
+    draw_training_curves(curves, path, score=Score("bleu", "BLEU, greedy", ""), per="token")
+
+
+def bleu_by_length(*variants: str) -> Draw:
+    """A figure of BLEU by the length of the source, of these variants."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        lines = {name: by_length(groups[name][0]) for name in variants if name in groups}
+        path = directory / "bleu_by_length.png"
+        if not lines:
+            return {}
+        score_by_length(lines, length_labels(), path, "BLEU")
+        return {"BLEU by length": path}
+
+    return draw
+
+
+def draw_alignments(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
+    """The alignments that an outcome holds; none without attention."""
+    paths = {}
+    for number, alignment in enumerate(outcome.examples.get("alignments", ()), start=1):
+        path = directory / f"alignment_{variant.name}_{number}.png"
+        title = f"{variant.name}: test sentence {alignment['row'] + 1} ({outcome.record['corpus']})"
+        weights = np.array(alignment["weights"], np.float32)
+        draw_alignment(alignment["source"], alignment["target"], weights, path, title)
+        paths[f"alignment {number} of {variant.name}"] = path
+    return paths
+
+
+def draw_alignment(
+    source: Sequence[str], target: Sequence[str], weights: np.ndarray, path: Path, title: str
+) -> None:
+    """The alignment of one translation: a row for each target token, a column for each source token.
+
+    A morpheme that is attached to the one before it is shown with a hyphen, as grammars write it: fonts lack the mark of
+    the pipeline.
+    """
+    rows = [token.replace(JOINER, "-") for token in [*target, "</s>"][: len(weights)]]
+    columns = [token.replace(JOINER, "-") for token in source or ["<unk>"]]
+    attention_matrix(rows, columns, weights, path, title, names=("target", "source"))
+
+
+def write_translations(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
+    """The test split as a variant translates it: a TSV of source, reference and translation."""
+    if not outcome.texts:
+        return {}
+    columns = [
+        unpack_strings(arrays[f"{name}_utf8"], arrays[f"{name}_offsets"])
+        for name, arrays in (("source", outcome.texts), ("reference", outcome.texts), ("text", outcome.predictions))
+    ]
+    lines = ["\t".join(text.replace("\t", " ") for text in sentence) for sentence in zip(*columns, strict=True)]
+    path = directory / f"translations_{variant.name}.tsv"
+    write_text(path, "\n".join(["source\treference\ttranslation", *lines]) + "\n")
+    return {f"translations of {variant.name}": path}

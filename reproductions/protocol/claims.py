@@ -1,0 +1,74 @@
+"""Claims: qualitative statements of a paper as checks that measure an effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gluon_attn.evaluation.statistics import Estimate
+from reproductions.protocol.runs import Outcome
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A measured effect; positive when it is as the claim states.
+
+    Attributes:
+        estimate: the effect and its interval.
+        what: what was measured, with its unit.
+        items: what the bootstrap resamples.
+        sides: the outcomes of each side that was compared; a single side where a variant is compared with itself; none
+            where ``what`` names them.
+        split: on which it was measured.
+    """
+
+    estimate: Estimate
+    what: str
+    items: str
+    sides: tuple[Sequence[Outcome], ...] = ()
+    split: str = "test"
+
+
+@dataclass(frozen=True)
+class Better:
+    """The claim that one variant is better than another of the same task.
+
+    Attributes:
+        id: names the claim on the command line and in results.
+        statement: one sentence.
+        better, worse: names of variants.
+        source: where the paper states it.
+        metric: of the task; its main metric if empty.
+    """
+
+    id: str
+    statement: str
+    better: str
+    worse: str
+    source: str = "ours"
+    metric: str = ""
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """The variants that the claim needs."""
+        return (self.better, self.worse)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A claim with an effect of its own.
+
+    Attributes:
+        id, statement, source: as of :class:`Better`.
+        variants: names of the variants that it needs.
+        effect: called with the outcomes of each of them; None where they do not allow to measure it.
+    """
+
+    id: str
+    statement: str
+    source: str
+    variants: tuple[str, ...]
+    effect: Callable[..., Effect | None]
+
+
+Claim = Better | Measured

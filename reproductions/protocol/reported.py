@@ -1,0 +1,36 @@
+"""What others report: numbers with their corpus, metric and source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A number reported by a paper or a public implementation.
+
+    ``checked`` is ``text`` (compared with the published text), ``secondary`` (with a summary or README) or ``memory``; a
+    number from memory is printed with a dagger.
+    """
+
+    system: str
+    value: float
+    corpus: str
+    metric: str
+    source: str
+    checked: str = "text"
+    details: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table: what its numbers have in common."""
+
+    source: str
+    corpus: str
+    metric: str
+    checked: str = "text"
+
+    def entry(self, system: str, value: float, details: str = "", *, metric: str = "") -> Reported:
+        """One number of the table; ``metric`` where the table has several."""
+        return Reported(system, value, self.corpus, metric or self.metric, self.source, self.checked, details)

@@ -1,0 +1,193 @@
+"""A paper as one declared object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gluon_attn.errors import UsageError
+from reproductions.protocol.claims import Claim
+from reproductions.protocol.reported import Reported
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Column, Task, Variant
+
+Groups = Mapping[str, Sequence[Outcome]]
+"""Outcomes by variant, one for each seed."""
+
+Draw = Callable[[Groups, Path], Mapping[str, Path]]
+"""Draws figures, or writes pages, into a directory from the outcomes that are there; files by title."""
+
+
+@dataclass(frozen=True)
+class Override:
+    """A preset other than the tables': what it changes of every variant.
+
+    Attributes:
+        change: gives the variant as this preset trains it, None where the preset leaves it out.
+        seeds: of its variants.
+    """
+
+    change: Callable[[Variant[Any]], Variant[Any] | None]
+    seeds: tuple[int, ...] = (1,)
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """The networks of all seeds of a variant as one system.
+
+    Attributes:
+        name, title: of the ensemble.
+        members: name of the variant.
+        beside, comparable, differs: as of a variant.
+    """
+
+    name: str
+    title: str
+    members: str
+    beside: Reported | None = None
+    comparable: bool = False
+    differs: str = ""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One scale of the experiment: ``cpu`` (the tables), ``smoke`` (seconds, on the embedded sample) or ``paper``.
+
+    Attributes:
+        name: of the preset.
+        variants: as this preset trains them, each with its task.
+        seeds: of every variant that has none of its own.
+        headline: names of the variants that ``gluon-attn reproduce`` trains.
+        ensembles: of its variants.
+        on_sample: whether the embedded sample is read.
+    """
+
+    name: str
+    variants: tuple[Variant[Any], ...]
+    seeds: tuple[int, ...]
+    headline: tuple[str, ...]
+    ensembles: tuple[Ensemble, ...] = ()
+    on_sample: bool = False
+
+    def variant(self, name: str) -> Variant[Any]:
+        """The variant of that name; for an ensemble its members' variant with the ensemble's name.
+
+        Raises:
+            UsageError: there is none.
+        """
+        for variant in self.variants:
+            if variant.name == name:
+                return variant
+        for ensemble in self.ensembles:
+            if ensemble.name == name:
+                return replace(
+                    self.variant(ensemble.members),
+                    name=name,
+                    title=ensemble.title,
+                    beside=ensemble.beside,
+                    comparable=ensemble.comparable,
+                    differs=ensemble.differs,
+                )
+        names = ", ".join(variant.name for variant in self.variants)
+        raise UsageError(f"variant {name!r} is unknown in preset {self.name}; choose from {names}")
+
+    def task(self, variant: str) -> Task[Any, Any]:
+        """The task of a variant.
+
+        Raises:
+            UsageError: there is no such variant.
+        """
+        task = self.variant(variant).task
+        assert task is not None
+        return task
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        """The corpora that its variants read, each once."""
+        return tuple(dict.fromkeys(self.task(variant.name).corpus for variant in self.variants))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduction:
+    """A paper: what it reports, the systems that are compared here, and its claims.
+
+    Attributes:
+        title, source: of the paper.
+        task: of every variant that names none.
+        reported: numbers of the paper and of peers.
+        variants: with the settings of the tables.
+        claims: in the order in which they are printed.
+        headline: names of the variants that ``gluon-attn reproduce`` trains; the first is the default of commands that
+            read text.
+        seeds: of the tables.
+        smoke, paper: the two other presets.
+        ensembles: of the tables' and the smoke preset's variants.
+        columns: of the results table; those of the tasks if None.
+        baselines: names of papers whose best system on the same corpus is in the table too.
+        figures: drawn besides the training curves and those of the tasks.
+        pages: written besides those of the tasks.
+    """
+
+    title: str
+    source: str
+    task: Task[Any, Any]
+    reported: tuple[Reported, ...]
+    variants: tuple[Variant[Any], ...]
+    claims: tuple[Claim, ...]
+    headline: tuple[str, ...]
+    seeds: tuple[int, ...]
+    smoke: Override
+    paper: Override
+    ensembles: tuple[Ensemble, ...] = ()
+    columns: tuple[Column, ...] | None = None
+    baselines: tuple[str, ...] = ()
+    figures: Sequence[Draw] = ()
+    pages: Sequence[Draw] = ()
+
+    def __post_init__(self) -> None:
+        names = [variant.name for variant in self.variants] + [ensemble.name for ensemble in self.ensembles]
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"{self.title}: variant {repeated[0]!r} is declared twice")
+        wanted = [(f"claim {claim.id}", name) for claim in self.claims for name in claim.variants]
+        wanted += [("the headline", name) for name in self.headline]
+        wanted += [(f"ensemble {ensemble.name}", ensemble.members) for ensemble in self.ensembles]
+        for where, name in wanted:
+            if name not in names:
+                raise ValueError(f"{self.title}: {where} names variant {name!r}, which is not declared")
+        ids = [claim.id for claim in self.claims]
+        if repeated := [id for id in ids if ids.count(id) > 1]:
+            raise ValueError(f"{self.title}: claim {repeated[0]!r} is declared twice")
+
+    @property
+    def presets(self) -> dict[str, Preset]:
+        """All presets by name."""
+        return {name: self.preset(name) for name in ("smoke", "cpu", "paper")}
+
+    def preset(self, name: str) -> Preset:
+        """A preset.
+
+        Raises:
+            UsageError: it is unknown.
+        """
+        with_task = [replace(variant, task=variant.task or self.task) for variant in self.variants]
+        if name == "cpu":
+            return Preset(name, tuple(with_task), self.seeds, self.headline, self.ensembles)
+        overrides = {"smoke": self.smoke, "paper": self.paper}
+        if name not in overrides:
+            raise UsageError(f"preset {name!r} is unknown; choose smoke, cpu or paper")
+        override = overrides[name]
+        changed = tuple(variant for variant in map(override.change, with_task) if variant is not None)
+        names = [variant.name for variant in changed]
+        headline = tuple(name for name in self.headline if name in names) or tuple(names)
+        ensembles = tuple(ensemble for ensemble in self.ensembles if name == "smoke" and ensemble.members in names)
+        return Preset(name, changed, override.seeds, headline, ensembles, on_sample=name == "smoke")
+
+    @property
+    def table_columns(self) -> tuple[Column, ...]:
+        """The columns of the results table."""
+        if self.columns is not None:
+            return self.columns
+        tasks = [variant.task or self.task for variant in self.variants]
+        return tuple(dict.fromkeys(column for task in tasks for column in task.columns))

@@ -1,0 +1,235 @@
+"""Tasks, settings and variants: what is trained, on what, and how it is measured.
+
+A task prepares the data, gives the training objective, measures a trained network, and turns outcomes into rows,
+figures and pages. Settings hold the hyper-parameters of a network and build it. A variant is one system of a paper: its
+settings, its recipe and its task. Nothing here knows a paper, a variant or a network by name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, Generic, Protocol, TypeVar
+
+import numpy as np
+from mxnet.gluon import HybridBlock
+
+from gluon_attn.errors import UsageError
+from gluon_attn.training.checkpoint import Checkpoint
+from gluon_attn.training.objective import Objective
+from gluon_attn.training.recipe import Recipe
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.reported import Reported
+from reproductions.protocol.results import Row
+from reproductions.protocol.runs import Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(ABC):
+    """The hyper-parameters of one system that are not the recipe's. Defaults are the paper's values."""
+
+    @abstractmethod
+    def build(self, data: Any) -> HybridBlock:
+        """The network for these data, not yet initialised."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The settings by name, as ``config.json`` holds them."""
+        return asdict(self)
+
+
+class PreparedData(Protocol):
+    """What the protocol needs to know of prepared data."""
+
+    @property
+    def corpus(self) -> str:
+        """Name of the corpus; ``sample`` for the embedded sample."""
+
+    @property
+    def corpora(self) -> Mapping[str, str]:
+        """SHA-256 of each corpus file."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the prepared data."""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Packages that influence the numbers, besides those that always do."""
+
+
+SettingsT = TypeVar("SettingsT", bound=Settings)
+DataT = TypeVar("DataT", bound=PreparedData)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a results table: the test row of that metric whose signature contains these words."""
+
+    title: str
+    metric: str
+    signature: str = ""
+
+
+@dataclass(frozen=True)
+class Variant(Generic[SettingsT]):
+    """One system of a paper.
+
+    Attributes:
+        name, title: of the system.
+        settings, recipe: what is built and how it is trained for the tables (preset ``cpu``).
+        task: the reproduction's if None.
+        seeds: its own where they are fewer than the preset's.
+        beside: the reported number next to it in the table; ``comparable`` says whether the two may be compared, and
+            ``differs`` why not, or in what they differ.
+        pretrained: ``paper/variant`` of the network that parts of this one are initialised from (seed 1).
+    """
+
+    name: str
+    title: str
+    settings: SettingsT
+    recipe: Recipe
+    task: Task[SettingsT, Any] | None = None
+    seeds: tuple[int, ...] | None = None
+    beside: Reported | None = None
+    comparable: bool = False
+    differs: str = ""
+    pretrained: str | None = None
+
+
+@dataclass(frozen=True)
+class TrainedModel(Generic[SettingsT, DataT]):
+    """A trained network with the parameters of its best epoch, its variant and its data."""
+
+    model: HybridBlock
+    variant: Variant[SettingsT]
+    data: DataT
+    parameters_sha256: str
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What is measured on the test split with the parameters of the best epoch.
+
+    Attributes:
+        metrics: by name.
+        predictions: arrays over the test items, in the order of the corpus. They are published with the outcome and are
+            all that rows and claims are computed from.
+        examples: what figures show (tokens, weights, titles), as JSON values; published too.
+        texts: arrays that a page of all test items needs, such as texts and the weights of every token. They stay in
+            the run directory: corpora are not published.
+    """
+
+    metrics: dict[str, float]
+    predictions: dict[str, np.ndarray]
+    examples: dict[str, Any] = field(default_factory=dict)
+    texts: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """How lines of text are answered.
+
+    Attributes:
+        weights: with each answer, the attention weights or cosines that belong to it.
+        alignments: a new folder for the attention weights of each line, where the task writes such files.
+        interactive: answer each line before the next is read; otherwise lines are answered in batches.
+    """
+
+    weights: bool = False
+    alignments: Path | None = None
+    interactive: bool = False
+
+
+class Task(ABC, Generic[SettingsT, DataT]):
+    """One task on one corpus.
+
+    Attributes:
+        name: of the kind of task, such as ``translation``.
+        command: the command that answers lines of text with a trained network: ``predict``, ``translate``,
+            ``neighbours`` or ``perplexity``.
+        columns: of a results table. A variant is compared by the first in which it has a number.
+        corpus: its name in the registry.
+        group: variants of one group share a figure of training curves.
+    """
+
+    name: ClassVar[str]
+    command: ClassVar[str]
+    columns: ClassVar[tuple[Column, ...]]
+
+    @property
+    @abstractmethod
+    def corpus(self) -> str: ...
+
+    @property
+    def group(self) -> str:
+        return self.name
+
+    @abstractmethod
+    def prepare(self, settings: SettingsT, *, sample: bool = False) -> DataT:
+        """Read and preprocess the corpus; with ``sample`` the embedded sample instead.
+
+        Raises:
+            InputError: the corpus is missing or damaged.
+        """
+
+    def initialize(self, model: HybridBlock, data: DataT, pretrained: TrainedModel[Any, Any]) -> None:
+        """Initialise parts of an initialised network from a pretrained one.
+
+        Raises:
+            UsageError: this task cannot use it.
+        """
+        raise UsageError(f"{pretrained.variant.name}: {self.name} cannot be initialised from a pretrained network")
+
+    @abstractmethod
+    def objective(self, settings: SettingsT, recipe: Recipe, data: DataT) -> Objective:
+        """Training batches, loss and validation."""
+
+    @abstractmethod
+    def evaluate(self, model: HybridBlock, settings: SettingsT, data: DataT, last: Checkpoint) -> Evaluation:
+        """Measure a network with the parameters of its best epoch on the test split; ``last`` holds those of the last
+        epoch too."""
+
+    def combine(
+        self, members: Sequence[Outcome], models: Callable[[], Sequence[TrainedModel[SettingsT, DataT]]]
+    ) -> Evaluation:
+        """Measure the networks of several seeds as one ensemble; ``models`` loads them, where outcomes are not enough.
+
+        Raises:
+            UsageError: this task has no ensembles.
+        """
+        raise UsageError(f"{self.name} has no ensembles")
+
+    @abstractmethod
+    def rows(self, outcomes: Sequence[Outcome], variant: Variant[SettingsT]) -> list[Row]:
+        """The rows of one variant, from the outcomes of its seeds."""
+
+    @abstractmethod
+    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+        """By how much the first side is better in a metric, in the main one if it is empty.
+
+        Raises:
+            UsageError: this task has no such metric.
+        """
+
+    @abstractmethod
+    def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
+        """Draw the training curves of some variants, one outcome of each."""
+
+    def figures(self, outcome: Outcome, variant: Variant[SettingsT], directory: Path) -> dict[str, Path]:
+        """Draw what is shown of every variant of this task, from what the outcome holds; PNGs by title."""
+        return {}
+
+    def pages(self, outcome: Outcome, variant: Variant[SettingsT], directory: Path) -> dict[str, Path]:
+        """Write what can be read of a variant besides tables and figures; files by title."""
+        return {}
+
+    @abstractmethod
+    def answer(self, trained: TrainedModel[SettingsT, DataT], lines: BinaryIO, options: AnswerOptions) -> Iterator[str]:
+        """Answer each line of UTF-8 text with one line: a label, a translation, neighbours, a perplexity. An empty line
+        gives an empty answer.
+
+        Raises:
+            UsageError: a line is not UTF-8, or weights are asked of a network that has none.
+        """

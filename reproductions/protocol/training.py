@@ -1,0 +1,150 @@
+"""One run in this process: prepare, build, train, measure, and write the outcome."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import mxnet as mx
+
+from gluon_attn import runtime
+from gluon_attn.errors import UsageError
+from gluon_attn.training import checkpoint
+from gluon_attn.training.loop import fit
+from gluon_attn.training.run_directory import RunDirectory
+from reproductions.protocol import papers
+from reproductions.protocol.loading import load, preset_of
+from reproductions.protocol.manifest import commit, environment_digest
+from reproductions.protocol.reproduction import Ensemble
+from reproductions.protocol.runs import Outcome, Run, write_outcome
+
+
+def prerequisite(run: Run) -> Run | None:
+    """The run whose network a run is initialised from, if its variant names one as ``paper/variant``: that with seed 1,
+    otherwise trained as the run itself.
+
+    Raises:
+        UsageError: the name is not that of a paper and a variant.
+    """
+    name = preset_of(run).variant(run.variant).pretrained
+    if name is None:
+        return None
+    paper, _, variant = name.partition("/")
+    if paper not in papers.names() or not variant:
+        raise UsageError(f"pretrained network {name!r} is unknown; name paper and variant, as mikolov2013/skip-gram")
+    return replace(run, paper=paper, variant=variant, seed=1)
+
+
+def train(run: Run, *, resume: bool, overwrite: bool) -> Outcome:
+    """Train and score one run in this process. The runtime profile must be configured already. A finished run that is
+    resumed is left as it is.
+
+    Raises:
+        UsageError: what :class:`RunDirectory` and :func:`fit` refuse, or another process is training here.
+    """
+    with _locked(run.directory):
+        return _train(run, resume=resume, overwrite=overwrite)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Hold the lock of a run directory, which ends with this process, however that ends."""
+    path = directory.with_name(f".{directory.name}.lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{directory}: another process is training here; stop it or wait for its end") from None
+        yield
+
+
+def _train(run: Run, *, resume: bool, overwrite: bool) -> Outcome:
+    trained_at = commit()  # now: the tree may have changed by the time that training ends
+    preset = preset_of(run)
+    variant, task = preset.variant(run.variant), preset.task(run.variant)
+    data = task.prepare(variant.settings, sample=preset.on_sample)
+    needed = prerequisite(run)
+    pretrained = load(needed) if needed else None
+    corpora = dict(data.corpora) | ({"pretrained": pretrained.parameters_sha256} if pretrained else {})
+    config = {
+        "paper": run.paper_name,
+        "preset": run.preset,
+        "variant": run.variant,
+        "seed": run.seed,
+        "profile": run.profile,
+        "threads": threads_of(run),
+        "task": task.name,
+        "settings": variant.settings.as_json(),
+        "recipe": asdict(variant.recipe),
+        "corpora": corpora,
+        "pipeline": data.digest,
+    }
+    directory = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite)
+    if run.is_finished:
+        return Outcome.of(run)
+
+    seed = int(run.seed)
+    runtime.seed_all(runtime.derive(seed, "initial parameters"))
+    model = variant.settings.build(data)
+    model.initialize(mx.init.Xavier())
+    if pretrained:
+        task.initialize(model, data, pretrained)
+    model.hybridize(static_alloc=True, static_shape=True)
+    objective = task.objective(variant.settings, variant.recipe, data)
+    log = partial(print, flush=True)
+    trained = fit(model, objective, variant.recipe, directory, seed=seed, label=f"{run.variant}, seed {seed}", log=log)
+    evaluation = task.evaluate(model, variant.settings, data, checkpoint.Checkpoint(directory.checkpoint))
+    record = {
+        "metrics": evaluation.metrics,
+        "history": trained.history,
+        "best_epoch": trained.best_epoch,
+        "train_seconds": round(trained.seconds, 1),
+        "parameters": checkpoint.parameter_count(model),
+        "parameters_sha256": checkpoint.parameters_sha256(checkpoint.parameter_arrays(model)),
+        "corpus": data.corpus,
+        "corpora": corpora,
+        "pipeline": data.digest,
+        "commit": trained_at,
+        "environment": environment_digest(data.packages),
+    }
+    write_outcome(run.directory, record, evaluation.predictions, evaluation.examples, evaluation.texts)
+    return Outcome.of(run)
+
+
+def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
+    """Measure the networks of several seeds as one, and write the outcome of the ensemble; one that is finished already
+    is left as it is.
+
+    Raises:
+        UsageError: a member is not trained.
+    """
+    seeds = "+".join(str(run.seed) for run in members)
+    run = replace(members[0], variant=ensemble.name, seed=seeds)
+    if run.is_finished:
+        return Outcome.of(run)
+    outcomes = [Outcome.of(member) for member in members]
+    task = preset_of(run).task(ensemble.members)
+    evaluation = task.combine(outcomes, lambda: [load(member) for member in members])
+    first: dict[str, Any] = outcomes[0].record
+    record = {
+        **{name: first[name] for name in ("corpus", "corpora", "pipeline", "environment")},
+        "metrics": evaluation.metrics,
+        "history": [],
+        "commit": ", ".join(dict.fromkeys(outcome.record["commit"] for outcome in outcomes)),
+        "train_seconds": round(sum(outcome.record["train_seconds"] for outcome in outcomes), 1),
+        "parameters": sum(outcome.record["parameters"] for outcome in outcomes),
+        "parameters_sha256": "+".join(outcome.record["parameters_sha256"] for outcome in outcomes),
+    }
+    write_outcome(run.directory, record, evaluation.predictions, evaluation.examples, evaluation.texts)
+    return Outcome.of(run)
+
+
+def threads_of(run: Run) -> int:
+    """The number of threads that a run computes with."""
+    return int(runtime.environment(run.profile, run.threads)["OMP_NUM_THREADS"])
