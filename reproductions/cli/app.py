@@ -1,6 +1,6 @@
 """The command line: ``gluon-attn COMMAND``, or ``python -m reproductions COMMAND``.
 
-Imports of what loads MXNet stand inside the commands: a runtime profile must be set before.
+What loads MXNet is imported inside the commands: a runtime profile must be set before.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import io
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -24,36 +25,61 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="The papers of attention, run, measured and put beside what others report.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="The papers of attention, reproduced: run a script, compare with what is reported, reuse the preprocessing.",
 )
 app.add_typer(preprocess.app, name="preprocess")
 console = Console()
 
-Paper = Annotated[str, typer.Argument(help="The script's name; `gluon-attn list` shows them.")]
+Paper = Annotated[str, typer.Argument(help="A paper of `gluon-attn list`, or the path of a script of your own.")]
 PresetName = Annotated[str, typer.Option("--preset", help="smoke (seconds), cpu (our tables) or paper.")]
-Seeds = Annotated[list[int] | None, typer.Option("--seed", help="Repeat for several; the preset's seeds if none.")]
-Variants = Annotated[list[str] | None, typer.Option("--variant", help="Repeat for several; all if none.")]
-Profile = Annotated[str, typer.Option(help="portable: same bits everywhere, one thread. fast: this machine as it is.")]
+Seeds = Annotated[list[int] | None, typer.Option("--seed", help="Repeat for several. Default: the preset's.")]
+Variants = Annotated[list[str] | None, typer.Option("--variant", help="Repeat for several. Default: all.")]
+Profile = Annotated[
+    str,
+    typer.Option(
+        help="portable: same bits everywhere, one thread. fast: all cores; reproducible on this machine only."
+    ),
+]
 Threads = Annotated[int | None, typer.Option(help="Threads of the fast profile.")]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Trainings side by side; one for each core if not given.")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Number of trainings to run in parallel. Default: one per core.")]
 Runs = Annotated[Path, typer.Option(help="Folder of the run directories.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with runs that were interrupted.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace runs that are there.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue interrupted runs.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing runs.")]
+AnyVariant = Annotated[str | None, typer.Option(help="Which trained variant. Default: the first of the headline.")]
+OneSeed = Annotated[int, typer.Option(help="Which trained seed.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What is trained, how, and where its files go."""
+
+    paper: str
+    preset: str
+    variants: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    profile: str = "portable"
+    threads: int | None = None
+    jobs: int | None = None
+    runs: Path = Path("runs")
+    resume: bool = False
+    overwrite: bool = False
+    publish: bool = False
 
 
 @app.command("list")
 def list_papers() -> None:
     """The papers, their presets and variants, and which of them have results."""
-    from reproductions.protocol.papers import PAPERS, script
-    from reproductions.protocol.report import results_path
+    from reproductions.protocol import papers
 
-    for paper in PAPERS:
-        module = script(paper)
-        print(f"{paper}  {module.TITLE}\n  {module.SOURCE}")
-        for name, preset in module.PRESETS.items():
+    for name in papers.names():
+        reproduction = papers.load(name)
+        print(f"{name}  {reproduction.title}\n  {reproduction.source}")
+        for preset in reproduction.presets.values():
             seeds = ", ".join(map(str, preset.seeds))
-            state = "results committed" if results_path(paper, name).exists() else "no results yet"
-            print(f"  preset {name}: corpus {preset.corpus}, seeds {seeds}, {state}")
+            state = "results published" if papers.results_path(name, preset.name).exists() else "no results yet"
+            corpora = "sample" if preset.on_sample else ", ".join(preset.corpora)
+            print(f"  preset {preset.name}: corpus {corpora}, seeds {seeds}, {state}")
             print("".join(f"    {variant.name}: {variant.title}\n" for variant in preset.variants), end="")
 
 
@@ -69,10 +95,24 @@ def run(
     runs: Runs = Path("runs"),
     resume: Resume = False,
     overwrite: Overwrite = False,
-    publish: Annotated[bool, typer.Option("--publish", help="Write results and figures into reproductions/.")] = False,
+    publish: Annotated[bool, typer.Option("--publish", help="Write results and figures next to the script.")] = False,
 ) -> None:
-    """Train variants and seeds, read the test split, and write results, figures and the reading page."""
-    _run(paper, preset, variant, seed, profile, threads, jobs, runs, resume, overwrite, publish)
+    """Train variants and seeds, score the test split, and write results, figures and pages."""
+    _run(
+        RunOptions(
+            paper=paper,
+            preset=preset,
+            variants=tuple(variant or ()),
+            seeds=tuple(seed or ()),
+            profile=profile,
+            threads=threads,
+            jobs=jobs,
+            runs=runs,
+            resume=resume,
+            overwrite=overwrite,
+            publish=publish,
+        )
+    )
 
 
 @app.command()
@@ -84,84 +124,108 @@ def reproduce(
     runs: Runs = Path("runs"),
     overwrite: Overwrite = False,
 ) -> None:
-    """The headline variants with one seed: the table, the figure and the page. Goes on where it was stopped."""
+    """The headline variants with one seed: table, figures and page. Continues where it was interrupted."""
     runtime.configure(profile)
-    from reproductions.protocol.papers import preset as find_preset
+    from reproductions.protocol import papers
 
-    headline = list(find_preset(paper, preset).headline)
-    _run(paper, preset, headline, [seed], profile, None, None, runs, not overwrite, overwrite, False)
-
-
-def _run(
-    paper: str,
-    preset: str,
-    variants: list[str] | None,
-    seeds: list[int] | None,
-    profile: str,
-    threads: int | None,
-    jobs: int | None,
-    runs: Path,
-    resume: bool,
-    overwrite: bool,
-    publish: bool,
-) -> None:
-    runtime.configure(profile, threads)
-    from reproductions.protocol.manifest import manifest
-    from reproductions.protocol.papers import preset as find_preset, script
-    from reproductions.protocol.report import loud_if_sample, results_path, terminal_tables
-    from reproductions.protocol.results import RESULTS, Result
-    from reproductions.protocol.runner import (
-        corpus_or_sample,
-        default_jobs,
-        draw_afresh,
-        train_all,
-        units_of,
+    _run(
+        RunOptions(
+            paper=paper,
+            preset=preset,
+            variants=papers.load(paper).preset(preset).headline,
+            seeds=(seed,),
+            profile=profile,
+            runs=runs,
+            resume=not overwrite,
+            overwrite=overwrite,
+        )
     )
 
+
+def _run(options: RunOptions) -> None:
+    runtime.configure(options.profile, options.threads)
+    from reproductions.protocol import conclude, papers, publishing, runner
+    from reproductions.protocol.manifest import manifest
+    from reproductions.protocol.report import sample_warning, terminal_tables
+    from reproductions.protocol.results import Result
+    from reproductions.protocol.training import threads_of
+
     started = time.time()
-    module = script(paper)
-    chosen = corpus_or_sample(find_preset(paper, preset))
-    if publish and chosen != find_preset(paper, preset):
-        raise UsageError(f"results of preset {preset} on the embedded sample are not published; leave out --publish")
-    if publish and (variants or seeds):
+    reproduction = papers.load(options.paper)
+    declared = reproduction.preset(options.preset)
+    preset = runner.corpus_or_sample(declared)
+    if options.publish and preset != declared:
+        raise UsageError(
+            f"results of preset {preset.name} on the embedded sample are not published; leave out --publish"
+        )
+    if options.publish and (options.variants or options.seeds):
         raise UsageError("a published table is whole; leave out --variant and --seed, or --publish")
-    names = variants or [variant.name for variant in chosen.variants]
-    units = units_of(paper, chosen, variants=names, seeds=seeds, profile=profile, threads=threads, runs=runs)
-    outcomes = train_all(units, jobs=jobs or default_jobs(profile), resume=resume, overwrite=overwrite)
-    rows, claims = module.conclude(outcomes, chosen)
-    result = Result(paper, preset, rows, claims, manifest(outcomes, _command(), started))
-    place = units[0].place
-    result.write(place / "results.json")
-    drawn = module.figures(outcomes, chosen, place / "figures")
-    pages = {f"figure, {name}": path for name, path in drawn.items()} | module.pages(outcomes, chosen, place)
-    if publish:
-        result.write(results_path(paper, preset))
-        if preset != "smoke":
-            draw_afresh(module.figures, outcomes, chosen, RESULTS / paper)
-            for unit in units:
-                unit.publish(RESULTS / paper / "outcomes")
-    console.print(terminal_tables(result))
-    for what, path in {"results": place / "results.json", **pages}.items():
-        print(f"{what}: {path}")
-    print(loud_if_sample(result), end="")
+    wanted = runner.runs_of(
+        options.paper,
+        preset,
+        variants=options.variants,
+        seeds=options.seeds,
+        profile=options.profile,
+        threads=options.threads,
+        runs=options.runs,
+    )
+    jobs = options.jobs or runner.default_jobs(options.profile)
+    outcomes = runner.train_all(wanted, jobs=jobs, resume=options.resume, overwrite=options.overwrite)
+    outcomes += runner.combine_all(preset, wanted)
+    rows, claims = conclude.conclude(reproduction, preset, outcomes)
+    record = manifest(outcomes, _command(), started, threads_of(wanted[0]), options.profile)
+    result = Result(wanted[0].paper_name, preset.name, rows, claims, record)
+    root = wanted[0].root
+    result.write(root / "results.json")
+    files = {"results": root / "results.json"}
+    drawn = conclude.draw_figures(reproduction, preset, outcomes, root / "figures")
+    files |= {f"figure, {title}": path for title, path in drawn.items()}
+    files |= conclude.write_pages(reproduction, preset, outcomes, root)
+    if options.publish:
+        publishing.publish(options.paper, preset, outcomes, result)
+    console.print(terminal_tables(reproduction, preset, result))
+    for title, path in files.items():
+        print(f"{title}: {path}")
+    print(sample_warning(result), end="")
 
 
 @app.command()
 def compare(
     paper: Paper,
     preset: PresetName = "cpu",
-    results: Annotated[Path | None, typer.Option(help="A results file; the committed one if not given.")] = None,
+    results: Annotated[Path | None, typer.Option(help="A results file. Default: the published one.")] = None,
 ) -> None:
-    """Print the table of measured beside reported, and what became of the claims."""
-    from reproductions.protocol.papers import preset as find_preset
-    from reproductions.protocol.report import claims_table, loud_if_sample, results_path, terminal_tables
+    """Print the table of measured next to reported, and the verdicts on the claims."""
+    from reproductions.protocol import papers
+    from reproductions.protocol.report import claims_table, sample_warning, terminal_tables
     from reproductions.protocol.results import Result
 
-    find_preset(paper, preset)
-    result = Result.read(results or results_path(paper, preset))
-    console.print(terminal_tables(result))
+    reproduction = papers.load(paper)
+    declared = reproduction.preset(preset)
+    result = Result.read(results or papers.results_path(paper, preset))
+    if result.paper != Path(paper).stem:
+        raise UsageError(f"{results}: results of {result.paper}, not of {paper}; gluon-attn compare {result.paper}")
+    console.print(terminal_tables(reproduction, declared, result))
     console.print(claims_table(result))
-    print(loud_if_sample(result), end="")
+    print(sample_warning(result), end="")
+
+
+@app.command()
+def publish(
+    paper: Paper,
+    preset: PresetName = "cpu",
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if something would change.")] = False,
+) -> None:
+    """Make the published table of a paper again from its published outcomes: results, figures and README. Nothing is
+    trained, and no corpus is read."""
+    runtime.configure("portable")
+    from reproductions.protocol import publishing
+
+    changed = publishing.publish_again(paper, preset, check=check)
+    for path in changed:
+        print(f"{'would change' if check else 'written'}: {path}")
+    if check and changed:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -174,12 +238,12 @@ def verify(
     threads: Threads = None,
     jobs: Jobs = None,
 ) -> None:
-    """Train again and compare the parameters' SHA-256: with the committed ones in the portable profile, with those of
-    a second training in the fast one, whose bits belong to one machine."""
+    """Train again and compare the parameters' SHA-256: with the published ones in the portable profile, with those of a
+    second training in the fast one, whose bits belong to one machine."""
+    runtime.configure(profile, threads)
     from reproductions.protocol.verification import verify as check
 
-    runtime.configure(profile, threads)
-    lines, same = check(paper, preset, variant, seed, profile, threads, jobs)
+    lines, same = check(paper, preset, tuple(variant or ()), tuple(seed or ()), profile, threads, jobs)
     print("\n".join(lines))
     if not same:
         raise typer.Exit(1)
@@ -187,13 +251,16 @@ def verify(
 
 @app.command()
 def report(
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if the README is out of date.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file is out of date.")] = False,
 ) -> None:
-    """Generate the README's tables from the results files."""
-    from reproductions.protocol.report import update_readme
+    """Generate the table of the README and the README of each paper's results from the results files."""
+    from reproductions.protocol.report import write_reports
 
-    stale = update_readme(check=check)
-    print("README is out of date" if stale and check else "README written" if stale else "README is up to date")
+    stale = write_reports(check=check)
+    for path in stale:
+        print(f"{'out of date' if check else 'written'}: {path}")
+    if not stale:
+        print("all reports are up to date")
     if stale and check:
         raise typer.Exit(1)
 
@@ -201,58 +268,96 @@ def report(
 @app.command()
 def predict(
     paper: Paper,
-    variant: Annotated[str, typer.Option(help="Which trained variant reads.")] = "as-written",
+    variant: AnyVariant = None,
     preset: PresetName = "cpu",
-    seed: Annotated[int, typer.Option(help="Which trained seed.")] = 1,
+    seed: OneSeed = 1,
     profile: Profile = "portable",
     threads: Threads = None,
     runs: Runs = Path("runs"),
-    weights: Annotated[bool, typer.Option("--weights", help="Print each token with its weight.")] = False,
+    weights: Annotated[bool, typer.Option("--weights", help="Print each token with its attention weight.")] = False,
 ) -> None:
-    """Read texts on standard input, one a line; print label, its probability and, if asked, the weights. Of word
-    vectors: the words nearest to each and, if asked, their cosines. Of a language model: the line's perplexity,
-    its words and how many are unknown and, if asked, what each word looks at most."""
-    runtime.configure(profile, threads)
-    from reproductions.protocol.papers import preset as find_preset, script
-    from reproductions.protocol.runs import Unit, trained_or_on_sample
+    """Classify texts on standard input, one per line: label and its probability."""
+    _answer("predict", paper, variant, preset, seed, profile, threads, runs, {"weights": weights})
 
-    find_preset(paper, preset).variant(variant)
-    module = script(paper)
-    if not hasattr(module, "predict"):
-        raise UsageError(f"{paper} does not classify texts; gluon-attn translate {paper} translates them")
-    unit = trained_or_on_sample(Unit(paper, preset, variant, seed, profile, threads, runs))
-    for line in module.predict(unit, sys.stdin.buffer, weights=weights):
-        print(line, flush=True)
+
+@app.command()
+def neighbours(
+    paper: Paper,
+    variant: AnyVariant = None,
+    preset: PresetName = "cpu",
+    seed: OneSeed = 1,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    runs: Runs = Path("runs"),
+    cosines: Annotated[bool, typer.Option("--cosines", help="Print each neighbour with its cosine.")] = False,
+) -> None:
+    """The nearest words of the words on standard input, one per line."""
+    _answer("neighbours", paper, variant, preset, seed, profile, threads, runs, {"weights": cosines})
+
+
+@app.command()
+def perplexity(
+    paper: Paper,
+    variant: AnyVariant = None,
+    preset: PresetName = "cpu",
+    seed: OneSeed = 1,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    runs: Runs = Path("runs"),
+    weights: Annotated[bool, typer.Option("--weights", help="Print what each word attends to most.")] = False,
+) -> None:
+    """The perplexity of sentences on standard input, one per line, with their words and how many are unknown."""
+    _answer("perplexity", paper, variant, preset, seed, profile, threads, runs, {"weights": weights})
 
 
 @app.command()
 def translate(
     paper: Paper,
-    variant: Annotated[str, typer.Option(help="Which trained variant translates.")],
+    variant: AnyVariant = None,
     preset: PresetName = "cpu",
-    seed: Annotated[int, typer.Option(help="Which trained seed.")] = 1,
+    seed: OneSeed = 1,
     profile: Profile = "portable",
     threads: Threads = None,
     runs: Runs = Path("runs"),
     alignments: Annotated[
-        Path | None, typer.Option(help="A new folder for the weights of each line, as JSON and as a heatmap.")
+        Path | None, typer.Option(help="A new folder for the attention weights of each line, as JSON and heatmap.")
     ] = None,
 ) -> None:
-    """Read source sentences on standard input, one a line, and print a translation for each."""
-    runtime.configure(profile, threads)
-    from reproductions.protocol.papers import preset as find_preset, script
-    from reproductions.protocol.runs import Unit, trained_or_on_sample
-
-    find_preset(paper, preset).variant(variant)
-    module = script(paper)
-    if not hasattr(module, "translate_lines"):
-        raise UsageError(f"{paper} does not translate; gluon-attn predict {paper} reads texts")
+    """Translate sentences on standard input, one per line."""
     if alignments is not None and alignments.exists():
-        raise UsageError(f"{alignments}: is there already; name a new folder for the alignments")
-    unit = trained_or_on_sample(Unit(paper, preset, variant, seed, profile, threads, runs))
-    interactive = sys.stdin.isatty()
-    for line in module.translate_lines(unit, sys.stdin.buffer, interactive=interactive, alignments=alignments):
-        print(line, flush=interactive)
+        raise UsageError(f"{alignments}: exists already; name a new folder for the alignments")
+    options = {"alignments": alignments, "interactive": sys.stdin.isatty()}
+    _answer("translate", paper, variant, preset, seed, profile, threads, runs, options)
+
+
+def _answer(
+    command: str,
+    paper: str,
+    variant: str | None,
+    preset: str,
+    seed: int,
+    profile: str,
+    threads: int | None,
+    runs: Path,
+    options: dict[str, Any],
+) -> None:
+    """Answer the lines of standard input with a trained network."""
+    runtime.configure(profile, threads)
+    from reproductions.protocol import papers
+    from reproductions.protocol.loading import finished_or_on_sample, load
+    from reproductions.protocol.runs import Run
+    from reproductions.protocol.task import AnswerOptions
+
+    declared = papers.load(paper).preset(preset)
+    name = variant or declared.headline[0]
+    task = declared.task(name)
+    if task.command != command:
+        raise UsageError(f"{paper} {name}: its task is {task.name}; use gluon-attn {task.command} {paper}")
+    trained = load(finished_or_on_sample(Run(paper, preset, name, seed, profile, threads, runs)))
+    if trained.data.corpus == "sample":
+        print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
+    for line in task.answer(trained, sys.stdin.buffer, AnswerOptions(**options)):
+        print(line, flush=True)
 
 
 @app.command()
@@ -262,31 +367,31 @@ def rebuild(
     out: Annotated[Path, typer.Option(help="Folder to write.")],
     overwrite: Replace = False,
 ) -> None:
-    """Make the official NSMC files from the raw crawl, bit for bit, and the repaired variant beside them."""
+    """Make the official NSMC files from the raw crawl, bit for bit, and the repaired variant next to them."""
     from preprocessing import naver_rebuild
 
     if corpus != "naver":
         raise UsageError(f"corpus {corpus!r} cannot be rebuilt; choose naver")
-    made = naver_rebuild.rebuild(raw, out, overwrite=overwrite)
-    for file in made.files:
+    rebuilt = naver_rebuild.rebuild(raw, out, overwrite=overwrite)
+    for file in rebuilt.files:
         print(f"{file.verdict:9} {file.name:30} {file.rows:7} rows  {file.sha256}")
-    if not made.is_official:
-        raise UsageError(f"{raw}: a complete crawl, but not the one behind NSMC 1.0; the files in {out} differ")
+    if not rebuilt.is_official:
+        raise UsageError(f"{raw}: a complete crawl, but not that of NSMC 1.0; the files in {out} differ")
 
 
 @app.command()
 def doctor() -> None:
-    """Find the usual breakages of this environment and say what to do about each."""
-    from reproductions.cli import doctor as clinic
+    """Check the environment and suggest fixes."""
+    from reproductions.cli import doctor as checks
 
-    findings = clinic.diagnose()
-    clinic.render(findings, console)
+    findings = checks.diagnose()
+    checks.render(findings, console)
     if any(finding.status == "problem" for finding in findings):
         raise typer.Exit(1)
 
 
-@app.command("train-unit", hidden=True)
-def train_unit(
+@app.command("train-run", hidden=True)
+def train_run(
     paper: Paper,
     preset: PresetName,
     variant: Annotated[str, typer.Option()],
@@ -300,23 +405,20 @@ def train_unit(
 ) -> None:
     """One variant with one seed, in this process; ``run`` starts these and keeps their standard input open."""
     runtime.configure(profile, threads)
-    from reproductions.protocol.runner import (
-        end_with_parent,
-        train_unit,
-    )
-    from reproductions.protocol.runs import Unit
+    from reproductions.protocol import runner
+    from reproductions.protocol.runs import Run
+    from reproductions.protocol.training import train
 
-    end_with_parent()
-    unit = Unit(paper, preset, variant, seed, profile, threads, runs, on_sample)
-    train_unit(unit, resume=resume, overwrite=overwrite)
+    runner.end_with_parent()
+    train(Run(paper, preset, variant, seed, profile, threads, runs, on_sample), resume=resume, overwrite=overwrite)
 
 
 def _command() -> str:
-    """The command as it was given, but for the folder of the runs, which is nobody else's and changes no number."""
+    """The command as it was given, without the folder of the runs, which is local and changes no number."""
     words = sys.argv[1:]
     if "--runs" in words:
-        place = words.index("--runs")
-        del words[place : place + 2]
+        position = words.index("--runs")
+        del words[position : position + 2]
     return " ".join(["gluon-attn", *(word for word in words if not word.startswith("--runs="))])
 
 
@@ -324,9 +426,9 @@ _INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line; what a person can mend ends in one line and exit status 2."""
+    """Run the command line; an error that a user can fix ends in one line and exit status 2."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that is not UTF-8 lacks some of the characters that reviews hold.
+        # A terminal that is not UTF-8 lacks some of the characters of the corpora.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(standalone_mode=True)
@@ -335,7 +437,7 @@ def main() -> None:
         sys.exit(2)
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:  # typer ends so at Ctrl-C, without a word
-            print("gluon-attn: interrupted; a run goes on where it was with --resume", file=sys.stderr)
+            print("gluon-attn: interrupted; a run continues with --resume", file=sys.stderr)
         raise
     except OSError as error:
         print(f"gluon-attn: {error.filename or 'input/output'}: {error.strerror}", file=sys.stderr)

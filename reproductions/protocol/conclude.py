@@ -1,4 +1,4 @@
-"""From the outcomes of trained variants to rows, judged claims, figures and pages. Nothing is prepared or built again."""
+"""From outcomes to rows, judged claims, figures and pages. Nothing is prepared or built again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of measured beside reported, for the terminal and for the README, which is generated from the results."""
+"""Tables of measured next to reported numbers, for the terminal and for generated READMEs."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from rich.table import Table
 
 from gluon_attn.errors import UsageError
 from preprocessing.files import write_text
-from reproductions.protocol.experiment import Column, Reported
-from reproductions.protocol.papers import PAPERS, preset, script
-from reproductions.protocol.results import RESULTS, Claim, Result, Row
+from reproductions.protocol import papers
+from reproductions.protocol.reported import Reported
+from reproductions.protocol.reproduction import Preset, Reproduction
+from reproductions.protocol.results import JudgedClaim, Result, Row
+from reproductions.protocol.task import Column
 
-FLOOR = "joulin2016"
-"""The script whose systems, words and bigrams without attention, stand below all others that classify their corpus."""
-
-README = RESULTS.parent.parent / "README.md"
-BENCHMARKS = README.parent / "benchmarks" / "results"
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+BENCHMARKS = ROOT / "benchmarks" / "results"
 _FROM_MEMORY = "† from memory, not checked against the published text."
 _DAGGER = {"text": "", "secondary": " (secondary source)", "memory": " †"}
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table of results.
+    """One line of a results table.
 
     Attributes:
         name, title: of the variant.
-        column: the first of the script's columns that the variant has a number in.
+        column: the first column in which the variant has a number.
         row: in that column.
         numbers: in all columns.
     """
@@ -48,53 +48,58 @@ class Line:
         return Reported(**self.row.reported) if self.row.reported else None
 
 
-def table_lines(result: Result) -> list[Line]:
-    """A line for each variant, and for each of the corpora that are classified the best line of :data:`FLOOR`."""
-    columns = script(result.paper).COLUMNS
-    lines = _lines(result, columns)
-    classified = [line.row.corpus for line in lines if line.row.metric == "accuracy"]
-    path = results_path(FLOOR, result.preset)
-    if result.paper == FLOOR or not classified or not path.exists():
-        return lines
-    best: dict[str, Line] = {}
-    for line in _lines(Result.read(path), columns):
-        corpus = line.row.corpus
-        if corpus in classified and (corpus not in best or line.row.mean > best[corpus].row.mean):
-            best[corpus] = replace(line, name=f"{FLOOR} {line.name}")
-    return lines + list(best.values())
-
-
-def _lines(result: Result, columns: Sequence[Column]) -> list[Line]:
-    """A line for each variant that has a number in any of these columns."""
-    titles = {variant.name: variant.title for variant in preset(result.paper, result.preset).variants}
-    lines = []
-    for name in dict.fromkeys(row.variant for row in result.rows):
-        rows = [row_of(result, name, column) for column in columns]
-        for place, row in enumerate(rows):
-            if row is not None:
-                title = titles.get(name, "the probabilities of all its seeds, averaged")
-                lines.append(Line(name, title, place, row, [_value(each) for each in rows]))
-                break
+def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> list[Line]:
+    """A line for each variant, and the best line of each baseline paper on each corpus of these variants."""
+    lines = _lines(preset, result, reproduction.table_columns)
+    corpora = {(line.row.corpus, line.row.metric) for line in lines}
+    for name in reproduction.baselines:
+        path = papers.results_path(name, preset.name)
+        if not path.exists():
+            continue
+        best: dict[tuple[str, str], Line] = {}
+        baseline = papers.load(name).preset(preset.name)
+        for line in _lines(baseline, Result.read(path), reproduction.table_columns):
+            key = (line.row.corpus, line.row.metric)
+            if key in corpora and (key not in best or line.row.mean > best[key].row.mean):
+                best[key] = replace(line, name=f"{name} {line.name}")
+        lines += best.values()
     return lines
 
 
-def terminal_tables(result: Result) -> Group:
-    """Test results of each variant beside what others report, and below, who reports it and what differs."""
-    columns = script(result.paper).COLUMNS
-    numbers = Table(title=f"{script(result.paper).TITLE} ({_corpora(result)}, preset {result.preset})")
-    first, *others = (column.title for column in columns)
+def _lines(preset: Preset, result: Result, columns: Sequence[Column]) -> list[Line]:
+    lines = []
+    for name in dict.fromkeys(row.variant for row in result.rows):
+        rows = [row_of(result, name, column) for column in columns]
+        first = next((number for number, row in enumerate(rows) if row is not None), None)
+        if first is not None:
+            row = rows[first]
+            assert row is not None
+            lines.append(Line(name, preset.variant(name).title, first, row, [_value(each) for each in rows]))
+    return lines
+
+
+def row_of(result: Result, variant: str, column: Column) -> Row | None:
+    """A variant's row in a column, if it was measured."""
+    for row in result.rows:
+        of_column = (row.variant, row.split, row.metric) == (variant, "test", column.metric)
+        if of_column and column.signature in row.signature:
+            return row
+    return None
+
+
+def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) -> Group:
+    """Test results of each variant next to what others report, and below, who reports it and what differs."""
+    numbers = Table(title=f"{reproduction.title} ({_corpora(result)}, preset {result.preset})")
+    first, *others = (column.title for column in reproduction.table_columns)
     for heading in ("variant", f"ours, {first}", *others, "reported"):
         # On a narrow terminal a number's standard deviation goes below it; no digit is cut off.
         numbers.add_column(heading, no_wrap=heading == "variant", justify="left" if heading == "variant" else "right")
     differences = Table("variant", "reported by", "differs", title="Reported by whom, and what differs")
-    lines = table_lines(result)
+    lines = table_lines(reproduction, preset, result)
     for line in lines:
         reported = line.reported
-        numbers.add_row(
-            line.name,
-            *line.numbers,
-            f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none published",
-        )
+        value = f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none published"
+        numbers.add_row(line.name, *line.numbers, value)
         if reported or line.row.differs:
             by = f"{reported.system} ({reported.source})" if reported else ""
             differences.add_row(line.name, by, line.row.differs)
@@ -102,10 +107,9 @@ def terminal_tables(result: Result) -> Group:
     return Group(numbers, *([differences] if differences.rows else []), *([_FROM_MEMORY] if from_memory else []))
 
 
-def loud_if_sample(result: Result) -> str:
-    """A line that nobody overlooks for what ran on the embedded sample; nothing for what did not."""
-    on_sample = any(row.corpus == "sample" for row in result.rows)
-    return "*** EMBEDDED SAMPLE: THESE NUMBERS AND VERDICTS MEAN NOTHING ***\n" if on_sample else ""
+def sample_warning(result: Result) -> str:
+    """A warning for what was measured on the embedded sample; nothing for other results."""
+    return "*** EMBEDDED SAMPLE: THESE NUMBERS AND VERDICTS MEAN NOTHING ***\n" if result.on_sample else ""
 
 
 def claims_table(result: Result) -> Table:
@@ -114,40 +118,30 @@ def claims_table(result: Result) -> Table:
     for heading in ("claim", "effect", "95 % interval", "verdict", "measured as"):
         table.add_column(heading, overflow="fold")
     for claim in result.claims:
-        interval = f"[{claim.ci95[0]:+.3f}, {claim.ci95[1]:+.3f}]"
-        table.add_row(claim.statement, f"{claim.effect:+.3f}", interval, claim.verdict, claim.measure)
+        table.add_row(claim.statement, f"{claim.effect:+.3f}", _interval(claim), claim.verdict, claim.measure)
     return table
 
 
-def row_of(result: Result, variant: str, column: Column) -> Row | None:
-    """A variant's row in a column, if it was measured."""
-    for row in result.rows:
-        if (row.variant, row.split, row.metric) == (
-            variant,
-            "test",
-            column.metric,
-        ) and column.signature in row.signature:
-            return row
-    return None
+def results_readme(reproduction: Reproduction, preset: Preset, result: Result, figures: Sequence[str]) -> str:
+    """The README next to the results of a paper: its table, claims, reported numbers and figures.
 
-
-def markdown(result: Result) -> str:
-    """Results and claims of one paper as the README shows them."""
-    module = script(result.paper)
-    first, *others = module.COLUMNS
-    headings = [
-        "variant",
-        "what",
-        f"test {first.title}",
-        *(column.title for column in others),
-        "parameters",
-        "reported",
-    ]
+    Args:
+        reproduction, preset, result: of the paper.
+        figures: names of the PNGs in the same folder.
+    """
+    first, *others = reproduction.table_columns
+    headings = ["variant", "what", f"test {first.title}", *(column.title for column in others), "parameters"]
+    headings += ["reported", "by", "differs"]
     lines = [
-        f"| {' | '.join([*headings, 'by', 'differs'])} |",
+        f"# {reproduction.title}",
+        "",
+        f"{reproduction.source}. Script: [`{result.paper}.py`](../../{result.paper}.py). "
+        "This page is generated; `gluon-attn report` writes it.",
+        "",
+        f"| {' | '.join(headings)} |",
         f"|-|-|{'-:|' * (len(others) + 3)}-|-|",
     ]
-    for line in table_lines(result):
+    for line in table_lines(reproduction, preset, result):
         row, reported, numbers = line.row, line.reported, list(line.numbers)
         numbers[line.column] += f" [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]"
         cells = (
@@ -160,30 +154,77 @@ def markdown(result: Result) -> str:
             row.differs,
         )
         lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", _provenance(result), "", *_claims_markdown(result.claims), "", *_peers_table(module.REPORTED)]
-    return "\n".join(lines)
+    lines += ["", _provenance(result), "", "## Claims", "", *_claims_markdown(result.claims)]
+    lines += ["", "## Reported by others", "", *_reported_markdown(reproduction.reported)]
+    if figures:
+        lines += ["", "## Figures"]
+        lines += [line for name in figures for line in ("", f"![{_caption(name)}]({name})")]
+    return "\n".join(lines) + "\n"
 
 
-def update_readme(*, check: bool) -> bool:
-    """Regenerate every table of the README from the results of the preset ``cpu``; whether anything differed.
+def write_reports(*, check: bool) -> list[Path]:
+    """Generate the README's tables and the README of each paper's results from the published results.
 
     Args:
         check: only compare, write nothing.
+
+    Returns:
+        The files that differed.
     """
-    found = README.read_text(encoding="utf-8")
-    wanted = found
-    for paper in PAPERS:
-        path = results_path(paper, "cpu")
-        if path.exists():
-            wanted = _between(wanted, f"results {paper}", markdown(Result.read(path)))
-    wanted = _between(wanted, "speed", speed_markdown())
-    if wanted != found and not check:
-        write_text(README, wanted)
-    return wanted != found
+    texts: dict[Path, str] = {}
+    for name in papers.names():
+        if papers.results_path(name, "cpu").exists():
+            texts[results_readme_path(name)] = readme_of(name)
+    readme = README.read_text(encoding="utf-8")
+    texts[README] = _between(_between(readme, "papers", papers_markdown()), "speed", speed_markdown())
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        if not check:
+            write_text(path, texts[path])
+    return stale
+
+
+def results_readme_path(paper: str) -> Path:
+    """Where the README of a paper's results is."""
+    return papers.results_folder(paper) / Path(paper).stem / "README.md"
+
+
+def readme_of(paper: str) -> str:
+    """The README of a paper's results, from its published results of preset ``cpu``."""
+    reproduction = papers.load(paper)
+    result = Result.read(papers.results_path(paper, "cpu"))
+    figures = [path.name for path in sorted(results_readme_path(paper).parent.glob("*.png"))]
+    return results_readme(reproduction, reproduction.preset("cpu"), result, figures)
+
+
+def papers_markdown() -> str:
+    """The table of the README: a line for each paper with its headline result and what became of its claims."""
+    lines = ["| paper | headline | measured | reported | claims |", "|-|-|-:|-:|-|"]
+    for name in papers.names():
+        path = papers.results_path(name, "cpu")
+        if not path.exists():
+            continue
+        reproduction, result = papers.load(name), Result.read(path)
+        preset = reproduction.preset("cpu")
+        by_name = {line.name: line for line in _lines(preset, result, reproduction.table_columns)}
+        line = by_name[reproduction.main]
+        column = reproduction.table_columns[line.column]
+        reported = line.reported if line.row.comparable else None
+        value = f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else ""
+        what = f"{line.title}: {line.row.corpus}, {column.title}"
+        link = f"[{reproduction.title}](reproductions/results/{name}/README.md)"
+        cells = (f"{link} ({reproduction.source})", what, line.numbers[line.column], value, _verdicts(result))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _verdicts(result: Result) -> str:
+    verdicts = [claim.verdict for claim in result.claims]
+    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(sorted(verdicts)))
 
 
 def speed_markdown() -> str:
-    """What the benchmarks measured, beside their targets: the ``table`` of each file in ``benchmarks/results``."""
+    """What the benchmarks measured, next to their targets: the ``table`` of each file in ``benchmarks/results``."""
     lines = ["| measure | measured | target | met |", "|-|-:|-:|-|"]
     for path in sorted(BENCHMARKS.glob("*.json")):
         for line in json.loads(path.read_text(encoding="utf-8"))["table"]:
@@ -197,6 +238,10 @@ def _between(text: str, marker: str, content: str) -> str:
     if not pattern.search(text):
         raise UsageError(f"{README.name}: the marker '<!-- {marker} -->' is missing; put it where the table belongs")
     return pattern.sub(lambda match: match[1] + "\n" + content + "\n\n" + match[2], text)
+
+
+def _caption(name: str) -> str:
+    return name.removesuffix(".png").replace("_", " ")
 
 
 def _corpora(result: Result) -> str:
@@ -221,9 +266,9 @@ def _provenance(result: Result) -> str:
 
 
 def _seeds(result: Result) -> str:
-    """The seeds of most rows, and of which rows they are others; those of one seed are known by having no ±."""
+    """The seeds of most rows, and the rows with others."""
     all_seeds = list(map(str, result.manifest["seeds"]))
-    # An ensemble is one network, whatever seeds its members have.
+    # An ensemble is one system, whatever seeds its members have.
     seeds_of = {row.variant: tuple(row.per_seed) for row in result.rows if set(row.per_seed) <= set(all_seeds)}
     several = [seeds for seeds in seeds_of.values() if len(seeds) > 1] or [tuple(all_seeds)]
     usual = max(dict.fromkeys(several), key=several.count)
@@ -235,18 +280,20 @@ def _seeds(result: Result) -> str:
     return ", ".join(usual) + (f" ({'; '.join(exceptions)})" if exceptions else "")
 
 
-def _claims_markdown(claims: Sequence[Claim]) -> list[str]:
+def _interval(claim: JudgedClaim) -> str:
+    return f"[{claim.ci95[0]:+.3f}, {claim.ci95[1]:+.3f}]"
+
+
+def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
     lines = ["| claim | effect | 95 % interval | verdict | measured as |", "|-|-:|-:|-|-|"]
     for claim in claims:
-        interval = f"[{claim.ci95[0]:+.3f}, {claim.ci95[1]:+.3f}]"
-        lines.append(
-            f"| {claim.statement} | {claim.effect:+.3f} | {interval} | **{claim.verdict}** | {claim.measure} |"
-        )
+        cells = (claim.statement, f"{claim.effect:+.3f}", _interval(claim), f"**{claim.verdict}**", claim.measure)
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
-def _peers_table(reported: Sequence[Reported]) -> list[str]:
-    lines = ["| reported by others | corpus | metric | value | source |", "|-|-|-|-:|-|"]
+def _reported_markdown(reported: Sequence[Reported]) -> list[str]:
+    lines = ["| system | corpus | metric | value | source |", "|-|-|-|-:|-|"]
     for peer in reported:
         details = f" ({peer.details})" if peer.details else ""
         value = f"{peer.value:.2f}{_DAGGER[peer.checked]}"
@@ -254,8 +301,3 @@ def _peers_table(reported: Sequence[Reported]) -> list[str]:
     if any(peer.checked == "memory" for peer in reported):
         lines += ["", _FROM_MEMORY]
     return lines
-
-
-def results_path(paper: str, preset_name: str) -> Path:
-    """Where the committed results of a paper are: those of the main preset carry no preset in their name."""
-    return RESULTS / (f"{paper}.json" if preset_name == "cpu" else f"{paper}.{preset_name}.json")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Reported:
     """A number reported by a paper or a public implementation.
 
-    ``checked`` is ``text`` (compared with the published text), ``secondary`` (with a summary or README) or ``memory``; a
-    number from memory is printed with a dagger.
+    ``checked`` is ``text`` (compared with the published text), ``secondary`` (with a summary or README) or ``memory``;
+    a number from memory is printed with a dagger.
     """
 
     system: str

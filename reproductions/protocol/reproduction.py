@@ -121,6 +121,7 @@ class Reproduction:
         claims: in the order in which they are printed.
         headline: names of the variants that ``gluon-attn reproduce`` trains; the first is the default of commands that
             read text.
+        main: name of the variant in the README's table; the first if empty.
         seeds: of the tables.
         smoke, paper: the two other presets.
         ensembles: of the tables' and the smoke preset's variants.
@@ -140,6 +141,7 @@ class Reproduction:
     seeds: tuple[int, ...]
     smoke: Override
     paper: Override
+    main: str = ""
     ensembles: tuple[Ensemble, ...] = ()
     columns: tuple[Column, ...] | None = None
     baselines: tuple[str, ...] = ()
@@ -147,11 +149,12 @@ class Reproduction:
     pages: Sequence[Draw] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "main", self.main or self.variants[0].name)
         names = [variant.name for variant in self.variants] + [ensemble.name for ensemble in self.ensembles]
         if repeated := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"{self.title}: variant {repeated[0]!r} is declared twice")
         wanted = [(f"claim {claim.id}", name) for claim in self.claims for name in claim.variants]
-        wanted += [("the headline", name) for name in self.headline]
+        wanted += [("the headline", name) for name in (*self.headline, self.main)]
         wanted += [(f"ensemble {ensemble.name}", ensemble.members) for ensemble in self.ensembles]
         for where, name in wanted:
             if name not in names:

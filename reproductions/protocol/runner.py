@@ -50,8 +50,8 @@ def runs_of(
     threads: int | None,
     runs: Path,
 ) -> list[Run]:
-    """The runs of these variants (all if none) with these seeds (the preset's if none): each once, seed by seed, so that
-    an interrupted experiment has whole comparisons."""
+    """The runs of these variants (all if none) with these seeds (the preset's if none): each once, seed by seed, so
+    that an interrupted experiment has whole comparisons."""
     chosen = [preset.variant(name) for name in dict.fromkeys(variants)] or list(preset.variants)
     on_sample = preset.on_sample and preset.name != "smoke"
     return [

@@ -188,7 +188,8 @@ def published_outcomes(root: Path, order: Iterable[str]) -> list[Outcome]:
         seeds = [path.name.removeprefix("seed-") for path in (root / variant).glob("seed-*")]
         numbers = sorted(int(seed) for seed in seeds if seed.isdigit())
         ensembles = sorted(seed for seed in seeds if not seed.isdigit())
-        outcomes += [Outcome.read(root / variant / f"seed-{seed}", variant, seed) for seed in (*numbers, *ensembles)]
+        named: list[int | str] = [*numbers, *ensembles]
+        outcomes += [Outcome.read(root / variant / f"seed-{seed}", variant, seed) for seed in named]
     return outcomes
 
 

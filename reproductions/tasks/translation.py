@@ -167,9 +167,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
             max_length=settings.max_length,
         )
         files = prepared.card["corpus"]
-        return TranslationData(
-            files["name"], {part: file["sha256"] for part, file in files["files"].items()}, prepared
-        )
+        return TranslationData(files["name"], {part: file["sha256"] for part, file in files["files"].items()}, prepared)
 
     def objective(self, settings: TranslationSettings, recipe: Recipe, data: TranslationData) -> Objective:
         train, validation = data.prepared.splits["train"], data.prepared.splits["validation"]
@@ -254,9 +252,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
         translation_results.training_curves(outcomes, path)
 
-    def figures(
-        self, outcome: Outcome, variant: Variant[TranslationSettings], directory: Path
-    ) -> dict[str, Path]:
+    def figures(self, outcome: Outcome, variant: Variant[TranslationSettings], directory: Path) -> dict[str, Path]:
         return translation_results.draw_alignments(outcome, variant, directory)
 
     def pages(self, outcome: Outcome, variant: Variant[TranslationSettings], directory: Path) -> dict[str, Path]:
@@ -278,8 +274,8 @@ def inputs(sources: Sequence[np.ndarray], multiple: int = MULTIPLES[0]) -> tuple
 
 
 def batch(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> Batch:
-    """The inputs of one step: source, its lengths, the target after its begin token and with its end token; and, as what
-    the loss is divided by, the number of target tokens with the end of each sentence, (1,)."""
+    """The inputs of one step: source, its lengths, the target after its begin token and with its end token. Its target
+    is what the loss is divided by: the number of target tokens, ends of sentences included, (1,)."""
     begun = pad([np.append(BEGIN_ID, ids) for ids in targets], PADDING_ID, MULTIPLES[1])
     ended = pad([np.append(ids, END_ID) for ids in targets], PADDING_ID, MULTIPLES[1])
     tokens = np.array([sum(len(ids) + 1 for ids in targets)], np.float32)
@@ -335,8 +331,8 @@ def translate_encoded(
 
 
 def without_unknown(translated: Sequence[Translated], sentences: Split, data: TranslationData) -> list[Translated]:
-    """Translations by a network with attention, each unknown token replaced by the most likely translation of the source
-    word with the largest weight, or by that word itself (Luong et al., 2015, sec. 4.1)."""
+    """Translations by a network with attention, each unknown token replaced by the most likely translation of the
+    source word with the largest weight, or by that word itself (Luong et al., 2015, sec. 4.1)."""
     replaced = []
     for row, sentence in enumerate(translated):
         tokens, words = list(sentence.tokens), sentences.words(row)

@@ -34,8 +34,7 @@ _SCORES: Mapping[str, tuple[str, Callable[[np.ndarray], float]]] = {
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any], official: Bleu) -> list[Row]:
-    """Rows of one variant: BLEU both ways, BLEU of every other search that was measured, chrF and perplexity on test, and
-    the BLEU that selected the epoch. The reported number is next to the first.
+    """Rows of one variant: BLEU both ways, BLEU of every other search, chrF and perplexity on test, and the BLEU that selected the epoch. The reported number is next to the first.
 
     Intervals are the bootstrap's over sentences; those of chrF and of validation are ranges over seeds.
     """
@@ -122,7 +121,7 @@ def length_labels() -> list[str]:
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
     """Training loss, and BLEU of greedy search on validation."""
     curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
-    draw_training_curves(curves, path, score=Score("bleu", "BLEU, greedy", ""), per="token")
+    draw_training_curves(curves, path, score=Score("bleu", "BLEU, greedy"), loss_per="token")
 
 
 def bleu_by_length(*variants: str) -> Draw:
@@ -151,17 +150,15 @@ def draw_alignments(outcome: Outcome, variant: Variant[Any], directory: Path) ->
     return paths
 
 
-def draw_alignment(
-    source: Sequence[str], target: Sequence[str], weights: np.ndarray, path: Path, title: str
-) -> None:
+def draw_alignment(source: Sequence[str], target: Sequence[str], weights: np.ndarray, path: Path, title: str) -> None:
     """The alignment of one translation: a row for each target token, a column for each source token.
 
-    A morpheme that is attached to the one before it is shown with a hyphen, as grammars write it: fonts lack the mark of
-    the pipeline.
+    A morpheme that is attached to the one before it is shown with a hyphen, as grammars write it: fonts lack the
+    mark of the pipeline.
     """
     rows = [token.replace(JOINER, "-") for token in [*target, "</s>"][: len(weights)]]
     columns = [token.replace(JOINER, "-") for token in source or ["<unk>"]]
-    attention_matrix(rows, columns, weights, path, title, names=("target", "source"))
+    attention_matrix(rows, columns, weights, path, title, axis_labels=("target", "source"))
 
 
 def write_translations(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
