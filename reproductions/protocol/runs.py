@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from gluon_attn.errors import UsageError
-from gluon_attn.training.checkpoint import save_arrays
-from preprocessing.files import write_json
+from preprocessing.files import atomic_file, write_json
 
 SAMPLE = "sample"
 """Name of the embedded corpus, whose numbers mean nothing."""
@@ -169,9 +168,9 @@ def write_outcome(
     texts: dict[str, np.ndarray],
 ) -> None:
     """Write the files of an outcome; ``outcome.json`` is last, so that it is there only when all others are."""
-    save_arrays(directory / "predictions.npz", predictions)
+    _write_arrays(directory / "predictions.npz", predictions)
     if texts:
-        save_arrays(directory / "texts.npz", texts)
+        _write_arrays(directory / "texts.npz", texts)
     if examples:
         write_json(directory / "examples.json", examples)
     write_json(directory / "outcome.json", record)
@@ -208,6 +207,11 @@ def _read_json(path: Path) -> Any:
         raise UsageError(f"{path}: is missing; run again with --resume") from None
     except ValueError as error:
         raise UsageError(f"{path}: damaged ({error}); delete it and run again with --resume") from None
+
+
+def _write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    with atomic_file(path) as stream:
+        np.savez_compressed(stream, **arrays)
 
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:

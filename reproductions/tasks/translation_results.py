@@ -34,7 +34,8 @@ _SCORES: Mapping[str, tuple[str, Callable[[np.ndarray], float]]] = {
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any], official: Bleu) -> list[Row]:
-    """Rows of one variant: BLEU both ways, BLEU of every other search, chrF and perplexity on test, and the BLEU that selected the epoch. The reported number is next to the first.
+    """Rows of one variant: BLEU both ways, BLEU of every other search, chrF and perplexity on test, and the BLEU that
+    selected the epoch. The reported number is next to the first.
 
     Intervals are the bootstrap's over sentences; those of chrF and of validation are ranges over seeds.
     """
