@@ -157,10 +157,7 @@ class Task(ABC, Generic[SettingsT, DataT]):
     name: ClassVar[str]
     command: ClassVar[str]
     columns: ClassVar[tuple[Column, ...]]
-
-    @property
-    @abstractmethod
-    def corpus(self) -> str: ...
+    corpus: str
 
     @property
     def group(self) -> str:

@@ -31,7 +31,6 @@ from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import (
     AnswerOptions,
     Evaluation,
-    PreparedData,
     Settings,
     Task,
     TrainedModel,
@@ -86,7 +85,7 @@ class TranslationSettings(Settings):
 
 
 @dataclass(frozen=True)
-class TranslationData(PreparedData):
+class TranslationData:
     """A prepared parallel corpus."""
 
     corpus: str
