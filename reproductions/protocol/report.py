@@ -21,7 +21,7 @@ from reproductions.protocol.task import Column
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-BENCHMARKS = ROOT / "benchmarks" / "results"
+BENCHMARKS = ROOT / "benchmarks"
 _FROM_MEMORY = "† from memory, not checked against the published text."
 _DAGGER = {"text": "", "secondary": " (secondary source)", "memory": " †"}
 
@@ -175,8 +175,11 @@ def write_reports(*, check: bool) -> list[Path]:
     for name in papers.names():
         if papers.results_path(name, "cpu").exists():
             texts[results_readme_path(name)] = readme_of(name)
-    readme = README.read_text(encoding="utf-8")
-    texts[README] = _between(_between(readme, "papers", papers_markdown()), "speed", speed_markdown())
+    for path, marker, table in (
+        (README, "papers", papers_markdown()),
+        (BENCHMARKS / "README.md", "speed", speed_markdown()),
+    ):
+        texts[path] = _between(path, marker, table)
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         if not check:
@@ -226,17 +229,19 @@ def _verdicts(result: Result) -> str:
 def speed_markdown() -> str:
     """What the benchmarks measured, next to their targets: the ``table`` of each file in ``benchmarks/results``."""
     lines = ["| measure | measured | target | met |", "|-|-:|-:|-|"]
-    for path in sorted(BENCHMARKS.glob("*.json")):
+    for path in sorted((BENCHMARKS / "results").glob("*.json")):
         for line in json.loads(path.read_text(encoding="utf-8"))["table"]:
             met = "yes" if line["met"] else "**no**"
             lines.append(f"| {line['measure']} | {line['measured']} | {line['target']} | {met} |")
     return "\n".join(lines)
 
 
-def _between(text: str, marker: str, content: str) -> str:
+def _between(path: Path, marker: str, content: str) -> str:
+    """The text of a file with other content between two markers."""
+    text = path.read_text(encoding="utf-8")
     pattern = re.compile(rf"(<!-- {marker} -->\n).*?(<!-- /{marker} -->)", re.DOTALL)
     if not pattern.search(text):
-        raise UsageError(f"{README.name}: the marker '<!-- {marker} -->' is missing; put it where the table belongs")
+        raise UsageError(f"{path}: the marker '<!-- {marker} -->' is missing; put it where the table belongs")
     return pattern.sub(lambda match: match[1] + "\n" + content + "\n\n" + match[2], text)
 
 
