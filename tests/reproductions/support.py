@@ -1,33 +1,32 @@
-"""What the tests of this room share: the command line called in this process, and made-up outcomes."""
+"""What the tests of this room share: the command line called in this process, runs and made-up outcomes."""
 
 from __future__ import annotations
 
 import io
-import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pytest
 from mxnet import autograd, init, nd
 
 from gluon_attn import runtime
+from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import named_parameters
 from reproductions.cli.app import main
-from reproductions.protocol.experiment import Preset
-from reproductions.protocol.runs import Outcome, Unit
+from reproductions.protocol.runs import Outcome, Run, write_outcome
+from reproductions.protocol.task import Settings, Task, Variant
 
-PAPER = "naver_self_attention"
 ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command left behind: its exit status and what it wrote."""
+    """Exit status of a command and what it printed."""
 
     code: int
     out: str
@@ -43,13 +42,13 @@ class Answer:
 
 
 def gluon_attn(*arguments: object, stdin: bytes = b"") -> Answer:
-    """Run a command as its own process would, in this one: MXNet is imported once. Only the portable profile."""
+    """Run a command in this process, so that MXNet is imported once. Only the portable profile."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     code: Any = 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["gluon-attn", *map(str, arguments)])
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-        # The trainings are processes of their own: they find the project wherever the tests were started.
+        # Trainings are processes of their own, which must find the project wherever the tests were started.
         patch.setenv("PYTHONPATH", str(ROOT), prepend=":")
         try:
             main()
@@ -59,67 +58,128 @@ def gluon_attn(*arguments: object, stdin: bytes = b"") -> Answer:
     return Answer(code or 0, *texts)
 
 
+def run(
+    folder: Path,
+    variant: str,
+    seed: int | str = 1,
+    *,
+    paper: str = "paper",
+    preset: str = "smoke",
+    on_sample: bool = False,
+) -> Run:
+    """A run in the portable profile whose directory is below a folder."""
+    return Run(paper, preset, variant, seed, "portable", None, folder, on_sample)
+
+
 def outcome(
-    folder: Path, variant: str, seed: int, arrays: Mapping[str, Any], *, paper: str = PAPER, **facts: Any
+    folder: Path,
+    variant: str,
+    seed: int | str = 1,
+    arrays: Mapping[str, Any] | None = None,
+    *,
+    paper: str = "paper",
+    preset: str = "smoke",
+    examples: Mapping[str, Any] | None = None,
+    texts: Mapping[str, Any] | None = None,
+    **record: Any,
 ) -> Outcome:
-    """A training that never was, as it would lie on the disk."""
-    unit = Unit(paper, "smoke", variant, seed, "portable", None, folder)
-    unit.directory.mkdir(parents=True)
-    np.savez(unit.directory / "predictions.npz", **{name: np.asarray(array) for name, array in arrays.items()})
-    given = {
+    """Write a made-up finished run below a folder.
+
+    Args:
+        folder: of all run directories.
+        variant, seed: what was trained; an ensemble has its seeds, ``1+2``.
+        arrays, examples, texts: what was measured.
+        paper, preset: of the run.
+        record: what ``outcome.json`` has other than the default.
+    """
+    finished = run(folder, variant, seed, paper=paper, preset=preset)
+    finished.directory.mkdir(parents=True, exist_ok=True)
+    default = {
         "metrics": {},
-        "history": [{"epoch": 1, "validation_accuracy": 50.0}],
+        "history": [{"epoch": 1, "train_loss": 1.0, "validation_accuracy": 50.0, "validation_loss": 1.0}],
         "best_epoch": 1,
         "train_seconds": 2.0,
         "parameters": 10,
-        "parameters_sha256": f"{seed:064x}",
+        "parameters_sha256": "+".join(f"{int(one):064x}" for one in str(seed).split("+")),
         "corpus": "nsmc",
         "corpora": {"train": "a" * 64, "test": "b" * 64},
         "pipeline": "c" * 64,
         "commit": "d" * 40,
         "environment": "e" * 64,
     }
-    (unit.directory / "outcome.json").write_text(json.dumps(given | facts), encoding="utf-8")
-    return Outcome.read(unit)
+    predictions, pages = (
+        {name: np.asarray(array) for name, array in (given or {}).items()} for given in (arrays, texts)
+    )
+    write_outcome(finished.directory, default | record, predictions, dict(examples or {}), pages)
+    return Outcome.of(finished)
+
+
+class _Identified(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+ClaimT = TypeVar("ClaimT", bound=_Identified)
+
+
+def claims_by_id(claims: Iterable[ClaimT]) -> dict[str, ClaimT]:
+    """Claims, declared or judged, by their id."""
+    return {claim.id: claim for claim in claims}
 
 
 def flat(output: Any) -> list[nd.NDArray]:
-    """The arrays that a network returns, without names."""
+    """The arrays that a network returns, without their names."""
     if isinstance(output, tuple | list):
         return [array for value in output for array in flat(value)]
     return [] if output is None else [output]
 
 
-def dead_settings(module: Any, preset: Preset, name: str, other: Mapping[str, Mapping[Any, Any]]) -> list[str]:
-    """The settings of a variant whose change changes nothing: no data, no parameter, no batch, no output, no loss.
+def dead_settings(
+    variant: Variant[Any], task: Task[Any, Any], other: Mapping[str, Mapping[Any, Any]] | None = None
+) -> list[str]:
+    """The settings of a variant, on the embedded sample, whose change changes nothing: no data, no parameter, no batch,
+    no output, no loss. A setting that only evaluation reads is one of them.
 
-    ``other`` has, for settings that are no numbers, what to change each of their values to.
+    Args:
+        variant: whose settings are changed one by one: a number to a larger one, a Boolean to its opposite.
+        task: of the variant.
+        other: for settings that are neither, what to change each of their values to; also for numbers that must become
+            another one.
     """
-    variant = preset.variant(name)
 
-    def fingerprint(settings: Mapping[str, Any]) -> list[object]:
-        changed = replace(variant, settings=settings)
-        data = module.prepare(preset, changed)
-        model, task = module.build(changed, data), module.task(changed, data)
+    def fingerprint(settings: Settings) -> list[object]:
+        data = task.prepare(settings, sample=True)
         runtime.seed_all(1)
+        model = settings.build(data)
         model.initialize(init.Xavier())
-        batch = next(iter(task.batches(np.random.RandomState(1))))
+        objective = task.objective(settings, variant.recipe, data)
+        batch = next(iter(objective.batches(np.random.RandomState(1))))
+        target = nd.array(batch.target, dtype=batch.target.dtype)
         with autograd.record():
             output = model(*(nd.array(array, dtype=array.dtype) for array in batch.inputs))
-            loss = task.loss(output, nd.array(batch.target))
-        shapes = [(place, parameter.shape) for place, parameter in named_parameters(model)]
-        arrays = [value.asnumpy().tobytes() for value in (*flat(output), loss)]
-        return [data.digest, data.labels, shapes, [array.tobytes() for array in batch.inputs], arrays]
+            loss = objective.loss(output, target)
+        shapes = [(name, parameter.shape) for name, parameter in named_parameters(model)]
+        arrays = [*batch.inputs, batch.target, *(value.asnumpy() for value in (*flat(output), loss))]
+        return [data.digest, objective.steps, shapes, [(array.shape, array.tobytes()) for array in arrays]]
 
     before = fingerprint(variant.settings)
-    assert fingerprint(variant.settings) == before
+    assert fingerprint(variant.settings) == before, f"{variant.name}: two passes with the same seed differ"
     dead = []
-    for setting, value in variant.settings.items():
-        changed = other[setting][value] if setting in other else value * 1.5 if isinstance(value, float) else value + 1
+    for field in fields(variant.settings):
+        value = _other_value(field.name, getattr(variant.settings, field.name), other or {})
         try:
-            after = fingerprint({**variant.settings, setting: changed})
-        except (KeyError, TypeError, ValueError):
-            continue  # the other value wants another setting too: this one was read
+            after = fingerprint(replace(variant.settings, **{field.name: value}))
+        except (KeyError, TypeError, ValueError, UsageError):
+            continue  # this value needs another setting changed too: the setting is read
         if after == before:
-            dead.append(setting)
+            dead.append(field.name)
     return dead
+
+
+def _other_value(name: str, value: Any, other: Mapping[str, Mapping[Any, Any]]) -> Any:
+    if name in other:
+        return other[name][value]
+    if isinstance(value, bool):
+        return not value
+    assert isinstance(value, int | float), f"setting {name} is {value!r}: say what to change it to"
+    return value + 1 if isinstance(value, int) else value * 1.5 or 0.5
