@@ -129,6 +129,7 @@ class Reproduction:
         baselines: names of papers whose best system on the same corpus is in the table too.
         figures: drawn besides the training curves and those of the tasks.
         pages: written besides those of the tasks.
+        notes: paragraphs of the results README, below the table: what explains its numbers.
     """
 
     title: str
@@ -147,6 +148,7 @@ class Reproduction:
     baselines: tuple[str, ...] = ()
     figures: Sequence[Draw] = ()
     pages: Sequence[Draw] = ()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "main", self.main or self.variants[0].name)

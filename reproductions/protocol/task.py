@@ -203,8 +203,9 @@ class Task(ABC, Generic[SettingsT, DataT]):
         """The rows of one variant, from the outcomes of its seeds."""
 
     @abstractmethod
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-        """By how much the first side is better in a metric, in the main one if it is empty.
+    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
+        """By how much the first side is better in a metric, in the main one if it is empty; None where the outcomes do
+        not allow to measure it.
 
         Raises:
             UsageError: this task has no such metric.
