@@ -1,5 +1,4 @@
-"""Which words speak for a film and which against it, counted from ratings: a thing that near words should share, and
-that the training of word vectors has never seen."""
+"""A sentiment lexicon counted from ratings (smoothed log odds), and whether neighbouring words share sentiment."""
 
 from __future__ import annotations
 
@@ -10,29 +9,28 @@ import numpy as np
 
 from gluon_attn.evaluation.word_vectors import nearest
 from preprocessing.text.data import Split
-from reproductions.tasks.neighbours import NEIGHBOURS
 
-_CLEAR = 1.0
+_STRONG = 1.0
 
 
 @dataclass(frozen=True)
-class Polarity:
-    """How words stand to labels.
+class SentimentLexicon:
+    """The sentiment of each word of a vocabulary.
 
     Attributes:
-        reviews: (words,) labelled reviews in which each word stands.
-        log_odds: (words,) ln of how much more often a review with the word is positive than negative, than any review
-            is; half a review is added to either side.
-        error: (words,) its standard error.
+        reviews: (words,) the number of labelled reviews in which the word occurs.
+        log_odds: (words,) ln of the odds that a review with the word is positive, minus that of any review; half a
+            review is added to the positive and to the negative count.
+        standard_error: (words,) of ``log_odds``.
     """
 
     reviews: np.ndarray
     log_odds: np.ndarray
-    error: np.ndarray
+    standard_error: np.ndarray
 
     @classmethod
-    def of(cls, split: Split, words: int) -> Polarity:
-        """Counted from the labelled reviews of a split; ``words``: size of the vocabulary."""
+    def of(cls, split: Split, words: int) -> SentimentLexicon:
+        """Counted from the labelled reviews of a split; ``words`` is the size of the vocabulary."""
         review = np.repeat(np.arange(len(split)), split.lengths)
         labelled = split.label[review] >= 0
         # A word counts once in a review, however often it is repeated there.
@@ -44,40 +42,44 @@ class Polarity:
         return cls(positive + negative, log_odds, np.sqrt(1 / (positive + 0.5) + 1 / (negative + 0.5)))
 
     def clear(self, errors: float) -> np.ndarray:
-        """Ids, ascending, of the words that clearly speak for or against: log odds of at least 1 either way, and of at
-        least so many standard errors."""
+        """Ids, ascending, of the words of clear sentiment: log odds of at least 1 in either direction, and of at least
+        this many standard errors."""
         strength = np.abs(self.log_odds)
-        return np.flatnonzero((strength >= _CLEAR) & (strength >= errors * self.error))
+        return np.flatnonzero((strength >= _STRONG) & (strength >= errors * self.standard_error))
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """For some words, in per cent: how many of their neighbours are of the same sign (words,), and how many of all
-    candidates are, which is what neighbours drawn at random would give (words,)."""
+    """For some words, in per cent: the share of their neighbours with the same sign of sentiment (words,), and the
+    share of all candidates with it, which is the expectation for neighbours drawn at random (words,)."""
 
     share: np.ndarray
     chance: np.ndarray
 
 
-def agreement(vectors: np.ndarray, polarity: Polarity, asked: np.ndarray, candidates: np.ndarray) -> Agreement:
-    """Whether the ten nearest candidates of a word speak for or against as it does.
+def agreement(
+    vectors: np.ndarray, lexicon: SentimentLexicon, queries: np.ndarray, candidates: np.ndarray, neighbours: int
+) -> Agreement:
+    """Whether the nearest candidates of a word have its sentiment.
 
     Args:
         vectors: (words, units).
-        polarity: of these words.
-        asked: ids (words asked for,).
-        candidates: ids, ascending, of the words to choose from, so frequent that their sign means something.
+        lexicon: of these words.
+        queries: (queries,) ids of the words whose neighbours are counted.
+        candidates: ids, ascending, of the words that may be neighbours: those that are frequent enough for their
+            sign to mean something.
+        neighbours: how many of the nearest are counted.
     """
-    positive = polarity.log_odds > 0
-    count = min(NEIGHBOURS, len(candidates) - 1)
-    found, _ = nearest(vectors, asked, count, candidates)
-    same = positive[found] == positive[asked][:, None]
-    own = np.isin(asked, candidates)
-    of_its_sign = np.bincount(positive[candidates], minlength=2)[positive[asked].astype(int)] - own
+    positive = lexicon.log_odds > 0
+    count = min(neighbours, len(candidates) - 1)
+    nearest_ids, _ = nearest(vectors, queries, count, candidates)
+    same = positive[nearest_ids] == positive[queries][:, None]
+    own = np.isin(queries, candidates)
+    of_its_sign = np.bincount(positive[candidates], minlength=2)[positive[queries].astype(int)] - own
     return Agreement(100.0 * same.mean(axis=1), 100.0 * of_its_sign / (len(candidates) - own))
 
 
 def for_test(words: list[str]) -> np.ndarray:
-    """Which words are asked for on test (words,), the others on validation: about half, by the first digit of their
-    SHA-256."""
+    """Which words (words,) are queries on test; the others are queries on validation. About half, by the first digit of
+    their SHA-256."""
     return np.array([hashlib.sha256(word.encode("utf-8")).digest()[0] < 128 for word in words], np.bool_)

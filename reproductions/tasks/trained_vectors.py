@@ -11,6 +11,7 @@ import numpy as np
 
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.word_vectors import mds, nearest
+from preprocessing.text.pipeline import Result
 from preprocessing.text.vocabulary import SPECIALS
 from reproductions.protocol.task import TrainedModel
 
@@ -41,8 +42,12 @@ class TrainedVectors:
         """
         if not hasattr(trained.model, "vectors"):
             raise UsageError(f"{trained.variant.name}: has no word vectors; name a variant that trains them")
-        vocabulary, tokenizer = trained.data.prepared.vocabulary, trained.data.prepared.tokenizer
-        return cls(vocabulary.learned, tokenizer.name, trained.model.vectors()[len(SPECIALS) :])
+        return cls.of_network(trained.model, trained.data.prepared)
+
+    @classmethod
+    def of_network(cls, model: Any, prepared: Result) -> TrainedVectors:
+        """The vectors of a network over the vocabulary of prepared texts."""
+        return cls(prepared.vocabulary.learned, prepared.tokenizer.name, model.vectors()[len(SPECIALS) :])
 
     @cached_property
     def index(self) -> dict[str, int]:

@@ -1,60 +1,251 @@
-"""Trained word vectors for other scripts: what a finished run of ``mikolov2013`` leaves, for another vocabulary."""
+"""Word vectors: trained on reviews, and judged by whether neighbouring words share a sentiment that training has not
+seen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
 from gluon_attn.errors import UsageError
-from gluon_attn.models.word2vec import Word2Vec
+from gluon_attn.training.checkpoint import Checkpoint
+from gluon_attn.training.negative_sampling import Sampling, TokenStream, held_out_loss, word_vector_objective
+from gluon_attn.training.objective import Objective
+from gluon_attn.training.recipe import Recipe
+from preprocessing import documents, naver_crawl
+from preprocessing.corpora import locate
+from preprocessing.text.data import Split
+from preprocessing.text.pipeline import Result
 from preprocessing.text.vocabulary import SPECIALS
-from reproductions.protocol.runs import Outcome, Unit, load
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.results import Row
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import AnswerOptions, Evaluation, Settings, Task, TrainedModel, Variant
+from reproductions.tasks import word_vector_results
+from reproductions.tasks.lines import lines
+from reproductions.tasks.sentiment_lexicon import Agreement, SentimentLexicon, agreement, for_test
+from reproductions.tasks.trained_vectors import NEIGHBOURS, TrainedVectors
+
+_DRAWS = 1  # the seed of what is drawn when a loss is measured: the same for all trainings
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordVectorSettings(Settings):
+    """What all networks that are trained by negative sampling share.
+
+    Attributes:
+        tokenizer, one_in: of the pipeline of the crawl; None on a corpus that has no such choice.
+        min_freq: of the vocabulary.
+        units: width of a vector.
+        window, negatives, noise, threshold, length: see :class:`Sampling`.
+        held_out_rows: pieces of text in a batch whose loss is measured; in training these are the recipe's batch size.
+        frequent: a word in fewer rated reviews is rare; neighbours are counted among the others.
+        clear: standard errors by which the log odds of a word of clear sentiment differ from zero, at least.
+    """
+
+    tokenizer: str | None = None
+    one_in: int | None = None
+    min_freq: int = 5
+    units: int
+    window: int = 5
+    negatives: int
+    noise: int = 64
+    threshold: float
+    length: int = 32
+    held_out_rows: int = 64
+    frequent: int = 100
+    clear: float = 3.0
+
+    @property
+    @abstractmethod
+    def example(self) -> str:
+        """What the loss is a mean over."""
+
+    def on_sample(self) -> Self:
+        """The settings on the embedded sample, in which hardly any word is as frequent as in a corpus."""
+        return replace(
+            self,
+            one_in=None if self.one_in is None else min(self.one_in, 10),
+            min_freq=min(self.min_freq, 2),
+            frequent=min(self.frequent, 5),
+            clear=min(self.clear, 1.0),
+        )
+
+    def sampling(self, rows: int) -> Sampling:
+        """How examples are drawn, with this many pieces of text in a batch."""
+        return Sampling(
+            window=self.window,
+            negatives=self.negatives,
+            noise=self.noise,
+            threshold=self.threshold,
+            rows=rows,
+            length=self.length,
+        )
 
 
 @dataclass(frozen=True)
-class WordVectors:
-    """Words, the name of the tokenizer that they are tokens of, and their vectors (words, units) float32 as they were
-    trained: frequent words have longer ones than rare words. ``sha256`` is that of all trained parameters: it belongs
-    among the files of whatever begins with these."""
+class WordVectorData:
+    """Prepared reviews.
 
-    words: list[str]
-    tokenizer: str
-    vectors: np.ndarray
-    sha256: str
+    Attributes:
+        texts: the words with a vector, for each split.
+        lexicon: the sentiment of each word, from the ratings of training reviews.
+        clear: ids of the words of clear sentiment.
+        frequent: ids of the words that are frequent enough for their sentiment to mean something.
+    """
 
-    def rows_for(self, words: Sequence[str], tokenizer: str) -> tuple[np.ndarray, np.ndarray]:
-        """A row for each of these words (len(words), units) float32, zeros where there is none, and whether there is
-        one (len(words),) of bool.
+    corpus: str
+    corpora: Mapping[str, str]
+    prepared: Result
+    texts: Mapping[str, TokenStream]
+    lexicon: SentimentLexicon
+    clear: np.ndarray
+    frequent: np.ndarray
+    packages: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        return self.prepared.digest
+
+    def queries(self, *, test: bool) -> np.ndarray:
+        """Ids of the words of clear sentiment whose neighbours are counted, on test or on validation."""
+        return self.clear[for_test(self.prepared.vocabulary.tokens(self.clear)) == test]
+
+    def held_out(self, split: str) -> TokenStream:
+        """The words of a split, subsampled and with noise by the counts of the training split."""
+        return replace(self.texts[split], counts=self.texts["train"].counts)
+
+    def agreement(self, vectors: np.ndarray, queries: np.ndarray) -> Agreement:
+        """Whether the nearest frequent words have the sentiment of these."""
+        return agreement(vectors, self.lexicon, queries, self.frequent, NEIGHBOURS)
+
+
+@dataclass(frozen=True)
+class WordVectors(Task[WordVectorSettings, WordVectorData]):
+    """Vectors of the words of reviews, in one of the corpora ``nsmc-raw`` and ``imdb``. Kept is the epoch with the
+    lowest loss on held-out reviews.
+
+    Attributes:
+        listed: words whose nearest words are kept with the outcome.
+        mapped: words that are on its map with their nearest.
+    """
+
+    corpus: str
+    listed: tuple[str, ...] = ()
+    mapped: tuple[str, ...] = ()
+
+    name = "word vectors"
+    command = "neighbours"
+    columns = word_vector_results.COLUMNS
+
+    def prepare(self, settings: WordVectorSettings, *, sample: bool = False) -> WordVectorData:
+        """Read and preprocess the reviews, and count the sentiment of their words.
 
         Raises:
-            UsageError: the words are another tokenizer's tokens.
+            UsageError: too few words have a clear sentiment, or are frequent.
         """
-        if tokenizer != self.tokenizer:
-            raise UsageError(
-                f"vectors of the tokens of {self.tokenizer}, not of {tokenizer}; choose the same tokenizer, or train "
-                "vectors of this one's tokens"
-            )
-        places = {word: place for place, word in enumerate(self.words)}
-        at = np.array([places.get(word, -1) for word in words], np.int64)
-        rows = np.zeros((len(words), self.vectors.shape[1]), np.float32)
-        rows[at >= 0] = self.vectors[at[at >= 0]]
-        return rows, at >= 0
+        settings = settings.on_sample() if sample else settings
+        names = ("tokenizer", "one_in", "min_freq")
+        options = {name: value for name in names if (value := getattr(settings, name)) is not None}
+        corpus, corpora, prepared = _DOORS[self.corpus]("sample" if sample else self.corpus, options)
+        size = len(prepared.vocabulary)
+        lexicon = SentimentLexicon.of(prepared.train, size)
+        clear, frequent = lexicon.clear(settings.clear), np.flatnonzero(lexicon.reviews >= settings.frequent)
+        clear, frequent = (ids[ids >= len(SPECIALS)] for ids in (clear, frequent))
+        texts = {name: _words(split, size) for name, split in prepared.splits.items()}
+        data = WordVectorData(corpus, corpora, prepared, texts, lexicon, clear, frequent)
+        queries = [len(data.queries(test=test)) for test in (False, True)]
+        if not all(queries) or len(frequent) <= NEIGHBOURS:
+            reason = f"{sum(queries)} words of clear sentiment, {len(frequent)} frequent words"
+            raise UsageError(f"corpus {corpus}: {reason}; too few to judge vectors by: give more rated reviews")
+        return data
+
+    def objective(self, settings: WordVectorSettings, recipe: Recipe, data: WordVectorData) -> Objective:
+        queries = data.queries(test=False)
+
+        def evaluate(model: Any) -> dict[str, float]:
+            share = data.agreement(model.vectors(), queries).share
+            return {"loss": _loss(model, settings, data, "validation"), "agreement": float(share.mean())}
+
+        sampling = settings.sampling(recipe.batch_size)
+        of_loss = word_vector_objective(data.texts["train"], data.texts["validation"], sampling, seed=_DRAWS)
+        return replace(of_loss, evaluate=evaluate)
+
+    def evaluate(self, model: Any, settings: WordVectorSettings, data: WordVectorData, last: Checkpoint) -> Evaluation:
+        """Measure the vectors on test.
+
+        Predictions are by word of clear sentiment: ``agreement`` and ``chance`` in per cent, ``reviews``, the number of
+        rated reviews in which the word occurs, and ``rare``, whether these are few. The examples are ``neighbours``,
+        the nearest words of the listed ones, and ``map``.
+        """
+        queries = data.queries(test=True)
+        measured = data.agreement(model.vectors(), queries)
+        arrays = {
+            "agreement": measured.share,
+            "chance": measured.chance,
+            "reviews": data.lexicon.reviews[queries],
+            "rare": ~np.isin(queries, data.frequent),
+        }
+        metrics = {"loss": _loss(model, settings, data, "test"), "agreement": float(measured.share.mean())}
+        vectors = TrainedVectors.of_network(model, data.prepared)
+        examples = {"neighbours": vectors.table(self.listed), "map": vectors.map(self.mapped)}
+        return Evaluation(metrics, arrays, examples)
+
+    def rows(self, outcomes: Sequence[Outcome], variant: Variant[WordVectorSettings]) -> list[Row]:
+        settings = variant.settings.on_sample() if outcomes[0].on_sample else variant.settings
+        return word_vector_results.rows(outcomes, variant, settings.frequent)
+
+    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
+        return word_vector_results.compare(metric, better, worse)
+
+    def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
+        word_vector_results.training_curves(outcomes, path)
+
+    def figures(self, outcome: Outcome, variant: Variant[WordVectorSettings], directory: Path) -> dict[str, Path]:
+        return word_vector_results.draw_map(outcome, variant, directory)
+
+    def answer(
+        self, trained: TrainedModel[WordVectorSettings, WordVectorData], stream: BinaryIO, options: AnswerOptions
+    ) -> Iterator[str]:
+        """The ten words that are nearest to each line, separated by tabs, each with its cosine if ``options.weights``;
+        for a line of several words those that are nearest to the mean of their directions."""
+        vectors, tokenizer = TrainedVectors.of(trained), trained.data.prepared.tokenizer
+        for number, text in lines(stream):
+            pairs = vectors.nearest_to(tokenizer.tokenize(text))
+            if text and not pairs:
+                print(f"line {number}: none of its words has a vector", file=sys.stderr)
+            yield "\t".join(f"{word} {cosine:.2f}" if options.weights else word for word, cosine in pairs)
 
 
-def word_vectors(unit: Unit) -> WordVectors:
-    """The vectors that a finished training has left.
+def _crawl(corpus: str, options: Mapping[str, Any]) -> tuple[str, dict[str, str], Result]:
+    """Name, SHA-256 of each file and prepared reviews of the crawl of NSMC."""
+    files = naver_crawl.files(corpus)
+    prepared = naver_crawl.pipeline(**options).run(files)
+    # Archives of one crawl differ in their bytes, their contents do not.
+    return files.name, {**files.sha256, "raw": prepared.card["facts"]["crawl"]["sha256"]}, prepared
 
-    Raises:
-        UsageError: it is the training of something else, or not trained to its end.
-    """
-    model, _, data = load(unit)
-    if not isinstance(model, Word2Vec):
-        raise UsageError(f"{unit.directory}: {unit.paper} trains no word vectors; name a variant of mikolov2013")
-    return WordVectors(
-        data.prepared.vocabulary.learned,
-        data.prepared.tokenizer.name,
-        model.vectors()[len(SPECIALS) :],
-        Outcome.read(unit).facts["parameters_sha256"],
-    )
+
+def _documents(corpus: str, options: Mapping[str, Any]) -> tuple[str, dict[str, str], Result]:
+    """The same of a corpus of documents."""
+    prepared = documents.pipeline(**options).run(locate.find(corpus))
+    return prepared.card["corpus"]["name"], prepared.corpora, prepared
+
+
+_DOORS = {"nsmc-raw": _crawl, "imdb": _documents}
+
+
+def _words(split: Split, vocabulary_size: int) -> TokenStream:
+    """The texts of a split without the words that have no vector."""
+    known = split.ids >= len(SPECIALS)
+    text = np.repeat(np.arange(len(split), dtype=np.int32), split.lengths)
+    return TokenStream(split.ids[known], text[known], np.bincount(split.ids[known], minlength=vocabulary_size))
+
+
+def _loss(model: Any, settings: WordVectorSettings, data: WordVectorData, split: str) -> float:
+    """The loss on a held-out split."""
+    return held_out_loss(model, data.held_out(split), settings.sampling(settings.held_out_rows), _DRAWS)
