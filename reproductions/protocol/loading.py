@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from gluon_attn.errors import UsageError
-from gluon_attn.training.checkpoint import Checkpoint, set_parameters
+from gluon_attn.training.checkpoint import Checkpoint, parameters_sha256, set_parameters
 from reproductions.protocol import papers
 from reproductions.protocol.reproduction import Preset
-from reproductions.protocol.runs import Outcome, Run
+from reproductions.protocol.runs import Outcome, Run, read_json
 from reproductions.protocol.task import TrainedModel
 
 
@@ -30,7 +30,8 @@ def load(run: Run) -> TrainedModel[Any, Any]:
     """A trained network with the parameters of its best epoch, its variant, and its data.
 
     Raises:
-        UsageError: it is not trained, or it was trained with another corpus, preprocessing or settings than those here.
+        UsageError: it is not trained, it was trained with another corpus, preprocessing or settings than those here, or
+            its parameters are not those of its outcome.
     """
     preset = preset_of(run)
     variant, task = preset.variant(run.variant), preset.task(run.variant)
@@ -38,11 +39,15 @@ def load(run: Run) -> TrainedModel[Any, Any]:
     data = task.prepare(variant.settings, sample=preset.on_sample)
     if outcome.record["pipeline"] != data.digest:
         raise UsageError(f"{run.directory}: trained on other data than the {data.corpus} corpus here; run it again")
-    config = json.loads((run.directory / "config.json").read_text(encoding="utf-8"))
-    if config["settings"] != json.loads(json.dumps(variant.settings.as_json())):
+    config = read_json(run.directory / "config.json")
+    if not isinstance(config, dict) or config.get("settings") != json.loads(json.dumps(variant.settings.as_json())):
         raise UsageError(f"{run.directory}: trained with other settings than {run.variant} has now; run it again")
+    path = run.directory / "checkpoint.npz"
+    parameters = Checkpoint(path).group("best")
+    if parameters_sha256(parameters) != outcome.record["parameters_sha256"]:
+        raise UsageError(f"{path}: not the parameters that outcome.json states; replace the run (--overwrite)")
     model = variant.settings.build(data)
     model.initialize()
-    set_parameters(model, Checkpoint(run.directory / "checkpoint.npz").group("best"))
+    set_parameters(model, parameters)
     model.hybridize(static_alloc=True, static_shape=True)
     return TrainedModel(model, variant, data, outcome.record["parameters_sha256"])

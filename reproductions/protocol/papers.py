@@ -38,9 +38,12 @@ def _from_path(paper: str) -> object:
     if path.suffix != ".py" or not path.is_file():
         known = ", ".join(names())
         raise UsageError(f"paper {paper!r} is unknown; choose from {known}, or give the path of a script (.py)")
-    spec = spec_from_file_location(path.stem, path)
+    if path.stem in names():
+        raise UsageError(f"{paper}: {path.stem} is a paper of this project; give that name, or rename your script")
+    name = f"{__name__}.{path.stem}"  # not its own, which may be that of another module
+    spec = spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
-    module = sys.modules[path.stem] = module_from_spec(spec)  # dataclasses look their module up
+    module = sys.modules[name] = module_from_spec(spec)  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 

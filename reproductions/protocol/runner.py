@@ -79,9 +79,14 @@ def train_all(runs: Sequence[Run], *, jobs: int, resume: bool, overwrite: bool) 
             "them (--overwrite)"
         )
     flags = (["--resume"] if resume else []) + (["--overwrite"] if overwrite else [])
-    needed = [run for run in dict.fromkeys(map(prerequisite, runs)) if run is not None and not run.is_finished]
+    needed = [run for run in dict.fromkeys(map(prerequisite, runs)) if run is not None]
+    stages = (
+        ([run for run in needed if run not in runs and not run.is_finished], ["--resume"]),
+        ([run for run in runs if run in needed], flags),
+        ([run for run in runs if run not in needed], flags),
+    )
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        for stage, options in ((needed, ["--resume"]), (runs, flags)):
+        for stage, options in stages:
             train = partial(_train_in_process, flags=options, alone=jobs == 1)
             if failures := [message for message in pool.map(train, stage) if message]:
                 raise UsageError("; ".join(failures))

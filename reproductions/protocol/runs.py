@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,8 @@ from preprocessing.files import atomic_file, write_json
 SAMPLE = "sample"
 """Name of the embedded corpus, whose numbers mean nothing."""
 
+_RECORD = {"metrics", "history", "train_seconds", "parameters", "parameters_sha256"}
+_RECORD |= {"corpus", "corpora", "pipeline", "commit", "environment"}
 _KEPT = ("config.json", "outcome.json", "predictions.npz", "examples.json")
 
 
@@ -99,8 +102,8 @@ class Outcome:
             UsageError: the file is missing or damaged.
         """
         path = directory / "outcome.json"
-        record = _read_json(path)
-        if not isinstance(record, dict) or "parameters_sha256" not in record:
+        record = read_json(path)
+        if not isinstance(record, dict) or not record.keys() >= _RECORD:
             raise UsageError(f"{path}: damaged (no outcome of a run); delete it and run again with --resume")
         return cls(directory, variant, seed, record)
 
@@ -142,7 +145,7 @@ class Outcome:
     def examples(self) -> dict[str, Any]:
         """What figures show, by name; nothing where a task keeps no examples."""
         path = self.directory / "examples.json"
-        examples: dict[str, Any] = _read_json(path) if path.exists() else {}
+        examples: dict[str, Any] = read_json(path) if path.exists() else {}
         return examples
 
     @cached_property
@@ -200,7 +203,12 @@ def by_variant(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     return groups
 
 
-def _read_json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
+    """A JSON file of a run.
+
+    Raises:
+        UsageError: it is missing or damaged.
+    """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -220,6 +228,6 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
             return dict(arrays)
     except FileNotFoundError:
         raise UsageError(f"{path}: is missing; delete outcome.json beside it and run again with --resume") from None
-    except (OSError, ValueError, KeyError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         remedy = "delete it and the outcome.json next to it, and run again with --resume"
         raise UsageError(f"{path}: damaged ({error}); {remedy}") from None

@@ -35,7 +35,9 @@ def prerequisite(run: Run) -> Run | None:
     if name is None:
         return None
     paper, _, variant = name.partition("/")
-    if paper not in papers.names() or not variant:
+    if variant and paper == run.paper_name:
+        paper = run.paper  # which may be a path
+    elif paper not in papers.names() or not variant:
         raise UsageError(f"pretrained network {name!r} is unknown; name paper and variant, as mikolov2013/skip-gram")
     return replace(run, paper=paper, variant=variant, seed=1)
 

@@ -1,0 +1,15 @@
+"""The toy paper as a script of one's own: a copy of it in a folder of the test, given by its path."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> str:
+    """Path of a copy of the toy paper; its results go next to it, below ``tmp_path / "paper"``."""
+    (tmp_path / "paper").mkdir()
+    return str(shutil.copy(Path(__file__).with_name("toy.py"), tmp_path / "paper" / "toy.py"))

@@ -1,0 +1,200 @@
+"""From outcomes to rows, judged claims, figures and pages; nothing is prepared or built for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gluon_attn.errors import UsageError
+from gluon_attn.evaluation.statistics import Estimate
+from reproductions.protocol.claims import Better, Effect, Measured
+from reproductions.protocol.conclude import conclude, draw_again, draw_figures, judge, verdict, write_pages
+from reproductions.protocol.reproduction import Reproduction
+from reproductions.protocol.runs import Outcome
+from tests.reproductions.support import claims_by_id, outcome
+from tests.reproductions.toy import REPRODUCTION, Quadrants
+
+CPU = REPRODUCTION.preset("cpu")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    def prepare(*_: object, **__: object) -> None:
+        pytest.fail("data were prepared")
+
+    monkeypatch.setattr(Quadrants, "prepare", prepare)
+
+
+def finished(folder: Path, variant: str, seed: int | str = 1, right: float = 0.5, **record: Any) -> Outcome:
+    """A made-up outcome of 200 points of which that part is right."""
+    arrays = {"right": np.arange(200) < 200 * right}
+    given = {"examples": {"points": [[0.5, 0.5]]}, "texts": {"points": np.ones((2, 2))}, **record}
+    return outcome(folder, variant, seed, arrays, **given)
+
+
+# --- rows and claims ---
+
+
+def test_every_variant_has_its_rows_in_the_order_of_the_outcomes(tmp_path: Path) -> None:
+    outcomes = [finished(tmp_path, name, seed) for seed in (1, 2) for name in ("straight", "curved")]
+    rows, _ = conclude(REPRODUCTION, CPU, [*outcomes, finished(tmp_path, "committee", "1+2")])
+    assert [(row.variant, row.split) for row in rows] == [
+        *(("straight", split) for split in ("test", "test", "validation")),
+        *(("curved", split) for split in ("test", "test", "validation")),
+        *(("committee", split) for split in ("test", "test")),
+    ]
+    assert [list(row.per_seed) for row in rows][::3] == [["1", "2"], ["1", "2"], ["1+2"]]
+
+
+def test_a_claim_is_judged_when_all_its_variants_were_trained(tmp_path: Path) -> None:
+    curved, straight = finished(tmp_path, "curved", right=0.9), finished(tmp_path, "straight", right=0.5)
+    assert [claim.id for claim in conclude(REPRODUCTION, CPU, [curved])[1]] == []
+    assert [claim.id for claim in conclude(REPRODUCTION, CPU, [straight])[1]] == ["chance"]
+    claims = claims_by_id(conclude(REPRODUCTION, CPU, [curved, straight])[1])
+    bend, chance = claims["bend"], claims["chance"]
+    assert bend.effect == pytest.approx(40) and bend.verdict == "supported" and 0 < bend.ci95[0] < 40 < bend.ci95[1]
+    assert (bend.statement, bend.source) == ("A hidden layer is better than none", "sec. 1")
+    assert chance.effect == pytest.approx(0) and chance.verdict == "inconclusive"
+
+
+def test_a_claim_whose_sides_are_exchanged_is_not_supported(tmp_path: Path) -> None:
+    paper = replace(REPRODUCTION, claims=(Better("back", "None is better", "straight", "curved"),))
+    outcomes = [finished(tmp_path, "curved", right=0.9), finished(tmp_path, "straight", right=0.5)]
+    (claim,) = conclude(paper, CPU, outcomes)[1]
+    assert claim.effect == pytest.approx(-40) and claim.verdict == "not supported"
+
+
+def claiming(effect: Effect | None, variants: tuple[str, ...] = ("curved",)) -> Reproduction:
+    return replace(REPRODUCTION, claims=(Measured("own", "It is so", "sec. 2", variants, lambda *sides: effect),))
+
+
+def test_an_effect_that_cannot_be_measured_gives_no_verdict(tmp_path: Path) -> None:
+    one = finished(tmp_path, "curved")
+    assert conclude(claiming(None), CPU, [one])[1] == []
+    assert len(conclude(claiming(Effect(Estimate(1, 0, 2), "words", "points")), CPU, [one])[1]) == 1
+
+
+def test_a_measurement_gets_the_outcomes_of_each_of_its_variants(tmp_path: Path) -> None:
+    given: list[list[str]] = []
+
+    def effect(*sides: Any) -> None:
+        given.extend([outcome.label for outcome in side] for side in sides)
+
+    paper = replace(REPRODUCTION, claims=(Measured("own", "It is so", "ours", ("straight", "curved"), effect),))
+    conclude(paper, CPU, [finished(tmp_path, name, seed) for seed in (1, 2) for name in ("curved", "straight")])
+    assert given == [["straight/1", "straight/2"], ["curved/1", "curved/2"]]
+
+
+def test_a_metric_that_the_task_does_not_have_is_refused(tmp_path: Path) -> None:
+    paper = replace(REPRODUCTION, claims=(Better("a", "A", "curved", "straight", metric="bleu"),))
+    with pytest.raises(UsageError, match="quadrants has no metric bleu"):
+        conclude(paper, CPU, [finished(tmp_path, name) for name in ("curved", "straight")])
+
+
+@pytest.mark.parametrize(
+    ("effect", "expected"),
+    [
+        (Estimate(1.0, 0.1, 2.0), "supported"),
+        (Estimate(-1.0, -2.0, -0.1), "not supported"),
+        (Estimate(0.5, -0.1, 1.0), "inconclusive"),
+        (Estimate(0.0, 0.0, 0.0), "inconclusive"),
+        (Estimate(0.5, 0.0, 1.0), "inconclusive"),
+        (Estimate(-0.5, -1.0, 0.0), "inconclusive"),
+    ],
+)
+def test_the_whole_interval_decides_about_a_claim(effect: Estimate, expected: str) -> None:
+    judged = judge(REPRODUCTION.claims[0], Effect(effect, "points", "points"), on_sample=False)
+    assert judged.verdict == verdict(effect) == expected
+    assert (judged.effect, judged.ci95) == (effect.mean, (effect.low, effect.high))
+
+
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [
+        ((), "paired bootstrap over reviews"),
+        ((1,), "bootstrap over reviews, one seed"),
+        ((2,), "bootstrap over reviews, mean of 2 seeds"),
+        ((1, 1), "paired bootstrap over reviews, one seed per variant"),
+        ((3, 3), "paired bootstrap over reviews, mean of 3 seeds per variant"),
+        ((2, 1), "paired bootstrap over reviews, means of 2 and 1 seeds"),
+    ],
+)
+def test_a_judged_claim_states_how_many_seeds_its_sides_have(
+    seeds: tuple[int, ...], words: str, tmp_path: Path
+) -> None:
+    sides = tuple(
+        [finished(tmp_path, name, seed) for seed in range(count)]
+        for name, count in zip(("curved", "straight"), seeds, strict=False)
+    )
+    effect = Effect(Estimate(1, 0, 2), "points", "reviews", sides)
+    claim = REPRODUCTION.claims[0]
+    assert judge(claim, effect, on_sample=False).measure == f"test, points, {words}"
+    on_validation = judge(claim, replace(effect, split="validation"), on_sample=True).measure
+    assert on_validation == f"validation, points, {words}; SAMPLE: means nothing"
+
+
+def test_on_the_sample_the_claims_say_that_they_mean_nothing(tmp_path: Path) -> None:
+    _, claims = conclude(REPRODUCTION, CPU, [finished(tmp_path, "straight", corpus="sample")])
+    assert claims[0].measure.endswith("; SAMPLE: means nothing")
+
+
+# --- figures and pages ---
+
+
+def test_figures_are_of_the_first_seed_and_not_of_ensembles(tmp_path: Path) -> None:
+    outcomes = [
+        finished(tmp_path, "curved", 2, examples={"points": "of seed 2"}),
+        finished(tmp_path, "curved", 1, examples={"points": "of seed 1"}),
+        finished(tmp_path, "committee", "1+2"),
+    ]
+    drawn = draw_figures(REPRODUCTION, CPU, outcomes, tmp_path / "figures")
+    assert {title: path.name for title, path in drawn.items()} == {
+        "training curves": "training_curves.png",
+        "points of curved": "points_curved.png",
+        "both": "both.png",
+    }
+    assert drawn["points of curved"].read_text(encoding="utf-8") == '"of seed 2"'  # the first that was run
+
+
+def test_tasks_that_have_little_in_common_have_training_curves_of_their_own(tmp_path: Path) -> None:
+    class Grouped(Quadrants):
+        @property
+        def group(self) -> str:
+            return "two-words of it"
+
+    variants = (REPRODUCTION.variants[0], replace(REPRODUCTION.variants[1], task=Grouped()))
+    paper = replace(REPRODUCTION, variants=variants, claims=(), figures=())
+    outcomes = [finished(tmp_path, name, examples={"points": 1}) for name in ("curved", "straight")]
+    drawn = draw_figures(paper, paper.preset("cpu"), outcomes, tmp_path / "figures")
+    curves = {title: path for title, path in drawn.items() if title.startswith("training curves")}
+    assert {title: path.name for title, path in curves.items()} == {
+        "training curves, quadrants": "training_curves_quadrants.png",
+        "training curves, two-words of it": "training_curves_twowords_of_it.png",
+    }
+    assert '"straight"' not in curves["training curves, quadrants"].read_text(encoding="utf-8")
+    alone = draw_figures(paper, paper.preset("cpu"), outcomes[:1], tmp_path / "alone")
+    assert "training curves, quadrants" in alone  # its name does not depend on what was trained
+
+
+def test_pages_are_written_where_the_texts_are(tmp_path: Path) -> None:
+    here, published = finished(tmp_path, "curved"), finished(tmp_path, "straight", texts={})
+    pages = write_pages(REPRODUCTION, CPU, [here, published], tmp_path)
+    assert {title: path.name for title, path in pages.items()} == {
+        "all points of curved": "points_curved.txt",
+        "notes": "notes.txt",
+    }
+    assert all(path.is_file() for path in pages.values())
+
+
+def test_a_figure_that_is_no_longer_drawn_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "figures"
+    folder.mkdir()
+    for name in ("both.png", "old.png", "notes.txt"):
+        (folder / name).touch()
+    draw_again(REPRODUCTION, CPU, [finished(tmp_path, "curved")], folder)
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["both.png", "notes.txt", "points_curved.png", "training_curves.png"]

@@ -1,0 +1,155 @@
+"""The results file is what others will read in ten years: its names are fixed, and it states where it comes from."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gluon_attn.errors import UsageError
+from reproductions.protocol import papers
+from reproductions.protocol.results import JudgedClaim, Result, Row
+from tests.reproductions.support import ROOT
+from tests.reproductions.toy import PEER
+
+ROW = {
+    "variant", "corpus", "split", "metric", "signature", "mean", "std", "per_seed", "ci95", "parameters",
+    "train_seconds", "reported", "comparable", "differs",
+}  # fmt: skip
+CLAIM = {"id", "statement", "source", "effect", "ci95", "verdict", "measure"}
+MANIFEST = {
+    "command", "commit", "seeds", "profile", "threads", "corpora", "pipeline", "environment", "hardware",
+    "parameters_sha256", "started", "seconds",
+}  # fmt: skip
+CORPORA = {
+    "nsmc", "multi30k en-de", "multi30k en-fr", "tatoeba en-fr", "tatoeba ko-en", "imdb", "ptb", "sst-2", "sst-5",
+    "cifar10", "flickr8k", "sample", "nsmc-raw",
+}  # fmt: skip
+METRICS = {"accuracy", "bleu", "sacrebleu", "chrf", "perplexity", "bleu-1", "bleu-2", "bleu-3", "bleu-4"}
+METRICS |= {"agreement", "loss"}  # of word vectors
+VERDICTS = {"supported", "not supported", "inconclusive"}
+SHA256 = re.compile("[0-9a-f]{64}")
+
+RESULTS = ROOT / "reproductions" / "results"
+committed = pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.name)
+
+
+def made_up() -> Result:
+    row = Row(
+        "curved", "nsmc", "test", "accuracy", "all", 85.5, 0.5, {"1": 85.0, "2": 86.0}, (85.0, 86.0), 7, 1.5,
+        asdict(PEER), True, "",
+    )  # fmt: skip
+    claim = JudgedClaim("a", "“A” is better than B", "sec. 1", 1.0, (0.5, 1.5), "supported", "points")
+    return Result("toy", "cpu", [row], [claim], {"seeds": [1, 2], "한글": "reads as it is"})
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "results.json"
+    made_up().write(path)
+    assert Result.read(path) == made_up()
+    text = path.read_text(encoding="utf-8")
+    assert "한글" in text and text.endswith("}\n")
+    assert list(json.loads(text)) == ["paper", "preset", "rows", "claims", "manifest"]
+    made_up().write(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+def test_a_result_with_not_a_number_is_not_written(tmp_path: Path) -> None:
+    broken = made_up()
+    broken.manifest["seconds"] = float("nan")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        broken.write(tmp_path / "results.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_result_is_on_the_sample_if_one_of_its_rows_is() -> None:
+    whole = made_up()
+    assert not whole.on_sample
+    assert replace(whole, rows=[*whole.rows, replace(whole.rows[0], corpus="sample")]).on_sample
+
+
+def damaged() -> dict[str, Any]:
+    raw = asdict(made_up())
+    return {
+        "not JSON": "{",
+        "empty": "",
+        "not an object": [],
+        "null": None,
+        "nothing": {},
+        "rows that are no rows": raw | {"rows": 3},
+        "a row without most columns": raw | {"rows": [{"variant": "mean", "ci95": [0, 1]}]},
+        "a row with an unknown column": raw | {"rows": [raw["rows"][0] | {"median": 1}]},
+        "a claim without interval": raw | {"claims": [{"id": "a"}]},
+        "no manifest": {key: value for key, value in raw.items() if key != "manifest"},
+    }
+
+
+@pytest.mark.parametrize("name", damaged())
+def test_a_damaged_file_is_refused_with_its_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    content = damaged()[name]
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"results\.json: not a results file") as caught:
+        Result.read(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"results\.json: no results here; run the reproduction first"):
+        Result.read(tmp_path / "results.json")
+
+
+# --- the published results ---
+
+
+@committed
+def test_committed_results_keep_the_contract(path: Path) -> None:
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    assert set(raw) == {"paper", "preset", "rows", "claims", "manifest"}
+    assert path == papers.results_path(raw["paper"], raw["preset"])
+    assert set(raw["manifest"]) == MANIFEST
+    own_seeds = {one.name: one.seeds for one in papers.load(raw["paper"]).preset(raw["preset"]).variants}
+    for row in raw["rows"]:
+        assert set(row) == ROW
+        assert row["corpus"] in CORPORA and row["metric"] in METRICS and row["split"] in {"validation", "test"}
+        low, high = row["ci95"]
+        assert low <= row["mean"] <= high
+        seeds = {int(seed) for key in row["per_seed"] for seed in key.split("+")}  # 1+2: an ensemble of two networks
+        assert seeds == set(own_seeds.get(row["variant"]) or raw["manifest"]["seeds"])
+        assert min(row["per_seed"].values()) <= row["mean"] <= max(row["per_seed"].values())
+        assert row["comparable"] is False or row["reported"] is not None
+    for claim in raw["claims"]:
+        assert set(claim) == CLAIM and claim["verdict"] in VERDICTS
+        assert claim["ci95"][0] <= claim["effect"] <= claim["ci95"][1]
+
+
+@committed
+def test_committed_results_are_of_the_paper_as_it_is_declared(path: Path) -> None:
+    """Every variant and seed of the preset has its hash and its rows, every claim its verdict or, where its effect
+    cannot be measured, none; and nothing in the manifest is of one person's machine."""
+    result = Result.read(path)
+    paper = papers.load(result.paper)
+    preset, manifest = paper.preset(result.preset), result.manifest
+    labels = {f"{variant.name}/{seed}" for variant in preset.variants for seed in variant.seeds or preset.seeds}
+    assert set(manifest["parameters_sha256"]) == labels, "publish the preset again"
+    corpora = {one.name: "sample" if preset.on_sample else preset.task(one.name).corpus for one in preset.variants}
+    ensembles = {one.name: corpora[one.members] for one in preset.ensembles if len(preset.seeds) > 1}
+    assert {row.variant: row.corpus for row in result.rows} == corpora | ensembles
+    declared = {claim.id: (claim.statement, claim.source) for claim in paper.claims}
+    assert all(declared[claim.id] == (claim.statement, claim.source) for claim in result.claims)
+    assert set(manifest["pipeline"]) == set(corpora)
+    assert manifest["profile"] == "portable"
+    for kind in ("parameters_sha256", "corpora", "pipeline"):
+        assert all(SHA256.fullmatch(digest) for digest in manifest[kind].values())
+    assert manifest["command"].startswith("gluon-attn ")
+    assert not re.search(r"--runs|[ =][/~.]", manifest["command"])
+
+
+def test_every_published_paper_can_be_verified_on_the_sample() -> None:
+    """``verify`` compares with the results of its default preset."""
+    published = [paper for paper in papers.names() if papers.results_path(paper, "cpu").exists()]
+    assert published and [paper for paper in published if not papers.results_path(paper, "smoke").exists()] == []
