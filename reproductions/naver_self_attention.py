@@ -1,22 +1,22 @@
 """The GluonNLP post "Attention API로 간단히 어텐션 사용하기" on the Naver sentiment movie corpus.
 
 The post (freesearch.pe.kr/archives/4876) classifies Korean film reviews with one self-attention layer over a
-bidirectional GRU and reads the attention matrix of one review. It reports no accuracy, so ours stand beside what others
+bidirectional GRU and reads the attention matrix of one review. It reports no accuracy, so ours are next to what others
 report for other networks on the same test split.
 
 What the post says: Mecab morphemes, reviews cut and padded to 30 tokens, dropout 0.3 on the embeddings,
 ``MLPAttentionCell(30, dropout=0.2)`` on the GRU's states as query, key and value, and one dense layer over all 30
-positions; padding is nowhere masked. What it leaves open is fixed here, on the validation split: embeddings of 128,
-32 units in each direction, tokens seen 5 times or more, Xavier initialisation, Adam on batches of 128 for three epochs
+positions; padding is nowhere masked. What it leaves open was chosen on the validation split: embeddings of 128, 32
+units in each direction, tokens seen 5 times or more, Xavier initialisation, Adam on batches of 128 for three epochs
 with a rate that falls from 0.001 to 0 as a cosine, the epoch with the best validation accuracy. The validation split is
-a tenth of the official training file, chosen by the SHA-256 of the text, so that copies of a review never stand on both
-sides. Networks that do not depend on padding read batches of like length; those of the post read random ones.
+a tenth of the official training file, chosen by the SHA-256 of the text, so that copies of a review are never on both
+sides. Networks that do not depend on padding read batches of similar length; those of the post read random ones.
 
 Adam is MXNet's lazy one: of the embeddings only those in a batch are updated, momentum included.
 
-*Wide* and *vectors* measure what it brings to begin with the skip-gram vectors of ``mikolov2013``, trained on the crawl
-without the reviews of the test and the validation split: two networks that differ in nothing else. All seeds begin
-with the vectors of one training.
+*wide* and *vectors* measure the effect of initialising the embeddings with the skip-gram vectors of ``mikolov2013``
+(200 units), trained on the crawl without the reviews of the test and the validation split: the two networks differ in
+nothing else. All seeds use the vectors of one training.
 
 Claims: attention is better than none; additive against dot-product; what masking the padding does; word vectors help;
 and the post's remark that a badly trained model shows no readable weights.
@@ -24,329 +24,311 @@ and the post's remark that a badly trained model shows no readable weights.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 from gluonnlp.model import AttentionCell
-from mxnet.gluon import HybridBlock
 
 from gluon_attn.attention.additive import AdditiveAttention
 from gluon_attn.attention.multiplicative import scaled_dot
-from gluon_attn.evaluation.attention import faithfulness
-from gluon_attn.evaluation.statistics import Estimate, bootstrap
+from gluon_attn.evaluation.statistics import bootstrap
+from gluon_attn.models.outputs import Classifier
 from gluon_attn.models.self_attention_classifier import AsWritten, Masked
 from gluon_attn.models.stacked_classifier import StackedClassifier
-from gluon_attn.plots.curves import training_curves
-from gluon_attn.plots.distributions import entropy_and_agreement
-from gluon_attn.plots.heatmap import attention_matrix
-from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, set_parameters
 from gluon_attn.training.recipe import Recipe
-from reproductions.protocol.experiment import Preset, Reported, Variant
-from reproductions.protocol.results import Claim, Row
-from reproductions.protocol.rows import by_variant, measured
-from reproductions.protocol.runs import Outcome, load
-from reproductions.tasks import classification, classification_results
+from preprocessing.text.pipeline import Result
+from reproductions.protocol.claims import Better, Effect, Measured
+from reproductions.protocol.reported import Table
+from reproductions.protocol.reproduction import Ensemble, Override, Reproduction
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Variant
 from reproductions.tasks.classification import (
-    Data,
-    begin_with as begin_with,
-    classify,
-    embedding,
-    predict as predict,
-    prepare as prepare,
-    task as task,
+    NSMC,
+    ClassificationData,
+    SequenceSettings,
+    SpelledSettings,
+    Syllables,
 )
-from reproductions.tasks.classification_results import COLUMNS as COLUMNS, Comparison, write_reading_page
+from reproductions.tasks.classification_figures import attention_of_featured, faithfulness_by_epoch
+from reproductions.tasks.classification_measurements import faithfulness_of_epochs, featured
+from reproductions.tasks.classification_results import reading_page
+from reproductions.tasks.text_inputs import FixedLength, TextInputs, TokenSequences
 
 TITLE = "Self-attention over a Bi-GRU on Naver film reviews"
 SOURCE = "freesearch.pe.kr/archives/4876, “Attention API로 간단히 어텐션 사용하기”"
 SENTENCE = "가지고 있는 이야기에 비해 정말로 수준떨어지는 연출, 편집"
 
-_NSMC = {"corpus": "nsmc", "metric": "accuracy"}
-REPORTED = (
-    Reported("KoBERT, pretrained", 90.1, source="SKTBrain/KoBERT", **_NSMC),
-    Reported("2-layer BiLSTM, Mecab", 87.7, source="lih0905/korean-tokenizers", **_NSMC),
-    Reported("CNN 3/4/5, Mecab", 86.39, source="simonjisu/nsmc_study", **_NSMC),
-    Reported("self-attentive BiLSTM, pretrained vectors, Mecab", 86.37, source="aisolab/nlp_implementation", **_NSMC),
-    Reported("sentence CNN, Mecab", 85.84, source="aisolab/nlp_implementation", **_NSMC),
-    Reported("fastText", 85.50, source="monologg/KoBERT-nsmc", **_NSMC),
-    Reported("3-layer BiLSTM, self-attention r=5, Mecab", 85.10, source="simonjisu/nsmc_study", **_NSMC),
-    Reported(
-        "BiLSTM 128, word2vec 300, Okt", 83.0, source="gusalsdmlwlq.github.io", details="given as about 83", **_NSMC
-    ),
+AISOLAB = Table("aisolab/nlp_implementation", corpus="nsmc", metric="accuracy")
+SIMONJISU = replace(AISOLAB, source="simonjisu/nsmc_study")
+KOBERT = replace(AISOLAB, source="SKTBrain/KoBERT").entry("KoBERT, pretrained", 90.1)
+BILSTM = replace(AISOLAB, source="lih0905/korean-tokenizers").entry("2-layer BiLSTM, Mecab", 87.7)
+SELF_ATTENTIVE = AISOLAB.entry("self-attentive BiLSTM, pretrained vectors, Mecab", 86.37)
+FASTTEXT = replace(AISOLAB, source="monologg/KoBERT-nsmc").entry("fastText", 85.50)
+WORD2VEC = replace(AISOLAB, source="gusalsdmlwlq.github.io").entry(
+    "BiLSTM 128, word2vec 300, Okt", 83.0, "given as about 83"
 )
-_PEER = {reported.system: reported for reported in REPORTED}
-
-_RECIPE = Recipe(epochs=3, batch_size=128, learning_rate=1e-3, decay="cosine")
-_SETTINGS = {"tokenizer": "mecab", "min_freq": 5, "max_length": 30, "embedding_units": 128, "units": 32, "dropout": 0.3}
 
 
-def _variants(
-    settings: Mapping[str, Any], recipe: Recipe, long: Recipe, best: Mapping[str, Any], best_recipe: Recipe, wide: int
-) -> tuple[Variant, ...]:
-    """The systems compared; all but the best differ from the one as written in what their titles say and in nothing
-    else. ``wide``: units of the word vectors of ``mikolov2013``."""
-    additive = {"attention": "additive", "attention_units": 30, "attention_dropout": 0.2}
-    masked = {**settings, **additive, "model": "masked", "pooling": "attention"}
-    as_wide = {**masked, "embedding_units": wide}
-    return (
+class Attention(Protocol):
+    """Settings of an attention cell."""
+
+    def cell(self, length: int | None = None) -> AttentionCell:
+        """The cell; ``length`` where every text has the same."""
+
+
+@dataclass(frozen=True)
+class Additive:
+    units: int = 30
+    dropout: float = 0.2
+
+    def cell(self, length: int | None = None) -> AttentionCell:
+        return AdditiveAttention(self.units, self.dropout, length)
+
+
+@dataclass(frozen=True)
+class ScaledDot:
+    dropout: float = 0.2
+
+    def cell(self, length: int | None = None) -> AttentionCell:
+        return scaled_dot(self.dropout)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Post(SequenceSettings):
+    """The post's network; without ``attention`` the dense layer reads the states of the GRU."""
+
+    min_freq: int = 5
+    max_length: int = 30
+    embedding_units: int = 128
+    units: int = 32
+    dropout: float = 0.3
+    attention: Attention | None = Additive()
+
+    def inputs(self, prepared: Result) -> TextInputs:
+        return FixedLength(self.max_length)
+
+    def sizes(self, data: ClassificationData) -> dict[str, Any]:
+        """What both networks take."""
+        sizes = {"embedding_units": self.embedding_units, "units": self.units, "dropout": self.dropout}
+        return {"vocabulary_size": data.vocabulary_size, "classes": data.classes, **sizes}
+
+    def build(self, data: ClassificationData) -> Classifier:
+        cell = self.attention.cell(self.max_length) if self.attention else None
+        return AsWritten(**self.sizes(data), length=self.max_length, attention=cell)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pooled(Post):
+    """The same with padding masked and the positions pooled by ``attention``, ``mean`` or ``last``."""
+
+    pooling: str = "attention"
+
+    def inputs(self, prepared: Result) -> TextInputs:
+        return TokenSequences(self.max_length)
+
+    def build(self, data: ClassificationData) -> Classifier:
+        cell = self.attention.cell() if self.attention else None
+        return Masked(**self.sizes(data), pooling=self.pooling, attention=cell)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Best(SpelledSettings):
+    """Ours: spelled tokens, attention and maximum pooling, whole reviews."""
+
+    min_freq: int = 2
+    max_length: int = 120
+    token_dropout: float = 0.3
+    embedding_units: int = 200
+    cell: str = "gru"
+    units: int = 160
+    layers: int = 1
+    attention_units: int = 64
+    embedding_dropout: float = 0.5
+    dropout: float = 0.5
+
+    def build(self, data: ClassificationData) -> Classifier:
+        return StackedClassifier(
+            vocabulary_size=data.vocabulary_size,
+            embedding_units=self.embedding_units,
+            cell=self.cell,
+            units=self.units,
+            layers=self.layers,
+            attention_units=self.attention_units,
+            classes=data.classes,
+            embedding_dropout=self.embedding_dropout,
+            dropout=self.dropout,
+            embedding=self.embedding(data),
+        )
+
+
+post = Post()
+masked = Pooled()
+best = Best(syllables=Syllables())
+wide = replace(masked, embedding_units=200)
+
+RECIPE = Recipe(epochs=3, batch_size=128, learning_rate=1e-3, decay="cosine")
+BEST = Recipe(epochs=9, batch_size=128, learning_rate=1e-3, warmup_steps=200, decay="cosine")
+# Trained long after its best epoch, on purpose: the claim about badly trained models compares the two.
+LONG = Recipe(epochs=10, batch_size=128, learning_rate=1e-3)
+SMOKE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3)
+
+REVIEWS = NSMC()
+DRAWN = NSMC(measurements=(featured(SENTENCE),))
+
+
+def smoke(variant: Variant[Any]) -> Variant[Any]:
+    tiny = replace(variant.settings, min_freq=1, embedding_units=16, units=8)
+    if isinstance(tiny, Best):
+        tiny = replace(tiny, attention_units=8, syllables=Syllables(units=8))
+    return replace(variant, settings=tiny, recipe=replace(SMOKE, epochs=3) if variant.recipe == LONG else SMOKE)
+
+
+def paper(variant: Variant[Any]) -> Variant[Any] | None:
+    """The post's network is small enough to be trained here as it is."""
+    return variant if variant.settings == post else None
+
+
+def change(what: str, sign: int, outcomes: Sequence[Outcome]) -> Effect:
+    """By how much faithfulness falls from the best epoch to the last; a review is one item, whatever the seeds."""
+    best, last = (np.mean([one.predictions[f"{what}_{when}"] for one in outcomes], axis=0) for when in ("best", "last"))
+    measure = {
+        "agreement": "Spearman correlation, best epoch minus last",
+        "entropy": "normalised entropy, last epoch minus best",
+    }
+    return Effect(bootstrap(sign * (best - last), seed=0), measure[what], "reviews", (outcomes,), split="validation")
+
+
+BADLY_TRAINED = "A badly trained (over-fitted) model's weights are less readable: "
+better = partial(Better, source=SOURCE)
+REPRODUCTION = Reproduction(
+    title=TITLE,
+    source=SOURCE,
+    task=REVIEWS,
+    reported=(
+        KOBERT,
+        BILSTM,
+        SIMONJISU.entry("CNN 3/4/5, Mecab", 86.39),
+        SELF_ATTENTIVE,
+        AISOLAB.entry("sentence CNN, Mecab", 85.84),
+        FASTTEXT,
+        SIMONJISU.entry("3-layer BiLSTM, self-attention r=5, Mecab", 85.10),
+        WORD2VEC,
+    ),
+    variants=(
         Variant(
             "as-written",
             "additive self-attention, padding unmasked",
-            {**settings, **additive, "model": "as written"},
-            recipe,
-            reported=_PEER["self-attentive BiLSTM, pretrained vectors, Mecab"],
+            post,
+            RECIPE,
+            DRAWN,
+            beside=SELF_ATTENTIVE,
             comparable=True,
             differs="the peer adds pretrained vectors, 128 units and six hops; trained on 120 000 reviews",
         ),
-        Variant(
-            "masked",
-            "additive self-attention, padding masked and pooled",
-            masked,
-            recipe,
-        ),
+        Variant("masked", "additive self-attention, padding masked and pooled", masked, RECIPE, DRAWN),
         Variant(
             "dot",
             "scaled dot-product self-attention, padding unmasked",
-            {**settings, "attention_dropout": 0.2, "model": "as written", "attention": "scaled dot"},
-            recipe,
+            replace(post, attention=ScaledDot()),
+            RECIPE,
+            DRAWN,
         ),
         Variant(
             "no-attention",
             "no attention: the dense layer reads the GRU, padding unmasked",
-            {**settings, "model": "as written", "attention": None},
-            recipe,
+            replace(post, attention=None),
+            RECIPE,
         ),
         Variant(
             "mean",
             "no attention: mean of the states, padding masked",
-            {**settings, "model": "masked", "pooling": "mean", "attention": None},
-            recipe,
-            reported=_PEER["fastText"],
+            replace(masked, pooling="mean", attention=None),
+            RECIPE,
+            beside=FASTTEXT,
             comparable=True,
             differs="the peer is the mean of word and n-gram vectors, with no GRU",
         ),
         Variant(
             "last",
             "no attention: last state of each direction, padding masked",
-            {**settings, "model": "masked", "pooling": "last", "attention": None},
-            recipe,
-            reported=_PEER["BiLSTM 128, word2vec 300, Okt"],
+            replace(masked, pooling="last", attention=None),
+            RECIPE,
+            beside=WORD2VEC,
             comparable=True,
             differs="the peer has 128 LSTM units, Okt morphemes and pretrained vectors",
         ),
-        Variant("wide", f"as masked, embeddings of {wide}", as_wide, recipe),
+        Variant("wide", "as masked, embeddings as wide as skip-gram's vectors", wide, RECIPE),
         Variant(
             "vectors",
-            f"as masked, embeddings of {wide} that begin with skip-gram's vectors",
-            {**as_wide, "vectors": "mikolov2013/skip-gram"},
-            recipe,
+            "as masked, embeddings initialised from skip-gram's vectors",
+            wide,
+            RECIPE,
+            pretrained="mikolov2013/skip-gram",
         ),
-        Variant("over-fitted", "as masked, trained on and on at a constant rate: for its weights", masked, long),
+        Variant(
+            "over-fitted",
+            "as masked, trained past its best epoch at a constant rate, to study its weights",
+            masked,
+            LONG,
+            NSMC(measurements=(faithfulness_of_epochs,)),
+        ),
         Variant(
             "best",
             "spelled tokens, Bi-GRU, attention and maximum pooling, whole reviews",
             best,
-            best_recipe,
-            reported=_PEER["2-layer BiLSTM, Mecab"],
+            BEST,
+            beside=BILSTM,
             comparable=True,
-            differs="whether the peer selected on the test split is not stated",
+            differs="the peer has no validation split: its accuracy is the best epoch's on test, to three digits",
         ),
-    )
-
-
-_BEST = {
-    "model": "stacked",
-    "tokenizer": "mecab",
-    "min_freq": 2,
-    "max_length": 120,
-    "embedding_units": 200,
-    "syllable_units": 100,
-    "syllable_min_freq": 5,
-    "syllables_of_a_token": 4,
-    "cell": "gru",
-    "units": 160,
-    "layers": 1,
-    "attention_units": 64,
-    "embedding_dropout": 0.5,
-    "dropout": 0.5,
-    "token_dropout": 0.3,
-}
-_BEST_RECIPE = Recipe(epochs=9, batch_size=128, learning_rate=1e-3, warmup_steps=200, decay="cosine")
-# Trained on long after its best epoch, on purpose: the claim about badly trained models compares the two.
-_LONG = Recipe(epochs=10, batch_size=128, learning_rate=1e-3)
-
-_SMALL = {**_SETTINGS, "min_freq": 1, "embedding_units": 16, "units": 8}
-_SMALL_BEST = {**_BEST, "min_freq": 1, "embedding_units": 16, "syllable_units": 8, "units": 8, "attention_units": 8}
-_SHORT = Recipe(epochs=2, batch_size=32, learning_rate=5e-3)
-
-_CPU = _variants(_SETTINGS, _RECIPE, _LONG, _BEST, _BEST_RECIPE, 200)
-_SMOKE = _variants(_SMALL, _SHORT, replace(_SHORT, epochs=3), _SMALL_BEST, _SHORT, 16)
-_HEADLINE = ("as-written", "mean", "last")
-
-PRESETS = {
-    "smoke": Preset("smoke", "sample", (1,), _SMOKE, _HEADLINE),
-    "cpu": Preset("cpu", "nsmc", (1, 2, 3), _CPU, _HEADLINE),
-    # The post's network is small enough to train here as it is: `paper` is its row of `cpu` alone.
-    "paper": Preset("paper", "nsmc", (1, 2, 3), _CPU[:1], _HEADLINE[:1]),
-}
-
-
-def build(variant: Variant, data: Data) -> HybridBlock:
-    """The network of a variant, not yet initialized."""
-    settings = dict(variant.settings)
-    common = {
-        "vocabulary_size": len(data.prepared.vocabulary),
-        "embedding_units": settings["embedding_units"],
-        "units": settings["units"],
-        "classes": 2,
-        "dropout": settings["dropout"],
-    }
-    if settings["model"] == "stacked":
-        names = ("cell", "layers", "attention_units", "embedding_dropout")
-        sizes = {name: settings[name] for name in names}
-        return StackedClassifier(**common, **sizes, embedding=embedding(settings, data))
-    if settings["model"] == "masked":
-        return Masked(**common, pooling=settings["pooling"], attention=_attention(settings))
-    return AsWritten(**common, length=settings["max_length"], attention=_attention(settings))
-
-
-def _attention(settings: Mapping[str, Any]) -> AttentionCell | None:
-    if settings["attention"] == "additive":
-        length = settings["max_length"] if settings["model"] == "as written" else None
-        return AdditiveAttention(settings["attention_units"], settings["attention_dropout"], length)
-    if settings["attention"] == "scaled dot":
-        return scaled_dot(settings["attention_dropout"])
-    return None
-
-
-def evaluate(
-    model: HybridBlock, variant: Variant, data: Data, last: Checkpoint
-) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """As :func:`.text_classification.evaluate`; where the variant trains on past its best epoch, the arrays also say
-    how readable its weights are at the best and at the last epoch, measured on validation reviews."""
-    metrics, arrays = classification.evaluate(model, variant, data, last)
-    if variant.name == "over-fitted":
-        arrays |= _readability(model, variant, data, last)
-    return metrics, arrays
-
-
-def _readability(model: HybridBlock, variant: Variant, data: Data, last: Checkpoint) -> dict[str, np.ndarray]:
-    sequences = [ids for ids in data.prepared.splits["validation"].sequences() if 5 <= len(ids) <= 29][:1_000]
-
-    def read(some: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
-        result = classify(model, variant, some)
-        return result.probability, result.token_weights
-
-    best = parameter_arrays(model)
-    found = {"best": faithfulness(read, sequences)}
-    set_parameters(model, last.group("parameters"))
-    found["last"] = faithfulness(read, sequences)
-    set_parameters(model, best)
-    return {
-        f"{what}_{when}": getattr(value, what) for when, value in found.items() for what in ("entropy", "agreement")
-    }
-
-
-_COMPARISONS = tuple(
-    Comparison(id, statement, SOURCE, better, worse)
-    for id, statement, better, worse in (
-        (
-            "attention",
-            "As written, the network is better with its attention than without",
-            "as-written",
-            "no-attention",
+    ),
+    ensembles=(
+        Ensemble(
+            "best-averaged",
+            "the three best networks, their probabilities averaged",
+            "best",
+            beside=BILSTM,
+            differs="3 networks, their probabilities averaged",
         ),
-        (
+    ),
+    claims=(
+        better(
+            "attention", "The post's network is better with its attention than without", "as-written", "no-attention"
+        ),
+        better(
             "attention-mean",
             "Self-attention, masked and pooled, is better than the mean of the states",
             "masked",
             "mean",
         ),
-        ("attention-last", "Self-attention, masked and pooled, is better than the last state", "masked", "last"),
-        ("additive-dot", "Additive attention is better than scaled dot-product attention", "as-written", "dot"),
-        ("masking", "Masking the padding and pooling is better than reading the padding", "masked", "as-written"),
-        ("vectors", "It helps to begin with the word vectors of the crawl", "vectors", "wide"),
-    )
-)
-
-
-def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], list[Claim]]:
-    """Rows for what was trained, and the claims for which both sides are there."""
-    rows, claims = classification_results.conclude(outcomes, preset, _COMPARISONS, averaged=("best",))
-    if over_fitted := by_variant(outcomes).get("over-fitted"):
-        claims += _readability_claims(over_fitted, preset)
-    return rows, claims
-
-
-def _readability_claims(outcomes: Sequence[Outcome], preset: Preset) -> list[Claim]:
-    """The post's remark on badly trained models: the over-fitted last epoch against the best one, mean of the seeds."""
-
-    def change(what: str, sign: int = 1) -> Estimate:
-        # A review read by three networks is one review: seeds are averaged before reviews are resampled.
-        best, last = (np.mean([o.predictions[f"{what}_{when}"] for o in outcomes], axis=0) for when in ("best", "last"))
-        return bootstrap(sign * (best - last), seed=0)
-
-    def measure(what: str) -> str:
-        return measured(what, "reviews", preset, outcomes, split="validation")
-
-    statement = "A badly trained (over-fitted) model's weights are less readable: "
-    return [
-        Claim.judge(
+        better("attention-last", "Self-attention, masked and pooled, is better than the last state", "masked", "last"),
+        better("additive-dot", "Additive attention is better than scaled dot-product attention", "as-written", "dot"),
+        better("masking", "Masking the padding and pooling is better than reading the padding", "masked", "as-written"),
+        better("vectors", "Initialising embeddings from word vectors of the crawl helps", "vectors", "wide"),
+        Measured(
             "readable-agreement",
-            statement + "they agree less with the effect of deleting a token",
+            BADLY_TRAINED + "they agree less with the effect of deleting a token",
             SOURCE,
-            measure("Spearman correlation, best epoch minus last"),
-            change("agreement"),
+            ("over-fitted",),
+            partial(change, "agreement", 1),
         ),
-        Claim.judge(
+        Measured(
             "readable-entropy",
-            statement + "they are less concentrated than those of the best epoch",
+            BADLY_TRAINED + "they are less concentrated than those of the best epoch",
             SOURCE,
-            measure("normalised entropy, last epoch minus best"),
-            change("entropy", sign=-1),
+            ("over-fitted",),
+            partial(change, "entropy", -1),
         ),
-    ]
-
-
-def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """Draw what was trained: training curves, the post's sentence, readability. Of several seeds the first is drawn."""
-    first = {name: group[0] for name, group in by_variant(outcomes).items()}
-    paths = {"training curves": directory / "training_curves.png"}
-    training_curves({name: outcome.facts["history"] for name, outcome in first.items()}, paths["training curves"])
-    for name, outcome in first.items():
-        if name in ("as-written", "masked", "dot"):
-            paths[f"attention of {name}"] = directory / f"attention_{name}.png"
-            _draw_sentence(outcome, paths[f"attention of {name}"])
-    if "over-fitted" in first:
-        paths["readability"] = directory / "readability.png"
-        arrays, facts = first["over-fitted"].predictions, first["over-fitted"].facts
-        names = {f"best epoch ({facts['best_epoch']})": "best", f"last epoch ({len(facts['history'])})": "last"}
-        entropy, agreement = (
-            {title: arrays[f"{what}_{when}"] for title, when in names.items()} for what in ("entropy", "agreement")
-        )
-        entropy_and_agreement(entropy, agreement, paths["readability"])
-    return paths
-
-
-def _draw_sentence(outcome: Outcome, path: Path) -> None:
-    model, variant, data = load(outcome.unit)
-    sentence = data.prepared.encode([SENTENCE])
-    tokens = sentence.words(0)
-    read = classify(model, variant, data.texts(sentence), matrices=True)
-    label = f"{variant.name}: positive with probability {read.probability[0]:.2f} ({data.corpus})"
-    padding = 1 - float(read.token_weights[0].sum())
-    if padding > 0.005:
-        label += f"; {padding:.0%} of the weight is on padding"
-    attention_matrix(tokens, tokens, read.matrices[0], path, label)
-
-
-def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """The page of all test reviews with the weights of the first network that has some."""
-    attentive = next((outcome for outcome in outcomes if "token_weights" in outcome.predictions), None)
-    if attentive is None:
-        return {}
-    write_reading_page(attentive, directory / "reviews.html", featured=SENTENCE)
-    return {"reading page": directory / "reviews.html"}
+    ),
+    headline=("as-written", "mean", "last"),
+    main="best",
+    seeds=(1, 2, 3),
+    smoke=Override(smoke),
+    paper=Override(paper, seeds=(1, 2, 3)),
+    baselines=("joulin2016",),
+    figures=(attention_of_featured("as-written", "masked", "dot"), faithfulness_by_epoch("over-fitted")),
+    pages=(reading_page(TITLE, "as-written", "masked", "dot", "wide", "vectors", "over-fitted", "best"),),
+)

@@ -39,3 +39,8 @@ class SpelledEmbedding(HybridBlock):
         token = F.reshape(F.slice_axis(ids, axis=2, begin=0, end=1), (0, -1))
         syllables = self.syllable(F.slice_axis(ids, axis=2, begin=1, end=None))
         return self.token(token) + self.composition(F.reshape(syllables, (0, 0, -3)))
+
+
+def token_table(embedding: HybridBlock) -> nn.Embedding:
+    """The vectors of the tokens of an embedding layer, without those of their syllables."""
+    return embedding.token if isinstance(embedding, SpelledEmbedding) else embedding

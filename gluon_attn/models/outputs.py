@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from mxnet.gluon import HybridBlock
+from mxnet.gluon import HybridBlock, nn
 
+from gluon_attn.layers.embeddings import token_table
 from gluon_attn.typing import Tensor
 
 
@@ -43,6 +44,12 @@ class Classifier(HybridBlock):
     """
 
     outputs: ClassVar[tuple[str, ...]] = ()
+    embedding: HybridBlock
+
+    @property
+    def token_embedding(self) -> nn.Embedding:
+        """The table with the vector of each token, which pretrained vectors may initialise."""
+        return token_table(self.embedding)
 
     def __call__(self, *inputs: Tensor) -> ClassifierOutput:
         logits, *others = super().__call__(*inputs)

@@ -1,354 +1,372 @@
-"""What the scripts that classify texts share: data, training task, reading with a trained network, prediction.
-
-A text is what a network reads of one row of a split: ids (tokens,); ids with the syllables of each token (tokens, 1 +
-width); or, of a document, a list of the ids of its sentences.
-"""
+"""Classification of texts: from a corpus to networks, and from networks to accuracy and attention weights."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Generic, TypeVar
 
 import numpy as np
 from mxnet import nd
-from mxnet.gluon import HybridBlock
 from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
 from gluon_attn.errors import UsageError
 from gluon_attn.layers.embeddings import SpelledEmbedding
 from gluon_attn.models.outputs import Classifier, ClassifierOutput
-from gluon_attn.training.batching import length_batches, pad, pad_documents, shuffled_batches
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Batch, Objective
+from gluon_attn.training.recipe import Recipe
+from gluon_attn.typing import Tensor
 from preprocessing import documents, naver, sentences
-from preprocessing.corpora import locate
+from preprocessing.pipeline.ragged import pack_strings
 from preprocessing.text.data import Split
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.syllables import Spelling
-from preprocessing.text.vocabulary import PADDING_ID, UNKNOWN_ID
-from reproductions.protocol.experiment import Preset, Variant
-from reproductions.protocol.runs import Outcome, Unit, load
-from reproductions.tasks.lines import lines
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.results import Row
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import AnswerOptions, Evaluation, Settings, Task, TrainedModel, Variant
+from reproductions.tasks import classification_answers, classification_results
+from reproductions.tasks.text_inputs import TextInputs, TokenSequences, drop_tokens
+from reproductions.tasks.text_predictions import TextPredictions, classify
 from reproductions.tasks.word_vectors import WordVectors
 
-Text = Any  # an array, or a list of arrays
+
+@dataclass(frozen=True, kw_only=True)
+class ClassificationSettings(Settings):
+    """What all networks that classify texts share.
+
+    Attributes:
+        min_freq: how often a token is in the training split to be in the vocabulary.
+        token_dropout: probability with which a token becomes unknown in training.
+    """
+
+    min_freq: int
+    token_dropout: float = 0.0
+
+    @abstractmethod
+    def inputs(self, prepared: Result) -> TextInputs:
+        """How texts become what the network reads."""
+
+    def losses(self, output: ClassifierOutput, cross_entropy: Tensor) -> Tensor:
+        """What is minimised, (batch,): the cross-entropy, (batch,), and what a network adds to it."""
+        return cross_entropy
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceSettings(ClassificationSettings):
+    """Of networks that read a text as one sequence of tokens, up to ``max_length`` of them."""
+
+    max_length: int
+
+    def inputs(self, prepared: Result) -> TextInputs:
+        return TokenSequences(self.max_length)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Syllables:
+    """The syllables that are read with each token.
+
+    Attributes:
+        units: width of the vector of a syllable.
+        min_freq: how often a syllable is in the tokens of the training split to have a vector.
+        per_token: number of syllables of a token that are read.
+    """
+
+    units: int = 100
+    min_freq: int = 5
+    per_token: int = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpelledSettings(SequenceSettings):
+    """Of networks that may also read the syllables of each token.
+
+    Attributes:
+        embedding_units: width of the vector of a token.
+        syllables: those of each token; None for tokens alone.
+    """
+
+    embedding_units: int
+    syllables: Syllables | None = None
+
+    def inputs(self, prepared: Result) -> TextInputs:
+        if self.syllables is None:
+            return TokenSequences(self.max_length)
+        width, min_freq = self.syllables.per_token, self.syllables.min_freq
+        return TokenSequences(self.max_length, Spelling.learn(prepared.train, width=width, min_freq=min_freq))
+
+    def embedding(self, data: ClassificationData) -> SpelledEmbedding | None:
+        """The layer that gives the vectors of tokens with their syllables; None for tokens alone."""
+        spelling = data.inputs.spelling
+        if self.syllables is None or spelling is None:
+            return None
+        return SpelledEmbedding(
+            vocabulary_size=data.vocabulary_size,
+            units=self.embedding_units,
+            syllables=len(spelling.syllables),
+            syllable_units=self.syllables.units,
+            width=spelling.width,
+        )
 
 
 @dataclass(frozen=True)
-class Data:
-    """The prepared corpus of one variant.
+class ClassificationData:
+    """A prepared corpus, and how its texts are read.
 
     Attributes:
         corpus, corpora: its name, and the SHA-256 of each file.
-        prepared: what its pipeline gives.
+        prepared: the result of its pipeline.
+        inputs: how texts become what a network reads.
         labels: their names.
-        by_sentence: whether texts are documents, read sentence by sentence.
-        spelling: the syllables of tokens, where a network reads these too.
-        packages: have a part in the numbers besides those that always have.
+        packages: as the protocol has it.
     """
 
     corpus: str
-    corpora: dict[str, str]
+    corpora: Mapping[str, str]
     prepared: Result
+    inputs: TextInputs
     labels: tuple[str, ...] = ("negative", "positive")
-    by_sentence: bool = False
-    spelling: Spelling | None = None
     packages: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
         return self.prepared.digest
 
-    def texts(self, split: Split) -> Sequence[Text]:
-        """What a network reads of each row."""
-        if self.by_sentence:
-            rows = zip(split.sequences(), (split.sentence_ranges(row) for row in range(len(split))), strict=True)
-            return [[ids[start:stop] for start, stop in ranges] for ids, ranges in rows]
-        return self.spelling.sequences(split) if self.spelling else split.sequences()
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of tokens with an embedding."""
+        return len(self.prepared.vocabulary)
 
-
-def prepare(preset: Preset, variant: Variant) -> Data:
-    """Read and preprocess the corpus of a variant, that of the preset if it names none; on the embedded sample the part
-    that stands for it."""
-    settings = variant.settings
-    corpus = settings.get("corpus", preset.corpus)
-    prepared = _pipeline(corpus, settings).run(locate.find("sample" if preset.corpus == "sample" else corpus))
-    spelling = None
-    if "syllables_of_a_token" in settings:
-        width, min_freq = settings["syllables_of_a_token"], settings["syllable_min_freq"]
-        spelling = Spelling.learn(prepared.train, width=width, min_freq=min_freq)
-    return Data(
-        prepared.card["corpus"]["name"],
-        prepared.corpora,
-        prepared,
-        labels=sentences.labels_of(corpus),
-        by_sentence=settings["model"] == "hierarchical",
-        spelling=spelling,
-    )
-
-
-def _pipeline(corpus: str, settings: Mapping[str, Any]) -> TextPipeline:
-    if corpus in sentences.LABELS:
-        return sentences.pipeline(classes=len(sentences.LABELS[corpus]), min_freq=settings["min_freq"])
-    if corpus == "imdb":
-        names = ("min_freq", "max_sentences", "max_words", "overlong")
-        return documents.pipeline(**{name: settings[name] for name in names if name in settings})
-    return naver.pipeline(**{name: settings[name] for name in ("tokenizer", "min_freq", "max_length")})
-
-
-def embedding(settings: Mapping[str, Any], data: Data) -> HybridBlock | None:
-    """What gives the vectors of tokens with their syllables; None where a token has a vector of its own and no more."""
-    if data.spelling is None:
-        return None
-    return SpelledEmbedding(
-        vocabulary_size=len(data.prepared.vocabulary),
-        units=settings["embedding_units"],
-        syllables=len(data.spelling.syllables),
-        syllable_units=settings["syllable_units"],
-        width=data.spelling.width,
-    )
-
-
-def begin_with(model: HybridBlock, variant: Variant, data: Data, vectors: WordVectors) -> None:
-    """Let the tokens of an initialized network begin with trained vectors; those that have none stay as drawn.
-
-    Raises:
-        UsageError: the vectors are of other tokens, or of another width than the network's.
-    """
-    table: Any = model.embedding.token if data.spelling else model.embedding
-    rows, found = vectors.rows_for(data.prepared.vocabulary.idx_to_token, data.prepared.tokenizer.name)
-    drawn = table.weight.data().asnumpy()
-    if rows.shape != drawn.shape:
-        raise UsageError(
-            f"variant {variant.name}: embeddings of {drawn.shape[1]} units cannot begin with vectors of "
-            f"{rows.shape[1]}; make them equal"
-        )
-    table.weight.set_data(nd.array(np.where(found[:, None], rows, drawn)))
-
-
-def inputs(variant: Variant, texts: Sequence[Text]) -> tuple[np.ndarray, ...]:
-    """What a variant's network reads: ids, and for all but those of the post the number of tokens; of documents ids,
-    the number of sentences, and the number of words of each.
-
-    A text without tokens is read as one unknown token.
-    """
-    if variant.settings["model"] == "hierarchical":
-        return pad_documents([text or [_unknown(np.empty(0, np.int32))] for text in texts], PADDING_ID)
-    limit = variant.settings["max_length"]
-    texts = [ids[:limit] if len(ids) else _unknown(ids) for ids in texts]
-    if variant.settings["model"] == "as written":
-        return (pad(texts, PADDING_ID, multiple=limit),)
-    lengths = np.array([len(ids) for ids in texts], dtype=np.float32)
-    return pad(texts, PADDING_ID, multiple=4), lengths
-
-
-def _unknown(ids: np.ndarray) -> np.ndarray:
-    """One unknown token, without syllables where ids come with them."""
-    token = np.full((1, *ids.shape[1:]), PADDING_ID, np.int32)
-    token.reshape(-1)[0] = UNKNOWN_ID
-    return token
-
-
-def task(variant: Variant, data: Data) -> Objective:
-    """Training batches, loss and validation of a variant. ``penalty`` in its settings is the coefficient of the penalty
-    that the network returns."""
-    label = data.prepared.splits["train"].label
-    texts, validation = (data.texts(data.prepared.splits[name]) for name in ("train", "validation"))
-    lengths = np.array([len(text) for text in texts])
-    size, penalty = variant.recipe.batch_size, variant.settings.get("penalty", 0.0)
-    cross_entropy = SoftmaxCrossEntropyLoss()
-    cross_entropy.hybridize()
-
-    def batches(generator: np.random.RandomState) -> Iterator[Batch]:
-        if variant.settings["model"] == "as written":
-            rows_of = shuffled_batches(len(texts), size, generator)
-        else:
-            rows_of = length_batches(lengths, size, generator)
-        for rows in rows_of:
-            chosen = [texts[row] for row in rows]
-            rate = variant.settings.get("token_dropout", 0.0)
-            yield Batch(inputs(variant, drop_tokens(chosen, rate, generator)), label[rows].astype(np.float32))
-
-    def loss(output: ClassifierOutput, target: nd.NDArray) -> nd.NDArray:
-        losses = cross_entropy(output.logits, target)
-        return losses + penalty * output.penalty if penalty else losses
-
-    def evaluate(model: Classifier) -> dict[str, float]:
-        return scores(classify(model, variant, validation), data, "validation")
-
-    return Objective(batches, -(-len(texts) // size), loss, evaluate)
-
-
-def drop_tokens(texts: Sequence[Text], rate: float, generator: np.random.RandomState) -> Sequence[Text]:
-    """Make each token unknown with probability ``rate``, so that unknown words are met in training; where tokens come
-    with their syllables, half of those lose these too."""
-    if rate == 0:
-        return texts
-    dropped: list[Text] = []
-    for ids in texts:
-        if isinstance(ids, list):
-            dropped.append(list(drop_tokens(ids, rate, generator)))
-            continue
-        draw = generator.uniform(size=len(ids))
-        kept = ids.copy()
-        columns = kept.reshape(len(ids), -1)
-        columns[draw < rate, 0] = UNKNOWN_ID
-        columns[draw < rate / 2, 1:] = PADDING_ID
-        dropped.append(kept)
-    return dropped
+    @property
+    def classes(self) -> int:
+        """Number of labels."""
+        return len(self.labels)
 
 
 @dataclass(frozen=True)
-class Read:
-    """What a network makes of some texts, in their order.
+class Reading:
+    """A trained network that has read the test split, for what else is measured of it.
 
     Attributes:
-        probabilities: (texts, classes).
-        token_weights: for each text (tokens,), the weight of each token, averaged over the text's own queries; of a
-            document the weight of a word in its sentence times that of the sentence. Empty for networks without
-            attention. Where padding is not masked, the rest to 1 went to padding.
-        sentence_weights: for each document (sentences,).
-        matrices: for each text (queries, tokens), if asked for.
+        model, data: the network with the parameters of its best epoch, and its data.
+        predictions: of the test split, without matrices.
+        last: holds the parameters of the last epoch too.
     """
 
-    probabilities: np.ndarray
-    token_weights: list[np.ndarray]
-    sentence_weights: list[np.ndarray]
-    matrices: list[np.ndarray]
+    model: Classifier
+    data: ClassificationData
+    predictions: TextPredictions
+    last: Checkpoint
 
     @property
-    def probability(self) -> np.ndarray:
-        """(texts,) of being positive, where there are two classes."""
-        return self.probabilities[:, 1]
-
-    @property
-    def predicted(self) -> np.ndarray:
-        """(texts,) the likeliest class."""
-        return self.probabilities.argmax(axis=1)
+    def test(self) -> Split:
+        """The test split."""
+        return self.data.prepared.test
 
 
-def classify(model: Classifier, variant: Variant, texts: Sequence[Text], *, matrices: bool = False) -> Read:
-    """Read texts with a trained network, in batches of like length."""
-    documents = any(isinstance(text, list) for text in texts)
-    limit = variant.settings.get("max_length")
-    weights = [_NO_WEIGHTS] * len(texts)
-    probabilities = []
-    for rows in length_batches(np.array([len(text) for text in texts]), 100 if documents else 500):
-        chosen = [texts[row] for row in rows]
-        output = model(*(nd.array(array, dtype=array.dtype) for array in inputs(variant, chosen)))
-        probabilities.append((rows, nd.softmax(output.logits).asnumpy()))
-        for row, collected in zip(rows, _weights(output, chosen, limit), strict=True):
-            weights[row] = collected if matrices else collected._replace(matrix=_NO_WEIGHTS.matrix)
-    of_texts = np.zeros((len(texts), probabilities[0][1].shape[1] if len(texts) else 2))
-    for rows, of_rows in probabilities:
-        of_texts[rows] = of_rows
-    return Read(
-        of_texts, [one.tokens for one in weights], [one.sentences for one in weights], [one.matrix for one in weights]
-    )
+@dataclass(frozen=True)
+class Findings:
+    """What is measured besides accuracy: further predictions and examples of an :class:`Evaluation`."""
+
+    predictions: Mapping[str, np.ndarray] = field(default_factory=dict)
+    examples: Mapping[str, Any] = field(default_factory=dict)
 
 
-class _Weights(NamedTuple):
-    """The weights of one text, without padding, as :class:`Read` has them."""
+Measurement = Callable[[Reading], Findings]
 
-    tokens: np.ndarray
-    sentences: np.ndarray
-    matrix: np.ndarray
+SettingsT = TypeVar("SettingsT", bound=ClassificationSettings)
 
 
-_NOTHING = np.zeros(0, np.float32)
-_NO_WEIGHTS = _Weights(_NOTHING, _NOTHING, np.zeros((0, 0), np.float32))
+@dataclass(frozen=True)
+class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
+    """Classification of the texts of one corpus; a subclass knows its pipeline. Kept is the epoch with the best
+    validation accuracy.
 
-
-def _weights(output: ClassifierOutput, texts: Sequence[Text], limit: int | None) -> list[_Weights]:
-    """The weights of each text of a batch, whichever kind the network returns.
-
-    Args:
-        output: what the network returned for the batch.
-        texts: the texts of the batch.
-        limit: the number of tokens of a text that were read at most.
+    Attributes:
+        corpus: its name.
+        language: of its texts, as HTML names it.
+        items: what its texts are called.
+        measurements: what else is measured of a trained network.
+        train_label: name of the training loss in figures, if it is more than the cross-entropy.
     """
-    arrays = {name: value.asnumpy() for name, value in output._asdict().items() if value is not None}
-    collected = []
-    for row, text in enumerate(texts):
-        tokens = min(len(text), limit or len(text))
-        if "word_weights" in arrays:
-            sentences = arrays["sentence_weights"][row, : len(text)]
-            words = zip(sentences, arrays["word_weights"][row, : len(text)], text, strict=True)
-            in_document = [_NOTHING, *(weight * of_words[: len(ids)] for weight, of_words, ids in words)]
-            collected.append(_Weights(np.concatenate(in_document), sentences, _NO_WEIGHTS.matrix))
-            continue
-        if "matrix" in arrays:
-            matrix = arrays["matrix"][row, :tokens, :tokens]
-        elif "hops" in arrays:
-            matrix = arrays["hops"][row, :, :tokens]
-        elif "weights" in arrays:
-            matrix = arrays["weights"][row, None, :tokens]
-        else:
-            collected.append(_NO_WEIGHTS)
-            continue
-        collected.append(_Weights(matrix.mean(axis=0) if tokens else _NOTHING, _NOTHING, matrix))
-    return collected
+
+    corpus: str
+    language: str
+    items: str = "reviews"
+    measurements: tuple[Measurement, ...] = ()
+    train_label: str = "train"
+
+    name = "classification"
+    command = "predict"
+    columns = classification_results.COLUMNS
+
+    @property
+    def group(self) -> str:
+        return self.corpus
+
+    @abstractmethod
+    def pipeline(self, settings: SettingsT) -> TextPipeline:
+        """The preprocessing of the corpus."""
+
+    def prepare(self, settings: SettingsT, *, sample: bool = False) -> ClassificationData:
+        prepared = self.pipeline(settings).run("sample" if sample else self.corpus)
+        return ClassificationData(
+            prepared.card["corpus"]["name"],
+            prepared.corpora,
+            prepared,
+            settings.inputs(prepared),
+            sentences.labels_of(self.corpus),
+        )
+
+    def initialize(self, model: Classifier, data: ClassificationData, pretrained: TrainedModel[Any, Any]) -> None:
+        """Initialise the embeddings of tokens from trained word vectors; tokens without one keep their random values.
+
+        Raises:
+            UsageError: the pretrained network has no word vectors, they are of other tokens, or of another width.
+        """
+        vectors = WordVectors.of(pretrained)
+        rows, known = vectors.rows_for(data.prepared.vocabulary.idx_to_token, data.prepared.tokenizer.name)
+        weight = model.token_embedding.weight
+        drawn = weight.data().asnumpy()
+        if rows.shape != drawn.shape:
+            raise UsageError(
+                f"{pretrained.variant.name}: word vectors of {rows.shape[1]} units cannot initialise embeddings of "
+                f"{drawn.shape[1]}; make them equal"
+            )
+        weight.set_data(nd.array(np.where(known[:, None], rows, drawn)))
+
+    def objective(self, settings: SettingsT, recipe: Recipe, data: ClassificationData) -> Objective:
+        train, validation = data.prepared.train, data.prepared.validation
+        texts, held_out = data.inputs.texts(train), data.inputs.texts(validation)
+        cross_entropy = SoftmaxCrossEntropyLoss()
+        cross_entropy.hybridize()
+
+        def batches(generator: np.random.RandomState) -> Iterator[Batch]:
+            for rows in data.inputs.training_batches(texts, recipe.batch_size, generator):
+                some = drop_tokens([texts[row] for row in rows], settings.token_dropout, generator)
+                yield Batch(data.inputs.arrays(some), train.label[rows].astype(np.float32))
+
+        def loss(output: ClassifierOutput, target: nd.NDArray) -> nd.NDArray:
+            return settings.losses(output, cross_entropy(output.logits, target))
+
+        def evaluate(model: Classifier) -> dict[str, float]:
+            return scores(classify(model, data.inputs, held_out), validation.label)
+
+        return Objective(batches, -(-len(texts) // recipe.batch_size), loss, evaluate)
+
+    def evaluate(
+        self, model: Classifier, settings: SettingsT, data: ClassificationData, last: Checkpoint
+    ) -> Evaluation:
+        """Read the test split.
+
+        Predictions are by text: ``right``; ``label``; ``seen_in_train``; ``probability``, of the second class where
+        there are two, otherwise (texts, classes). Texts, for networks with attention, are what
+        :func:`.classification_results.reading_page` shows. Measurements add to both and to the examples.
+        """
+        test = data.prepared.test
+        texts = data.inputs.texts(test)
+        predictions = classify(model, data.inputs, texts)
+        arrays = {
+            "probability": predictions.probability if data.classes == 2 else predictions.probabilities,
+            "right": predictions.predicted == test.label,
+            "label": test.label,
+            "seen_in_train": test.seen_in_train,
+        }
+        examples: dict[str, Any] = {}
+        reading = Reading(model, data, predictions, last)
+        for measure in self.measurements:
+            findings = measure(reading)
+            arrays |= findings.predictions
+            examples |= findings.examples
+        pages = self._texts(test, predictions, data) if predictions.has_weights else {}
+        return Evaluation(scores(predictions, test.label), arrays, examples, pages)
+
+    def _texts(self, test: Split, predictions: TextPredictions, data: ClassificationData) -> dict[str, np.ndarray]:
+        """The test split with the weights of each token, for a page."""
+        text_utf8, text_offsets = pack_strings(test.text.tolist())
+        symbols_utf8, symbols_offsets = pack_strings(list(test.symbols))
+        counts = np.array([len(weights) for weights in predictions.token_weights])
+        return {
+            "row_id": test.row_id,
+            "text_utf8": text_utf8,
+            "text_offsets": text_offsets,
+            "symbols_utf8": symbols_utf8,
+            "symbols_offsets": symbols_offsets,
+            "tokens": np.concatenate([test.tokenized[row][:count] for row, count in enumerate(counts)]),
+            "token_counts": counts,
+            "token_weights": np.concatenate(predictions.token_weights).astype(np.float32),
+            "labels": np.array(data.labels),
+            "language": np.array(self.language),
+        }
+
+    def combine(
+        self, members: Sequence[Outcome], models: Callable[[], Sequence[TrainedModel[SettingsT, ClassificationData]]]
+    ) -> Evaluation:
+        """The mean of the probabilities of all seeds; the networks are not needed."""
+        return classification_results.combined(members)
+
+    def rows(self, outcomes: Sequence[Outcome], variant: Variant[SettingsT]) -> list[Row]:
+        return classification_results.rows(outcomes, variant, self.items)
+
+    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+        if metric not in ("", "accuracy"):
+            raise UsageError(f"metric {metric!r} is unknown; classification has accuracy")
+        return classification_results.compare(better, worse, self.items)
+
+    def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
+        classification_results.training_curves(outcomes, path, train_label=self.train_label)
+
+    def answer(
+        self, trained: TrainedModel[SettingsT, ClassificationData], lines: BinaryIO, options: AnswerOptions
+    ) -> Iterator[str]:
+        return classification_answers.answer(trained, lines, weights=options.weights)
 
 
-def scores(read: Read, data: Data, split: str) -> dict[str, float]:
-    """Accuracy in per cent and mean cross-entropy in nats."""
-    label = data.prepared.splits[split].label
-    of_label = read.probabilities[np.arange(len(label)), label]
+def scores(predictions: TextPredictions, label: np.ndarray) -> dict[str, float]:
+    """Accuracy in per cent and mean cross-entropy in nats, of labels (texts,)."""
+    of_label = predictions.probabilities[np.arange(len(label)), label]
     return {
-        "accuracy": 100.0 * float((read.predicted == label).mean()),
+        "accuracy": 100.0 * float((predictions.predicted == label).mean()),
         "loss": float(-np.log(np.maximum(of_label, 1e-12)).mean()),
     }
 
 
-def evaluate(
-    model: Classifier, variant: Variant, data: Data, last: Checkpoint
-) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """Read the test split once, with the parameters of the best epoch.
+@dataclass(frozen=True)
+class NSMC(Classification[SequenceSettings]):
+    """Korean film reviews in two classes, cut into tokens by ``tokenizer`` and to the length that the network reads."""
 
-    Returns:
-        Metrics of the test split, and arrays: ``right`` (texts,); ``probability`` (texts,) of being positive, or with
-        more classes (texts, classes); ``token_weights`` of all texts on end and ``token_counts`` (texts,) for networks
-        with attention, and of documents ``sentence_weights`` and ``sentence_counts``.
-    """
-    test = data.prepared.splits["test"]
-    read = classify(model, variant, data.texts(test))
-    arrays = {
-        "probability": read.probability if len(data.labels) == 2 else read.probabilities,
-        "right": read.predicted == test.label,
-    }
-    for name, weights in (("token", read.token_weights), ("sentence", read.sentence_weights)):
-        if any(len(one) for one in weights):
-            arrays[f"{name}_weights"] = np.concatenate(weights).astype(np.float32)
-            arrays[f"{name}_counts"] = np.array([len(one) for one in weights])
-    return scores(read, data, "test"), arrays
+    corpus: str = "nsmc"
+    language: str = "ko"
+    tokenizer: str = "mecab"
+
+    def pipeline(self, settings: SequenceSettings) -> TextPipeline:
+        return naver.pipeline(tokenizer=self.tokenizer, min_freq=settings.min_freq, max_length=settings.max_length)
 
 
-def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
-    """Read texts, one a line of UTF-8, and yield a line for each: label, its probability, and the tokens with their
-    weights if asked for. An empty line gives an empty answer, so that answers stay beside their texts.
+@dataclass(frozen=True)
+class IMDb(Classification[ClassificationSettings]):
+    """English film reviews in two classes, in sentences of ``max_words`` words at most; ``overlong`` says what becomes
+    of longer ones."""
 
-    Raises:
-        UsageError: a line is not UTF-8, or weights are asked of a network without attention.
-    """
-    model, variant, data = load(unit)
-    if weights and "token_weights" not in Outcome.read(unit).predictions:
-        raise UsageError(f"variant {unit.variant} has no attention and so no weights; choose another --variant")
-    if data.corpus == "sample":
-        print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE ANSWERS MEAN NOTHING ***", file=sys.stderr)
-    limit = None if data.by_sentence else variant.settings["max_length"]
-    for number, text in lines(stream):
-        if not text:
-            yield ""
-            continue
-        encoded = data.prepared.encode([text])
-        if limit and (tokens := len(data.prepared.tokenizer.tokenize(text))) > limit:
-            print(f"line {number}: {tokens} tokens, the first {limit} are read", file=sys.stderr)
-        read = classify(model, variant, data.texts(encoded))
-        label = int(read.predicted[0])
-        answer = f"{data.labels[label]}\t{read.probabilities[0, label]:.4f}"
-        if weights:
-            pairs = zip(encoded.words(0)[:limit], read.token_weights[0], strict=True)
-            answer += "\t" + " ".join(f"{token}:{weight:.3f}" for token, weight in pairs)
-        yield answer
+    corpus: str = "imdb"
+    language: str = "en"
+    max_words: int | None = None
+    overlong: str = "cut"
+
+    def pipeline(self, settings: ClassificationSettings) -> TextPipeline:
+        return documents.pipeline(min_freq=settings.min_freq, max_words=self.max_words, overlong=self.overlong)
+
+
+@dataclass(frozen=True)
+class SST(Classification[ClassificationSettings]):
+    """Sentences of English film reviews, ``sst-2`` in two classes or ``sst-5`` in five."""
+
+    corpus: str = "sst-5"
+    language: str = "en"
+    items: str = "sentences"
+
+    def pipeline(self, settings: ClassificationSettings) -> TextPipeline:
+        return sentences.pipeline(classes=len(sentences.LABELS[self.corpus]), min_freq=settings.min_freq)

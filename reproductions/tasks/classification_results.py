@@ -1,129 +1,164 @@
-"""From finished trainings of a script that classifies to its rows, claims and pages."""
+"""From outcomes of classification to rows, effects, figures and pages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gluon_attn.evaluation.statistics import bootstrap
+from gluon_attn.plots.curves import training_curves as draw_training_curves
+from preprocessing.pipeline.ragged import unpack_strings
 from reproductions.attention_viewer import viewer
 from reproductions.attention_viewer.viewer import Review
-from reproductions.protocol.experiment import Column, Preset, Variant
-from reproductions.protocol.papers import script
-from reproductions.protocol.results import Claim, Row
-from reproductions.protocol.rows import accuracy_row, averaged_row, by_variant, measured, paired_difference
-from reproductions.protocol.runs import Outcome, load
-from reproductions.tasks.classification import Data, Read, classify, prepare
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.protocol.results import Row
+from reproductions.protocol.rows import alone, best_validation, row, seed_range
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Column, Evaluation, Variant
 
 COLUMNS = (
     Column("accuracy, %", "accuracy", "empty ones left out"),
-    Column("without leaked", "accuracy", "does not stand in train"),
+    Column("without train/test duplicates", "accuracy", "does not occur in train"),
 )
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A claim that one variant classifies better than another that reads the same corpus."""
+def rows(outcomes: Sequence[Outcome], variant: Variant[Any], items: str) -> list[Row]:
+    """Accuracy in per cent on test, on those of its texts that are not in train, and the one that selected the epoch.
+    The reported number is next to the first.
 
-    id: str
-    statement: str
-    source: str
-    better: str
-    worse: str
-
-
-def conclude(
-    outcomes: Sequence[Outcome], preset: Preset, comparisons: Sequence[Comparison], averaged: Sequence[str] = ()
-) -> tuple[list[Row], list[Claim]]:
-    """Rows for what was trained, and the comparisons of which both sides are there; ``averaged`` are the variants whose
-    networks are also counted as one, their probabilities averaged."""
-    groups = by_variant(outcomes)
-    rows = []
-    for name, group in groups.items():
-        variant = preset.variant(name)
-        rows += _rows(group, variant, prepare(preset, variant), averaged=name in averaged)
-    claims = []
-    for one in comparisons:
-        if one.better in groups and one.worse in groups:
-            measure = measured("accuracy points", "reviews", preset, groups[one.better], groups[one.worse])
-            effect = paired_difference(groups, one.better, one.worse)
-            claims.append(Claim.judge(one.id, one.statement, one.source, measure, effect))
-    return rows, claims
-
-
-def _rows(outcomes: Sequence[Outcome], variant: Variant, data: Data, *, averaged: bool) -> list[Row]:
-    """Accuracy on test, on those of its texts that were not seen in training, and the one that selected the epoch."""
-    unseen = ~data.prepared.splits["test"].seen_in_train
-    everything = f"{len(unseen)} test reviews, the empty ones left out"
-    without = f"{int(unseen.sum())} test reviews whose text does not stand in train"
-    rows = [
-        accuracy_row(outcomes, variant, split="test", signature=everything),
-        accuracy_row(outcomes, variant, split="test", signature=without, items=unseen),
-        accuracy_row(outcomes, variant, split="validation", signature="best epoch"),
+    Intervals are the bootstrap's over texts; that of validation is the range over seeds.
+    """
+    unseen = ~outcomes[0].predictions["seen_in_train"]
+    counted = [
+        (np.ones(len(unseen), bool), f"{len(unseen)} test {items}, the empty ones left out"),
+        (unseen, f"{int(unseen.sum())} test {items} whose text does not occur in train"),
     ]
-    if averaged and len(outcomes) > 1:
-        rows.append(averaged_row(outcomes, variant, signature=everything))
-        rows.append(averaged_row(outcomes, variant, signature=without, items=unseen))
-    return rows
+    made = [
+        row(
+            outcomes,
+            variant,
+            split="test",
+            metric="accuracy",
+            signature=signature,
+            values=[100.0 * float(outcome.predictions["right"][chosen].mean()) for outcome in outcomes],
+            ci95=bootstrap(share_right(outcomes)[chosen], seed=0),
+        )
+        for chosen, signature in counted
+    ]
+    made[1] = alone(made[1])
+    if not outcomes[0].is_ensemble:
+        values = [best_validation(outcome, "accuracy") for outcome in outcomes]
+        made.append(
+            row(
+                outcomes,
+                variant,
+                split="validation",
+                metric="accuracy",
+                signature="best epoch",
+                values=values,
+                ci95=seed_range(values),
+            )
+        )
+    return made
 
 
-def write_reading_page(
-    outcome: Outcome, path: Path, *, featured: str | None = None, every: int = 1, language: str = "ko"
-) -> None:
-    """The page on which test reviews can be found and read with the weights of one trained network.
+def share_right(outcomes: Sequence[Outcome]) -> np.ndarray:
+    """Share of the seeds that are right about each test text, in per cent: (texts,)."""
+    share: np.ndarray = 100.0 * np.mean([outcome.predictions["right"] for outcome in outcomes], axis=0)
+    return share
+
+
+def compare(better: Sequence[Outcome], worse: Sequence[Outcome], items: str) -> Effect:
+    """By how many points accuracy is higher on the first side; paired bootstrap over texts."""
+    estimate = bootstrap(share_right(better) - share_right(worse), seed=0)
+    return Effect(estimate, "accuracy points", items, (better, worse))
+
+
+def combined(members: Sequence[Outcome]) -> Evaluation:
+    """The networks of several seeds as one, whose probabilities are the mean of theirs."""
+    first = members[0].predictions
+    probability = np.mean([member.predictions["probability"] for member in members], axis=0)
+    predicted = probability > 0.5 if probability.ndim == 1 else probability.argmax(axis=1)
+    right = predicted == first["label"]
+    arrays = {name: first[name] for name in ("label", "seen_in_train")}
+    return Evaluation({"accuracy": 100.0 * float(right.mean())}, {"probability": probability, "right": right, **arrays})
+
+
+def training_curves(outcomes: Mapping[str, Outcome], path: Path, *, train_label: str = "train") -> None:
+    """Loss, and accuracy on validation."""
+    curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
+    draw_training_curves(curves, path, train_label=train_label)
+
+
+def reading_page(title: str, *variants: str, every: int = 1) -> Draw:
+    """The page on which test texts can be searched and read with the weights of one network: of the first of these
+    variants that was trained.
 
     Args:
-        outcome: of a network with attention.
-        path: of the page.
-        featured: a text that stands first, with its whole matrix of weights.
-        every: only each so many-th review is on the page, where all of them would be too much for a browser.
-        language: of the reviews.
+        title: of the paper.
+        variants: names, of networks with attention.
+        every: one text in this number is on the page, where all of them would be too much for a browser; on the
+            embedded sample all are.
     """
-    model, variant, data = load(outcome.unit)
-    test, arrays = data.prepared.splits["test"], outcome.predictions
-    weights = np.split(arrays["token_weights"], np.cumsum(arrays["token_counts"])[:-1])
+
+    def write(groups: Groups, directory: Path) -> dict[str, Path]:
+        trained = [groups[name][0] for name in variants if name in groups]
+        if not trained or not trained[0].texts:
+            return {}
+        path = directory / "reviews.html"
+        _write_reading_page(trained[0], path, title, 1 if trained[0].on_sample else every)
+        return {"reading page": path}
+
+    return write
+
+
+def _write_reading_page(outcome: Outcome, path: Path, title: str, every: int) -> None:
+    arrays, texts = outcome.predictions, outcome.texts
+    symbols = unpack_strings(texts["symbols_utf8"], texts["symbols_offsets"])
+    test_texts = unpack_strings(texts["text_utf8"], texts["text_offsets"])
+    ends = np.cumsum(texts["token_counts"])
     probabilities = arrays["probability"]
     if probabilities.ndim == 1:
         probabilities = np.stack([1 - probabilities, probabilities], axis=1)
     predicted = probabilities.argmax(axis=1)
-    reviews = [] if featured is None else [_featured(model, variant, data, featured)]
-    reviews += [
-        Review(
-            id=str(test.row_id[row]),
-            tokens=test.words(row)[: len(weights[row])],
-            weights=weights[row],
-            predicted=int(predicted[row]),
-            probability=float(probabilities[row, predicted[row]]),
-            label=int(test.label[row]),
-            text=test.text[row],
-            in_train=bool(test.seen_in_train[row]),
+    reviews = [_featured(example) for example in outcome.examples.get("featured", ())]
+    for number in range(0, len(test_texts), every):
+        chosen = slice(ends[number] - texts["token_counts"][number], ends[number])
+        reviews.append(
+            Review(
+                id=str(texts["row_id"][number]),
+                tokens=[symbols[symbol] for symbol in texts["tokens"][chosen]],
+                weights=texts["token_weights"][chosen],
+                predicted=int(predicted[number]),
+                probability=float(probabilities[number, predicted[number]]),
+                label=int(arrays["label"][number]),
+                text=test_texts[number],
+                in_train=bool(arrays["seen_in_train"][number]),
+            )
         )
-        for row in range(0, len(test.label), every)
-    ]
     note = {
-        "model": f"{variant.name}: {variant.title}, seed {outcome.unit.seed}",
-        "corpus": data.corpus,
-        "digest": data.digest,
-        "parameters": outcome.facts["parameters_sha256"],
+        "model": f"{outcome.variant}, seed {outcome.seed}",
+        "corpus": outcome.record["corpus"],
+        "digest": outcome.record["pipeline"],
+        "parameters SHA-256": outcome.record["parameters_sha256"],
     }
     if every > 1:
-        note["shown"] = f"one in {every} of the {len(test.label)} test reviews"
-    title = script(outcome.unit.paper).TITLE
-    viewer.write(path, title=title, reviews=reviews, note=note, labels=data.labels, language=language)
+        note["shown"] = f"one in {every} of the {len(test_texts)} test texts"
+    labels, language = texts["labels"].tolist(), str(texts["language"])
+    viewer.write(path, title=title, reviews=reviews, note=note, labels=labels, language=language)
 
 
-def _featured(model: Any, variant: Variant, data: Data, text: str) -> Review:
-    encoded = data.prepared.encode([text])
-    read: Read = classify(model, variant, data.texts(encoded), matrices=True)
+def _featured(example: Mapping[str, Any]) -> Review:
     return Review(
-        id="the post's sentence",
-        tokens=encoded.words(0),
-        weights=read.token_weights[0],
-        predicted=int(read.predicted[0]),
-        probability=float(read.probabilities[0].max()),
-        text=text,
-        matrix=read.matrices[0],
+        id="example",
+        tokens=example["tokens"],
+        weights=example["weights"],
+        predicted=example["predicted"],
+        probability=max(example["probabilities"]),
+        text=example["text"],
+        matrix=example["matrix"],
     )

@@ -1,0 +1,148 @@
+"""How the texts of a split become what a network that classifies them reads.
+
+A *text* is what is read of one row: ids (tokens,); ids with the syllables of each token (tokens, 1 + width); or, of a
+document, a list of the ids of its sentences. A text without tokens is read as one unknown token.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gluon_attn.models.fasttext import bags
+from gluon_attn.training.batching import length_batches, pad, pad_documents, shuffled_batches
+from preprocessing.text.data import Split
+from preprocessing.text.syllables import Spelling
+from preprocessing.text.vocabulary import PADDING_ID, UNKNOWN_ID
+
+Text = Any
+"""An array, or a list of arrays."""
+
+
+class TextInputs(ABC):
+    """What a kind of network reads.
+
+    Attributes:
+        batch_size: texts that are read at once after training.
+        max_length: tokens of a text that are read at most; None for all.
+        spelling: the syllables of tokens, where they are read too.
+    """
+
+    batch_size: ClassVar[int] = 500
+    max_length: int | None = None
+    spelling: Spelling | None = None
+
+    def texts(self, split: Split) -> Sequence[Text]:
+        """What is read of each row."""
+        return split.sequences()
+
+    @abstractmethod
+    def arrays(self, texts: Sequence[Text]) -> tuple[np.ndarray, ...]:
+        """The arguments of the network for a batch of texts."""
+
+    def training_batches(
+        self, texts: Sequence[Text], batch_size: int, generator: np.random.RandomState
+    ) -> list[np.ndarray]:
+        """The rows of each batch of an epoch: texts of similar length together, in random order."""
+        return length_batches(np.array([len(text) for text in texts]), batch_size, generator)
+
+    def shortened(self, text: Text) -> Text:
+        """The tokens of a text that are read, at least one."""
+        return text[: self.max_length] if len(text) else _unknown(text)
+
+
+@dataclass(frozen=True)
+class TokenSequences(TextInputs):
+    """Ids padded to a multiple of four, (batch, length, ...), and the number of tokens of each text, (batch,)."""
+
+    max_length: int | None = None
+    spelling: Spelling | None = None
+
+    def texts(self, split: Split) -> Sequence[Text]:
+        return self.spelling.sequences(split) if self.spelling else split.sequences()
+
+    def arrays(self, texts: Sequence[Text]) -> tuple[np.ndarray, ...]:
+        texts = [self.shortened(text) for text in texts]
+        lengths = np.array([len(text) for text in texts], dtype=np.float32)
+        return pad(texts, PADDING_ID, multiple=4), lengths
+
+
+@dataclass(frozen=True)
+class FixedLength(TextInputs):
+    """Ids cut and padded to one length, (batch, length). Batches are random: there is nothing to gain from texts of
+    similar length."""
+
+    max_length: int
+
+    def arrays(self, texts: Sequence[Text]) -> tuple[np.ndarray, ...]:
+        return (pad([self.shortened(text) for text in texts], PADDING_ID, multiple=self.max_length),)
+
+    def training_batches(
+        self, texts: Sequence[Text], batch_size: int, generator: np.random.RandomState
+    ) -> list[np.ndarray]:
+        return shuffled_batches(len(texts), batch_size, generator)
+
+
+@dataclass(frozen=True)
+class BagsOfNgrams(TokenSequences):
+    """As :class:`TokenSequences`, where the tokens of a text are its words and, after the vocabulary, the buckets of
+    its n-grams.
+
+    Attributes:
+        vocabulary_size: number of words.
+        orders: n of the n-grams.
+        buckets: their number.
+    """
+
+    vocabulary_size: int = 0
+    orders: tuple[int, ...] = ()
+    buckets: int = 1
+
+    def texts(self, split: Split) -> Sequence[Text]:
+        words = split.sequences()
+        ngrams = bags(words, self.orders, self.buckets, first=self.vocabulary_size)
+        return [np.concatenate(pair) for pair in zip(words, ngrams, strict=True)]
+
+
+class Documents(TextInputs):
+    """Ids (documents, sentences, words), the number of sentences of each document, and the number of words of each
+    sentence."""
+
+    batch_size = 100
+
+    def texts(self, split: Split) -> Sequence[Text]:
+        rows = zip(split.sequences(), (split.sentence_ranges(row) for row in range(len(split))), strict=True)
+        return [[ids[start:stop] for start, stop in ranges] for ids, ranges in rows]
+
+    def arrays(self, texts: Sequence[Text]) -> tuple[np.ndarray, ...]:
+        return pad_documents([text or [_unknown(np.empty(0, np.int32))] for text in texts], PADDING_ID)
+
+
+def _unknown(ids: np.ndarray) -> np.ndarray:
+    """One unknown token, without syllables where ids come with them."""
+    token = np.full((1, *ids.shape[1:]), PADDING_ID, np.int32)
+    token.reshape(-1)[0] = UNKNOWN_ID
+    return token
+
+
+def drop_tokens(texts: Sequence[Text], rate: float, generator: np.random.RandomState) -> Sequence[Text]:
+    """Make each token unknown with probability ``rate``, so that unknown words occur in training; where tokens come
+    with their syllables, half of those lose these too."""
+    if rate == 0:
+        return texts
+    dropped: list[Text] = []
+    for ids in texts:
+        if isinstance(ids, list):
+            dropped.append(list(drop_tokens(ids, rate, generator)))
+            continue
+        draw = generator.uniform(size=len(ids))
+        remaining = ids.copy()
+        columns = remaining.reshape(len(ids), -1)
+        columns[draw < rate, 0] = UNKNOWN_ID
+        columns[draw < rate / 2, 1:] = PADDING_ID
+        dropped.append(remaining)
+    return dropped
