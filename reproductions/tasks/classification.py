@@ -31,7 +31,7 @@ from reproductions.protocol.task import AnswerOptions, Evaluation, Settings, Tas
 from reproductions.tasks import classification_answers, classification_results
 from reproductions.tasks.text_inputs import TextInputs, TokenSequences, drop_tokens
 from reproductions.tasks.text_predictions import TextPredictions, classify
-from reproductions.tasks.word_vectors import WordVectors
+from reproductions.tasks.trained_vectors import TrainedVectors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,7 +227,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
         Raises:
             UsageError: the pretrained network has no word vectors, they are of other tokens, or of another width.
         """
-        vectors = WordVectors.of(pretrained)
+        vectors = TrainedVectors.of(pretrained)
         rows, known = vectors.rows_for(data.prepared.vocabulary.idx_to_token, data.prepared.tokenizer.name)
         weight = model.token_embedding.weight
         drawn = weight.data().asnumpy()
