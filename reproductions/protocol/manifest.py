@@ -16,7 +16,7 @@ from gluon_attn.errors import UsageError
 from reproductions.protocol.runs import Outcome
 
 _ROOT = Path(__file__).parents[2]
-_ROOMS = ("gluon_attn", "preprocessing", "reproductions/*.py", "reproductions/protocol", "reproductions/tasks")
+_ROOMS = ("gluon_attn", "preprocessing", ":(glob)reproductions/*.py", "reproductions/protocol", "reproductions/tasks")
 
 
 def manifest(outcomes: Sequence[Outcome], command: str, started: float, threads: int, profile: str) -> dict[str, Any]:

