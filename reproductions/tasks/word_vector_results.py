@@ -111,7 +111,7 @@ def draw_map(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[s
     if not words:
         return {}
     path = directory / f"map_{variant.name}.png"
-    title = f"{variant.name}: some words and their nearest ({outcome.record['corpus']}), scaled from angles to a plane"
+    title = f"{variant.name}: nearest neighbours of some words, 2-D projection ({outcome.record['corpus']})"
     word_map(words["groups"], np.array(words["positions"]), path, title)
     return {f"map of {variant.name}": path}
 
