@@ -1,0 +1,364 @@
+"""One run: trained once, resumed to the same bytes, initialised from another, loaded as it was trained, combined."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gluon_attn.errors import UsageError
+from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameters_sha256
+from reproductions.protocol import papers
+from reproductions.protocol.loading import finished_or_on_sample, load, preset_of
+from reproductions.protocol.runs import Outcome, Run
+from reproductions.protocol.training import combine, prerequisite, train
+from tests.reproductions.support import outcome, run
+
+
+@pytest.fixture
+def one(toy: str, tmp_path: Path) -> Run:
+    """A run of the toy paper that is not trained yet."""
+    return run(tmp_path / "runs", "curved", paper=toy)
+
+
+def trained(one: Run, *, resume: bool = False, overwrite: bool = False) -> Outcome:
+    return train(one, resume=resume, overwrite=overwrite)
+
+
+def edit(toy: str, old: str, new: str) -> None:
+    """Change the script of the toy paper before it is loaded."""
+    text = Path(toy).read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    Path(toy).write_text(text.replace(old, new), encoding="utf-8")
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
+
+
+def best(one: Run) -> dict[str, np.ndarray]:
+    return Checkpoint(one.directory / "checkpoint.npz").group("best")
+
+
+# --- one run ---
+
+
+def test_a_run_leaves_its_configuration_checkpoint_metrics_and_outcome(one: Run) -> None:
+    finished = trained(one)
+    assert {path.name for path in one.directory.iterdir()} == {
+        "checkpoint.npz", "config.json", "examples.json", "metrics.csv", "metrics.jsonl", "outcome.json",
+        "predictions.npz", "texts.npz",
+    }  # fmt: skip
+    config = json.loads((one.directory / "config.json").read_text(encoding="utf-8"))
+    variant = papers.load(one.paper).preset("smoke").variant("curved")
+    assert config["settings"] == {"points": 60, "units": 8}
+    assert config["recipe"]["epochs"] == variant.recipe.epochs == 2 == len(finished.record["history"])
+    names = ("paper", "preset", "variant", "seed", "profile", "threads", "task")
+    assert [config[name] for name in names] == ["toy", "smoke", "curved", 1, "portable", 1, "quadrants"]
+    record = finished.record
+    assert record["parameters"] == 2 * 8 + 8 + 8 * 2 + 2
+    assert record["parameters_sha256"] == parameters_sha256(best(one))
+    assert record["corpus"] == "sample" and list(record["corpora"]) == ["train", "validation", "test"]
+    assert record["pipeline"] == config["pipeline"] and record["corpora"] == config["corpora"]
+    assert record["metrics"]["accuracy"] == pytest.approx(100 * finished.predictions["right"].mean())
+
+
+def test_the_same_seed_gives_the_same_parameters_and_another_gives_others(one: Run, tmp_path: Path) -> None:
+    first, again, other = (
+        trained(replace(one, runs=tmp_path / folder, seed=seed)) for folder, seed in (("a", 1), ("b", 1), ("c", 2))
+    )
+    assert first.record["parameters_sha256"] == again.record["parameters_sha256"]
+    assert first.record["parameters_sha256"] != other.record["parameters_sha256"]
+
+
+def test_the_test_split_is_scored_with_the_parameters_of_the_best_epoch(
+    toy: str, one: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task sees those of the last epoch too."""
+    edit(toy, "replace(RECIPE, epochs=2)", "replace(RECIPE, epochs=3)")
+    task = type(papers.load(toy).task)
+    evaluate, seen = task.evaluate, {}
+
+    def spy(self: Any, model: Any, settings: Any, data: Any, last: Checkpoint) -> Any:
+        seen.update(model=parameter_arrays(model), last=last.group("parameters"), best=last.group("best"))
+        return evaluate(self, model, settings, data, last)
+
+    accuracies = iter([50.0, 90.0, 40.0])
+    monkeypatch.setattr(task, "evaluate", spy)
+    objective = task.objective
+    monkeypatch.setattr(
+        task,
+        "objective",
+        lambda *args: replace(objective(*args), evaluate=lambda model: {"accuracy": next(accuracies), "loss": 1.0}),
+    )
+    finished = trained(one)
+    assert finished.record["best_epoch"] == 2
+    digests = {name: parameters_sha256(arrays) for name, arrays in seen.items()}
+    assert digests["model"] == digests["best"] == finished.record["parameters_sha256"] != digests["last"]
+
+
+# --- again ---
+
+
+def test_a_run_that_exists_is_refused_and_left_alone(one: Run) -> None:
+    trained(one)
+    before = contents(one.directory)
+    with pytest.raises(UsageError, match=r"seed-1: .*--resume.*--overwrite"):
+        trained(one)
+    assert contents(one.directory) == before
+
+
+def test_a_finished_run_that_is_resumed_is_read_and_not_trained_again(
+    one: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = trained(one)
+    before = contents(one.directory)
+    monkeypatch.setattr("reproductions.protocol.training.fit", lambda *_, **__: pytest.fail("trained again"))
+    again = trained(one, resume=True)
+    assert again.record == whole.record
+    assert again.predictions["right"].tolist() == whole.predictions["right"].tolist()
+    after = contents(one.directory)
+    assert {name: raw for name, (raw, _) in after.items()} == {name: raw for name, (raw, _) in before.items()}
+    assert all(after[name] == before[name] for name in before if name != "config.json")
+
+
+def test_a_run_that_was_interrupted_before_its_outcome_ends_with_the_same_bytes(
+    one: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = trained(replace(one, runs=tmp_path / "whole"))
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(papers.load(one.paper).task), "evaluate", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            trained(one)
+    assert not one.is_finished and (one.directory / "checkpoint.npz").exists()
+    again = trained(one, resume=True)
+    seconds = ("train_seconds", "history")  # the time that the epochs took
+    facts = [{name: value for name, value in each.record.items() if name not in seconds} for each in (whole, again)]
+    assert facts[0] == facts[1]
+    assert (again.directory / "predictions.npz").stat().st_size == (whole.directory / "predictions.npz").stat().st_size
+    assert again.predictions["probability"].tobytes() == whole.predictions["probability"].tobytes()
+
+
+def test_a_run_that_is_overwritten_leaves_nothing_of_the_old_one(one: Run) -> None:
+    first = trained(one)
+    (one.directory / "outcome.json").write_text("{}", encoding="utf-8")
+    (one.directory / "stale").touch()
+    again = trained(one, overwrite=True)
+    assert not (one.directory / "stale").exists()
+    assert again.record["parameters_sha256"] == first.record["parameters_sha256"]
+
+
+def test_a_run_with_other_settings_is_not_resumed(one: Run) -> None:
+    trained(one)
+    path = one.directory / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["settings"]["units"] += 1
+    path.write_text(json.dumps(config), encoding="utf-8")
+    before = contents(one.directory)
+    with pytest.raises(UsageError, match="differs in settings"):
+        trained(one, resume=True)
+    assert contents(one.directory) == before
+
+
+# --- one process for each run ---
+
+
+@pytest.fixture
+def lock(one: Run) -> Iterator[Any]:
+    """The lock file of the run, open as by another process."""
+    one.directory.parent.mkdir(parents=True)
+    with (one.directory.parent / ".seed-1.lock").open("a") as stream:
+        yield stream
+
+
+def test_two_processes_do_not_train_in_one_directory(one: Run, lock: Any) -> None:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with pytest.raises(UsageError, match="seed-1: another process is training here; stop it or wait for its end"):
+        trained(one, resume=True)
+    assert not one.directory.exists()
+
+
+def test_the_lock_ends_with_the_run_even_if_that_fails(one: Run, lock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(type(papers.load(one.paper).task), "prepare", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            trained(one)
+    trained(one)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+# --- from a pretrained network ---
+
+
+def test_a_pretrained_network_is_a_run_of_another_variant_with_seed_1(one: Run) -> None:
+    assert prerequisite(one) is None
+    assert prerequisite(replace(one, variant="pretrained", seed=3, on_sample=True)) == replace(one, on_sample=True)
+
+
+def test_a_pretrained_network_may_be_of_another_paper(toy: str, one: Run) -> None:
+    edit(toy, '"toy/curved"', '"cho2014/a"')
+    wanted = replace(one, variant="pretrained", seed=2)
+    assert prerequisite(wanted) == replace(one, paper="cho2014", variant="a")
+
+
+@pytest.mark.parametrize("name", ["skip-gram", "mikolov2013", "mikolov2013/", "/curved", "glove/skip-gram", "toy/", ""])
+def test_a_pretrained_network_has_the_name_of_a_paper_and_a_variant(toy: str, one: Run, name: str) -> None:
+    edit(toy, '"toy/curved"', repr(name))
+    with pytest.raises(UsageError, match=f"pretrained network '{name}' is unknown; name paper and variant"):
+        prerequisite(replace(one, variant="pretrained"))
+
+
+def test_a_pretrained_run_differs_from_one_that_is_not(one: Run) -> None:
+    """The two variants have the same settings and recipe."""
+    source = trained(one).record
+    curved, pretrained = (trained(replace(one, variant=name, seed=2)).record for name in ("curved", "pretrained"))
+    assert pretrained["parameters_sha256"] != curved["parameters_sha256"]
+    assert pretrained["history"][0]["train_loss"] != curved["history"][0]["train_loss"]
+    assert pretrained["corpora"] == {**curved["corpora"], "pretrained": source["parameters_sha256"]}
+
+
+def test_a_network_starts_with_the_parameters_of_the_pretrained_one(toy: str, one: Run) -> None:
+    """Trained at a rate of 0, its hidden layer is that of the other, and the rest is its own."""
+    edit(toy, "replace(RECIPE, epochs=2)", "replace(RECIPE, learning_rate=0.1 * (variant.name == 'curved'))")
+    trained(one)
+    pretrained = replace(one, variant="pretrained")
+    trained(pretrained)
+    source, copied = best(one), best(pretrained)
+    assert copied["hidden.weight"].tobytes() == source["hidden.weight"].tobytes()
+    assert copied["output.weight"].tobytes() != source["output.weight"].tobytes()
+
+
+def test_without_its_pretrained_network_nothing_is_trained(one: Run) -> None:
+    wanted = replace(one, variant="pretrained")
+    with pytest.raises(UsageError, match=r"curved with seed 1 has not been trained yet. Train it with: gluon-attn run"):
+        trained(wanted)
+    assert not wanted.directory.exists()
+
+
+def test_a_task_that_cannot_use_a_pretrained_network_refuses_it(one: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(type(papers.load(one.paper).task), "initialize")
+    trained(one)
+    with pytest.raises(UsageError, match="curved: quadrants cannot be initialised from a pretrained network"):
+        trained(replace(one, variant="pretrained"))
+
+
+def test_a_run_is_not_resumed_from_another_pretrained_network(one: Run, tmp_path: Path) -> None:
+    pretrained = replace(one, variant="pretrained")
+    trained(one)
+    trained(pretrained)
+    shutil.rmtree(one.directory)
+    trained(replace(one, seed=2)).directory.rename(one.directory)
+    with pytest.raises(UsageError, match="differs in corpora"):
+        trained(pretrained, resume=True)
+
+
+# --- loaded again ---
+
+
+def test_a_run_is_loaded_as_it_was_trained(one: Run) -> None:
+    finished = trained(one)
+    again = load(one)
+    assert parameters_sha256(parameter_arrays(again.model)) == again.parameters_sha256
+    assert again.parameters_sha256 == finished.record["parameters_sha256"]
+    assert again.variant.name == "curved" and again.data.digest == finished.record["pipeline"]
+    task = preset_of(one).task("curved")
+    evaluation = task.evaluate(
+        again.model, again.variant.settings, again.data, Checkpoint(one.directory / "checkpoint.npz")
+    )
+    assert evaluation.predictions["probability"].tobytes() == finished.predictions["probability"].tobytes()
+
+
+def test_a_run_on_other_data_is_not_loaded(one: Run) -> None:
+    record = trained(one).record
+    outcome(one.runs, "curved", 1, paper=one.paper, **{**record, "pipeline": "0" * 64})
+    with pytest.raises(UsageError, match="trained on other data than the sample corpus here; run it again"):
+        load(one)
+
+
+@pytest.mark.parametrize("content", ['{"settings": {"units": 9, "points": 60}}', "{}", "[]", "null"])
+def test_a_run_with_other_settings_is_not_loaded(content: str, one: Run) -> None:
+    trained(one)
+    (one.directory / "config.json").write_text(content, encoding="utf-8")
+    with pytest.raises(UsageError, match="trained with other settings than curved has now; run it again"):
+        load(one)
+
+
+@pytest.mark.parametrize("name", ["config.json", "checkpoint.npz", "outcome.json"])
+@pytest.mark.parametrize("damaged", [True, False])
+def test_a_run_with_a_damaged_file_is_not_loaded(name: str, damaged: bool, one: Run) -> None:
+    trained(one)
+    path = one.directory / name
+    path.write_bytes(path.read_bytes()[:-30]) if damaged else path.unlink()
+    with pytest.raises(UsageError, match=name if damaged or name != "outcome.json" else "not been trained") as caught:
+        load(one)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_parameters_of_another_run_are_not_loaded(one: Run) -> None:
+    trained(one)
+    other = trained(replace(one, seed=2))
+    shutil.copy(other.directory / "checkpoint.npz", one.directory / "checkpoint.npz")
+    with pytest.raises(UsageError, match=r"checkpoint\.npz: not the parameters that outcome\.json states"):
+        load(one)
+
+
+def test_the_run_on_the_sample_is_taken_where_only_that_is_finished(one: Run) -> None:
+    on_sample = replace(one, preset="cpu", on_sample=True)
+    whole = replace(one, preset="cpu")
+    assert finished_or_on_sample(whole) == whole
+    outcome_of = on_sample.directory / "outcome.json"
+    outcome_of.parent.mkdir(parents=True)
+    outcome_of.touch()
+    assert finished_or_on_sample(whole) == on_sample
+    whole.directory.mkdir(parents=True)
+    (whole.directory / "outcome.json").touch()
+    assert finished_or_on_sample(whole) == whole
+
+
+def test_a_preset_is_on_the_sample_if_the_run_is(one: Run) -> None:
+    assert preset_of(one).on_sample
+    assert not preset_of(replace(one, preset="cpu")).on_sample
+    assert preset_of(replace(one, preset="cpu", on_sample=True)).on_sample
+
+
+# --- ensembles ---
+
+
+def test_an_ensemble_is_measured_over_all_its_members(one: Run) -> None:
+    (ensemble,) = papers.load(one.paper).ensembles
+    members = [replace(one, seed=seed) for seed in (1, 2, 3)]
+    outcomes = [trained(member) for member in members]
+    committee = combine(ensemble, members)
+    assert committee.label == "committee/1+2+3" and committee.is_ensemble
+    mean = np.mean([each.predictions["probability"] for each in outcomes], axis=0)
+    assert committee.predictions["probability"].tolist() == mean.tolist()
+    assert committee.record["parameters"] == 3 * outcomes[0].record["parameters"]
+    assert committee.record["parameters_sha256"].split("+") == [each.record["parameters_sha256"] for each in outcomes]
+    assert committee.record["history"] == []
+    assert Outcome.of(replace(one, variant="committee", seed="1+2+3")).record == committee.record
+
+
+def test_an_ensemble_that_is_finished_is_left_as_it_is(one: Run) -> None:
+    (ensemble,) = papers.load(one.paper).ensembles
+    made = outcome(one.runs, "committee", "1+2", {"right": [True]}, paper=one.paper)
+    again = combine(ensemble, [one, replace(one, seed=2)])
+    assert again.record == made.record
+
+
+def test_an_ensemble_needs_all_its_members(one: Run) -> None:
+    (ensemble,) = papers.load(one.paper).ensembles
+    trained(one)
+    with pytest.raises(UsageError, match="curved with seed 2 has not been trained yet"):
+        combine(ensemble, [one, replace(one, seed=2)])
+    assert not (one.root / "committee").exists()
