@@ -1,150 +1,132 @@
 """Bag of tricks: fastText's linear classifier (Joulin, Grave, Bojanowski and Mikolov, 2017, EACL, arXiv:1607.01759).
 
-The mean of the vectors of a text's words and bigrams, and one linear layer: no order beyond two words, no attention. It
-is the floor that every network with attention has to clear, on the same texts, cut by the same rules: morphemes of
-NSMC, words of IMDb's reviews and of the sentences of SST. It reads them whole, and with its own vocabulary: words seen
-once are unknown, those of SST are not.
+The mean of the vectors of a text's words and bigrams, and one linear layer: no order beyond two words, no attention.
+Table 1, accuracy on Yelp's polarity: 93.8 with words, 95.7 with bigrams. Here it is the baseline that every network
+with attention has to beat, on the same texts, tokenised by the same rules: morphemes of NSMC, words of IMDb's reviews
+and of the sentences of SST. It reads them whole, and with its own vocabulary: words seen once are unknown, those of SST
+are not.
 
 Bigrams are hashed into buckets that share one table with the words (sec. 2.2); the hash is FNV-1a of the ids. The
 paper's ten million buckets are a hundred thousand to one million here, for corpora a hundredth of its size. Vectors
-have 16 units, the paper's 10; Adam and a rate that falls as a cosine stand for its SGD and linear decay. Rate and the
-share of dropped words were chosen on the validation split of NSMC and are the same everywhere; epochs are the more,
-the smaller the corpus.
+have 16 units, the paper's 10; Adam and a rate that falls as a cosine replace its SGD and linear decay. The rate and the
+share of dropped words were chosen on the validation split of NSMC and are the same everywhere; the smaller the corpus,
+the more epochs.
 
 Claim: bigrams help (Table 1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-import numpy as np
-from mxnet.gluon import HybridBlock
-
-from gluon_attn.models.fasttext import NgramClassifier, bags
-from gluon_attn.plots.curves import training_curves
+from gluon_attn.models.fasttext import NgramClassifier
 from gluon_attn.training.recipe import Recipe
-from preprocessing.text.data import Split
-from reproductions.protocol.experiment import Preset, Reported, Variant
-from reproductions.protocol.results import Claim, Row
-from reproductions.protocol.rows import by_variant
-from reproductions.protocol.runs import Outcome
-from reproductions.tasks import classification, classification_results
-from reproductions.tasks.classification import Data, Text, evaluate as evaluate, predict as predict, task as task
-from reproductions.tasks.classification_results import COLUMNS as COLUMNS, Comparison
+from preprocessing.text.pipeline import Result
+from reproductions.protocol.claims import Better
+from reproductions.protocol.reported import Reported, Table
+from reproductions.protocol.reproduction import Override, Reproduction
+from reproductions.protocol.task import Variant
+from reproductions.tasks.classification import NSMC, SST, Classification, ClassificationData, IMDb, SequenceSettings
+from reproductions.tasks.text_inputs import BagsOfNgrams, TextInputs
 
-TITLE = "Bag of tricks: words and bigrams without attention"
-SOURCE = "Joulin et al. (2017), arXiv:1607.01759"
-
-_YELP = {"corpus": "yelp polarity", "metric": "accuracy", "checked": "secondary"}
-REPORTED = (
-    Reported("fastText", 85.50, corpus="nsmc", metric="accuracy", source="monologg/KoBERT-nsmc"),
-    Reported("fastText, h = 10", 93.8, source="Joulin et al. (2017), Table 1", **_YELP),
-    Reported("fastText, h = 10, bigrams", 95.7, source="Joulin et al. (2017), Table 1", **_YELP),
-)
-_PEER, _WORDS, _BIGRAMS = REPORTED
-
-_SETTINGS = {"model": "bag", "units": 16, "token_dropout": 0.3, "max_length": 4_000}
-_RECIPES = {
-    corpus: Recipe(epochs=epochs, batch_size=64, learning_rate=3e-3, decay="cosine")
-    for corpus, epochs in (("nsmc", 4), ("imdb", 12), ("sst2", 40), ("sst5", 40))
-}
-_SMOKE_RECIPES = dict.fromkeys(_RECIPES, Recipe(epochs=2, batch_size=16, learning_rate=1e-2, decay="cosine"))
-_ON: Mapping[str, Mapping[str, Any]] = {
-    "nsmc": {"corpus": "nsmc", "tokenizer": "mecab", "min_freq": 2, "buckets": 500_000},
-    "imdb": {"corpus": "imdb", "min_freq": 2, "buckets": 1_000_000},
-    "sst2": {"corpus": "sst-2", "min_freq": 1, "buckets": 100_000},
-    "sst5": {"corpus": "sst-5", "min_freq": 1, "buckets": 100_000},
-}
-_TITLES = {"nsmc": "NSMC", "imdb": "IMDb", "sst2": "SST, two classes", "sst5": "SST, five classes"}
-_SCALE = "another corpus, of 560 000 reviews"
-_BESIDE: Mapping[str, tuple[Reported | None, bool, str]] = {
-    "nsmc-bigrams": (_PEER, True, "how the peer cuts reviews into tokens is not stated"),
-    "imdb-words": (_WORDS, False, _SCALE),
-    "imdb-bigrams": (_BIGRAMS, False, _SCALE),
-}
+TABLE_1 = Table("Joulin et al. (2017), Table 1", corpus="yelp polarity", metric="accuracy", checked="secondary")
+WORDS = TABLE_1.entry("fastText, h = 10", 93.8)
+BIGRAMS = TABLE_1.entry("fastText, h = 10, bigrams", 95.7)
+PEER = Reported("fastText", 85.50, corpus="nsmc", metric="accuracy", source="monologg/KoBERT-nsmc")
 
 
-def _variants(recipes: Mapping[str, Recipe], changed: Mapping[str, Any]) -> tuple[Variant, ...]:
-    """Words alone and with bigrams, on each corpus."""
-    variants = []
-    for corpus, title in _TITLES.items():
-        settings = {**_SETTINGS, **_ON[corpus], **changed}
-        for what, said, orders in (("words", "words", []), ("bigrams", "words and bigrams", [2])):
-            name = f"{corpus}-{what}"
-            reported, comparable, differs = _BESIDE.get(name, (None, False, ""))
-            of_both = {**settings, "orders": orders}
-            variants.append(Variant(name, f"{title}: {said}", of_both, recipes[corpus], reported, comparable, differs))
-    return tuple(variants)
+@dataclass(frozen=True, kw_only=True)
+class Settings(SequenceSettings):
+    """The paper's sizes; ``orders`` are the n of the n-grams."""
 
-
-_HEADLINE = ("nsmc-words", "nsmc-bigrams")
-PRESETS = {
-    "smoke": Preset(
-        "smoke", "sample", (1,), _variants(_SMOKE_RECIPES, {"min_freq": 1, "units": 8, "buckets": 500}), _HEADLINE
-    ),
-    "cpu": Preset("cpu", "nsmc", (1, 2, 3), _variants(_RECIPES, {}), _HEADLINE),
-    "paper": Preset("paper", "nsmc", (1,), _variants(_RECIPES, {"units": 10, "buckets": 10_000_000}), _HEADLINE),
-}
-
-
-@dataclass(frozen=True)
-class Bags(Data):
-    """Texts as rows of the table: their words, and behind the vocabulary the buckets of their n-grams.
-
-    Attributes:
-        orders: n of the n-grams.
-        buckets: how many there are.
-    """
-
+    max_length: int = 4_000
+    units: int = 10
     orders: tuple[int, ...] = ()
-    buckets: int = 1
+    buckets: int = 10_000_000
 
-    def texts(self, split: Split) -> Sequence[Text]:
-        words = split.sequences()
-        grams = bags(words, self.orders, self.buckets, first=len(self.prepared.vocabulary))
-        return [np.concatenate(pair) for pair in zip(words, grams, strict=True)]
+    def inputs(self, prepared: Result) -> TextInputs:
+        size = len(prepared.vocabulary)
+        return BagsOfNgrams(self.max_length, vocabulary_size=size, orders=self.orders, buckets=self.buckets)
 
-
-def prepare(preset: Preset, variant: Variant) -> Bags:
-    """Read and preprocess the corpus of a variant, as :func:`.text_classification.prepare` does."""
-    data = classification.prepare(preset, variant)
-    common = {field.name: getattr(data, field.name) for field in fields(data)}
-    return Bags(**common, orders=tuple(variant.settings["orders"]), buckets=variant.settings["buckets"])
+    def build(self, data: ClassificationData) -> NgramClassifier:
+        buckets = self.buckets if self.orders else 0
+        return NgramClassifier(rows=data.vocabulary_size + buckets, units=self.units, classes=data.classes)
 
 
-def build(variant: Variant, data: Bags) -> HybridBlock:
-    """The network of a variant, not yet initialized."""
-    rows = len(data.prepared.vocabulary) + (data.buckets if data.orders else 0)
-    return NgramClassifier(rows=rows, units=variant.settings["units"], classes=len(data.labels))
+words = Settings(units=16, token_dropout=0.3, min_freq=2)
+NSMC_WORDS = replace(words, buckets=500_000)
+IMDB_WORDS = replace(words, buckets=1_000_000)
+SST_WORDS = replace(words, buckets=100_000, min_freq=1)
+
+RECIPE = Recipe(epochs=4, batch_size=64, learning_rate=3e-3, decay="cosine")
+IMDB_RECIPE = replace(RECIPE, epochs=12)
+SST_RECIPE = replace(RECIPE, epochs=40)
 
 
-def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], list[Claim]]:
-    """Rows for what was trained, and the claims for which both sides are there."""
-    comparisons = [
-        Comparison(
-            f"bigrams-{corpus}", f"Bigrams help: {_TITLES[corpus]}", "Table 1", f"{corpus}-bigrams", f"{corpus}-words"
-        )
-        for corpus in _ON
-    ]
-    return classification_results.conclude(outcomes, preset, comparisons)
+def smoke(variant: Variant[Settings]) -> Variant[Settings]:
+    tiny = replace(variant.settings, min_freq=1, units=8, buckets=500)
+    recipe = Recipe(epochs=2, batch_size=16, learning_rate=1e-2, decay="cosine")
+    return replace(variant, settings=tiny, recipe=recipe)
 
 
-def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """Training curves, a figure for each corpus; of several seeds the first is drawn."""
-    histories = {name: group[0].facts["history"] for name, group in by_variant(outcomes).items()}
-    paths = {}
-    for corpus, title in _TITLES.items():
-        curves = {name: history for name, history in histories.items() if name.startswith(f"{corpus}-")}
-        if curves:
-            paths[f"training curves, {title}"] = directory / f"training_curves_{corpus}.png"
-            training_curves(curves, paths[f"training curves, {title}"])
-    return paths
+def paper(variant: Variant[Settings]) -> Variant[Settings]:
+    return replace(variant, settings=replace(variant.settings, units=Settings.units, buckets=Settings.buckets))
 
 
-def pages(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """None: without weights there is nothing to read."""
-    return {}
+def pair(
+    name: str, corpus: str, task: Classification[Any], settings: Settings, recipe: Recipe, **beside: dict[str, Any]
+) -> tuple[Variant[Settings], Variant[Settings]]:
+    """Words alone and with bigrams; ``beside``: what is next to each in the table."""
+    bigrams = replace(settings, orders=(2,))
+    return (
+        Variant(f"{name}-words", f"{corpus}: words", settings, recipe, task, **beside.get("words", {})),
+        Variant(f"{name}-bigrams", f"{corpus}: words and bigrams", bigrams, recipe, task, **beside.get("bigrams", {})),
+    )
+
+
+bigrams_help = partial(Better, source="Table 1")
+LARGER = "another corpus, of 560 000 reviews"
+REPRODUCTION = Reproduction(
+    title="Bag of tricks: words and bigrams without attention",
+    source="Joulin et al. (2017), arXiv:1607.01759",
+    task=NSMC(),
+    reported=(PEER, WORDS, BIGRAMS),
+    variants=(
+        *pair(
+            "nsmc",
+            "NSMC",
+            NSMC(),
+            NSMC_WORDS,
+            RECIPE,
+            bigrams={"beside": PEER, "comparable": True, "differs": "how the peer tokenises reviews is not stated"},
+        ),
+        *pair(
+            "imdb",
+            "IMDb",
+            IMDb(),
+            IMDB_WORDS,
+            IMDB_RECIPE,
+            words={"beside": WORDS, "differs": LARGER},
+            bigrams={"beside": BIGRAMS, "differs": LARGER},
+        ),
+        *pair("sst2", "SST, two classes", SST("sst-2"), SST_WORDS, SST_RECIPE),
+        *pair("sst5", "SST, five classes", SST("sst-5"), SST_WORDS, SST_RECIPE),
+    ),
+    claims=(
+        bigrams_help("bigrams-nsmc", "Bigrams help: NSMC", "nsmc-bigrams", "nsmc-words"),
+        bigrams_help("bigrams-imdb", "Bigrams help: IMDb", "imdb-bigrams", "imdb-words"),
+        bigrams_help("bigrams-sst2", "Bigrams help: SST, two classes", "sst2-bigrams", "sst2-words"),
+        bigrams_help("bigrams-sst5", "Bigrams help: SST, five classes", "sst5-bigrams", "sst5-words"),
+    ),
+    headline=("nsmc-words", "nsmc-bigrams"),
+    main="nsmc-bigrams",
+    seeds=(1, 2, 3),
+    smoke=Override(smoke),
+    paper=Override(paper),
+    notes=(
+        "Bigrams help where there is enough text for them to occur again, on NSMC and IMDb; on the few thousand "
+        "sentences of SST the intervals include zero.",
+    ),
+)

@@ -26,7 +26,7 @@ from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.syllables import Spelling
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
-from reproductions.protocol.runs import Outcome
+from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Settings, Task, TrainedModel, Variant
 from reproductions.tasks import classification_answers, classification_results
 from reproductions.tasks.text_inputs import TextInputs, TokenSequences, drop_tokens
@@ -213,9 +213,12 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
 
     def prepare(self, settings: SettingsT, *, sample: bool = False) -> ClassificationData:
         prepared = self.pipeline(settings).run("sample" if sample else self.corpus)
+        name, corpora = prepared.card["corpus"]["name"], prepared.corpora
+        if name == SAMPLE:  # its parts for several corpora have files of the same name
+            corpora = {f"{self.corpus} {part}": sha256 for part, sha256 in corpora.items()}
         return ClassificationData(
-            prepared.card["corpus"]["name"],
-            prepared.corpora,
+            name,
+            corpora,
             prepared,
             settings.inputs(prepared),
             sentences.labels_of(self.corpus),

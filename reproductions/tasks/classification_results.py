@@ -14,7 +14,8 @@ from preprocessing.pipeline.ragged import unpack_strings
 from reproductions.attention_viewer import viewer
 from reproductions.attention_viewer.viewer import Review
 from reproductions.protocol.claims import Effect
-from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.protocol.reported import Reported
+from reproductions.protocol.reproduction import Draw, Ensemble, Groups
 from reproductions.protocol.results import Row
 from reproductions.protocol.rows import alone, best_validation, row, seed_range
 from reproductions.protocol.runs import Outcome
@@ -86,6 +87,14 @@ def combined(members: Sequence[Outcome]) -> Evaluation:
     right = predicted == first["label"]
     arrays = {name: first[name] for name in ("label", "seen_in_train")}
     return Evaluation({"accuracy": 100.0 * float(right.mean())}, {"probability": probability, "right": right, **arrays})
+
+
+def averaged(members: str, beside: Reported | None = None) -> Ensemble:
+    """The networks of all seeds of a variant as one, called ``<members>-averaged``."""
+    differs = "the networks of all seeds, their probabilities averaged"
+    return Ensemble(
+        f"{members}-averaged", "the probabilities of all its seeds, averaged", members, beside, differs=differs
+    )
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path, *, train_label: str = "train") -> None:

@@ -1,14 +1,15 @@
-"""What is measured of a trained classifier besides accuracy: examples for figures, faithfulness of its weights."""
+"""Examples for figures: texts as a trained classifier reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gluon_attn.evaluation.attention import faithfulness
-from gluon_attn.training.checkpoint import parameter_arrays, set_parameters
+from gluon_attn.plots.heatmap import attention_matrix
+from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.tasks.classification import Findings, Measurement, Reading
 from reproductions.tasks.text_predictions import TextPredictions, classify
 
@@ -23,7 +24,7 @@ def featured(*texts: str) -> Measurement:
         if not predictions.has_weights:
             return Findings()
         examples = [
-            {"text": text, **example(predictions, number, encoded.words(number), matrix=True)}
+            {"text": text, **example(predictions, number, encoded.words(number), data.labels, matrix=True)}
             for number, text in enumerate(texts)
         ]
         return Findings(examples={"featured": examples})
@@ -49,7 +50,7 @@ def of_length(tokens: int, count: int, *, matrix: bool = False) -> Measurement:
         texts = reading.test.take(rows)
         predictions = classify(reading.model, data.inputs, data.inputs.texts(texts), matrices=matrix)
         examples = [
-            {"row": int(row), **example(predictions, number, texts.words(number), matrix=matrix)}
+            {"row": int(row), **example(predictions, number, texts.words(number), data.labels, matrix=matrix)}
             for number, row in enumerate(rows)
         ]
         return Findings(examples={f"of_length_{tokens}": examples})
@@ -57,40 +58,38 @@ def of_length(tokens: int, count: int, *, matrix: bool = False) -> Measurement:
     return measure
 
 
-def example(predictions: TextPredictions, number: int, words: list[str], *, matrix: bool) -> dict[str, Any]:
-    """One text as JSON values: the tokens that were read, their weights, the likeliest class, the probability of each
-    class, and all weights if asked for."""
+def example(
+    predictions: TextPredictions, number: int, words: list[str], labels: Sequence[str], *, matrix: bool = False
+) -> dict[str, Any]:
+    """One text as JSON values: the tokens that were read, their weights, the likeliest class and its name, the
+    probability of each class, and all weights if asked for."""
     weights = predictions.token_weights[number]
     values: dict[str, Any] = {
         "tokens": words[: len(weights)],
         "weights": weights.tolist(),
         "predicted": int(predictions.predicted[number]),
+        "label": labels[int(predictions.predicted[number])],
         "probabilities": predictions.probabilities[number].tolist(),
     }
     return values | ({"matrix": predictions.matrices[number].tolist()} if matrix else {})
 
 
-def faithfulness_of_epochs(reading: Reading) -> Findings:
-    """A measurement of how faithful the attention weights are at the best epoch and at the last, on 1 000 validation
-    texts of 5 to 29 tokens: ``entropy_best``, ``agreement_best``, ``entropy_last`` and ``agreement_last``, as of
-    :class:`~gluon_attn.evaluation.attention.Faithfulness`. The network has the parameters of its best epoch
-    afterwards."""
-    model, data = reading.model, reading.data
-    sequences = [ids for ids in data.prepared.validation.sequences() if 5 <= len(ids) <= 29][:1_000]
+def attention_of_featured(*variants: str) -> Draw:
+    """The featured text of each of these variants with its whole matrix of weights, of two classes."""
 
-    def read(some: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
-        predictions = classify(model, data.inputs, some)
-        return predictions.probability, predictions.token_weights
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        paths = {}
+        for outcome in (groups[name][0] for name in variants if name in groups):
+            for example in outcome.examples.get("featured", ())[:1]:
+                name = outcome.variant
+                probability = example["probabilities"][1]
+                title = f"{name}: positive with probability {probability:.2f} ({outcome.record['corpus']})"
+                padding = 1 - float(np.array(example["weights"], np.float32).sum())
+                if padding > 0.005:
+                    title += f"; {padding:.0%} of the weight is on padding"
+                path = paths[f"attention of {name}"] = directory / f"attention_{name}.png"
+                matrix = np.array(example["matrix"], np.float32)
+                attention_matrix(example["tokens"], example["tokens"], matrix, path, title)
+        return paths
 
-    best = parameter_arrays(model)
-    measured = {"best": faithfulness(read, sequences)}
-    set_parameters(model, reading.last.group("parameters"))
-    measured["last"] = faithfulness(read, sequences)
-    set_parameters(model, best)
-    return Findings(
-        {
-            f"{what}_{when}": getattr(value, what)
-            for when, value in measured.items()
-            for what in ("entropy", "agreement")
-        }
-    )
+    return draw

@@ -1,0 +1,82 @@
+"""How faithful attention weights are at the best epoch of a training and at its last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from gluon_attn.evaluation.attention import faithfulness
+from gluon_attn.evaluation.statistics import bootstrap
+from gluon_attn.plots.distributions import entropy_and_agreement
+from gluon_attn.training.checkpoint import parameter_arrays, set_parameters
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.protocol.runs import Outcome
+from reproductions.tasks.classification import Findings, Reading
+from reproductions.tasks.text_predictions import classify
+
+
+def faithfulness_of_epochs(reading: Reading) -> Findings:
+    """A measurement of how faithful the attention weights are at the best epoch and at the last, on 1 000 validation
+    texts of 5 to 29 tokens: ``entropy_best``, ``agreement_best``, ``entropy_last`` and ``agreement_last``, as of
+    :class:`~gluon_attn.evaluation.attention.Faithfulness`. The network has the parameters of its best epoch
+    afterwards."""
+    model, data = reading.model, reading.data
+    sequences = [ids for ids in data.prepared.validation.sequences() if 5 <= len(ids) <= 29][:1_000]
+
+    def read(some: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+        predictions = classify(model, data.inputs, some)
+        return predictions.probability, predictions.token_weights
+
+    best = parameter_arrays(model)
+    measured = {"best": faithfulness(read, sequences)}
+    set_parameters(model, reading.last.group("parameters"))
+    measured["last"] = faithfulness(read, sequences)
+    set_parameters(model, best)
+    return Findings(
+        {
+            f"{what}_{when}": getattr(value, what)
+            for when, value in measured.items()
+            for what in ("entropy", "agreement")
+        }
+    )
+
+
+def less_agreement(outcomes: Sequence[Outcome]) -> Effect:
+    """By how much less the weights agree with the effect of deleting tokens at the last epoch than at the best."""
+    what = "Spearman correlation, best epoch minus last"
+    return Effect(bootstrap(_change("agreement", outcomes), seed=0), what, "reviews", (outcomes,), split="validation")
+
+
+def more_entropy(outcomes: Sequence[Outcome]) -> Effect:
+    """By how much less concentrated the weights are at the last epoch than at the best."""
+    what = "normalised entropy, last epoch minus best"
+    return Effect(bootstrap(-_change("entropy", outcomes), seed=0), what, "reviews", (outcomes,), split="validation")
+
+
+def _change(what: str, outcomes: Sequence[Outcome]) -> np.ndarray:
+    """Of each text the best epoch's value minus the last's, (texts,). Seeds are averaged before texts are resampled: a
+    text that three networks read is one text."""
+    best, last = (np.mean([one.predictions[f"{what}_{when}"] for one in outcomes], axis=0) for when in ("best", "last"))
+    change: np.ndarray = best - last
+    return change
+
+
+def faithfulness_by_epoch(variant: str) -> Draw:
+    """Entropy and agreement of the weights at the best epoch and at the last."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        if variant not in groups:
+            return {}
+        arrays, record = groups[variant][0].predictions, groups[variant][0].record
+        epochs = {f"best epoch ({record['best_epoch']})": "best", f"last epoch ({len(record['history'])})": "last"}
+        entropy, agreement = (
+            {title: arrays[f"{what}_{when}"] for title, when in epochs.items()} for what in ("entropy", "agreement")
+        )
+        path = directory / "readability.png"
+        entropy_and_agreement(entropy, agreement, path)
+        return {"readability": path}
+
+    return draw
