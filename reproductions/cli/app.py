@@ -148,6 +148,7 @@ def _run(options: RunOptions) -> None:
     from reproductions.protocol.manifest import manifest
     from reproductions.protocol.report import sample_warning, terminal_tables
     from reproductions.protocol.results import Result
+    from reproductions.protocol.runs import in_order
     from reproductions.protocol.training import threads_of
 
     started = time.time()
@@ -171,7 +172,7 @@ def _run(options: RunOptions) -> None:
     )
     jobs = options.jobs or runner.default_jobs(options.profile)
     outcomes = runner.train_all(wanted, jobs=jobs, resume=options.resume, overwrite=options.overwrite)
-    outcomes += runner.combine_all(preset, wanted)
+    outcomes = in_order([*outcomes, *runner.combine_all(preset, wanted)], preset.names)
     rows, claims = conclude.conclude(reproduction, preset, outcomes)
     record = manifest(outcomes, _command(), started, threads_of(wanted[0]), options.profile)
     result = Result(wanted[0].paper_name, preset.name, rows, claims, record)

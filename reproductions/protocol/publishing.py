@@ -50,8 +50,7 @@ def publish_again(paper: str, preset_name: str, *, check: bool) -> list[Path]:
     path = papers.results_path(paper, preset_name)
     before = Result.read(path)
     folder = papers.results_folder(paper) / before.paper
-    order = [variant.name for variant in preset.variants] + [ensemble.name for ensemble in preset.ensembles]
-    outcomes = published_outcomes(folder / "outcomes", order) if preset_name == "cpu" else []
+    outcomes = published_outcomes(folder / "outcomes", preset.names) if preset_name == "cpu" else []
     if not outcomes:
         raise UsageError(f"{folder / 'outcomes'}: no outcomes of preset {preset_name} here; use a clone of the project")
     rows, claims = conclude(reproduction, preset, outcomes)

@@ -104,6 +104,11 @@ class Preset:
         return task
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Of its variants and then of its ensembles, in the order of tables."""
+        return (*(variant.name for variant in self.variants), *(ensemble.name for ensemble in self.ensembles))
+
+    @property
     def corpora(self) -> tuple[str, ...]:
         """The corpora that its variants read, each once."""
         return tuple(dict.fromkeys(self.task(variant.name).corpus for variant in self.variants))

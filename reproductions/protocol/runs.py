@@ -179,20 +179,28 @@ def write_outcome(
     write_json(directory / "outcome.json", record)
 
 
-def published_outcomes(root: Path, order: Iterable[str]) -> list[Outcome]:
-    """The outcomes below a folder, of these variants in this order, of each by seed, ensembles last.
+def published_outcomes(root: Path, names: Sequence[str]) -> list[Outcome]:
+    """The outcomes below a folder, of these variants and ensembles, in the order of :func:`in_order`.
 
     Raises:
         UsageError: one of the files is damaged.
     """
     outcomes = []
-    for variant in order:
-        seeds = [path.name.removeprefix("seed-") for path in (root / variant).glob("seed-*")]
-        numbers = sorted(int(seed) for seed in seeds if seed.isdigit())
-        ensembles = sorted(seed for seed in seeds if not seed.isdigit())
-        named: list[int | str] = [*numbers, *ensembles]
-        outcomes += [Outcome.read(root / variant / f"seed-{seed}", variant, seed) for seed in named]
-    return outcomes
+    for name in names:
+        for path in (root / name).glob("seed-*"):
+            seed = path.name.removeprefix("seed-")
+            outcomes.append(Outcome.read(path, name, int(seed) if seed.isdigit() else seed))
+    return in_order(outcomes, names)
+
+
+def in_order(outcomes: Iterable[Outcome], names: Sequence[str]) -> list[Outcome]:
+    """Outcomes in the order in which a table has them, however they were run: that of these names, of each by seed,
+    ensembles last."""
+
+    def position(outcome: Outcome) -> tuple[int, bool, list[int]]:
+        return names.index(outcome.variant), outcome.is_ensemble, [int(seed) for seed in str(outcome.seed).split("+")]
+
+    return sorted(outcomes, key=position)
 
 
 def by_variant(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gluon_attn.errors import UsageError
-from reproductions.protocol.runs import Outcome, Run, by_variant, published_outcomes, write_outcome
+from reproductions.protocol.runs import Outcome, Run, by_variant, in_order, published_outcomes, write_outcome
 from tests.reproductions.support import outcome, run
 
 RECORD = {
@@ -111,6 +111,11 @@ def test_published_outcomes_come_by_variant_and_seed_with_ensembles_last(tmp_pat
     found = published_outcomes(tmp_path / "published", ["last", "absent", "mean"])
     assert [one.label for one in found] == ["last/1", "mean/2", "mean/10", "mean/1+2"]
     assert [type(one.seed) for one in found] == [int, int, int, str]
+
+
+def test_outcomes_are_in_the_order_of_the_table_however_they_were_run(tmp_path: Path) -> None:
+    ran = [outcome(tmp_path, *run) for run in (("b", 2), ("a", 10), ("a", "2+10"), ("a", "1+2"), ("b", 1), ("a", 2))]
+    assert [one.label for one in in_order(ran, ["a", "b"])] == ["a/2", "a/10", "a/1+2", "a/2+10", "b/1", "b/2"]
 
 
 # --- damage ---

@@ -1,0 +1,229 @@
+"""Publishing: a whole table with its outcomes and figures, which can be made again from the outcomes alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from gluon_attn.errors import UsageError
+from reproductions.protocol import conclude, papers
+from reproductions.protocol.manifest import manifest
+from reproductions.protocol.publishing import publish, publish_again
+from reproductions.protocol.results import Result
+from reproductions.protocol.runner import combine_all, runs_of
+from reproductions.protocol.runs import Outcome, in_order
+from reproductions.protocol.training import train
+from tests.reproductions.support import gluon_attn
+
+FILES = {
+    "toy.json",
+    "toy/README.md",
+    *(
+        f"toy/{name}.png"
+        for name in ("both", "points_curved", "points_pretrained", "points_straight", "training_curves")
+    ),
+    *(
+        f"toy/outcomes/{run}/{name}"
+        for run in ("curved/seed-1", "curved/seed-2", "straight/seed-1", "straight/seed-2", "pretrained/seed-1")
+        for name in ("config.json", "examples.json", "outcome.json", "predictions.npz")
+    ),
+    "toy/outcomes/committee/seed-1+2/outcome.json",
+    "toy/outcomes/committee/seed-1+2/predictions.npz",
+}
+
+
+def trained(toy: str, preset: str, folder: Path) -> list[Outcome]:
+    """All runs of a preset, with its ensembles."""
+    declared = papers.load(toy).preset(preset)
+    runs = runs_of(toy, declared, profile="portable", threads=None, runs=folder)
+    outcomes = [train(run, resume=True, overwrite=False) for run in runs]
+    return in_order([*outcomes, *combine_all(declared, runs)], declared.names)
+
+
+def publish_all(toy: str, preset: str, outcomes: list[Outcome]) -> Result:
+    paper = papers.load(toy)
+    declared = paper.preset(preset)
+    rows, claims = conclude.conclude(paper, declared, outcomes)
+    record = manifest(outcomes, f"gluon-attn run toy.py --preset {preset}", time.time(), 1, "portable")
+    result = Result("toy", preset, rows, claims, record)
+    publish(toy, declared, outcomes, result)
+    return result
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The toy paper with its runs and its published table, which no test changes."""
+    folder = tmp_path_factory.mktemp("made")
+    toy = shutil.copy(Path(__file__).parents[1] / "toy.py", folder / "toy.py")
+    publish_all(str(toy), "cpu", trained(str(toy), "cpu", folder / "runs"))
+    return folder
+
+
+@pytest.fixture
+def published(made: Path, tmp_path: Path) -> Path:
+    """A copy of the toy paper with its published table."""
+    shutil.copytree(made, tmp_path / "published")
+    return tmp_path / "published" / "toy.py"
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {path.relative_to(folder).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns) for path in paths}
+
+
+# --- publish ---
+
+
+def test_results_figures_readme_and_outcomes_are_published_next_to_the_script(made: Path) -> None:
+    results = made / "results"
+    assert contents(results).keys() == FILES
+    result = Result.read(results / "toy.json")
+    assert [claim.id for claim in result.claims] == ["bend", "chance"]
+    assert list(dict.fromkeys(row.variant for row in result.rows)) == ["curved", "straight", "pretrained", "committee"]
+    assert "[`toy.py`](../../toy.py)" in (results / "toy" / "README.md").read_text(encoding="utf-8")
+    for outcome in (results / "toy" / "outcomes").rglob("*.json"):
+        run = made / "runs" / "toy" / "cpu-portable" / outcome.relative_to(results / "toy" / "outcomes")
+        assert outcome.read_bytes() == run.read_bytes()
+
+
+def test_publishing_another_time_leaves_nothing_that_is_no_longer_made(published: Path) -> None:
+    folder = published.parent / "results" / "toy"
+    shutil.copytree(folder / "outcomes" / "curved", folder / "outcomes" / "gone")
+    (folder / "gone.png").touch()
+    before = contents(published.parent / "results")
+    publish_all(str(published), "cpu", trained(str(published), "cpu", published.parent / "runs"))
+    after = contents(published.parent / "results")
+    assert after.keys() == FILES
+    # When the table was started is written into it.
+    assert all(raw == before[name][0] for name, (raw, _) in after.items() if name != "toy.json")
+
+
+def test_of_the_smoke_preset_only_the_results_file_is_published(toy: str, tmp_path: Path) -> None:
+    publish_all(toy, "smoke", trained(toy, "smoke", tmp_path / "runs"))
+    assert contents(Path(toy).parent / "results").keys() == {"toy.smoke.json"}
+
+
+# --- publish again ---
+
+
+def test_nothing_changes_when_a_table_is_made_again(published: Path) -> None:
+    before = contents(published.parent)
+    for check in (True, False):
+        assert publish_again(str(published), "cpu", check=check) == []
+        assert contents(published.parent) == before
+    answer = gluon_attn("publish", published, "--check")
+    assert (answer.code, answer.out, answer.err) == (0, "", "")
+
+
+def test_no_corpus_is_read_and_no_network_is_built(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paper = papers.load(str(published))
+    monkeypatch.setattr(type(paper.task), "prepare", lambda *_, **__: pytest.fail("prepared"))
+    monkeypatch.setattr(type(paper.variants[0].settings), "build", lambda *_: pytest.fail("built"))
+    assert publish_again(str(published), "cpu", check=False) == []
+
+
+@pytest.mark.parametrize("name", ["toy.json", "toy/README.md", "toy/both.png", "toy/points_curved.png"])
+@pytest.mark.parametrize("damage", ["edited", "deleted"])
+def test_what_was_changed_by_hand_is_noticed_and_made_again(name: str, damage: str, published: Path) -> None:
+    path = published.parent / "results" / name
+    before = contents(published.parent / "results")
+    if name == "toy.json":
+        path.write_text(path.read_text(encoding="utf-8").replace('"mean": ', '"mean": 1'), encoding="utf-8")
+    elif damage == "edited":
+        path.write_bytes(path.read_bytes() + b" ")
+    else:
+        path.unlink()
+    changed = contents(published.parent / "results")
+    answer = gluon_attn("publish", published, "--check")
+    assert answer.code == 1 and f"would change: {path}" in answer.out.splitlines()
+    assert contents(published.parent / "results") == changed
+    answer = gluon_attn("publish", published)
+    assert answer.code == 0 and f"written: {path}" in answer.out.splitlines()
+    after = contents(published.parent / "results")
+    assert {file: raw for file, (raw, _) in after.items()} == {file: raw for file, (raw, _) in before.items()}
+
+
+def test_a_figure_that_is_no_longer_drawn_is_removed(published: Path) -> None:
+    folder = published.parent / "results" / "toy"
+    for name in ("old.png", "old.txt"):
+        (folder / name).touch()
+    assert folder / "old.png" in publish_again(str(published), "cpu", check=True)
+    assert (folder / "old.png").exists()
+    assert folder / "old.png" in publish_again(str(published), "cpu", check=False)
+    assert not (folder / "old.png").exists() and (folder / "old.txt").exists()
+    assert publish_again(str(published), "cpu", check=True) == []
+
+
+def test_where_the_table_was_made_stays_and_the_trainings_are_those_of_the_outcomes(published: Path) -> None:
+    path = published.parent / "results" / "toy.json"
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    raw["manifest"] |= {"command": "gluon-attn run mine", "hardware": "mine", "started": "then", "seeds": [7]}
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    shutil.rmtree(published.parent / "results" / "toy" / "outcomes" / "straight")
+    publish_again(str(published), "cpu", check=False)
+    result = Result.read(path)
+    stays = [result.manifest[name] for name in ("command", "hardware", "started", "profile", "threads")]
+    assert stays == ["gluon-attn run mine", "mine", "then", "portable", 1]
+    assert result.manifest["seeds"] == [1, 2]
+    assert list(result.manifest["parameters_sha256"]) == ["curved/1", "curved/2", "pretrained/1"]
+    assert result.claims == []
+
+
+def test_a_damaged_outcome_is_refused_and_nothing_is_written(published: Path) -> None:
+    outcome = published.parent / "results" / "toy" / "outcomes" / "curved" / "seed-1" / "outcome.json"
+    outcome.write_bytes(outcome.read_bytes()[:-9])
+    before = contents(published.parent)
+    assert f"{outcome}: damaged" in gluon_attn("publish", published).refusal
+    assert contents(published.parent) == before
+
+
+def test_without_outcomes_nothing_can_be_made_again(published: Path) -> None:
+    """As in an installed wheel, which leaves them out; and those of the smoke preset are not published."""
+    smoke = published.parent / "results" / "toy.smoke.json"
+    shutil.copy(published.parent / "results" / "toy.json", smoke)
+    with pytest.raises(UsageError, match="no outcomes of preset smoke here; use a clone of the project"):
+        publish_again(str(published), "smoke", check=True)
+    shutil.rmtree(published.parent / "results" / "toy" / "outcomes")
+    with pytest.raises(UsageError, match="no outcomes of preset cpu here; use a clone of the project"):
+        publish_again(str(published), "cpu", check=True)
+
+
+def test_what_was_never_published_cannot_be_made_again(toy: str) -> None:
+    with pytest.raises(UsageError, match="no results here; run the reproduction first"):
+        publish_again(toy, "cpu", check=True)
+
+
+# --- the papers of this project ---
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", [name for name in papers.names() if papers.results_path(name, "cpu").exists()])
+def test_published_tables_are_made_again_from_their_outcomes(paper: str) -> None:
+    """Without corpora: the results to the byte, figures and README."""
+    assert publish_again(paper, "cpu", check=True) == []
+
+
+@pytest.mark.parametrize("paper", [name for name in papers.names() if papers.results_path(name, "cpu").exists()])
+def test_published_outcomes_are_of_the_variants_as_they_are_declared(paper: str) -> None:
+    reproduction, result = papers.load(paper), Result.read(papers.results_path(paper, "cpu"))
+    preset = reproduction.preset("cpu")
+    hashes = {}
+    for path in sorted((papers.results_folder(paper) / paper / "outcomes").glob("*/*/outcome.json")):
+        outcome = Outcome.read(path.parent, path.parts[-3], path.parts[-2].removeprefix("seed-"))
+        if "+" in str(outcome.seed):
+            assert outcome.variant in {ensemble.name for ensemble in preset.ensembles}
+            continue
+        hashes[outcome.label] = outcome.record["parameters_sha256"]
+        config = json.loads((path.parent / "config.json").read_text(encoding="utf-8"))
+        variant = preset.variant(outcome.variant)
+        given = (config["variant"], config["seed"], config["preset"], config["profile"], config["task"])
+        assert given == (variant.name, int(outcome.seed), "cpu", "portable", preset.task(variant.name).name)
+        assert config["settings"] == json.loads(json.dumps(variant.settings.as_json())), outcome.label
+        assert config["recipe"] == json.loads(json.dumps(vars(variant.recipe))), outcome.label
+        assert config["corpora"] == outcome.record["corpora"] and config["pipeline"] == outcome.record["pipeline"]
+        assert ("pretrained" in config["corpora"]) == (variant.pretrained is not None)
+    assert hashes == result.manifest["parameters_sha256"]
