@@ -1,34 +1,29 @@
 """Luong, Pham and Manning (2015), "Effective approaches to attention-based neural machine translation".
 
-A deep LSTM encoder-decoder whose top layer looks back at the source: at all of it (*global*), or at a window around
-one place (*local*), which is the step itself (*local-m*) or predicted (*local-p*); by four scores, *location*, *dot*,
-*general* and *concat*; and with *input feeding*, each step reads what the one before has looked at. The paper trains
-four layers of 1 000 units on 4.5 million pairs of English and German (WMT'14). Table 1 adds one thing after another:
-11.3 BLEU, reversed source 12.6, dropout 14.0, global attention (location) 16.8, input feeding 18.1, local-p (general)
-19.0, unknown words replaced 20.9. Table 4 compares attentions: global location 18.1, dot 18.6, general 17.3; local-m
-general 18.6; local-p dot 18.0, general 19.0. Table 6, alignment error rates, needs alignments by hand, which Multi30k
-has not.
+A deep LSTM encoder-decoder whose top layer attends to the source: to all of it (*global*), or to a window around one
+position (*local*), which is the step itself (*local-m*) or predicted (*local-p*); with *input feeding* each step also
+reads the attentional vector of the step before. The paper trains four layers of 1 000 units on 4.5 million pairs of
+English and German (WMT'14). Table 1 adds one thing after another: 11.3 BLEU, reversed source 12.6, dropout 14.0, global
+attention (location) 16.8, input feeding 18.1, local-p (general) 19.0, unknown words replaced 20.9. Table 4 compares
+attentions and scores: global dot 18.6, general 17.3; local-m general 18.6; local-p dot 18.0, general 19.0. Table 6,
+alignment error rates, needs manual alignments, which Multi30k does not have.
 
-Here: Multi30k, 29 000 captions of 13 words, so numbers do not compare with the paper's, systems do. The best system
-has one layer of 256 units over joint byte pairs, in full training: with two, attention takes epochs longer to form.
-The systems of both tables are trained at one smaller setting, over words that occur three times or more, so that
-there are unknown ones to be replaced: by what the word looked at most likely means in the training text (IBM Model 1;
-the paper's dictionary comes from an aligner), or by that word itself. The window of local attention is 11 words wide,
-not 21: captions are half as long as the paper's sentences. Adam instead of plain gradient descent; the paper's
-dropout of 0.2 (0.3 in the best system); label smoothing.
+Here: Multi30k, 29 000 captions of 13 words, so numbers do not compare with the paper's, systems do. The best system has
+one layer of 256 units over joint byte pairs (with two, attention takes epochs longer to form). The systems of both
+tables are trained at one smaller setting, over words that occur three times or more, so that there are unknown ones to
+replace: by the most likely translation (IBM Model 1 on the training text) of the word that is attended to, or by that
+word itself. Local windows are 11 words wide, not 21. Adam (lazy updates of the source embeddings) instead of gradient
+descent, dropout of 0.2 as in the paper (0.3 in the best system), label smoothing.
 
-Claims: each step of Table 1 brings something; of global attentions dot is better than general and concat, of local ones
-general is better than dot (Table 4); attention helps more on long sentences (sec. 5.2, Figure 6).
+Claims: each step of Table 1 helps; of global attentions dot is better than general and concat, of local ones general is
+better than dot (Table 4); attention helps more on long sentences (sec. 5.2, Figure 6).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
 from mxnet.gluon import HybridBlock
 
 from gluon_attn.attention.additive import AdditiveScore
@@ -37,257 +32,218 @@ from gluon_attn.attention.local import MonotonicAttention, PredictiveAttention
 from gluon_attn.attention.multiplicative import DotScore, GeneralScore
 from gluon_attn.evaluation.statistics import bootstrap_difference
 from gluon_attn.models.deep_lstm import DeepLSTM
-from gluon_attn.training.recipe import Recipe
-from reproductions.protocol.experiment import Column, Preset, Reported, Variant
-from reproductions.protocol.results import Claim, Row
-from reproductions.protocol.rows import by_variant, measured
+from reproductions.protocol.claims import Better, Effect, Measured
+from reproductions.protocol.reported import Reported, Table
+from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks import translation_results
+from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.bleu import bleu
-from reproductions.tasks.translation import (
-    RECIPE,
-    SHORTER,
-    SMOKE_RECIPE,
-    Data,
-    evaluate as evaluate,
-    prepare as prepare,
-    settings_of,
-    sizes,
-    task as task,
-    translate_lines as translate_lines,
-)
+from reproductions.tasks.translation import SMALL, SMOKE, STANDARD, Translation, TranslationData, TranslationSettings
 from reproductions.tasks.translation_results import (
     OTHER_COLUMNS,
-    Comparison,
+    alignments,
+    bleu_by_length,
     by_halves,
     long_minus_short,
-    pages as pages,
+    stacked,
 )
 
-TITLE = "Global and local attention in translation"
-SOURCE = "Luong, Pham and Manning (2015), arXiv:1508.04025"
-COLUMNS = (
-    Column("BLEU", "bleu"),
-    Column("unknown replaced", "bleu", "unknown words replaced"),
-    *OTHER_COLUMNS,
+TABLE_1 = Table("Luong et al. (2015), Table 1", corpus="wmt14 en-de", metric="bleu")
+BASE = TABLE_1.entry("base", 11.3)
+REVERSE = TABLE_1.entry("base + reverse", 12.6)
+DROPOUT = TABLE_1.entry("base + reverse + dropout", 14.0)
+LOCATION = TABLE_1.entry("base + reverse + dropout + global attention (location)", 16.8)
+FEED = TABLE_1.entry("base + reverse + dropout + global attention (location) + feed", 18.1)
+LOCAL_P = TABLE_1.entry("base + reverse + dropout + local-p attention (general) + feed", 19.0)
+TABLE_4 = Table("Luong et al. (2015), Table 4", corpus="wmt14 en-de", metric="bleu")
+DOT, GENERAL = TABLE_4.entry("global (dot)", 18.6), TABLE_4.entry("global (general)", 17.3)
+LOCAL_M_GENERAL, LOCAL_P_DOT = TABLE_4.entry("local-m (general)", 18.6), TABLE_4.entry("local-p (dot)", 18.0)
+FOOTNOTE = Table("Luong et al. (2015), Table 4 and footnote", corpus="wmt14 en-de", metric="perplexity")
+CAGLAYAN = Table("Caglayan et al. (2017)", corpus="multi30k en-de", metric="bleu", checked="memory")
+PEER = CAGLAYAN.entry("text-only RNN with attention, byte pairs", 38.1)
+SCALE = "another corpus, a hundredth of its size; 1 layer of 128 units, not 4 of 1 000"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(TranslationSettings):
+    """The paper's values (sec. 4.1) for its best single system.
+
+    Attributes:
+        layers: of the encoder and of the decoder.
+        attention: ``global``, ``local-m`` or ``local-p`` (sec. 3.1 and 3.2); None for none.
+        score: ``location``, ``dot``, ``general`` or ``concat`` (eq. 8).
+        radius: D, half the width of a local window.
+        input_feeding: sec. 3.3.
+        reverse_source: the encoder reads the source from its last token to its first.
+    """
+
+    tokens: str = "words"
+    min_freq: int | None = 1
+    max_size: int | None = 50_000
+    replace_unknown: bool = True
+    units: int = 1000
+    embedding_units: int = 1000
+    dropout: float = 0.2
+    layers: int = 4
+    attention: str | None = "local-p"
+    score: str = "general"
+    radius: int = 10
+    input_feeding: bool = True
+    reverse_source: bool = True
+
+    def build(self, data: TranslationData) -> DeepLSTM:
+        return DeepLSTM(
+            layers=self.layers,
+            reverse_source=self.reverse_source,
+            attention=self._attention(),
+            input_feeding=self.input_feeding,
+            layer_dropout=self.dropout,
+            **data.shared(self),
+        )
+
+    def _attention(self) -> HybridBlock | None:
+        if self.attention is None:
+            return None
+        score = {
+            "location": lambda: LocationScore(self.max_length, self.units),
+            "dot": DotScore,
+            "general": lambda: GeneralScore(self.units, self.units),
+            "concat": lambda: AdditiveScore(self.units, self.units, self.units, use_bias=False),
+        }[self.score]()
+        return {
+            "global": lambda: GlobalAttention(score),
+            "local-m": lambda: MonotonicAttention(score, self.radius),
+            "local-p": lambda: PredictiveAttention(score, self.radius, self.units),
+        }[self.attention]()
+
+
+one_layer = Settings(layers=1, radius=5, max_size=None, smoothing=0.1, tied=True, attention="global")
+full = replace(
+    one_layer, units=256, embedding_units=256, dropout=0.3, tokens="bpe", min_freq=None, replace_unknown=False
 )
-
-_WMT = {"corpus": "wmt14 en-de", "metric": "bleu"}
-_TABLE_1 = {**_WMT, "source": "Luong et al. (2015), Table 1"}
-_TABLE_4 = {**_WMT, "source": "Luong et al. (2015), Table 4"}
-_FOOTNOTE = {"corpus": "wmt14 en-de", "metric": "perplexity", "source": "Luong et al. (2015), Table 4 and footnote"}
-_BASE = Reported("base", 11.3, **_TABLE_1)
-_REVERSE = Reported("base + reverse", 12.6, **_TABLE_1)
-_DROPOUT = Reported("base + reverse + dropout", 14.0, **_TABLE_1)
-_LOCATION = Reported("base + reverse + dropout + global attention (location)", 16.8, **_TABLE_1)
-_FEED = Reported("base + reverse + dropout + global attention (location) + feed", 18.1, **_TABLE_1)
-_LOCAL_P = Reported("base + reverse + dropout + local-p attention (general) + feed", 19.0, **_TABLE_1)
-_DOT = Reported("global (dot)", 18.6, **_TABLE_4)
-_GENERAL = Reported("global (general)", 17.3, **_TABLE_4)
-_LOCAL_M_GENERAL = Reported("local-m (general)", 18.6, **_TABLE_4)
-_LOCAL_P_DOT = Reported("local-p (dot)", 18.0, **_TABLE_4)
-_PEER = Reported(
-    "text-only RNN with attention, byte pairs", 38.1, "multi30k en-de", "bleu", "Caglayan et al. (2017)", "memory"
-)
-REPORTED = (
-    _BASE,
-    _REVERSE,
-    _DROPOUT,
-    _LOCATION,
-    _FEED,
-    _LOCAL_P,
-    Reported("base + reverse + dropout + local-p attention (general) + feed + unk replace", 20.9, **_TABLE_1),
-    Reported("ensemble of 8 + unk replace", 23.0, **_TABLE_1),
-    _DOT,
-    _GENERAL,
-    _LOCAL_M_GENERAL,
-    _LOCAL_P_DOT,
-    Reported("global (dot) + unk replace", 20.5, **_TABLE_4),
-    Reported("global (general) + unk replace", 19.1, **_TABLE_4),
-    Reported("local-m (general) + unk replace", 20.4, **_TABLE_4),
-    Reported("local-p (dot) + unk replace", 19.6, **_TABLE_4),
-    Reported("global (dot)", 6.1, **_FOOTNOTE),
-    Reported("global (concat)", 6.7, **_FOOTNOTE),
-    _PEER,
-)
-_SCALE = "another corpus, a hundredth of its size; 1 layer of 128 units, not 4 of 1 000"
-
-_SHARED = {"layers": 1, "smoothing": 0.1, "tied": True, "radius": 5}
-_FULL = {**_SHARED, "units": 256, "embedding_units": 256, "dropout": 0.3}
-_SMALL = {**_SHARED, "units": 128, "embedding_units": 128, "tokens": "words", "min_freq": 3, "unknown": True}
-_TINY = {"units": 16, "embedding_units": 16}
-# The authors' own: 4 layers of 1 000 units, 50 000 words of either language, windows 21 wide.
-_AUTHORS = {
-    "units": 1000,
-    "embedding_units": 1000,
-    "layers": 4,
-    "smoothing": 0.0,
-    "tied": False,
-    "radius": 10,
-    "tokens": "words",
-    "min_freq": 1,
-    "max_size": 50_000,
-    "unknown": True,
-}
-_LONGER = replace(RECIPE, epochs=16)  # an epoch takes less than one of RNNsearch
-_WHOLE = {"attention": "global", "score": "general", "feeding": True, "backwards": True, "dropout": 0.2}
+small = replace(one_layer, units=128, embedding_units=128, min_freq=3)
+without_attention = replace(small, attention=None, input_feeding=False)
+location = replace(small, score="location")
+local_m, local_p = replace(small, attention="local-m"), replace(small, attention="local-p")
 
 
-def _variants(
-    full: Mapping[str, Any], small: Mapping[str, Any], recipe: Recipe, shorter: Recipe
-) -> tuple[Variant, ...]:
-    """The best system, and those of Tables 1 and 4 at the smaller setting."""
-    corpus = {"corpus": "multi30k en-de", "source": "en", "target": "de"}
+def system(name: str, title: str, settings: Settings, beside: Reported | None = None) -> Variant[Settings]:
+    """A system of Table 1 or Table 4, at the smaller setting."""
+    differs = SCALE if beside else ""
+    return Variant(name, f"{title}, smaller setting", settings, SMALL, seeds=(1,), beside=beside, differs=differs)
 
-    def system(name: str, title: str, reported: Reported | None, attention: str = "global", **changed: Any) -> Variant:
-        settings = settings_of(**{**corpus, **_WHOLE, **small, "attention": attention, **changed})
-        differs = _SCALE if reported else ""
-        return Variant(name, f"{title}, smaller setting", settings, shorter, reported, differs=differs, seeds=(1,))
 
-    return (
+def smoke(variant: Variant[Settings]) -> Variant[Settings]:
+    settings = variant.settings
+    tiny = replace(settings, units=16, embedding_units=16, min_freq=2 if settings.min_freq else None)
+    return replace(variant, settings=tiny, recipe=SMOKE)
+
+
+def paper(variant: Variant[Settings]) -> Variant[Settings]:
+    parts = variant.settings
+    whole = Settings(
+        attention=parts.attention,
+        score=parts.score,
+        input_feeding=parts.input_feeding,
+        reverse_source=parts.reverse_source,
+        dropout=0.2 if parts.dropout else 0.0,
+    )
+    return replace(variant, settings=whole, recipe=STANDARD)
+
+
+def gained_by_replacing(outcomes: Sequence[Outcome]) -> Effect:
+    estimate = bootstrap_difference(stacked(outcomes, "bleu_replaced"), stacked(outcomes), bleu, seed=0)
+    return Effect(estimate, "BLEU points with unknown words replaced, minus without", "sentences", (outcomes,))
+
+
+def gained_more_when_long(attention: Sequence[Outcome], without: Sequence[Outcome]) -> Effect:
+    estimate = bootstrap_difference(by_halves(attention), by_halves(without), long_minus_short, seed=0)
+    what = "BLEU points gained above 12 words minus those gained to 12"
+    return Effect(estimate, what, "sentences", (attention, without))
+
+
+REPRODUCTION = Reproduction(
+    title="Global and local attention in translation",
+    source="Luong, Pham and Manning (2015), arXiv:1508.04025",
+    task=Translation("multi30k en-de", source="en", target="de"),
+    reported=(
+        BASE,
+        REVERSE,
+        DROPOUT,
+        LOCATION,
+        FEED,
+        LOCAL_P,
+        TABLE_1.entry("base + reverse + dropout + local-p attention (general) + feed + unk replace", 20.9),
+        TABLE_1.entry("ensemble of 8 + unk replace", 23.0),
+        DOT,
+        GENERAL,
+        LOCAL_M_GENERAL,
+        LOCAL_P_DOT,
+        TABLE_4.entry("global (dot) + unk replace", 20.5),
+        TABLE_4.entry("global (general) + unk replace", 19.1),
+        TABLE_4.entry("local-m (general) + unk replace", 20.4),
+        TABLE_4.entry("local-p (dot) + unk replace", 19.6),
+        FOOTNOTE.entry("global (dot)", 6.1),
+        FOOTNOTE.entry("global (concat)", 6.7),
+        PEER,
+    ),
+    variants=(
         Variant(
             "best",
             "global (general), reversed source, dropout, input feeding, byte pairs",
-            settings_of(**{**corpus, **_WHOLE, **full}),
-            recipe,
-            _PEER,
+            full,
+            replace(STANDARD, epochs=16),  # an epoch takes less than one of RNNsearch
+            beside=PEER,
             comparable=True,
             differs="another implementation: other units, sizes and search",
         ),
-        system("base", "deep LSTM", _BASE, "none", feeding=False, backwards=False, dropout=0.0),
-        system("reverse", "and the source reversed", _REVERSE, "none", feeding=False, dropout=0.0),
-        system("dropout", "and dropout", _DROPOUT, "none", feeding=False),
-        system("location", "and global attention (location)", _LOCATION, score="location", feeding=False),
-        system("feed", "and input feeding", _FEED, score="location"),
-        system("dot", "global (dot), input feeding", _DOT, score="dot"),
-        system("general", "global (general), input feeding", _GENERAL),
-        system("concat", "global (concat), input feeding", None, score="concat"),
-        system("local-m-dot", "local-m (dot), input feeding", None, "local-m", score="dot"),
-        system("local-m-general", "local-m (general), input feeding", _LOCAL_M_GENERAL, "local-m"),
-        system("local-p-dot", "local-p (dot), input feeding", _LOCAL_P_DOT, "local-p", score="dot"),
-        system("local-p-general", "local-p (general), input feeding", _LOCAL_P, "local-p"),
-    )
-
-
-_HEADLINE = ("dropout", "location")
-PRESETS = {
-    "smoke": Preset(
-        "smoke",
-        "sample",
-        (1,),
-        _variants({**_FULL, **_TINY}, {**_SMALL, **_TINY, "min_freq": 2}, SMOKE_RECIPE, SMOKE_RECIPE),
-        _HEADLINE,
+        system("base", "deep LSTM", replace(without_attention, reverse_source=False, dropout=0.0), BASE),
+        system("reverse", "and the source reversed", replace(without_attention, dropout=0.0), REVERSE),
+        system("dropout", "and dropout", without_attention, DROPOUT),
+        system("location", "and global attention (location)", replace(location, input_feeding=False), LOCATION),
+        system("feed", "and input feeding", location, FEED),
+        system("dot", "global (dot), input feeding", replace(small, score="dot"), DOT),
+        system("general", "global (general), input feeding", small, GENERAL),
+        system("concat", "global (concat), input feeding", replace(small, score="concat")),
+        system("local-m-dot", "local-m (dot), input feeding", replace(local_m, score="dot")),
+        system("local-m-general", "local-m (general), input feeding", local_m, LOCAL_M_GENERAL),
+        system("local-p-dot", "local-p (dot), input feeding", replace(local_p, score="dot"), LOCAL_P_DOT),
+        system("local-p-general", "local-p (general), input feeding", local_p, LOCAL_P),
     ),
-    "cpu": Preset("cpu", "multi30k en-de", (1, 2), _variants(_FULL, _SMALL, _LONGER, SHORTER), _HEADLINE),
-    "paper": Preset("paper", "multi30k en-de", (1,), _variants(_AUTHORS, _AUTHORS, RECIPE, RECIPE), _HEADLINE),
-}
-
-
-def build(variant: Variant, data: Data) -> HybridBlock:
-    """The network of a variant, not yet initialized."""
-    settings = variant.settings
-    return DeepLSTM(
-        units=settings["units"],
-        layers=settings["layers"],
-        reverse_source=settings["backwards"],
-        attention=_attention(settings),
-        input_feeding=settings["feeding"],
-        layer_dropout=settings["dropout"],
-        dropout=settings["dropout"],
-        **sizes(variant, data),
-    )
-
-
-def _attention(settings: Mapping[str, Any]) -> HybridBlock | None:
-    """The attention of these settings (sec. 3.1 and 3.2); its parameters take their names from it alone."""
-    units, radius = settings["units"], settings["radius"]
-    if settings["attention"] == "none":
-        return None
-    score = {
-        "location": lambda: LocationScore(settings["max_length"], units),
-        "dot": DotScore,
-        "general": lambda: GeneralScore(units, units),
-        "concat": lambda: AdditiveScore(units, units, units, use_bias=False),
-    }[settings["score"]]()
-    return {
-        "global": lambda: GlobalAttention(score),
-        "local-m": lambda: MonotonicAttention(score, radius),
-        "local-p": lambda: PredictiveAttention(score, radius, units),
-    }[settings["attention"]]()
-
-
-_COMPARISONS = (
-    Comparison("reverse", "Reversing the source helps", "Table 1", "reverse", "base"),
-    Comparison("dropout", "Dropout helps", "Table 1", "dropout", "reverse"),
-    Comparison("attention", "Global attention (location) helps", "Table 1", "location", "dropout"),
-    Comparison("feeding", "Input feeding helps", "Table 1", "feed", "location"),
-    Comparison(
-        "local", "local-p (general) is better than global attention (location)", "Table 1", "local-p-general", "feed"
+    claims=(
+        Better("reverse", "Reversing the source helps", "reverse", "base", "Table 1"),
+        Better("dropout", "Dropout helps", "dropout", "reverse", "Table 1"),
+        Better("attention", "Global attention (location) helps", "location", "dropout", "Table 1"),
+        Better("feeding", "Input feeding helps", "feed", "location", "Table 1"),
+        Better("local", "local-p (general) is better than global (location)", "local-p-general", "feed", "Table 1"),
+        Better("dot-global", "Of global attentions dot is better than general", "dot", "general", "Table 4"),
+        Better(
+            "concat-worst", "Global concat has a worse perplexity than dot", "dot", "concat", "sec. 5.3", "perplexity"
+        ),
+        Better(
+            "general-local", "With local-p, general is better than dot", "local-p-general", "local-p-dot", "Table 4"
+        ),
+        Better("predicting", "With general, local-p beats local-m", "local-p-general", "local-m-general", "Table 4"),
+        Measured("unknown", "Replacing unknown words helps", "Table 1", ("local-p-general",), gained_by_replacing),
+        Measured(
+            "long",
+            "Attention helps more on long sentences than on short ones",
+            "sec. 5.2, Figure 6",
+            ("location", "dropout"),
+            gained_more_when_long,
+        ),
     ),
-    Comparison("dot-global", "Of global attentions dot is better than general", "Table 4", "dot", "general"),
-    Comparison(
-        "concat-worst",
-        "Of global attentions concat has a worse perplexity than dot",
-        "sec. 5.3, footnote",
-        "dot",
-        "concat",
-        "likelihood",
+    headline=("dropout", "location"),
+    seeds=(1, 2),
+    smoke=Override(smoke),
+    paper=Override(paper),
+    columns=(
+        Column("BLEU", "bleu"),
+        Column("unknown replaced", "bleu", "unknown words replaced"),
+        *OTHER_COLUMNS,
     ),
-    Comparison(
-        "general-local", "Of local-p attentions general is better than dot", "Table 4", "local-p-general", "local-p-dot"
-    ),
-    Comparison(
-        "predicting",
-        "With the score general, local-p is better than local-m",
-        "Table 4",
-        "local-p-general",
-        "local-m-general",
+    figures=(
+        bleu_by_length("base", "dropout", "feed", "general", "local-m-general", "local-p-general"),
+        alignments("best", "feed", "local-m-general", "local-p-general"),
     ),
 )
-
-
-def conclude(outcomes: Sequence[Outcome], preset: Preset) -> tuple[list[Row], list[Claim]]:
-    """Rows for what was trained, and the claims for which both sides are there."""
-    rows, claims = translation_results.conclude(outcomes, preset, _COMPARISONS)
-    groups = by_variant(outcomes)
-    arrays = {name: [outcome.predictions for outcome in group] for name, group in groups.items()}
-    if found := arrays.get("local-p-general"):
-        after, before = (np.stack([each[name] for each in found]) for name in ("bleu_replaced", "bleu"))
-        claims.append(
-            Claim.judge(
-                "unknown",
-                "Replacing unknown words helps",
-                "Table 1",
-                measured("BLEU points of local-p (general)", "sentences", preset, groups["local-p-general"]),
-                bootstrap_difference(after, before, bleu, seed=0),
-            )
-        )
-    if "location" in arrays and "dropout" in arrays:
-        halves = by_halves(arrays["location"]), by_halves(arrays["dropout"])
-        claims.append(
-            Claim.judge(
-                "long",
-                "Attention helps more on long sentences than on short ones",
-                "sec. 5.2, Figure 6",
-                measured(
-                    "BLEU points gained above 12 words minus those gained below",
-                    "sentences",
-                    preset,
-                    groups["location"],
-                    groups["dropout"],
-                ),
-                bootstrap_difference(*halves, long_minus_short, seed=0),
-            )
-        )
-    return rows, claims
-
-
-def figures(outcomes: Sequence[Outcome], preset: Preset, directory: Path) -> dict[str, Path]:
-    """Training curves like Figure 5, BLEU by length like Figure 6, alignments like Figure 7."""
-    return translation_results.figures(
-        outcomes,
-        preset,
-        directory,
-        lengths=("base", "dropout", "feed", "general", "local-m-general", "local-p-general"),
-        alignments=("best", "feed", "local-m-general", "local-p-general"),
-    )

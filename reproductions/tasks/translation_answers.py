@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from gluon_attn.plots.heatmap import LONGEST_MATRIX
 from preprocessing.text.data import Split
 from reproductions.protocol.task import AnswerOptions, TrainedModel
 from reproductions.tasks.lines import lines
+from reproductions.tasks.translation_data import TranslationData, TranslationSettings
+from reproductions.tasks.translation_decoding import translate_as_set
 from reproductions.tasks.translation_results import draw_alignment
 
 AT_ONCE = 256  # lines, where nobody waits for each
@@ -24,11 +26,7 @@ LONGEST = 500  # tokens of a line that are translated: ten times the longest tra
 
 
 def answer(
-    trained: TrainedModel[Any, Any],
-    stream: BinaryIO,
-    options: AnswerOptions,
-    *,
-    translate: Callable[[TrainedModel[Any, Any], Split], Sequence[Any]],
+    trained: TrainedModel[TranslationSettings, TranslationData], stream: BinaryIO, options: AnswerOptions
 ) -> Iterator[str]:
     """Yield a translation for each line of UTF-8; an empty one for an empty line.
 
@@ -42,7 +40,7 @@ def answer(
     while some := list(islice(numbered, 1 if options.interactive else AT_ONCE)):
         texts = [text for _, text in some]
         encoded = _shortened(trained.data.prepared.encode(texts, processes=1), [number for number, _ in some])
-        translated = translate(trained, encoded)
+        translated = translate_as_set(trained, encoded)
         for row, ((number, text), sentence) in enumerate(zip(some, translated, strict=True)):
             if options.alignments is not None and text:
                 if sentence.weights is None:

@@ -54,7 +54,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], official: Bleu) -> 
     made = []
     for metric, array, signature, score in measured:
         if array in first.predictions:
-            each = np.stack([outcome.predictions[array] for outcome in outcomes])
+            each = stacked(outcomes, array)
             values, interval = [score(one.sum(axis=0)) for one in each], bootstrap_metric(each, score, seed=0)
             made.append(
                 row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
@@ -125,30 +125,44 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
     draw_training_curves(curves, path, score=Score("bleu", "BLEU, greedy"), loss_per="token")
 
 
-def bleu_by_length(*variants: str) -> Draw:
-    """A figure of BLEU by the length of the source, of these variants."""
+def bleu_by_length(*variants: str, joined: Sequence[int] = ()) -> Draw:
+    """A figure of BLEU by the length of the source, of these variants; with ``joined`` also that of so many consecutive
+    sentences translated as one, which their outcomes must hold."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
-        lines = {name: by_length(groups[name][0]) for name in variants if name in groups}
-        path = directory / "bleu_by_length.png"
-        if not lines:
+        drawn = {name: groups[name][0] for name in variants if name in groups}
+        if not drawn:
             return {}
-        score_by_length(lines, length_labels(), path, "BLEU")
+        lines = {name: by_length(outcome) for name, outcome in drawn.items()}
+        labels = length_labels()
+        for number in joined:
+            for name, outcome in drawn.items():
+                lines[name].append(bleu(outcome.predictions[f"joined_{number}"].sum(axis=0)))
+            words = next(iter(drawn.values())).predictions[f"joined_{number}_words"].mean()
+            labels.append(f"{words:.0f}\n({number} joined)")
+        path = directory / "bleu_by_length.png"
+        score_by_length(lines, labels, path, "BLEU")
         return {"BLEU by length": path}
 
     return draw
 
 
-def draw_alignments(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
-    """The alignments that an outcome holds; none without attention."""
-    paths = {}
-    for number, alignment in enumerate(outcome.examples.get("alignments", ()), start=1):
-        path = directory / f"alignment_{variant.name}_{number}.png"
-        title = f"{variant.name}: test sentence {alignment['row'] + 1} ({outcome.record['corpus']})"
-        weights = np.array(alignment["weights"], np.float32)
-        draw_alignment(alignment["source"], alignment["target"], weights, path, title)
-        paths[f"alignment {number} of {variant.name}"] = path
-    return paths
+def alignments(*variants: str) -> Draw:
+    """Figures of the alignments that the outcomes of these variants hold; none without attention."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        paths = {}
+        for name in variants:
+            for outcome in groups.get(name, ())[:1]:
+                for number, alignment in enumerate(outcome.examples.get("alignments", ()), start=1):
+                    path = directory / f"alignment_{name}_{number}.png"
+                    title = f"{name}: test sentence {alignment['row'] + 1} ({outcome.record['corpus']})"
+                    weights = np.array(alignment["weights"], np.float32)
+                    draw_alignment(alignment["source"], alignment["target"], weights, path, title)
+                    paths[f"alignment {number} of {name}"] = path
+        return paths
+
+    return draw
 
 
 def draw_alignment(source: Sequence[str], target: Sequence[str], weights: np.ndarray, path: Path, title: str) -> None:

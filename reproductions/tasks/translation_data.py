@@ -1,0 +1,81 @@
+"""What networks that translate share: settings and prepared data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from preprocessing.bitext import ibm_model_1
+from preprocessing.text.vocabulary import PADDING_ID
+from preprocessing.translation import TranslationResult
+from reproductions.protocol.task import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslationSettings(Settings):
+    """What all networks that translate share.
+
+    Attributes:
+        tokens: ``words``, ``bpe`` or ``sentencepiece``.
+        operations: merges of byte pair encoding, learned jointly.
+        min_freq, max_size: of either vocabulary; None for the pipeline's defaults.
+        max_length: longest side of a training pair, in tokens.
+        beam, alpha: of the search; ``alpha`` is the length penalty of Wu et al. (2016), 0 for none.
+        more_beams: further beams that the test split is translated with.
+        replace_unknown: also replace unknown tokens by means of the alignment (Luong et al., 2015, sec. 4.1).
+        smoothing: label smoothing.
+        tied: the output layer's weights are the target embeddings.
+        units, embedding_units: width of the network's layers, and of source and target embeddings.
+        dropout: of embeddings, and of whatever else the network drops.
+    """
+
+    tokens: str = "bpe"
+    operations: int = 5_000
+    min_freq: int | None = None
+    max_size: int | None = None
+    max_length: int = 50
+    beam: int = 5
+    alpha: float = 1.0
+    more_beams: tuple[int, ...] = ()
+    replace_unknown: bool = False
+    smoothing: float = 0.0
+    tied: bool = False
+    units: int
+    embedding_units: int
+    dropout: float = 0.0
+
+
+@dataclass(frozen=True)
+class TranslationData:
+    """A prepared parallel corpus."""
+
+    corpus: str
+    corpora: Mapping[str, str]
+    prepared: TranslationResult
+    packages: tuple[str, ...] = ("sacrebleu", "sacremoses", "subword-nmt")
+
+    @property
+    def digest(self) -> str:
+        return self.prepared.digest
+
+    def shared(self, settings: TranslationSettings) -> dict[str, Any]:
+        """The arguments that every :class:`EncoderDecoder` takes."""
+        return {
+            "source_vocabulary": len(self.prepared.source_vocabulary),
+            "target_vocabulary": len(self.prepared.target_vocabulary),
+            "padding": PADDING_ID,
+            "units": settings.units,
+            "source_units": settings.embedding_units,
+            "target_units": settings.embedding_units,
+            "dropout": settings.dropout,
+            "smoothing": settings.smoothing,
+            "tied": settings.tied,
+        }
+
+    @cached_property
+    def lexicon(self) -> dict[str, str]:
+        """The most likely translation of each source token, learned on the training split."""
+        sides = self.prepared.splits["train"].sides
+        return ibm_model_1.translations(*([side.words(row) for row in range(len(side))] for side in sides))

@@ -1,0 +1,138 @@
+"""Batches of sentence pairs, their likelihood, and translation of encoded sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from mxnet import nd
+
+from gluon_attn.decoding.beam_search import beam_search
+from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.training.batching import length_batches, pad
+from gluon_attn.training.objective import Batch
+from preprocessing.bitext.data import Pair
+from preprocessing.text.data import Split
+from preprocessing.text.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN, UNKNOWN_ID
+from reproductions.protocol.task import TrainedModel
+from reproductions.tasks.bleu import PEERS
+from reproductions.tasks.translation_data import TranslationData, TranslationSettings
+
+# What batches are padded to, source and target: each pair of lengths is a compiled graph with memory of its own.
+MULTIPLES = (8, 4)
+SENTENCES = 64  # per batch whose likelihood is measured
+# Per batch that is translated, and what its sources are padded to: a search step takes hardly longer for many sentences
+# than for few, and there are few graphs of a step anyway.
+TRANSLATED, TRANSLATED_MULTIPLE = 128, 4
+
+
+@dataclass(frozen=True, eq=False)
+class Translated:
+    """One translated sentence.
+
+    Attributes:
+        tokens: target tokens as the network generated them.
+        text: the same, detokenised.
+        log_p: ln p of the tokens and the end of sentence.
+        weights: (steps, source tokens), the end of sentence last; None without attention.
+    """
+
+    tokens: list[str]
+    text: str
+    log_p: float
+    weights: np.ndarray | None
+
+
+def inputs(sources: Sequence[np.ndarray], multiple: int = MULTIPLES[0]) -> tuple[np.ndarray, np.ndarray]:
+    """Padded ids (rows, length) and lengths (rows,) of source sentences; an empty one is read as one unknown token."""
+    sources = [ids if len(ids) else np.array([UNKNOWN_ID], np.int32) for ids in sources]
+    return pad(sources, PADDING_ID, multiple), np.array([len(ids) for ids in sources], np.float32)
+
+
+def batch(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> Batch:
+    """The inputs of one step: source, its lengths, the target after its begin token and with its end token. Its target
+    is what the loss is divided by: the number of target tokens, ends of sentences included, (1,)."""
+    begun = pad([np.append(BEGIN_ID, ids) for ids in targets], PADDING_ID, MULTIPLES[1])
+    ended = pad([np.append(ids, END_ID) for ids in targets], PADDING_ID, MULTIPLES[1])
+    tokens = np.array([sum(len(ids) + 1 for ids in targets)], np.float32)
+    return Batch((*inputs(sources), begun, ended), tokens)
+
+
+def translate(
+    models: Sequence[EncoderDecoder],
+    data: TranslationData,
+    sentences: Split,
+    *,
+    beam: int,
+    alpha: float = 0.0,
+) -> list[Translated]:
+    """Translate encoded sentences with one network or an ensemble, in batches of similar length; results are in the
+    order of the sentences.
+
+    Args:
+        models: trained networks over the same data.
+        data: their data.
+        sentences: the source side of a split, or ``data.prepared.encode(...)``.
+        beam, alpha: of the search.
+    """
+    sequences = sentences.sequences()
+    translated: dict[int, Translated] = {}
+    for rows in length_batches(sentences.lengths, TRANSLATED):
+        source, lengths = inputs([sequences[row] for row in rows], TRANSLATED_MULTIPLE)
+        beams = beam_search(
+            models,
+            source,
+            lengths,
+            beam=beam,
+            alpha=alpha,
+            max_steps=2 * lengths.astype(int) + 10,
+            begin=BEGIN_ID,
+            end=END_ID,
+        )
+        for row, length, hypotheses in zip(rows, lengths, beams, strict=True):
+            best = hypotheses[0]
+            weights = None if best.weights is None else best.weights[:, : int(length)]
+            tokens = [data.prepared.target_vocabulary.idx_to_token[index] for index in best.ids]
+            translated[row] = Translated(tokens, data.prepared.detokenize(tokens), best.log_p, weights)
+    return [translated[row] for row in range(len(sequences))]
+
+
+def translate_as_set(trained: TrainedModel[TranslationSettings, TranslationData], sentences: Split) -> list[Translated]:
+    """Translate encoded sentences with the search, and the replacement of unknown tokens, of a variant's settings."""
+    settings, data = trained.variant.settings, trained.data
+    translated = translate([trained.model], data, sentences, beam=settings.beam, alpha=settings.alpha)
+    return without_unknown(translated, sentences, data) if settings.replace_unknown else translated
+
+
+def without_unknown(translated: Sequence[Translated], sentences: Split, data: TranslationData) -> list[Translated]:
+    """Translations by a network with attention, each unknown token replaced by the most likely translation of the
+    source word with the largest weight, or by that word itself (Luong et al., 2015, sec. 4.1)."""
+    replaced = []
+    for row, sentence in enumerate(translated):
+        tokens, words = list(sentence.tokens), sentences.words(row)
+        if words and sentence.weights is not None:
+            attended = [words[position] for position in sentence.weights.argmax(axis=1)]
+            tokens = [
+                data.lexicon.get(word, word) if token == UNKNOWN else token
+                for token, word in zip(sentence.tokens, attended, strict=False)
+            ]
+        replaced.append(replace(sentence, tokens=tokens, text=data.prepared.detokenize(tokens)))
+    return replaced
+
+
+def likelihoods(model: EncoderDecoder, pair: Pair) -> np.ndarray:
+    """For each target sentence -ln p in nats, and its number of tokens with the end of sentence: (rows, 2)."""
+    sources, targets = pair.source.sequences(), pair.target.sequences()
+    nats = np.zeros(len(sources))
+    for rows in length_batches(pair.target.lengths, SENTENCES):
+        step = batch([sources[row] for row in rows], [targets[row] for row in rows])
+        outputs = model(*(nd.array(array, dtype=array.dtype) for array in step.inputs))
+        nats[rows] = outputs.nll.asnumpy().sum(axis=1)
+    return np.stack([nats, pair.target.lengths + 1], axis=1)
+
+
+def counts(data: TranslationData, split: str, translated: Sequence[Translated]) -> np.ndarray:
+    """What BLEU sums, (sentences, 10), of translations of a split as lower-cased tokens, as the peers count it."""
+    tokens = data.prepared.evaluation_tokens([sentence.text for sentence in translated])
+    return PEERS.counts(tokens, data.prepared.reference_tokens(split))
