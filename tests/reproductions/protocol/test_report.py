@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -14,20 +13,25 @@ import pytest
 from rich.console import Console, RenderableType
 
 from gluon_attn.errors import UsageError
-from reproductions.protocol import report
-from reproductions.protocol.papers import PAPERS, preset, script
+from reproductions.protocol import papers, report
 from reproductions.protocol.report import (
     claims_table,
-    loud_if_sample,
-    markdown,
-    results_path,
+    papers_markdown,
+    results_readme,
+    results_readme_path,
+    row_of,
+    sample_warning,
     table_lines,
     terminal_tables,
-    update_readme,
+    write_reports,
 )
-from reproductions.protocol.results import RESULTS, Claim, Result, Row
-from tests.reproductions.support import PAPER, Answer, gluon_attn
+from reproductions.protocol.reproduction import Reproduction
+from reproductions.protocol.results import JudgedClaim, Result, Row
+from reproductions.protocol.task import Column
+from tests.reproductions.support import ROOT, Answer, gluon_attn
+from tests.reproductions.toy import REPRODUCTION
 
+CPU = REPRODUCTION.preset("cpu")
 REPORTED = {
     "system": "a peer",
     "value": 86.37,
@@ -37,6 +41,7 @@ REPORTED = {
     "checked": "text",
     "details": "",
 }
+CLAIM = JudgedClaim("a", "A is better than B", "sec. 1", -0.5, (-0.75, -0.25), "not supported", "points")
 
 
 def row(variant: str, split: str = "test", mean: float = 86.125, **changes: Any) -> Row:
@@ -59,62 +64,114 @@ def row(variant: str, split: str = "test", mean: float = 86.125, **changes: Any)
     return Row(**(given | changes))
 
 
-def result(*rows: Row, claims: tuple[Claim, ...] = ()) -> Result:
-    manifest = {
+def three(variant: str, **changes: Any) -> tuple[Row, Row, Row]:
+    """The rows of a variant of the toy: all points, the first half, validation."""
+    half = row(variant, mean=85.5, signature="first half")
+    return row(variant, **{"signature": "all points"} | changes), half, row(variant, "validation", 87.0)
+
+
+def result(*rows: Row, claims: tuple[JudgedClaim, ...] = (), **manifest: Any) -> Result:
+    given = {
         "seeds": [1, 2],
         "profile": "portable",
         "threads": 1,
         "hardware": "a processor",
-        "commit": "0123456789abcdef",
+        "commit": "0123456789abcdef, fedcba9876543210",
     }
-    return Result(PAPER, "cpu", list(rows), list(claims), manifest)
+    return Result("toy", "cpu", list(rows), list(claims), given | manifest)
 
 
-def three(variant: str, **changes: Any) -> tuple[Row, Row, Row]:
-    """What ``conclude`` gives for a variant: all of test, without leaked texts, validation."""
-    changes = {"signature": "empty ones left out"} | changes
-    leaked = row(variant, mean=85.5, signature="does not stand in train")
-    return row(variant, **changes), leaked, row(variant, "validation", 87.0)
-
-
-def drawn(table: RenderableType, width: int) -> str:
+def printed(table: RenderableType, width: int) -> str:
     page = StringIO()
     Console(file=page, width=width, color_system=None).print(table)
     return page.getvalue()
 
 
+def markdown(of: Result, paper: Reproduction = REPRODUCTION, figures: tuple[str, ...] = ()) -> str:
+    return results_readme(paper, paper.preset("cpu"), of, figures)
+
+
+def cells(page: str, variant: str) -> list[str]:
+    """Of the line of a variant in the table of a results README."""
+    (line,) = [line for line in page.splitlines() if line.startswith(f"| `{variant}` |")]
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+# --- the terminal ---
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_terminal_table_has_ours_reported_and_differs_at_any_width(width: int) -> None:
-    table = drawn(terminal_tables(result(*three("mean", reported=REPORTED, differs="no GRU"), *three("last"))), width)
+    of = result(*three("curved", reported=REPORTED, differs="no GRU"), *three("straight"))
+    table = printed(terminal_tables(REPRODUCTION, CPU, of), width)
     assert max(map(len, table.splitlines())) <= width
-    mean, last = (next(line for line in table.splitlines() if f"│ {name} " in line) for name in ("mean", "last"))
-    assert [cell.strip() for cell in mean.split("│")[1:5]] == ["mean", "86.12 ± 0.25", "85.50 ± 0.25", "86.37"]
-    assert "none" in last
+    lines = {name: next(line for line in table.splitlines() if f"│ {name} " in line) for name in ("curved", "straight")}
+    shown = [cell.strip() for cell in lines["curved"].split("│")[1:5]]
+    assert shown == ["curved", "86.12 ± 0.25", "85.50 ± 0.25", "86.37"]
+    assert "none" in lines["straight"]
     assert "no GRU" in table
     assert "(nsmc, preset cpu)" in " ".join(table.split())
 
 
+@pytest.mark.parametrize(("checked", "mark"), [("text", ""), ("memory", " †"), ("secondary", " (secondary source)")])
+def test_the_terminal_table_marks_what_was_not_checked_against_the_text(checked: str, mark: str) -> None:
+    of = result(*three("curved", reported=REPORTED | {"checked": checked}))
+    table = printed(terminal_tables(REPRODUCTION, CPU, of), 200)
+    assert f" 86.37{mark} │" in table
+    assert ("† from memory" in table) == (checked == "memory")
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_claims_table_has_effect_interval_and_verdict(width: int) -> None:
-    claim = Claim("a", "A is better than B", "paper", 0.5, (0.25, 0.75), "supported", "points")
-    table = drawn(claims_table(result(*three("mean"), claims=(claim,))), width)
+    table = printed(claims_table(result(*three("curved"), claims=(CLAIM,))), width)
     assert max(map(len, table.splitlines())) <= width
-    for shown in ("+0.500", "[+0.250,", "+0.750]", "supported", "points", "nsmc, preset cpu"):
+    for shown in ("-0.500", "[-0.750,", "-0.250]", "supported", "points", "nsmc, preset cpu"):
         assert shown in table
 
 
-def test_only_what_ran_on_the_sample_is_loud() -> None:
-    assert loud_if_sample(result(*three("mean"))) == ""
-    assert "MEAN NOTHING" in loud_if_sample(result(*three("mean"), *three("last", corpus="sample")))
+def test_only_what_was_run_on_the_sample_has_a_warning() -> None:
+    assert sample_warning(result(*three("curved"))) == ""
+    assert "MEAN NOTHING" in sample_warning(result(*three("curved"), *three("straight", corpus="sample")))
 
 
-def test_markdown_shows_every_number_of_a_row() -> None:
-    page = markdown(result(*three("mean", reported=REPORTED, differs="no GRU")))
-    [line] = [line for line in page.splitlines() if line.startswith("| `mean`")]
-    cells = [cell.strip() for cell in line.strip("|").split("|")]
-    assert cells == [
-        "`mean`",
-        preset(PAPER, "cpu").variant("mean").title,
+# --- lines and columns ---
+
+
+def test_a_column_has_the_test_row_of_its_metric_and_signature() -> None:
+    of = result(*three("curved"))
+    assert row_of(of, "curved", Column("", "accuracy")) == of.rows[0]
+    assert row_of(of, "curved", Column("", "accuracy", "half")) == of.rows[1]
+    assert row_of(of, "curved", Column("", "accuracy", "best epoch")) is None
+    assert row_of(of, "curved", Column("", "loss")) is None
+    assert row_of(of, "straight", Column("", "accuracy")) is None
+
+
+def test_a_variant_without_a_number_in_the_first_column_has_a_line_all_the_same() -> None:
+    """Of a paper of two tasks: each number is in its column, with its interval."""
+    columns = (Column("perplexity", "perplexity"), *REPRODUCTION.table_columns)
+    paper = replace(REPRODUCTION, columns=columns)
+    language = row("straight", corpus="ptb", metric="perplexity", mean=120.0, ci95=(119.0, 121.0), reported=REPORTED)
+    mixed = result(language, *three("curved"))
+    page = markdown(mixed, paper)
+    assert cells(page, "straight")[2:5] == ["120.00 ± 0.25 [119.00, 121.00]", "", ""]
+    assert cells(page, "curved")[2:5] == ["", "86.12 ± 0.25 [85.50, 86.75]", "85.50 ± 0.25"]
+    assert [line.column for line in table_lines(paper, paper.preset("cpu"), mixed)] == [0, 1]
+    assert "│ curved" in printed(terminal_tables(paper, paper.preset("cpu"), mixed), 140)
+
+
+def test_an_ensemble_has_a_line_with_its_title() -> None:
+    page = markdown(result(*three("curved"), row("committee", per_seed={"1+2": 86.125})))
+    assert cells(page, "committee")[1:3] == ["networks of all seeds", "86.12 [85.50, 86.75]"]
+
+
+# --- the results README ---
+
+
+def test_the_readme_of_a_paper_shows_every_number_of_a_row() -> None:
+    page = markdown(result(*three("curved", reported=REPORTED, differs="no GRU")))
+    assert cells(page, "curved") == [
+        "`curved`",
+        "with a hidden layer",
         "86.12 ± 0.25 [85.50, 86.75]",
         "85.50 ± 0.25",
         "1 234 567",
@@ -122,162 +179,179 @@ def test_markdown_shows_every_number_of_a_row() -> None:
         "a peer (its/repository)",
         "no GRU",
     ]
-    for shown in ("seeds 1, 2", "`portable`", "a processor", "`0123456789ab`"):
+    for shown in ("seeds 1, 2;", "`portable`, 1 thread", "a processor", "`0123456789ab`, `fedcba987654`"):
         assert shown in page
+    assert page.startswith("# Quadrants: the hidden layer\n\nSomeone (1969). Script: [`toy.py`](../../toy.py).")
 
 
-def test_markdown_marks_what_was_not_checked_against_the_text() -> None:
-    from_memory, secondary = (
-        markdown(result(*three("mean", reported=REPORTED | {"checked": checked})))
-        for checked in ("memory", "secondary")
-    )
-    assert "86.37 †" in from_memory
-    assert "86.37 (secondary source)" in secondary
+def test_the_readme_of_a_paper_marks_what_was_not_checked_against_the_text() -> None:
+    for checked, mark in (("text", ""), ("memory", " †"), ("secondary", " (secondary source)")):
+        page = markdown(result(*three("curved", reported=REPORTED | {"checked": checked})))
+        assert cells(page, "curved")[5] == f"86.37{mark}"
 
 
-def test_markdown_tables_are_whole_and_list_all_peers() -> None:
-    claim = Claim("a", "A is better than B", "paper", -0.5, (-0.75, -0.25), "not supported", "points")
-    page = markdown(result(*three("mean"), *three("last"), claims=(claim,)))
+def test_the_tables_of_a_readme_are_complete_and_list_all_peers() -> None:
+    page = markdown(result(*three("curved"), *three("straight"), claims=(CLAIM,)))
     for table in re.findall(r"(?:^\|.*\n?)+", page, re.MULTILINE):
         assert len({line.count("|") for line in table.splitlines()}) == 1, table
     assert "| A is better than B | -0.500 | [-0.750, -0.250] | **not supported** | points |" in page
-    for peer in script(PAPER).REPORTED:
-        details = f" ({peer.details})" if peer.details else ""
-        assert f"| {peer.system}{details} | {peer.corpus} | {peer.metric} | {peer.value:.2f} | {peer.source} |" in page
+    assert "| a perceptron | nsmc | accuracy | 96.50 † | Someone (1969), Table 1 |" in page
+    assert "| a committee (three members) | nsmc | accuracy | 99.00 † | Someone (1969), Table 1 |" in page
+    assert "| a re-implementation | nsmc | accuracy | 97.00 (secondary source) | its/repository |" in page
+    assert page.count("† from memory") == 1
+    checked = replace(REPRODUCTION, reported=(replace(REPRODUCTION.reported[0], checked="text"),), variants=(
+        replace(CPU.variant("curved"), beside=None),), claims=(), headline=("curved",), ensembles=())  # fmt: skip
+    assert "†" not in markdown(result(*three("curved")), checked)
+
+
+def test_notes_and_figures_are_in_the_readme() -> None:
+    page = markdown(
+        result(*three("curved")), replace(REPRODUCTION, notes=("One.", "Two.")), ("the_curves.png", "b.png")
+    )
+    assert "\n\nOne.\n\nTwo.\n\n## Claims" in page
+    assert page.endswith("## Figures\n\n![the curves](the_curves.png)\n\n![b](b.png)\n")
+    assert "## Figures" not in markdown(result(*three("curved")))
 
 
 def test_one_seed_has_no_standard_deviation() -> None:
-    rows = [replace(one, per_seed={"1": 86.125}) for one in three("mean")]
-    [line] = [line for line in markdown(result(*rows)).splitlines() if line.startswith("| `mean`")]
-    assert "±" not in line
+    rows = [replace(each, per_seed={"1": 86.125}) for each in three("curved")]
+    assert "±" not in "".join(cells(markdown(result(*rows)), "curved"))
 
 
 def test_the_seeds_of_rows_that_have_others_are_named() -> None:
-    """Of an ensemble none are: it is one network."""
-    two = three("mean")
-    assert "over seeds 1, 2;" in markdown(result(*two, *three("last")))
-    one = [replace(each, per_seed={"1": 86.0}) for each in three("last")]
+    """An ensemble has none: it is one system."""
+    two = three("curved")
+    assert "over seeds 1, 2;" in markdown(result(*two, *three("straight")))
+    one = [replace(each, per_seed={"1": 86.0}) for each in three("straight")]
     assert "over seeds 1, 2 (rows without ± have one);" in markdown(result(*two, *one))
-    more = [replace(each, per_seed={"1": 86.0, "2": 86.0, "3": 86.0}) for each in three("best")]
-    both = [replace(each, per_seed={"1+2+3": 86.0}) for each in three("best-averaged")]
-    whole = result(*more, *both, *two, *three("last"))
-    whole.manifest["seeds"] = [1, 2, 3]
-    assert "over seeds 1, 2 (`best`: 1, 2, 3);" in markdown(whole)
+    more = [replace(each, per_seed={"1": 86.0, "2": 86.0, "3": 86.0}) for each in three("pretrained")]
+    both = [replace(each, per_seed={"1+2+3": 86.0}) for each in three("committee")]
+    page = markdown(result(*more, *both, *two, *three("straight"), seeds=[1, 2, 3]))
+    assert "over seeds 1, 2 (`pretrained`: 1, 2, 3);" in page
+    assert "over seeds 1;" in markdown(result(*one, seeds=[1]))
 
 
-def test_a_variant_without_a_number_in_the_first_column_has_a_line_all_the_same() -> None:
-    """Of a script that models language and classifies: each number stands in its column, with its interval."""
-    language = [row("lstm", corpus="ptb", metric="perplexity", mean=120.0, ci95=(119.0, 121.0), reported=REPORTED)]
-    sentiment = three("sst2-lstm", corpus="sst-2")
-    mixed = Result("cheng2016", "cpu", [*language, *sentiment], [], result().manifest)
-    cells = {
-        line.split(" | ")[0]: [cell.strip() for cell in line.split(" | ")[2:4]]
-        for line in markdown(mixed).splitlines()
-        if line.startswith("| `")
-    }
-    assert cells["| `lstm`"] == ["120.00 ± 0.25 [119.00, 121.00]", ""]
-    assert cells["| `sst2-lstm`"] == ["", "86.12 ± 0.25 [85.50, 86.75]"]
-    assert "| `joulin2016 sst2-bigrams`" in cells or "| `joulin2016 sst2-words`" in cells
-    assert "sst2-lstm" in drawn(terminal_tables(mixed), 140)
+# --- baselines ---
 
 
-@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
-def test_no_variant_is_lost_on_the_way_to_the_tables(path: Path) -> None:
-    found = Result.read(path)
-    shown = [line.name for line in table_lines(found) if line.name == line.row.variant]
-    assert shown == list(dict.fromkeys(each.variant for each in found.rows))
-
-
-def test_the_readme_shows_the_committed_results() -> None:
-    """Drift: every table of the README is the one that its results file gives; without results there is no table.
-
-    It fails from the publishing of results until `gluon-attn report` has been run.
-    """
-    assert update_readme(check=True) is False, "run `gluon-attn report`"
-    readme = report.README.read_text(encoding="utf-8")
-    for paper in PAPERS:
-        begin, end = f"<!-- results {paper} -->\n", f"<!-- /results {paper} -->"
-        assert (readme.count(begin), readme.count(end)) == (1, 1)
-        between = readme[readme.index(begin) + len(begin) : readme.index(end)].strip()
-        path = results_path(paper, "cpu")
-        assert between == (markdown(Result.read(path)) if path.exists() else "")
+FLOOR = replace(
+    REPRODUCTION,
+    title="A floor",
+    variants=tuple(
+        replace(CPU.variant("straight"), name=name, title=f"title of {name}") for name in ("low", "high", "far")
+    ),
+    claims=(),
+    headline=("low",),
+    main="",
+    ensembles=(),
+)
 
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A README with results of its own: those of the smoke preset in the place of the published ones."""
+    """A project with the toy paper, which has a baseline, and the paper of the baseline. A README, and benchmarks."""
+    declared = {"toy": replace(REPRODUCTION, baselines=("floor",)), "floor": FLOOR}
+    monkeypatch.setattr(papers, "names", lambda: tuple(declared))
+    monkeypatch.setattr(papers, "load", declared.__getitem__)
+    monkeypatch.setattr(papers, "results_folder", lambda paper: tmp_path / "results")
     benchmarks = tmp_path / "benchmarks"
-    benchmarks.mkdir()
-    line = {"measure": "cold preprocessing", "measured": "13.0 x", "target": "12 x", "met": True}
-    missed = line | {"measure": "from the cache", "met": False}
-    (benchmarks / "preprocessing.json").write_text(json.dumps({"table": [line, missed]}), encoding="utf-8")
+    (benchmarks / "results").mkdir(parents=True)
+    met = {"measure": "cold preprocessing", "measured": "13.0 x", "target": "12 x", "met": True}
+    missed = met | {"measure": "from the cache", "met": False}
+    (benchmarks / "results" / "preprocessing.json").write_text(json.dumps({"table": [met, missed]}), encoding="utf-8")
+    (benchmarks / "README.md").write_text("# Speed\n\n<!-- speed -->\n<!-- /speed -->\n\nEnd\n", encoding="utf-8")
+    (tmp_path / "README.md").write_text("# Title\n\n<!-- papers -->\n<!-- /papers -->\n\nEnd\n", encoding="utf-8")
     monkeypatch.setattr(report, "BENCHMARKS", benchmarks)
-    monkeypatch.setattr(report, "RESULTS", tmp_path)
     monkeypatch.setattr(report, "README", tmp_path / "README.md")
-    shutil.copy(RESULTS / f"{PAPER}.smoke.json", results_path(PAPER, "cpu"))
-    markers = "".join(f"<!-- {name} -->\n<!-- /{name} -->\n\n" for name in (f"results {PAPER}", "speed"))
-    report.README.write_text(f"# Title\n\n{markers}End\n", encoding="utf-8")
-    return report.README
+    publish(result(*three("curved", reported=REPORTED, comparable=True), *three("straight"), claims=(CLAIM, CLAIM)))
+    return tmp_path
+
+
+def publish(of: Result, preset: str = "cpu") -> None:
+    path = papers.results_path(of.paper, preset)
+    of.write(path)
+    results_readme_path(of.paper).parent.mkdir(exist_ok=True)
+
+
+def test_the_best_system_of_a_baseline_on_the_same_corpus_is_below_ours(own: Path) -> None:
+    """Of two the better one, of another corpus none; in the baseline's own table each is there once."""
+    paper, mine = papers.load("toy"), Result.read(papers.results_path("toy", "cpu"))
+    assert "floor" not in markdown(mine, paper)
+    far = [replace(each, corpus="imdb", mean=99.0) for each in three("far")]
+    low, high = ([replace(each, mean=mean) for each in three(name)] for name, mean in (("low", 84.0), ("high", 85.25)))
+    publish(replace(result(*low, *high, *far), paper="floor"))
+    lines = [line for line in markdown(mine, paper).splitlines() if "floor" in line]
+    assert len(lines) == 1 and lines[0].startswith("| `floor high` | title of high | 85.25 ± 0.25 [85.50, 86.75] |")
+    shown = printed(terminal_tables(paper, paper.preset("cpu"), mine), 140)
+    assert "floor high" in shown and "floor low" not in shown and "imdb" not in shown
+    of_floor = markdown(Result.read(papers.results_path("floor", "cpu")), FLOOR)
+    assert [of_floor.count(f"`{name}`") for name in ("low", "high", "far", "floor high")] == [1, 1, 1, 0]
+
+
+# --- the README of the project ---
+
+
+def test_the_readme_has_a_line_for_each_published_paper_with_its_main_result(own: Path) -> None:
+    """A reported number is next to ours only where the two may be compared."""
+    _, _, line = papers_markdown().splitlines()
+    link = "[Quadrants: the hidden layer](reproductions/results/toy/README.md) (Someone (1969))"
+    what = "with a hidden layer: nsmc, accuracy"
+    assert line == f"| {link} | {what} | 86.12 ± 0.25 | 86.37 | 2 not supported |"
+    supported = replace(CLAIM, verdict="supported")
+    publish(result(*three("curved", reported=REPORTED), claims=(CLAIM, supported, CLAIM)))
+    assert papers_markdown().splitlines()[2].endswith("| 86.12 ± 0.25 |  | 2 not supported, 1 supported |")
+    publish(replace(result(*three("low")), paper="floor"))
+    assert "| title of low: nsmc, accuracy | 86.12 ± 0.25 |" in papers_markdown().splitlines()[3]
 
 
 def test_results_of_other_presets_do_not_reach_the_readme(own: Path) -> None:
-    for name in ("smoke", "paper"):
-        results_path(PAPER, "cpu").replace(results_path(PAPER, name))
-        update_readme(check=False)
-        assert "| `mean` |" not in own.read_text(encoding="utf-8")
-        results_path(PAPER, name).replace(results_path(PAPER, "cpu"))
-    update_readme(check=False)
-    assert own.read_text(encoding="utf-8").count("| `mean` |") == 1
+    papers.results_path("toy", "cpu").rename(papers.results_path("toy", "smoke"))
+    write_reports(check=False)
+    assert "Quadrants" not in (own / "README.md").read_text(encoding="utf-8")
+    assert not results_readme_path("toy").exists()
 
 
-def test_a_readme_without_a_place_for_the_table_is_refused_and_left_alone(own: Path) -> None:
-    own.write_text("nothing\n", encoding="utf-8")
-    with pytest.raises(UsageError, match=f"marker '<!-- results {PAPER} -->' is missing"):
-        update_readme(check=False)
-    assert own.read_text(encoding="utf-8") == "nothing\n"
+def test_reports_are_written_where_they_differ(own: Path) -> None:
+    paths = [results_readme_path("toy"), own / "README.md", own / "benchmarks" / "README.md"]
+    assert gluon_attn("report", "--check") == Answer(1, "".join(f"out of date: {path}\n" for path in paths), "")
+    assert not paths[0].exists() and "Quadrants" not in paths[1].read_text(encoding="utf-8")
+    assert gluon_attn("report").out == "".join(f"written: {path}\n" for path in paths)
+    written = [path.read_text(encoding="utf-8") for path in paths]
+    assert "| `curved` |" in written[0]
+    assert written[1].startswith("# Title\n") and written[1].endswith("\n\nEnd\n") and "Quadrants" in written[1]
+    assert "| cold preprocessing | 13.0 x | 12 x | yes |" in written[2]
+    assert "| from the cache | 13.0 x | 12 x | **no** |" in written[2]
+    assert gluon_attn("report", "--check") == Answer(0, "all reports are up to date\n", "")
+    for path, text in zip(paths, written, strict=True):
+        path.write_text(text.replace("| ", "|  ", 1), encoding="utf-8")
+        assert gluon_attn("report", "--check") == Answer(1, f"out of date: {path}\n", "")
+        assert gluon_attn("report").out == f"written: {path}\n"
+        assert path.read_text(encoding="utf-8") == text
 
 
-def test_the_speed_table_says_which_targets_are_missed(own: Path) -> None:
-    update_readme(check=False)
-    lines = own.read_text(encoding="utf-8").splitlines()
-    assert "| cold preprocessing | 13.0 x | 12 x | yes |" in lines
-    assert "| from the cache | 13.0 x | 12 x | **no** |" in lines
+def test_a_readme_without_the_markers_of_its_table_is_refused_and_left_alone(own: Path) -> None:
+    (own / "README.md").write_text("nothing\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="the marker '<!-- papers -->' is missing; put it where the table belongs"):
+        write_reports(check=False)
+    assert (own / "README.md").read_text(encoding="utf-8") == "nothing\n"
+    assert not results_readme_path("toy").exists()
 
 
-def test_report_check_sees_a_table_that_was_edited_by_hand(own: Path) -> None:
-    assert gluon_attn("report", "--check") == Answer(1, "README is out of date\n", "")
-    assert "| `mean` |" not in own.read_text(encoding="utf-8")
-    assert gluon_attn("report").out == "README written\n"
-    written = own.read_text(encoding="utf-8")
-    assert "| `mean` |" in written and written.startswith("# Title\n") and written.endswith("\n\nEnd\n")
-    assert gluon_attn("report", "--check") == Answer(0, "README is up to date\n", "")
-
-    own.write_text(written.replace("| `mean` |", "| `median` |"), encoding="utf-8")
-    assert gluon_attn("report", "--check").code == 1
-    assert gluon_attn("report").code == 0
-    assert own.read_text(encoding="utf-8") == written
+# --- the published results ---
 
 
-# --- the floor ---
+def test_the_readmes_show_the_published_results() -> None:
+    """It fails from the publishing of results until `gluon-attn report` has been run."""
+    stale = [str(path.relative_to(ROOT)) for path in write_reports(check=True)]
+    assert stale == [], "run `gluon-attn report`"
 
 
-def floor_results(folder: Path, *rows: Row) -> None:
-    whole = Result("joulin2016", "cpu", list(rows), [], result(*three("mean")).manifest)
-    whole.write(folder / "joulin2016.json")
-
-
-def test_the_best_system_without_attention_stands_below_those_of_its_corpus(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Of two that read the corpus the better one; of another corpus none; its own table has each system once."""
-    monkeypatch.setattr(report, "RESULTS", tmp_path)
-    mine = result(*three("mean"))
-    assert "joulin2016" not in markdown(mine)
-    others = [replace(each, mean=85.25) for each in three("nsmc-bigrams")]
-    elsewhere = [replace(each, corpus="imdb") for each in three("imdb-words")]
-    floor_results(tmp_path, *[replace(each, mean=84.0) for each in three("nsmc-words")], *others, *elsewhere)
-    below = [line for line in markdown(mine).splitlines() if "joulin2016" in line]
-    assert len(below) == 1 and below[0].startswith("| `joulin2016 nsmc-bigrams` | NSMC: words and bigrams | 85.25")
-    assert "joulin2016" in drawn(terminal_tables(mine), 140) and "imdb" not in drawn(terminal_tables(mine), 140)
-    own_table = markdown(Result.read(tmp_path / "joulin2016.json"))
-    assert own_table.count("`nsmc-bigrams`") == 1 and "`joulin2016" not in own_table
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "reproductions" / "results").glob("*.json")), ids=lambda path: path.stem
+)
+def test_no_variant_is_lost_on_the_way_to_the_tables(path: Path) -> None:
+    published = Result.read(path)
+    paper = papers.load(published.paper)
+    lines = table_lines(paper, paper.preset(published.preset), published)
+    shown = [line.name for line in lines if line.name == line.row.variant]
+    assert shown == list(dict.fromkeys(each.variant for each in published.rows))
