@@ -183,7 +183,7 @@ def parallel_text(
 ) -> None:
     """Parallel text, in either direction."""
     from preprocessing import translation
-    from preprocessing.pipeline.card_page import card_page
+    from preprocessing.bitext import card_page
 
     cases = {"lower": (True, False), "true": (False, True), "keep": (False, False)}
     if case not in cases:
@@ -223,8 +223,7 @@ def parallel_text(
 
 def _write(prepared: Result, out: Path, overwrite: bool, rows: str, tokens: str) -> None:
     """Write a result with its card as a page and say what it is; ``rows`` and ``tokens`` are what it counts."""
-    from preprocessing.pipeline.card_page import card_page
-    from preprocessing.text import writing
+    from preprocessing.text import card_page, writing
 
     writing.write(prepared, out, overwrite=overwrite)
     card_page.write(prepared.card, out / "card.html")
