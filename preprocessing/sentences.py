@@ -19,8 +19,8 @@ import numpy as np
 from preprocessing.corpora import CorpusFiles
 from preprocessing.corpora.reading import FETCH_AGAIN, read_lines
 from preprocessing.errors import InputError, check_positive
-from preprocessing.pipeline.step import Context, Notes, Step
-from preprocessing.text.data import SPLITS, Data, Split
+from preprocessing.pipeline.step import SPLITS, Context, Notes, Step
+from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import (
     DropEmpty,

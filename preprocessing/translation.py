@@ -259,7 +259,7 @@ class TranslationPipeline(Pipeline[Bitext, "TranslationResult"]):
         return TranslationResult(self, data, card, digest)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TranslationResult(RunResult["TranslationPipeline", Bitext]):
     """Data, card and digest of one run on parallel text."""
 

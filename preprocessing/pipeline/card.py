@@ -19,7 +19,7 @@ the same card, byte for byte. Its structure (``card.json``; every rate is a frac
     facts         {topic: value}, computed by the steps
 
 The units, ``splits`` and ``facts`` of each kind of data: ``text/card_page.py``, ``bitext/card_page.py``,
-``images/data.py``.
+``images/pipeline.py``.
 
 A profile is {rows, total, mean, min, max, percentiles: {"1", "5", "10", "25", "50", "75", "90", "95", "99"},
 histogram: {width, counts}}; counts[i] rows have a length from i * width to (i + 1) * width - 1. Without rows, mean,

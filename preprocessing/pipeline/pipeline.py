@@ -25,7 +25,7 @@ PipelineT = TypeVar("PipelineT")
 ResultT = TypeVar("ResultT")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RunResult(Generic[PipelineT, DataT]):
     """What running a pipeline gives. ``digest`` is the SHA-256 of the canonical bytes of the data."""
 
@@ -33,6 +33,11 @@ class RunResult(Generic[PipelineT, DataT]):
     data: DataT
     card: dict[str, Any]
     digest: str
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{name} {count}" for name, count in self.data.counts()["rows"].items())
+        corpus, name = self.card["corpus"]["name"], self.card["pipeline"]
+        return f"<{type(self).__name__} of {corpus} by {name}: {rows}; digest {self.digest[:12]}>"
 
     @property
     def corpora(self) -> dict[str, str]:

@@ -10,10 +10,10 @@ import numpy as np
 
 from preprocessing.errors import InputError
 from preprocessing.pipeline.ragged import Ragged, pack_strings, unpack_strings
+from preprocessing.pipeline.step import ordered
 from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.vocabulary import PADDING_ID, SPECIALS, Vocabulary
 
-SPLITS = ("train", "validation", "test")
 _NO_ROWS = Ragged.from_rows([])
 _LEARNED = "learned."
 
@@ -168,8 +168,7 @@ class Data:
 
     def finished(self) -> Data:
         """The splits in the order train, validation, test, others; without what only the steps needed."""
-        names = sorted(self.splits, key=lambda name: SPLITS.index(name) if name in SPLITS else len(SPLITS))
-        return self.with_splits({name: replace(self.splits[name], normalized=None) for name in names})
+        return self.with_splits({name: replace(self.splits[name], normalized=None) for name in ordered(self.splits)})
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays (no objects): the canonical form, which is hashed and cached."""

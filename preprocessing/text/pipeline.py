@@ -18,7 +18,7 @@ from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.vocabulary import SPECIALS, Vocabulary
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result(RunResult["TextPipeline", Data]):
     """Data, card and digest of one run on rows of one text."""
 
