@@ -21,7 +21,7 @@ Weights = dict[str, np.ndarray]
 
 
 class Reading(HybridBlock):
-    """``LSTMN.read`` as a block: (sequence, *state) -> (states, weights, *state)."""
+    """``LSTMN.unroll`` as a block: (sequence, *state) -> (states, weights, *state)."""
 
     def __init__(self, window: int, steps: int = STEPS) -> None:
         super().__init__()
@@ -91,25 +91,32 @@ def plain_lstmn(w: Weights, sequence: np.ndarray, window: int | None) -> tuple[n
 @pytest.mark.parametrize("hybridized", [False, True])
 def test_scores_are_the_equation(hybridized: bool) -> None:
     attention = IntraAttention(HIDDEN, IN, UNITS)
-    query, keys = normal(BATCH, HIDDEN, seed=1), normal(BATCH, 4, HIDDEN, seed=2)
-    for child in (attention.word, attention.attended, attention.key):
-        child.initialize()
-    initialize(attention, array(query), array(keys))
+    x, attended, states = normal(BATCH, IN, seed=1), normal(BATCH, UNITS, seed=2), normal(BATCH, 4, UNITS, seed=3)
+    attention.initialize()
+    word, keys = attention.words(array(x)), attention.keys(array(states))
+    initialize(attention, word, array(attended), keys)
     attention.hybridize(hybridized)
-    v = attention.score.weight.data().asnumpy()[0]
-    expected = np.array([softmax(np.tanh(keys[row] + query[row]) @ v) for row in range(BATCH)])
-    np.testing.assert_allclose(attention(array(query), array(keys)).asnumpy(), expected, rtol=1e-5, atol=1e-6)
+    w = parameters_of(attention)
+    expected = []
+    for row in range(BATCH):
+        query = w["word.weight"] @ x[row] + w["attended.weight"] @ attended[row]
+        expected.append(softmax(np.tanh(states[row] @ w["key.weight"].T + query) @ w["score.weight"][0]))
+    word, keys = attention.words(array(x)), attention.keys(array(states))
+    found = attention(word, array(attended), keys).asnumpy()
+    np.testing.assert_allclose(found, np.array(expected), rtol=1e-5, atol=1e-6)
 
 
-def test_a_place_without_memory_gets_no_weight_and_the_others_share_it() -> None:
-    attention = initialize(IntraAttention(HIDDEN, IN, UNITS), nd.zeros((1, HIDDEN)), nd.zeros((1, 1, HIDDEN)))
-    query, keys = array(normal(1, HIDDEN, seed=1)), array(normal(1, 4, HIDDEN, seed=2))
-    known = array([[0, 1, 0, 1]], "float32")
-    weights = attention(query, keys, additive_mask(known)).asnumpy()
-    assert (weights[0, [0, 2]] == 0).all()
-    np.testing.assert_allclose(
-        weights[0, [1, 3]], attention(query, array(keys.asnumpy()[:, [1, 3]])).asnumpy()[0], rtol=1e-5
+def test_a_position_without_memory_gets_no_weight_and_the_others_share_it() -> None:
+    attention = IntraAttention(HIDDEN, IN, UNITS)
+    word, attended, keys = (
+        array(normal(1, *shape, seed=i)) for i, shape in enumerate([(HIDDEN,), (UNITS,), (4, HIDDEN)])
     )
+    initialize(attention, word, attended, keys)
+    mask = array([[0, 1, 0, 1]], "float32")
+    weights = attention(word, attended, keys, additive_mask(mask)).asnumpy()
+    assert (weights[0, [0, 2]] == 0).all()
+    alone = attention(word, attended, array(keys.asnumpy()[:, [1, 3]])).asnumpy()
+    np.testing.assert_allclose(weights[0, [1, 3]], alone[0], rtol=1e-5)
 
 
 # --- the whole network ---

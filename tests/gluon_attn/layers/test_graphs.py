@@ -102,6 +102,20 @@ def test_one_graph_for_each_method_numbers_and_shapes_never_planned_anew(
     assert len(set(calls)) == 5, "a graph saw two shapes"
 
 
+def test_methods_of_the_same_name_have_graphs_of_their_own(block: TwoMaps) -> None:
+    def named_alike(layer: HybridBlock) -> Any:
+        def apply(F: Any, x: Any) -> Any:
+            return layer(x)
+
+        return apply
+
+    first, second = named_alike(block.first), named_alike(block.second)
+    block.hybridize(**HYBRIDIZED)
+    x = array(normal(2, 3))
+    for apply, layer in ((first, block.first), (second, block.second), (first, block.first)):
+        np.testing.assert_allclose(block.graphs(apply, x).asnumpy(), layer(x).asnumpy(), rtol=1e-6)
+
+
 def test_graphs_give_what_the_block_gives_and_their_gradients(block: TwoMaps) -> None:
     found = []
     for hybridized in (False, True):
