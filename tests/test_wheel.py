@@ -122,12 +122,19 @@ def test_compare_shows_the_table(installed: Path, empty: Path) -> None:
 
 
 def test_doctor_finds_no_problem(installed: Path, empty: Path) -> None:
-    assert gluon_attn(installed, empty, "doctor").rstrip().splitlines()[-1].startswith("0 problems")
+    text = gluon_attn(installed, empty, "doctor")
+    assert text.rstrip().splitlines()[-1].startswith("0 problems")
+    assert "make jvm" not in text, "there is no Makefile"
 
 
 def test_preprocessing_writes_the_sample(installed: Path, empty: Path) -> None:
     gluon_attn(installed, empty, "preprocess", "naver", "--sample", "--out", "naver")
     assert (empty / "naver" / "card.html").stat().st_size > 0
+
+
+def test_verify_finds_the_committed_bits(installed: Path, empty: Path) -> None:
+    text = gluon_attn(installed, empty, "verify", PAPER, "--preset", "smoke", "--variant", VARIANT, "--jobs", "1")
+    assert "same bits" in text
 
 
 def test_a_paper_trains_on_the_sample(installed: Path, empty: Path) -> None:
