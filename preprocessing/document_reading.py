@@ -5,7 +5,6 @@ Read from the folder or from a tar archive of any packing; the order is that of 
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tarfile
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ import numpy as np
 from preprocessing.corpora import CorpusFiles, given
 from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, decoded, unpacked
 from preprocessing.errors import InputError
+from preprocessing.files import sha256_of_named
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.data import Data, Split
 from preprocessing.text.steps import labels_of_copies, leaks, survey
@@ -110,11 +110,7 @@ def read_documents(path: Path) -> dict[Place, bytes]:
 
 def content_sha256(documents: Mapping[Place, bytes]) -> str:
     """SHA-256 over id, size and bytes of the documents in their order: the same however they are packed."""
-    sha = hashlib.sha256()
-    for place, raw in documents.items():
-        sha.update(f"{place.row_id}\n{len(raw)}\n".encode())
-        sha.update(raw)
-    return sha.hexdigest()
+    return sha256_of_named((place.row_id, raw) for place, raw in documents.items())
 
 
 def _place(path: Path, name: str) -> Place | None:

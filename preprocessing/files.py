@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -81,12 +81,16 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def sha256_of_folder(path: Path) -> str:
-    """SHA-256 over name, size and bytes of every file below a folder, in the order of the names."""
+def sha256_of_named(contents: Iterable[tuple[str, bytes]]) -> str:
+    """SHA-256 over name, size and bytes of each content, in the given order."""
     sha = hashlib.sha256()
-    files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
-    for name in sorted(files):
-        raw = files[name].read_bytes()
+    for name, raw in contents:
         sha.update(f"{name}\n{len(raw)}\n".encode())
         sha.update(raw)
     return sha.hexdigest()
+
+
+def sha256_of_folder(path: Path) -> str:
+    """:func:`sha256_of_named` of every file below a folder, in the order of the names."""
+    files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
+    return sha256_of_named((name, files[name].read_bytes()) for name in sorted(files))

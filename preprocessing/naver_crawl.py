@@ -15,8 +15,6 @@ The steps, in order: read-crawl, drop-empty, leave-out, hold-out, tokenize, voca
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -30,7 +28,7 @@ from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text import steps, tokenizers
 from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result, TextPipeline
-from preprocessing.text.steps import SHOWN, DropEmpty, Encode, LearnVocabulary, SplitByHash, Tokenize
+from preprocessing.text.steps import SHOWN, DropEmpty, Encode, LearnVocabulary, SplitByHash, Tokenize, hash_numbers
 from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.writing import write as write
 
@@ -214,15 +212,9 @@ class HoldOut(Step[Data]):
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         train = data.splits["train"]
-        number = digits_9_to_16(train.text) % self.one_in
+        number = hash_numbers(train.text, first_digit=8) % self.one_in
         rows = {"train": number > 1, "validation": number == 0, "test": number == 1}
         if empty := [name for name, chosen in rows.items() if not chosen.any()]:
             reason = f"of {len(train)} reviews none is left for {' and '.join(empty)}"
             raise InputError(f"step {self.name}", reason, remedy="give more reviews, or a smaller one_in")
         return data.with_splits({name: train.take(chosen) for name, chosen in rows.items()}), Notes()
-
-
-def digits_9_to_16(texts: Iterable[str]) -> np.ndarray:
-    """Digits 9 to 16 of the hexadecimal SHA-256 of each text as a number (texts,)."""
-    digests = b"".join(hashlib.sha256(text.encode("utf-8")).digest()[4:8] for text in texts)
-    return np.frombuffer(digests, ">u4").astype(np.int64)

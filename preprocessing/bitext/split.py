@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from preprocessing.bitext.reading import UNSPLIT
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.data import Split
 from preprocessing.text.normalization import loose_key
+from preprocessing.text.steps import hash_numbers
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class SplitPairs(Step[Bitext]):
         keys = {side: [loose_key(text) for pair in together for text in getattr(pair, side).prepared] for side in SIDES}
         group = groups(keys["source"], keys["target"])
         anchors = _firsts(group, keys[self.anchor])
-        number = {root: _hash(key) % self.one_in for root, key in anchors.items()}
+        number = dict(zip(anchors, (hash_numbers(anchors.values()) % self.one_in).tolist(), strict=True))
         for root in group[len(unsplit) :]:
             number[root] = self.one_in
         places = np.array([number[root] for root in group[: len(unsplit)]], np.int64)
@@ -109,7 +109,3 @@ def _firsts(group: Sequence[int], keys: Sequence[str]) -> dict[int, str]:
         if root not in first or key < first[root]:
             first[root] = key
     return first
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:4], "big")

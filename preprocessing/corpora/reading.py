@@ -17,6 +17,7 @@ from typing import IO
 from preprocessing.errors import InputError
 
 FETCH_AGAIN = "fetch the official file again"
+CRLF, UNIX_LINES = "Windows line endings (CRLF)", "save the file with Unix line endings (LF)"
 _BLOCK = 1 << 16
 BROKEN: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
 """What the standard library raises for an archive that is cut short or damaged."""
@@ -66,7 +67,7 @@ def read_lines(path: Path, member: str | None = None) -> list[str]:
         raise InputError(path, "begins with a byte order mark", line=1, remedy="save the file as UTF-8 without it")
     if "\r\n" in content:
         line = content[: content.index("\r\n")].count("\n") + 1
-        raise InputError(path, "ends with a carriage return", line=line, remedy="end lines with a line feed only")
+        raise InputError(path, CRLF, line=line, remedy=UNIX_LINES)
     lines = content.split("\n")
     if lines.pop():
         reason = "the last line has no line feed: the file is cut short"

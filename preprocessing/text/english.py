@@ -7,10 +7,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+
+from sacremoses import MosesTokenizer
 
 from preprocessing.text.normalization import visible
-from preprocessing.text.reversible import QuickMosesTokenizer
 from preprocessing.text.tokenizers import Tokenizer
 
 # --- plain text ---
@@ -171,7 +171,7 @@ def _ends_sentence(paragraph: str, start: int, stop: re.Match[str]) -> bool:
 
 # A sentence of plain ASCII that Moses cuts character by character: apostrophes between letters and never two around
 # one, commas alone and not at the beginning, no full stop but the last. Nine in ten are such.
-_SIMPLE = re.compile(
+SIMPLE_SENTENCE = re.compile(
     r"""(?:[A-Za-z0-9 !"#$%&()*+/:;<=>?@\[\\\]^_{|}~-]|(?<=[A-Za-z])'(?=[A-Za-z](?!'))|(?<=[^,]),(?!,))*\.?"""
 )
 _SIMPLE_WORD = re.compile(r"'?[A-Za-z0-9-]+(?:(?<=[0-9]),(?=[0-9])[A-Za-z0-9-]+)*|[^ A-Za-z0-9'-]")
@@ -192,7 +192,7 @@ class EnglishWords(Tokenizer):
     packages = ("sacremoses",)
 
     def tokenize(self, text: str) -> list[str]:
-        if _SIMPLE.fullmatch(text) and "DOTMULTI" not in text:
+        if SIMPLE_SENTENCE.fullmatch(text) and "DOTMULTI" not in text:
             words: list[str] = _SIMPLE_WORD.findall(text)
             if len(words) > 1 and text[-1] == "." and text[-2] != " " and words[-2] in self._abbreviations:
                 words[-2:] = [f"{words[-2]}."]
@@ -206,5 +206,5 @@ class EnglishWords(Tokenizer):
         return frozenset(self._tokenizer.NONBREAKING_PREFIXES)
 
     @cached_property
-    def _tokenizer(self) -> Any:
-        return QuickMosesTokenizer("en")
+    def _tokenizer(self) -> MosesTokenizer:
+        return MosesTokenizer("en")

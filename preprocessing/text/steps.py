@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -60,10 +60,17 @@ class SplitByHash(Step[Data]):
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         train = data.splits["train"]
-        first_digits = b"".join(hashlib.sha256(text.encode("utf-8")).digest()[:4] for text in train.text)
-        chosen = np.frombuffer(first_digits, ">u4") % self.one_in == 0
+        chosen = hash_numbers(train.text) % self.one_in == 0
         splits = {**data.splits, "train": train.take(~chosen), "validation": train.take(chosen)}
         return data.with_splits(splits), Notes()
+
+
+def hash_numbers(texts: Iterable[str], *, first_digit: int = 0) -> np.ndarray:
+    """Eight hexadecimal digits of the SHA-256 of each text (UTF-8), from ``first_digit`` (an even number) on, as numbers
+    (texts,) int64."""
+    start = first_digit // 2
+    digests = b"".join(hashlib.sha256(text.encode("utf-8")).digest()[start : start + 4] for text in texts)
+    return np.frombuffer(digests, ">u4").astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -208,12 +215,11 @@ class LearnVocabulary(Step[Data]):
     @property
     def rule(self) -> str:
         limit = "" if self.max_size is None else f", at most {self.max_size} of them"
-        places = ", ".join(f"{special} is {index}" for index, special in enumerate(self.specials))
-        these = {2: "two", 4: "four"}[len(self.specials)]
+        ids = ", ".join(f"{special} is {index}" for index, special in enumerate(self.specials))
         return (
             f"Tokens that occur at least {self.min_freq} times in the training split{limit}, in the order of "
-            f"descending frequency, ties by the token (code points); {places}. A token spelled "
-            f"like one of these {these} counts as unknown."
+            f"descending frequency, ties by the token (code points); {ids}. A token spelled like "
+            f"{' or '.join(self.specials)} counts as unknown."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:

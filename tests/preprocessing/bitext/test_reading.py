@@ -83,7 +83,7 @@ def test_a_packed_file_and_an_archive_are_read_alike(tmp_path: Path) -> None:
         ("a\nb\nc\n", "가\n나\n\n", "train.ko", 3, "the ko side is empty"),
         ("a\n\u3000\nc\n", "가\n\n다\n", "train.en", 2, "the en side is empty"),
         ("a\nb", "가\n나\n", "train.en", 2, "the last line has no line feed"),
-        ("a\nb\n", "가\r\n나\r\n", "train.ko", 1, "ends with a carriage return"),
+        ("a\nb\n", "가\r\n나\r\n", "train.ko", 1, "Windows line endings"),
         ("a\nb\n", "가\n나\n".encode("euc-kr"), "train.ko", 1, "invalid UTF-8 (byte 0xb0"),
         ("a\n" + "b" * 10_001 + "\n", "가\n나\n", "train.en", 2, "a sentence of 10001 characters, at most 10000"),
         ("a\nb\n", "가\n" + "나" * 20_000 + "\n", "train.ko", 2, "a sentence of 20000 characters"),

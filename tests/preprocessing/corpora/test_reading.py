@@ -73,7 +73,7 @@ def test_the_line_is_that_up_to_which_a_packed_file_can_be_read(tmp_path: Path) 
     [
         (b"", 1, "no lines", "fetch"),
         (b"\xef\xbb\xbfa\n", 1, "begins with a byte order mark", "without it"),
-        (b"a\nb\r\nc\n", 2, "ends with a carriage return", "line feed only"),
+        (b"a\nb\r\nc\n", 2, "Windows line endings", "Unix line endings"),
         (b"a\nb\nc", 3, "the last line has no line feed", "add it if the line is whole"),
         (b"a\n\xe9t\xe9\n", 2, "invalid UTF-8 (byte 0xe9", "save the file as UTF-8"),
         ("a\n".encode("utf-16"), 1, "invalid UTF-8 (byte 0xff", "save the file as UTF-8"),
