@@ -126,10 +126,10 @@ def read_ratings(path: Path, *, rows: int | None = None) -> Split:
             raise InputError(path, reason, line=number, remedy=remedy)
         row_id, text, label = columns
         if label not in LABELS:
-            remedy = (
-                "end lines with a line feed only" if label in ("0\r", "1\r") else "use 0 for negative, 1 for positive"
-            )
-            raise InputError(path, f"label {label[:20]!r}, expected 0 or 1", line=number, remedy=remedy)
+            if label.removesuffix("\r") in LABELS:
+                raise InputError(path, CRLF, line=number, remedy=UNIX_LINES)
+            reason = f"label {label[:20]!r}, expected 0 or 1"
+            raise InputError(path, reason, line=number, remedy="use 0 for negative, 1 for positive")
         row_ids.append(row_id)
         texts.append(text)
         labels.append(LABELS[label])

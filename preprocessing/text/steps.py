@@ -66,7 +66,7 @@ class SplitByHash(Step[Data]):
 
 
 def hash_numbers(texts: Iterable[str], *, first_digit: int = 0) -> np.ndarray:
-    """Eight hexadecimal digits of the SHA-256 of each text (UTF-8), from ``first_digit`` (an even number) on, as numbers
+    """Eight hexadecimal digits of the SHA-256 of each text (UTF-8), from ``first_digit`` (even) on, as numbers
     (texts,) int64."""
     start = first_digit // 2
     digests = b"".join(hashlib.sha256(text.encode("utf-8")).digest()[start : start + 4] for text in texts)

@@ -58,7 +58,7 @@ def test_a_sound_file(tmp_path: Path) -> None:
         (GOOD + b"3\tx\t2\n", 4, "label '2', expected 0 or 1", "0 for negative"),
         (GOOD + b"3\tx\t\n", 4, "label ''", "0 for negative"),
         (GOOD + b"3\tx\t10\n", 4, "label '10'", "0 for negative"),
-        (GOOD + b"3\tx\t1\r\n", 4, "label '1\\r'", "Unix line endings"),
+        (GOOD + b"3\tx\t1\r\n", 4, "Windows line endings", "Unix line endings"),
         (GOOD + "3\tx\t가\n".encode(), 4, "label '가'", "0 for negative"),
         (GOOD + b"3\t\xff\t1\n4\ty\t1\n", 4, "invalid UTF-8 (byte 0xff", "UTF-8"),
         (GOOD + "3\t좋".encode()[:-1], 4, "invalid UTF-8", "fetch"),
