@@ -8,7 +8,6 @@ can draw appears as its code point, ``U+1F9E1``.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -22,6 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 
+from gluon_attn.files import atomic_file
 from gluon_attn.plots.fonts import HANGUL, register_hangul
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -82,10 +82,5 @@ def house_figure(width: float, height: float, path: Path, *, tight: bool = False
     image = Image.open(picture).convert("RGB")
     if not tight:
         image = image.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        image.save(beside, format="png", optimize=True, dpi=(_STYLE["savefig.dpi"],) * 2)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with atomic_file(path) as stream:
+        image.save(stream, format="png", optimize=True, dpi=(_STYLE["savefig.dpi"],) * 2)

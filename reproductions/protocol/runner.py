@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
+from gluon_attn.files import write_arrays
 from preprocessing.corpora import locate
 from preprocessing.errors import MissingError
 from preprocessing.files import write_json
@@ -108,7 +109,7 @@ def _train_unit(unit: Unit, *, resume: bool, overwrite: bool) -> Outcome:
     label = f"{unit.variant}, seed {unit.seed}"
     trained = fit(model, task, variant.recipe, run, seed=unit.seed, label=label, log=partial(print, flush=True))
     metrics, arrays = module.evaluate(model, variant, data, checkpoint.Checkpoint(run.checkpoint))
-    checkpoint.save_arrays(unit.directory / "predictions.npz", arrays)
+    write_arrays(unit.directory / "predictions.npz", arrays)
     facts = {
         "metrics": metrics,
         "history": trained.history,

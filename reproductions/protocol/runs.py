@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gluon_attn.errors import UsageError
+from gluon_attn.files import read_arrays
 from reproductions.protocol.experiment import Preset, Variant
 from reproductions.protocol.papers import PAPERS, preset, script
 
@@ -80,8 +81,8 @@ class Outcome:
     @property
     def predictions(self) -> dict[str, np.ndarray]:
         """Arrays that the script's ``evaluate`` returned, over the items of the test split in the corpus's order."""
-        with np.load(self.unit.directory / "predictions.npz", allow_pickle=False) as arrays:
-            return dict(arrays)
+        path = self.unit.directory / "predictions.npz"
+        return read_arrays(path, remedy="train it again (--overwrite)")
 
     @classmethod
     def read(cls, unit: Unit) -> Outcome:

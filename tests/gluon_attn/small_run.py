@@ -44,7 +44,7 @@ def die_writing(name: str, time: int) -> None:
 
     def fatal(descriptor: int) -> None:
         nonlocal writes
-        if Path(os.readlink(f"/proc/self/fd/{descriptor}")).name == f".{name}.part":
+        if Path(os.readlink(f"/proc/self/fd/{descriptor}")).match(f".{name}.*.part"):
             writes += 1
             if writes == time:
                 os.truncate(descriptor, os.fstat(descriptor).st_size // 2)
