@@ -33,10 +33,10 @@ class RunDirectory:
                 _remove(path)
             elif not resume:
                 raise UsageError(f"{path}: a run is here already; go on with it (--resume) or replace it (--overwrite)")
-            elif not config_path.exists():
-                raise UsageError(f"{config_path}: missing, and the rest of the run is here; replace it (--overwrite)")
-            else:
+            elif config_path.exists():
                 _check_same(config, config_path)
+            elif self.checkpoint.exists():
+                raise UsageError(f"{config_path}: missing, and a checkpoint is here; replace the run (--overwrite)")
         for part in path.glob(".*.part"):  # a killed process was writing them
             part.unlink()
         write_text(config_path, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
