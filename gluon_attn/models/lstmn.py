@@ -1,5 +1,6 @@
-"""Models around the long short-term memory-network (Cheng, Dong and Lapata, 2016, "Long short-term memory-networks for
-machine reading"): of language (sec. 5.1) and of sentiment (sec. 5.2), each also with a plain LSTM in its place."""
+"""The long short-term memory-network (Cheng, Dong and Lapata, 2016, "Long short-term memory-networks for machine
+reading"), the LSTM that it is compared with, and the classifier of sec. 5.2 over either of them. The language model of
+sec. 5.1 is :class:`~gluon_attn.models.language_model.LanguageModel`."""
 
 from __future__ import annotations
 
@@ -20,16 +21,15 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class LSTMN(HybridBlock):
-    """A long short-term memory-network: an LSTM whose state before a word is what it attends to of all states before.
+    """A long short-term memory-network: an LSTM whose previous state is a weighted sum of all previous states.
 
         [h~_t; c~_t] = sum of weights_i [h_i; c_i]      i, f, o = sigmoid(W [h~_t, x_t] + b)    g = tanh(same)
         c_t = f c~_t + i g    h_t = o tanh(c_t)         (eq. 6 to 9; h~ and c~ are 0 before the first word)
 
-    The paper's tape holds every state before; here it holds the last ``window``, so that a step costs the same however
-    long the stream. With a window as long as the text, or longer, the two are the same network.
+    The paper's tape has every previous state; here it has the last ``window``, so that the cost of a step does not
+    depend on the length of the stream. With a window at least as long as the text, the two are the same network.
 
-    What no step changes is computed once for all of them (W_x x and the words' part of the gates), W_h h_i once for
-    each state when it enters the tape.
+    W_x x and the words' part of the gates are computed once for all steps, W_h h_i once for each state.
 
     Args:
         units: width of h and of c.
@@ -43,7 +43,7 @@ class LSTMN(HybridBlock):
     ) -> None:
         super().__init__(**parameters)
         if window < 1:
-            raise ValueError(f"a tape of {window} states cannot be attended to; keep one or more")
+            raise ValueError(f"a tape of {window} states cannot be attended to; choose a window of 1 or more")
         self.units, self.window = units, window
         with self.name_scope():
             self.attention = IntraAttention(attention_units or units, in_units, units)
@@ -154,8 +154,8 @@ class LSTMN(HybridBlock):
 
 
 class FusedLSTM(HybridBlock):
-    """MXNet's fused LSTM layer, read as :class:`LSTMN` is: what its intra-attention must be held against. Its forget
-    gate begins as open as that one's.
+    """MXNet's fused LSTM layer, with the same methods as :class:`LSTMN`: the baseline for its intra-attention. The bias
+    of the forget gate is initialised to 1 in both.
 
     Args:
         units: width of h and of c.
@@ -185,6 +185,7 @@ class FusedLSTM(HybridBlock):
 
 
 SequenceEncoder = LSTMN | FusedLSTM
+"""Encodes a sequence of embeddings, in one call or in several that carry a state."""
 
 
 class SentenceClassifier(Classifier):
@@ -230,8 +231,8 @@ class SentenceClassifier(Classifier):
 
     def forward(self, ids: nd.NDArray, valid_length: nd.NDArray) -> tuple[nd.NDArray, ...]:
         method = self._logits if autograd.is_training() else self._logits_and_weights
-        found: tuple[nd.NDArray, ...] = self._graphs(method, ids, valid_length, steps=ids.shape[1])
-        return found
+        values: tuple[nd.NDArray, ...] = self._graphs(method, ids, valid_length, steps=ids.shape[1])
+        return values
 
     def _logits(self, F: Operators, ids: Tensor, valid_length: Tensor, *, steps: int) -> Tensors:
         return self._logits_and_weights(F, ids, valid_length, steps=steps)[:1]
@@ -243,17 +244,17 @@ class SentenceClassifier(Classifier):
         logits = self.output(self.dropout(self.hidden(self.dropout(mean_pooling(F, states, mask)))))
         if weights is None:
             return (logits,)
-        looked = relative_to_absolute(F, weights, steps, self.reader.window)
-        return logits, F.broadcast_mul(looked, F.expand_dims(mask, axis=2))
+        matrix = relative_to_absolute(F, weights, steps, self.reader.window)
+        return logits, F.broadcast_mul(matrix, F.expand_dims(mask, axis=2))
 
 
 def relative_to_absolute(F: Operators, weights: Tensor, steps: int, window: int) -> Tensor:
-    """Weights of :meth:`LSTMN.unroll`, (batch, steps, window), as (batch, steps, steps): in row t those of each word.
+    """Weights of :meth:`LSTMN.unroll`, (batch, steps, window), as a matrix (batch, steps, steps), a column per word.
 
-    Step t has the word of step i at place i - t + window. Written on end and cut anew into rows that are one shorter,
-    row t stands t places further to the right, and the word of step i at place i + window of every row.
+    In row t the word of step i is at position i - t + window. Flattened and cut again into rows that are shorter by
+    one, row t moves t positions to the right, and the word of step i is at position i + window of every row.
     """
-    nothing = F.zeros_like(F.slice_axis(weights, axis=2, begin=0, end=1))
-    on_end = F.concat(weights, F.broadcast_axis(nothing, axis=2, size=steps + 1), dim=2).reshape((0, -3))
-    shifted = F.slice_axis(on_end, axis=1, begin=0, end=steps * (window + steps)).reshape((0, steps, -1))
+    zero = F.zeros_like(F.slice_axis(weights, axis=2, begin=0, end=1))
+    flat = F.concat(weights, F.broadcast_axis(zero, axis=2, size=steps + 1), dim=2).reshape((0, -3))
+    shifted = F.slice_axis(flat, axis=1, begin=0, end=steps * (window + steps)).reshape((0, steps, -1))
     return F.slice_axis(shifted, axis=2, begin=window, end=None)

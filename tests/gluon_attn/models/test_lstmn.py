@@ -194,7 +194,7 @@ def test_what_a_word_looks_at_is_what_the_encoder_says(hybridized: bool) -> None
     for mine, its in zip(after, state, strict=True):
         np.testing.assert_allclose(mine.asnumpy(), its.asnumpy(), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(model.attend(INPUTS, *state)[0].asnumpy().sum(axis=2), 1.0, rtol=1e-5)
-    with pytest.raises(TypeError, match="looks at nothing"):
+    with pytest.raises(TypeError, match="only an LSTMN has weights"):
         language_model("lstm").attend(INPUTS)
 
 
