@@ -21,8 +21,8 @@ from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from gluon_attn.training.loop import fit
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
-from tests.gluon_attn.attention.test_intra import Weights, plain_lstmn, sigmoid, softmax
 from tests.gluon_attn.models.test_learns import NEEDLES, VOCABULARY as NOISE, draw_needle, learn
+from tests.gluon_attn.models.test_lstmn_unrolled import Weights, plain_lstmn, sigmoid, softmax
 from tests.gluon_attn.support import (
     array,
     assert_gradients_are_slopes,
