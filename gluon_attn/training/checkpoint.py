@@ -19,9 +19,9 @@ _REMEDY = "delete it and train again"
 
 
 def named_parameters(model: Block) -> list[tuple[str, Parameter]]:
-    """The parameters by their place in the model (``encoder.forwards.0.l0_i2h_weight``), sorted; names hold no counter.
+    """The parameters by their path in the model (``encoder.forwards.0.l0_i2h_weight``), sorted; names have no counter.
 
-    A parameter that stands in two places is there once, under the first of its names.
+    A parameter that several blocks share is listed once, under the first of its names.
     """
     once = {id(parameter): (name, parameter) for name, parameter in reversed(_everywhere(model))}
     return sorted(once.values())
@@ -37,10 +37,10 @@ def parameter_arrays(model: Block) -> dict[str, np.ndarray]:
 
 
 def set_parameters(model: Block, arrays: Mapping[str, np.ndarray]) -> None:
-    """Give every parameter of the model its array.
+    """Set every parameter of the model.
 
     Raises:
-        UsageError: the names or shapes are those of another model, which stays as it was.
+        UsageError: the names or shapes are those of another model; no parameter is changed.
     """
     parameters = dict(named_parameters(model))
     if parameters.keys() != arrays.keys():
@@ -49,10 +49,10 @@ def set_parameters(model: Block, arrays: Mapping[str, np.ndarray]) -> None:
     for name, parameter in parameters.items():
         # A size that is not inferred yet is 0 and takes any.
         fits = len(parameter.shape) == arrays[name].ndim and all(
-            wanted in (0, found) for wanted, found in zip(parameter.shape, arrays[name].shape, strict=True)
+            expected in (0, size) for expected, size in zip(parameter.shape, arrays[name].shape, strict=True)
         )
         if not fits:
-            raise UsageError(f"parameter {name} has shape {arrays[name].shape}, the model wants {parameter.shape}")
+            raise UsageError(f"parameter {name} has shape {arrays[name].shape}, the model needs {parameter.shape}")
     for name, parameter in parameters.items():
         parameter.set_data(mx.nd.array(arrays[name], dtype=arrays[name].dtype))
         if parameter._deferred_init:
@@ -70,7 +70,7 @@ def parameters_sha256(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def parameter_count(model: Block) -> int:
-    """Number of trained scalars."""
+    """Number of trainable scalars."""
     return sum(int(np.prod(parameter.shape)) for _, parameter in named_parameters(model))
 
 

@@ -1,4 +1,4 @@
-"""The training loop that every script shares: seeded by epoch, checked at each step, saved whole, resumable."""
+"""The training loop that every script shares: seeded by epoch, checked at each step, resumable bit for bit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gluon_attn.training.updates import Updates
 
 @dataclass
 class Trained:
-    """What a finished run leaves: the epochs' metrics, the number of the best one, and time spent training."""
+    """The metrics of each epoch, the number of the best one, counted from 1, and the seconds spent training."""
 
     history: list[dict[str, float]]
     best_epoch: int
@@ -41,15 +41,19 @@ def fit(
     label: str = "",
     log: Callable[[str], None] | None = None,
 ) -> Trained:
-    """Train an initialized model and leave it with the parameters of its best epoch.
+    """Train an initialized model, and set it to the parameters of its best epoch.
 
-    Every epoch draws from generators seeded by (seed, epoch), and the checkpoint at its end holds all that the next one
-    reads. So a run that was killed at any instant and is started again ends with the same parameters, bit for bit.
-    ``log`` gets a line after each epoch, which begins with ``label``.
+    Every epoch draws from generators seeded by (seed, epoch), and the checkpoint at its end has all that the next one
+    needs, so a run that is killed at any instant and started again ends with the same parameters, bit for bit.
+
+    Args:
+        run: resumed from its checkpoint, if it has one.
+        label: starts the progress bar and each line of the log.
+        log: gets one line after each epoch.
 
     Raises:
         UsageError: the optimizer is unknown or cannot be resumed; the loss, a parameter or the validation result is not
-            a number, or an epoch had other than ``objective.steps`` batches: the checkpoint of the epoch before stays.
+            a finite number; or an epoch has not ``objective.steps`` batches. The last checkpoint stays.
     """
     parameters = [one for _, one in checkpoint.named_parameters(model) if one.grad_req != "null"]
     updates = Updates(parameters, recipe.optimizer, clip_norm=recipe.clip_norm)
