@@ -383,6 +383,7 @@ def test_what_is_written_is_read_back(sample: Result, tmp_path: Path) -> None:
     assert list(map(int, lengths.split(" "))) == sample.test.sentence_lengths[2].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("imdb")
 def test_the_card_of_imdb() -> None:
     result = documents.prepare("imdb", processes=2)

@@ -223,6 +223,7 @@ def test_nothing_is_half_written(sample: Result, tmp_path: Path, monkeypatch: py
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("nsmc")
 def test_the_card_of_nsmc_states_what_nobody_states() -> None:
     result = naver.prepare("nsmc", processes=2)
@@ -253,6 +254,7 @@ def test_the_card_of_nsmc_states_what_nobody_states() -> None:
     assert facts["unknown"]["train"]["unknown"] < facts["vocabulary"]["types_in_train"]
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("nsmc")
 def test_the_repaired_text_is_that_of_the_crawl() -> None:
     with tarfile.open(locate.find("nsmc-raw").paths["raw"]) as archive:

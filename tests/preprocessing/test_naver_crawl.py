@@ -199,6 +199,7 @@ def test_without_the_official_files_the_crawl_is_not_read(tmp_path: Path, monkey
         naver_crawl.files()
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("nsmc")
 def test_the_card_of_the_crawl() -> None:
     """With the cheapest tokenizer: nothing that is counted here depends on tokens."""

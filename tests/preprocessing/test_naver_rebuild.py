@@ -337,6 +337,7 @@ def test_verdict_is_that_of_the_known_bytes() -> None:
     assert verdict("ratings.txt", "other") == verdict("repaired/ratings.txt", "other") == "differs"
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_real_crawl_gives_the_official_files(tmp_path: Path) -> None:
     root = os.environ.get("GLUON_ATTN_DATA")

@@ -455,6 +455,7 @@ OFFICIAL_WORDS = {
 """Words of the corpus' own tokenised files, as its repository states them."""
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("multi30k")
 @pytest.mark.parametrize("language", ["de", "fr"])
 def test_multi30k_is_whole_and_tokenised_as_by_its_own_script(language: str) -> None:
@@ -481,6 +482,7 @@ def test_multi30k_is_whole_and_tokenised_as_by_its_own_script(language: str) -> 
     assert restored["but_for_spaces"] == 1_000 and restored["exact"] >= 997
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("multi30k")
 def test_the_usual_filters_leave_out_five_pairs_of_multi30k() -> None:
     result = translation.prepare("multi30k en-de", processes=2)
@@ -494,6 +496,7 @@ def test_the_usual_filters_leave_out_five_pairs_of_multi30k() -> None:
     assert result.target_vocabulary["hund"] < 60 and len(result.target_vocabulary) > 7_000
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("ko_en")
 def test_korean_test_sentences_stand_nowhere_in_train_in_either_direction() -> None:
     directions = [
