@@ -36,23 +36,27 @@ def parameter_arrays(model: Block) -> dict[str, np.ndarray]:
     return {name: parameter.data().asnumpy() for name, parameter in named_parameters(model)}
 
 
-def set_parameters(model: Block, arrays: Mapping[str, np.ndarray]) -> None:
-    """Set every parameter of the model.
+def set_parameters(model: Block, arrays: Mapping[str, np.ndarray], *, source: Path | None = None) -> None:
+    """Set every parameter of the model; ``source`` is the file of the arrays, for the error message.
 
     Raises:
         UsageError: the names or shapes are those of another model; no parameter is changed.
     """
+    prefix = f"{source}: " if source else ""
     parameters = dict(named_parameters(model))
     if parameters.keys() != arrays.keys():
         unlike = sorted(parameters.keys() ^ arrays.keys())
-        raise UsageError(f"these parameters belong to another model; names that do not match: {', '.join(unlike[:5])}")
+        names = ", ".join(unlike[:5])
+        raise UsageError(f"{prefix}these parameters belong to another model; names that do not match: {names}")
     for name, parameter in parameters.items():
         # A size that is not inferred yet is 0 and takes any.
         fits = len(parameter.shape) == arrays[name].ndim and all(
             expected in (0, size) for expected, size in zip(parameter.shape, arrays[name].shape, strict=True)
         )
         if not fits:
-            raise UsageError(f"parameter {name} has shape {arrays[name].shape}, the model needs {parameter.shape}")
+            raise UsageError(
+                f"{prefix}parameter {name} has shape {arrays[name].shape}, the model needs {parameter.shape}"
+            )
     for name, parameter in parameters.items():
         parameter.set_data(mx.nd.array(arrays[name], dtype=arrays[name].dtype))
         if parameter._deferred_init:

@@ -62,7 +62,7 @@ def fit(
     best_epoch, spent = 0, 0.0
     if run.checkpoint.exists():
         saved = checkpoint.Checkpoint(run.checkpoint)
-        checkpoint.set_parameters(model, saved.group("parameters"))
+        checkpoint.set_parameters(model, saved.group("parameters"), source=run.checkpoint)
         updates.restore(saved.group("optimizer"))
         best = saved.group("best")
         history, best_epoch, spent = saved.state["history"], saved.state["best_epoch"], saved.state["seconds"]

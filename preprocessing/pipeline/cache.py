@@ -70,7 +70,7 @@ def load(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         text = arrays.pop(_CARD).tobytes()
         card: dict[str, Any] = json.loads(text)

@@ -100,14 +100,16 @@ def test_arrays_are_copies() -> None:
 
 def test_parameters_of_another_network_are_refused() -> None:
     arrays = checkpoint.parameter_arrays(stacked())
-    with pytest.raises(UsageError, match=r"another model; names that do not match: .*attention"):
+    with pytest.raises(UsageError, match=r"^these parameters belong to another model; names .* match: .*attention"):
         checkpoint.set_parameters(masked(), arrays)
-    with pytest.raises(UsageError, match=r"bias has shape \(12,\), the model wants \(16,\)"):
+    with pytest.raises(UsageError, match=r"^run/checkpoint\.npz: these parameters"):
+        checkpoint.set_parameters(masked(), arrays, source=Path("run/checkpoint.npz"))
+    with pytest.raises(UsageError, match=r"bias has shape \(12,\), the model needs \(16,\)"):
         checkpoint.set_parameters(stacked(units=4), arrays)
     called = masked()
     called(*INPUTS)
     wrong = {"attention._query_mid_layer.weight": np.zeros((9, 6), np.float32)}
-    with pytest.raises(UsageError, match=r"has shape \(9, 6\), the model wants \(5, 0\)"):  # 0: not known yet
+    with pytest.raises(UsageError, match=r"has shape \(9, 6\), the model needs \(5, 0\)"):  # 0: not known yet
         checkpoint.set_parameters(masked(), checkpoint.parameter_arrays(called) | wrong)
 
 
