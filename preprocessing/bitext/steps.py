@@ -17,7 +17,7 @@ from preprocessing.text.normalization import loose_key
 from preprocessing.text.reversible import ReversibleTokenizer
 from preprocessing.text.steps import SHOWN, LearnVocabulary
 from preprocessing.text.tokenizers import Tokenizer
-from preprocessing.text.truecasing import LEARNED as TRUECASED, detruecased, sentences
+from preprocessing.text.truecasing import LEARNED as TRUECASED, detruecased, rows_of_words
 from preprocessing.text.vocabulary import SEQUENCE_SPECIALS
 
 
@@ -199,7 +199,7 @@ class CheckRoundTrip(Step[Data]):
         for name, split in data.splits.items():
             if name == "train":
                 continue
-            restored = [detokenized(data, tokens) for tokens in sentences(split)]
+            restored = [detokenized(data, tokens) for tokens in rows_of_words(split)]
             wanted = split.prepared.tolist()
             if TRUECASED in data.learned:
                 restored, wanted = [text.lower() for text in restored], [text.lower() for text in wanted]

@@ -1,4 +1,4 @@
-"""Tokenizers with an inverse: what is cut into tokens for a translation model can be joined to readable text again."""
+"""Tokenizers with an inverse: tokens of a translation model are joined to readable text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SEED = 1
 
 
 class ReversibleTokenizer(Tokenizer):
-    """A tokenizer of normalised text that can undo what it did."""
+    """A tokenizer of normalised text with an inverse."""
 
     @abstractmethod
     def detokenize(self, tokens: Sequence[str]) -> str:
-        """The text of the tokens. Those of a model need not be such as :meth:`tokenize` makes: nothing is refused."""
+        """The text of the tokens. Any tokens are accepted: those of a model need not be an output of :meth:`tokenize`."""
 
 
 class Moses(ReversibleTokenizer):
@@ -33,10 +33,10 @@ class Moses(ReversibleTokenizer):
     def __init__(self, language: str) -> None:
         self.language = language
         self.rule = (
-            f"Words and punctuation marks as Moses' tokenizer.perl -l {language} cuts them, in its port "
+            f"Words and punctuation marks by Moses' tokenizer.perl -l {language}, in its port "
             "sacremoses.MosesTokenizer: hyphenated words stay whole, special characters are not escaped. "
-            f"Detokenisation is Moses' detokenizer.perl -l {language}; it sets spaces by rule and misses some, which "
-            "the step check-round-trip counts."
+            f"Detokenisation is Moses' detokenizer.perl -l {language}; it sets spaces by rule; the step "
+            "check-round-trip counts the sentences that it does not restore."
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -60,13 +60,13 @@ class Moses(ReversibleTokenizer):
 
 
 class JoinedMecab(Mecab, ReversibleTokenizer):
-    """Mecab's morphemes, marked where the text has no space before them."""
+    """Mecab's morphemes, with a mark on those without a space before them."""
 
     name = "mecab"
     rule = (
-        "Morphemes of MeCab-ko with mecab-ko-dic; every @ is a token of its own. A morpheme that the text attaches to "
-        f"the one before it, without a space between, carries the prefix U+FFED ({JOINER}): 학교에서 becomes 학교 "
-        f"{JOINER}에서. Detokenisation puts a space before every token but the marked ones, and restores the "
+        "Morphemes of MeCab-ko with mecab-ko-dic; every @ is a separate token. A morpheme without a space "
+        f"between it and the one before has the prefix U+FFED ({JOINER}): 학교에서 becomes 학교 "
+        f"{JOINER}에서. Detokenisation puts a space before every token without the mark, and restores the "
         "normalised text exactly."
     )
 
@@ -77,7 +77,7 @@ class JoinedMecab(Mecab, ReversibleTokenizer):
             start = text.index(morpheme, end)
             attached = start == end > 0
             end = start + len(morpheme)
-            # The joiner of subword-nmt is @@: no token may end like it.
+            # The separator of subword-nmt is @@: no token may end with it.
             for piece in _AT.findall(morpheme):
                 joined.append(JOINER + piece if attached else piece)
                 attached = True
@@ -92,11 +92,11 @@ _AT = re.compile(r"@|[^@]+")
 
 
 class JointSentencePiece(SentencePiece, ReversibleTokenizer):
-    """One SentencePiece model for both languages, learned from text that is normalised already."""
+    """One SentencePiece model for both languages, learned from normalised text."""
 
     rule = (
         "Pieces of one SentencePiece unigram model learned from the training split of both sides, in one thread, "
-        f"without sampling, the generator seeded with {SEED} all the same; every character of the training text is a "
+        f"without sampling, with seed {SEED}; every character of the training text is a "
         f"piece, the text is not normalised again, and U+2581 ({SPACE}) marks the start of a word. Detokenisation "
         "joins the pieces and restores the normalised text exactly."
     )
@@ -111,5 +111,5 @@ class JointSentencePiece(SentencePiece, ReversibleTokenizer):
 
 
 def words_of(language: str) -> ReversibleTokenizer:
-    """The tokenizer into words of a language."""
+    """The word tokenizer of a language."""
     return JoinedMecab() if language == "ko" else Moses(language)

@@ -42,8 +42,8 @@ class Bar:
 class Histogram:
     """Everything the template needs to draw one distribution of lengths.
 
-    ``ticks`` are (x, label) below, ``grid`` (y, label) at the left, ``marks`` (x, label, line, anchor) above: the line
-    on which the label stands, so that labels of close marks do not collide, and the SVG text-anchor.
+    ``ticks`` are (x, label) below, ``grid`` (y, label) at the left, ``marks`` (x, label, line, anchor) above, each label
+    on a line of its own so that labels of close marks do not overlap; ``anchor`` is the SVG text-anchor.
     """
 
     title: str
@@ -99,7 +99,7 @@ def _units(card: Mapping[str, Any]) -> dict[str, list[str]]:
 def histograms(profiles: Mapping[str, Mapping[str, Any]], cut: int | None = None) -> list[Histogram]:
     """One histogram for each profile with rows, all on the same axes.
 
-    The axis ends a little beyond the longest 99th percentile (and beyond ``cut``); all longer rows share the last bar.
+    The axis ends slightly beyond the longest 99th percentile (and beyond ``cut``); the last bar includes all longer rows.
     """
     profiles = {name: profile for name, profile in profiles.items() if profile["rows"]}
     if not profiles:
@@ -110,7 +110,7 @@ def histograms(profiles: Mapping[str, Mapping[str, Any]], cut: int | None = None
     binned = {}
     for name, profile in profiles.items():
         width = profile["histogram"]["width"]
-        # Bars as wide as a whole number of bins, so that each count stays what the card says.
+        # Bars are a whole number of bins wide, so that every count is a sum of counts of the card.
         grouped = width * ceil(min(reach, longest + 1) / width / _MOST_BARS)
         bars = ceil(min(reach, longest + 1) / grouped)
         binned[name] = grouped, _grouped(profile["histogram"]["counts"], grouped // width, bars)
@@ -119,7 +119,7 @@ def histograms(profiles: Mapping[str, Mapping[str, Any]], cut: int | None = None
 
 
 def _grouped(counts: list[int], together: int, bars: int) -> list[int]:
-    """Counts of ``bars`` groups of ``together`` bins, all that lies beyond added to the last."""
+    """Counts of ``bars`` groups of ``together`` bins, everything beyond them added to the last."""
     groups = [sum(counts[start : start + together]) for start in range(0, bars * together, together)]
     groups[-1] += sum(counts[bars * together :])
     return groups
@@ -131,11 +131,11 @@ def _draw(
     rows, end = profile["rows"], step * len(counts)
     scale = WIDTH / end
     bars = []
-    for place, count in enumerate(counts):
+    for bar, count in enumerate(counts):
         height = HEIGHT * count / rows / highest
-        first, last = place * step, (place + 1) * step - 1
+        first, last = bar * step, (bar + 1) * step - 1
         lengths = f"{first}" if first == last else f"{first} to {last}"
-        if place == len(counts) - 1 and profile["max"] > last:
+        if bar == len(counts) - 1 and profile["max"] > last:
             lengths = f"{first} to {profile['max']}"
         tooltip = f"length {lengths}: {_count(count)} rows, {percent(count / rows)}"
         bars.append(
@@ -150,7 +150,7 @@ def _draw(
         x = round(length * scale, 2)
         marks.append((x, label, line, "end" if x > 0.85 * WIDTH else "start"))
     stride = _nice(end / 8)
-    # Under the middle of a bar that stands for one length, at the left edge of one that stands for several.
+    # At the middle of a bar of one length, at the left edge of a bar of several.
     shift = 0.5 if step == 1 else 0
     ticks = [(round((length + shift) * scale, 2), str(length)) for length in range(0, end, stride)]
     grid_stride = _nice(100 * highest / 3)
@@ -188,5 +188,5 @@ def _json(value: Any, indent: int | None = None) -> str:
 
 
 def _link(url: str | None) -> str:
-    """The address if a browser may follow it, else nothing: a card may have been edited by anyone."""
+    """The address if it is a web address, else nothing: anyone may have edited the card."""
     return url if url and url.startswith(("https://", "http://")) else ""
