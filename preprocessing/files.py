@@ -1,4 +1,5 @@
-"""Files that are either whole or absent: written under a temporary name next to the final one, flushed, then renamed."""
+"""Files that are either whole or absent: written under a temporary name next to the final one, flushed, then
+renamed."""
 
 from __future__ import annotations
 

@@ -52,9 +52,9 @@ def pipeline(
 ) -> TextPipeline:
     """The pipeline for NSMC and files of its layout.
 
-    ``max_length``: tokens kept per review (None: all). ``min_freq`` and ``max_size``: of the vocabulary, which is
-    learned on the training split. ``text="repaired"`` restores the texts whose quotes were doubled when the corpus was
-    made; the rows of each split are the same either way. Raises InputError for a parameter that makes no sense.
+    ``max_length``: maximum tokens per review (None: no limit). ``min_freq`` and ``max_size``: of the vocabulary, which
+    is learned on the training split. ``text="repaired"`` restores the texts whose quotes were doubled when the corpus
+    was created; the rows of each split are the same in both cases. Raises InputError for an invalid parameter.
     """
     if text not in ("official", "repaired"):
         raise InputError(f"text {text!r}", "no such variant", remedy="choose official or repaired")
@@ -85,7 +85,7 @@ class ReadRatings(Step):
             "Each file is UTF-8, its first line is `id<TAB>document<TAB>label`, every further line has exactly these "
             "three columns and ends with a line feed; a quotation mark is a character like any other (reading with "
             "quoting on would join rows); the label is 0 (negative) or 1 (positive). Anything else is an error. The "
-            "text is taken as it is."
+            "text is not changed."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
@@ -100,7 +100,7 @@ class ReadRatings(Step):
 
 def read_ratings(path: Path, *, rows: int | None = None) -> Split:
     """One file of the NSMC layout as a Split. Raises InputError with file, line, reason and remedy for the first fault:
-    invalid UTF-8, another header, a column too many or too few, a label that is not 0 or 1, a last line without its
+    invalid UTF-8, another header, a wrong number of columns, a label that is not 0 or 1, a last line without its
     line feed, or another number of rows than ``rows`` (when that is given)."""
     raw = path.read_bytes()
     content = decoded(path, raw)
@@ -113,7 +113,7 @@ def read_ratings(path: Path, *, rows: int | None = None) -> Split:
         reason = f"the header is {header[:60]!r}, expected id, document, label between tabs"
         raise InputError(path, reason, line=1, remedy=f"add the header line, or {FETCH_AGAIN}")
     if not raw.endswith(b"\n"):
-        reason = "the last line has no line feed: the file is cut short"
+        reason = "the last line has no line feed: the file may be truncated"
         raise InputError(path, reason, line=content.count("\n") + 1, remedy=FETCH_AGAIN)
     if not body:
         raise InputError(path, "no rows below the header", line=1, remedy=FETCH_AGAIN)
@@ -139,25 +139,25 @@ def read_ratings(path: Path, *, rows: int | None = None) -> Split:
 
 
 def survey(split: Split) -> dict[str, Any]:
-    """What stands in an official file before anything is done to it."""
-    found = steps.survey(split, width=5)
+    """Counts of an official file before any step."""
+    counts = steps.survey(split, width=5)
     doubled = sum('""' in text for text in split.text)
-    return {"rows": found["rows"], "empty": found["empty"], "doubled_quotes": doubled, **found}
+    return {"rows": counts["rows"], "empty": counts["empty"], "doubled_quotes": doubled, **counts}
 
 
 @dataclass(frozen=True)
 class Unquote(Step):
-    """Undo the quoting that was applied when the corpus was written and not undone when it was read back."""
+    """Undo the quoting that was applied when the corpus was written and not removed when it was read."""
 
     name = "unquote"
 
     @property
     def rule(self) -> str:
         return (
-            "Twice: a text that begins and ends with a quotation mark loses these two, and each doubled quotation "
-            "mark inside becomes a single one. The official files were written with CSV quoting twice more than they "
-            "were read with it; this gives the text of the raw crawl (white space runs as single spaces) for every "
-            "quoted review of the corpus."
+            "Twice: the quotation marks around a text that begins and ends with one are removed, and each doubled "
+            "quotation mark inside becomes a single one. The official files were written with CSV quoting twice more "
+            "often than they were read with it; this restores the text of the raw crawl (white space runs as single "
+            "spaces) for every quoted review of the corpus."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
@@ -175,7 +175,7 @@ class Unquote(Step):
 
 
 def unquote(text: str) -> str:
-    """The text as it was before it was quoted twice; a text that was never quoted comes back unchanged."""
+    """The text before it was quoted twice; a text that was not quoted is returned unchanged."""
     for _ in range(2):
         if len(text) >= 2 and text[0] == text[-1] == '"':
             text = text[1:-1].replace('""', '"')

@@ -26,7 +26,8 @@ class CorpusFiles:
     """A corpus on this machine, its hashes verified. The keys of all mappings are part names (``train``, ``test``...).
 
     ``rows``: official row counts, where known. ``members``: the file to read in an archive. ``contents``: the expected
-    SHA-256 of the documents in a part whose own bytes are not the official ones. ``origin`` is one of ``data root``, ``user cache``, ``downloaded``, ``embedded``, ``given``.
+    SHA-256 of the documents in a part whose own bytes are not the official ones. ``origin`` is one of ``data root``,
+    ``user cache``, ``downloaded``, ``embedded``, ``given``.
     """
 
     name: str
@@ -97,10 +98,12 @@ def find(name: str) -> CorpusFiles:
 
 
 def given(name: str, paths: Mapping[str, Path], licence: str = "not stated", *, folders: bool = False) -> CorpusFiles:
-    """Your own files as a corpus; their hashes are computed, not checked. With ``folders`` a path may be a folder of files."""
+    """Your own files as a corpus; their hashes are computed, not checked. With ``folders`` a path may be a folder of
+    files."""
     for path in paths.values():
         if not (path.is_file() or (folders and path.is_dir())):
-            raise InputError(path, "is not a regular file", remedy="give the path of an existing file")
+            reason = "is not a regular file" if path.exists() else "no such file"
+            raise InputError(path, reason, remedy="give the path of an existing file")
     hashes = {part: _sha256(path) for part, path in paths.items()}
     return CorpusFiles(name, dict(paths), hashes, licence, urls={}, origin="given")
 

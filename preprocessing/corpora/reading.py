@@ -40,7 +40,8 @@ def read_bytes(path: Path, member: str | None = None) -> bytes:
 
 
 def sha256_of_member(path: Path, member: str) -> str:
-    """SHA-256 of one file in a zip archive; unlike that of the archive it does not change when the archive is packed again."""
+    """SHA-256 of one file in a zip archive; unlike that of the archive it does not change when the archive is packed
+    again."""
     return hashlib.sha256(read_bytes(path, member)).hexdigest()
 
 
@@ -57,8 +58,8 @@ def decoded(path: str | PathLike[str], raw: bytes) -> str:
 def read_lines(path: Path, member: str | None = None) -> list[str]:
     """All lines of a UTF-8 file without their line feeds.
 
-    Only a line feed ends a line, and the last line must have one. Raises InputError for an empty file, a byte order mark,
-    Windows line endings, a missing last line feed, invalid UTF-8.
+    Only a line feed ends a line, and the last line must have one. Raises InputError for an empty file, a byte order
+    mark, Windows line endings, a missing last line feed, invalid UTF-8.
     """
     content = decoded(path, read_bytes(path, member))
     if not content:

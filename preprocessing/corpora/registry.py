@@ -14,8 +14,8 @@ class CorpusFile:
     """One file of a corpus. ``layout``: its path below the data root, then other accepted paths.
 
     ``member``: the one file that is read in a zip archive; ``sha256`` is then that of the member, because archives of
-    the same text differ. ``content``: SHA-256 of the files in an archive or folder, as computed by the step that reads it
-    (``document_reading.content_sha256``, ``naver_rebuild.read_crawl``) and checked there, so that the same text is
+    the same text differ. ``content``: SHA-256 of the files in an archive or folder, as computed by the step that reads
+    it (``document_reading.content_sha256``, ``naver_rebuild.read_crawl``) and checked there, so that the same text is
     accepted however it is packed. ``optional``: the corpus is usable without it.
     """
 
@@ -91,7 +91,8 @@ _KORSTS = "https://github.com/kakaobrain/KorNLUDatasets"
 
 
 def _ko_en() -> RegisteredCorpus:
-    """Its files are joined or unpacked from official ones: their hashes are stated, but no address has exactly these bytes."""
+    """Its files are joined or unpacked from official ones: their hashes are stated, but no address has exactly these
+    bytes."""
 
     def park(name: str, en: str | None, ko: str | None, rows: int, *, optional: bool = False) -> dict[str, CorpusFile]:
         path = f"ko_en/park_news/korean-english-park.{name}"
@@ -211,7 +212,8 @@ REGISTRY: dict[str, RegisteredCorpus] = {
             licence=_CC0,
             homepage="https://github.com/e9t/nsmc",
             how_to_get="git clone https://github.com/e9t/nsmc and copy its folder raw/ to nsmc/raw of the data root",
-            # Archives differ in their bytes; the hash is that of its films, as computed by ``naver_rebuild.read_crawl``.
+            # Archives differ in their bytes; the hash is that of its films, as computed by
+            # ``naver_rebuild.read_crawl``.
             files={
                 "raw": CorpusFile(
                     ("nsmc/raw.tar.xz", "nsmc/raw"),

@@ -1,7 +1,7 @@
 """Pipelines: an ordered list of named, versioned, pure steps. Running one yields the data and its card.
 
-The same input and the same pipeline give the same bytes: no step depends on a clock, a random state, the order of a set,
-or the number of processes. So results can be cached under (corpus hashes, steps, versions, parameters).
+The same input and the same pipeline give the same bytes: no step depends on a clock, a random state, the order of a
+set, or the number of processes. So results can be cached under (corpus hashes, steps, versions, parameters).
 """
 
 from __future__ import annotations

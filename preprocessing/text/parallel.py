@@ -25,7 +25,8 @@ Chunk = tuple[list[str], np.ndarray, np.ndarray]
 
 def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | None = None) -> tuple[list[str], Ragged]:
     """Tokens of every text as (symbols, rows): ``rows`` are indices into ``symbols``, the distinct tokens in order of
-    first occurrence. ``processes``: maximum number of worker processes (default: the processors available to this process)."""
+    first occurrence. ``processes``: maximum number of worker processes (default: the processors available to this
+    process)."""
     chunks = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
     workers = min(processes or len(os.sched_getaffinity(0)), len(chunks))
     if workers <= 1:
@@ -79,7 +80,8 @@ def _merge(chunks: Iterable[Chunk]) -> tuple[list[str], Ragged]:
 
 
 def start_method() -> str:
-    """``fork``, which is faster, or ``spawn`` where MXNet or a Java machine runs threads: such a process must not be forked."""
+    """``fork``, which is faster, or ``spawn`` where MXNet or a Java machine runs threads: such a process must not be
+    forked."""
     jpype = sys.modules.get("jpype")
     return "spawn" if "mxnet" in sys.modules or (jpype is not None and jpype.isJVMStarted()) else "fork"
 

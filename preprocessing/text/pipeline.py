@@ -67,8 +67,8 @@ class Result(RunResult["TextPipeline", Data]):
 class TextPipeline(Pipeline[Data, Result]):
     """A pipeline of rows with one text.
 
-    ``tokenizer`` is the unfitted one. ``specials``: those of the vocabulary. ``sample``: the part of the embedded sample
-    that the pipeline reads.
+    ``tokenizer`` is the unfitted one. ``specials``: those of the vocabulary. ``sample``: the part of the embedded
+    sample that the pipeline reads.
     """
 
     tokenizer: Tokenizer | None = None

@@ -21,7 +21,8 @@ class ReversibleTokenizer(Tokenizer):
 
     @abstractmethod
     def detokenize(self, tokens: Sequence[str]) -> str:
-        """The text of the tokens. Any tokens are accepted: those of a model need not be an output of :meth:`tokenize`."""
+        """The text of the tokens. Any tokens are accepted: those of a model need not be an output of
+        :meth:`tokenize`."""
 
 
 class Moses(ReversibleTokenizer):

@@ -1,7 +1,7 @@
 """Named tokenizers: text in, list of tokens out. No token is empty or contains white space.
 
-Each states its rule in words, its parameters, and the exact versions of the packages that determine its output. Most are
-fixed; SentencePiece is trained on the training split, and its model is then part of the result.
+Each states its rule in words, its parameters, and the exact versions of the packages that determine its output. Most
+are fixed; SentencePiece is trained on the training split, and its model is then part of the result.
 """
 
 from __future__ import annotations
@@ -280,7 +280,8 @@ def get(name: str, **parameters: Any) -> Tokenizer:
 
 
 def _pieces(text: str, longest: int) -> Iterator[str]:
-    """Pieces of at most ``longest`` characters, cut at the last white space within that length, else anywhere; none is blank."""
+    """Pieces of at most ``longest`` characters, cut at the last white space within that length, else anywhere; none is
+    blank."""
     start = 0
     while start < len(text):
         window = text[start : start + longest + 1]

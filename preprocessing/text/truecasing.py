@@ -31,10 +31,10 @@ class Truecase(Step[Data]):
     @property
     def rule(self) -> str:
         return (
-            "As Moses' train-truecaser.perl and truecase.perl, in their port sacremoses.MosesTruecaser: the cased forms "
-            "of each word are counted where it does not begin a sentence of the training split; the most frequent form "
-            "(ties by code points) replaces the first word of a sentence and any form that was not counted; other words "
-            "stay. Detokenisation capitalises the first word of each sentence."
+            "As Moses' train-truecaser.perl and truecase.perl, in their port sacremoses.MosesTruecaser: the cased "
+            "forms of each word are counted where it does not begin a sentence of the training split; the commonest "
+            "form (ties by code points) replaces the first word of a sentence and any form that was not counted; other "
+            "words stay. Detokenisation capitalises the first word of each sentence."
         )
 
     def parameters(self) -> dict[str, Any]:

@@ -83,7 +83,8 @@ class Vocabulary:
         return self.token_to_idx.get(token, UNKNOWN_ID)
 
     def indices(self, tokens: Sequence[str]) -> np.ndarray:
-        """Ids (len(tokens),) int32 of tokens *that come from text*: 0 for unknown tokens and for those spelled like a special."""
+        """Ids (len(tokens),) int32 of tokens *that come from text*: 0 for unknown tokens and for those spelled like a
+        special."""
         ids = np.fromiter((self.token_to_idx.get(token, UNKNOWN_ID) for token in tokens), np.int32, len(tokens))
         ids[ids < len(self.specials)] = UNKNOWN_ID
         return ids

@@ -17,10 +17,10 @@ def write(result: Result, directory: Path, *, overwrite: bool = False) -> None:
 
     ``train.npz``, ``validation.npz``, ``test.npz``: ``ids`` (tokens,) int32, ``offsets`` (rows + 1,) int64, ``label``
     (rows,) int8, ``row_id`` (rows,) str, ``seen_in_train`` (rows,) bool, ``text_utf8`` (bytes,) uint8 and
-    ``text_offsets`` (rows + 1,) int64; where the rows are divided into sentences also ``sentence_offsets`` (sentences + 1,)
-    int64, the bounds of the sentences in ``ids``, and ``document_offsets`` (rows + 1,) int64, those of the rows among
-    the sentences. ``train.tsv``...: id, label, tokens joined by spaces, and with sentences the tokens of each, joined
-    by spaces. ``vocab.json`` (``gluonnlp.Vocab.from_json`` reads it); ``card.json``; ``tokenizer.model`` for a
+    ``text_offsets`` (rows + 1,) int64; where the rows are divided into sentences also ``sentence_offsets`` (sentences +
+    1,) int64, the bounds of the sentences in ``ids``, and ``document_offsets`` (rows + 1,) int64, those of the rows
+    among the sentences. ``train.tsv``...: id, label, tokens joined by spaces, and with sentences the tokens of each,
+    joined by spaces. ``vocab.json`` (``gluonnlp.Vocab.from_json`` reads it); ``card.json``; ``tokenizer.model`` for a
     trained tokenizer.
 
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a

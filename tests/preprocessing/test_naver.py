@@ -200,7 +200,7 @@ def test_only_an_earlier_result_is_overwritten_and_only_on_request(sample: Resul
     naver.write(sample, out, overwrite=True)
     assert not (out / "more").exists() and (out / "card.json").exists()
     (tmp_path / "precious").write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match="other files than a result"):
+    with pytest.raises(InputError, match="files that are not a result"):
         naver.write(sample, tmp_path, overwrite=True)
     with pytest.raises(InputError, match="is a file"):
         naver.write(sample, tmp_path / "precious", overwrite=True)

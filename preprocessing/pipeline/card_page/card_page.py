@@ -42,8 +42,8 @@ class Bar:
 class Histogram:
     """Everything the template needs to draw one distribution of lengths.
 
-    ``ticks`` are (x, label) below, ``grid`` (y, label) at the left, ``marks`` (x, label, line, anchor) above, each label
-    on a line of its own so that labels of close marks do not overlap; ``anchor`` is the SVG text-anchor.
+    ``ticks`` are (x, label) below, ``grid`` (y, label) at the left, ``marks`` (x, label, line, anchor) above, each
+    label on a line of its own so that labels of close marks do not overlap; ``anchor`` is the SVG text-anchor.
     """
 
     title: str
@@ -99,7 +99,8 @@ def _units(card: Mapping[str, Any]) -> dict[str, list[str]]:
 def histograms(profiles: Mapping[str, Mapping[str, Any]], cut: int | None = None) -> list[Histogram]:
     """One histogram for each profile with rows, all on the same axes.
 
-    The axis ends slightly beyond the longest 99th percentile (and beyond ``cut``); the last bar includes all longer rows.
+    The axis ends slightly beyond the longest 99th percentile (and beyond ``cut``); the last bar includes all longer
+    rows.
     """
     profiles = {name: profile for name, profile in profiles.items() if profile["rows"]}
     if not profiles:

@@ -77,7 +77,7 @@ def test_a_missing_corpus_is_replaced_by_the_sample_for_the_whole_run(
     found = corpus_or_sample(CPU)
     assert (found.corpus, found.name, found.variants) == ("sample", "cpu", CPU.variants)
     said = capsys.readouterr().err
-    assert "corpus nsmc is not there" in said and "*** NO nsmc" in said
+    assert "corpus nsmc is missing" in said and "*** NO nsmc" in said
     [unit] = units(tmp_path, "mean", chosen=found)
     assert unit.on_sample
     assert preset_of(unit) == found
