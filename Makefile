@@ -1,5 +1,5 @@
 # make reproduce   builds .venv from requirements.lock and runs a reproduction
-# make test        builds the same and runs the checks and the tests
+# make test        builds the same and runs the checks and the fast tests; make test-all runs the slow ones too
 # Needs Python 3.11 with its venv module and headers, and a C compiler; every missing one is named with its remedy.
 
 PAPER  ?= naver_self_attention
@@ -12,24 +12,35 @@ UV     ?= uv
 VENV   := .venv
 PIP    := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help reproduce test lint jvm bench lock clean
+.PHONY: help reproduce test test-slow test-all lint jvm bench lock clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make reproduce [PAPER=$(PAPER)] [PRESET=$(PRESET)] [SEED=$(SEED)]   run a reproduction"
-	@echo "make test [TESTS=tests]   ruff, mypy, then pytest"
+	@echo "make test [TESTS=tests]   ruff, mypy, then every test that is not marked slow"
+	@echo "make test-slow            the tests marked slow"
+	@echo "make test-all             both"
 	@echo "make lint                 ruff and mypy alone"
 	@echo "make jvm                  add a Java runtime, for KoNLPy's Okt, Komoran, Hannanum and Kkma"
 	@echo "make bench                add PyTorch, which the benchmarks compare with"
-	@echo "make lock                 write requirements.lock anew from pyproject.toml (needs uv)"
+	@echo "make lock                 write requirements.lock from pyproject.toml (needs uv)"
 	@echo "make clean                remove .venv and every cache of the tools"
 
 reproduce: $(VENV)/.project
 	@$(VENV)/bin/gluon-attn reproduce $(PAPER) --preset $(PRESET) --seed $(SEED)
 
 # One OpenMP thread for each of the two processes: the portable profile wants it, and two cores have no more to give.
+PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile
+
 test: lint
-	@OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile $(TESTS)
+	@$(PYTEST) -m "not slow" $(TESTS)
+
+test-slow: $(VENV)/.project
+	@$(PYTEST) -m slow $(TESTS)
+
+test-all:
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-slow
 
 lint: $(VENV)/.project
 	@$(VENV)/bin/ruff check --quiet --output-format=concise .

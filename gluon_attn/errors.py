@@ -1,4 +1,4 @@
-"""What a person can mend: one line that says what, where and what to do."""
+"""Errors that a user can fix: one line that says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 

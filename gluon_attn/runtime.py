@@ -1,9 +1,10 @@
 """What must be fixed before MXNet is imported: threads, instruction set, engine, random resources.
 
 Two profiles. ``portable`` gives the same bits on every x86-64 processor with AVX2: one thread, and oneDNN and OpenBLAS
-held to AVX2 kernels. ``fast`` uses the machine as it is and gives the same bits on that machine with the same number of
-threads. Measured: the sums of a matrix product are split by thread and by vector width, so a different thread count or
-instruction set changes the last bits and, after some hundred steps, every bit.
+limited to AVX2 kernels, and no other variable that MXNet or oneDNN reads. ``fast`` uses the machine as it is and gives
+the same bits on that machine with the same number of threads. Measured: the sums of a matrix product are split by
+thread and by vector width, so a different thread count or instruction set changes the last bits and, after some hundred
+steps, every bit.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ _PORTABLE = {
     "DNNL_MAX_CPU_ISA": "AVX2",
     "OPENBLAS_CORETYPE": "Haswell",
 }
-# MXNet's worker threads each bring OpenMP threads of their own, more than there are processors; libgomp then lets a
-# thread sleep after 100 turns of waiting instead of 1 000, and waking it costs more than the small products between.
-# Two threads were slower than one; so, twice as fast. Without worker threads, each operator run where it is called, it
-# is a quarter faster again: the two no longer wait for a third that hands them their work.
+# MXNet's worker threads each start OpenMP threads, more in total than there are processors; libgomp then puts a
+# waiting thread to sleep after 100 turns instead of 1 000, and waking it costs more than the small products in between.
+# Two threads were slower than one; with ACTIVE waiting they are twice as fast. Without worker threads (NaiveEngine:
+# each operator runs where it is called) training is a quarter faster again: no thread waits for another's work.
 _FAST = {"OMP_WAIT_POLICY": "ACTIVE", "MXNET_ENGINE_TYPE": "NaiveEngine"}
 # One random generator for all operators: with several, which operator draws from which depends on the order in which
 # graphs were first built, and that order differs between a run and its resumption.
@@ -38,13 +39,16 @@ _ALWAYS = {
     "DMLC_LOG_STACK_TRACE_DEPTH": "0",
 }
 
+# Other variables with these prefixes change kernels and so bits, for instance MXNET_USE_MKLDNN_RNN=0.
+_REMOVED = ("MXNET_", "DNNL_", "MKLDNN_", "ONEDNN_")
+
 
 def environment(profile: str, threads: int | None = None) -> dict[str, str]:
     """The environment variables of a profile.
 
     Args:
         profile: ``portable`` or ``fast``.
-        threads: OpenMP threads of the ``fast`` profile; all processors when None. ``portable`` has one, always.
+        threads: OpenMP threads of the ``fast`` profile; all processors when None. ``portable`` always has one.
 
     Raises:
         UsageError: unknown profile, or a thread count that the profile cannot honour.
@@ -52,7 +56,7 @@ def environment(profile: str, threads: int | None = None) -> dict[str, str]:
     if profile not in PROFILES:
         raise UsageError(f"profile {profile!r} is unknown; choose one of {', '.join(PROFILES)}")
     if threads is not None and threads < 1:
-        raise UsageError(f"{threads} threads cannot run anything; ask for one or more")
+        raise UsageError(f"{threads} threads cannot run; choose one or more")
     if profile == "portable":
         if threads not in (None, 1):
             raise UsageError(f"the portable profile runs on one thread, not {threads}; use --profile fast for more")
@@ -63,21 +67,25 @@ def environment(profile: str, threads: int | None = None) -> dict[str, str]:
 def configure(profile: str = "portable", threads: int | None = None) -> None:
     """Set the profile's variables in this process; must run before MXNet and NumPy are first imported.
 
+    What only the other profile sets is removed; ``portable`` also removes all other variables of MXNet and oneDNN.
+
     Raises:
         UsageError: MXNet is already imported under other settings, which can no longer be changed.
     """
-    wanted = environment(profile, threads)
+    variables = environment(profile, threads)
+    removed = {*_PORTABLE, *_FAST} - variables.keys()
+    if profile == "portable":
+        removed |= {name for name in os.environ if name.startswith(_REMOVED)} - variables.keys()
     if "mxnet" in sys.modules:
-        settled = sorted({**wanted, **_PORTABLE, **_FAST})  # what only the other profile sets must be absent
-        wrong = [name for name in settled if os.environ.get(name) != wanted.get(name)]
+        wrong = [name for name in sorted({*variables, *removed}) if os.environ.get(name) != variables.get(name)]
         if wrong:
             raise UsageError(
-                f"MXNet was imported before the {profile} profile could set {', '.join(wrong)}; start anew"
+                f"MXNet was imported before the {profile} profile could set {', '.join(wrong)}; start a new process"
             )
         return
-    for name in (*_PORTABLE, *_FAST):
+    for name in removed:
         os.environ.pop(name, None)
-    os.environ.update(wanted)
+    os.environ.update(variables)
     os.environ["GLUON_ATTN_PROFILE"] = profile
     keep_memory()
 
@@ -87,10 +95,10 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 
 
 def keep_memory() -> None:
-    """Have the C library keep what is freed, up to 2 GiB, for the next step.
+    """Have the C library retain freed memory, up to 2 GiB, for the next step.
 
-    Every step takes and frees the same megabytes. Handed back to the system in between, each page is zeroed and mapped
-    anew: a fifth of the time of a step of a language model. Where the C library is not glibc, nothing changes.
+    Every step allocates and frees the same megabytes. If they are returned to the system in between, each page is
+    zeroed and mapped again: a fifth of the time of a step of a language model. No effect unless the C library is glibc.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:

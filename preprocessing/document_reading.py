@@ -1,11 +1,10 @@
 """Labelled documents, one to a file, in the folders of IMDB: ``{train,test}/{neg,pos}/<number>_<rating>.txt``.
 
-Read from the folder or from a tar archive of any packing; the order is that of the names, never that of the archive.
+Read from the folder or from a tar archive of any compression; the order is that of the names, not that of the archive.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tarfile
 from collections.abc import Iterator, Mapping
@@ -17,13 +16,14 @@ import numpy as np
 from preprocessing.corpora import CorpusFiles, given
 from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, decoded, unpacked
 from preprocessing.errors import InputError
+from preprocessing.files import sha256_of_named
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.data import Data, Split
 from preprocessing.text.steps import labels_of_copies, leaks, survey
 
 SPLITS = ("train", "test")
 LABELS = ("neg", "pos")
-"""Names of the folders; the place is the label."""
+"""Names of the folders; the index is the label."""
 
 PART = "documents"
 _UNLABELLED = "unsup"
@@ -34,8 +34,8 @@ _LAYOUT = "the layout is {train,test}/{neg,pos}/<number>_<rating>.txt"
 
 
 @dataclass(frozen=True, order=True)
-class Place:
-    """Where a document stands; places in their order are documents in theirs."""
+class DocumentKey:
+    """What the path of a document states; documents are in the order of their keys."""
 
     split: int
     label: int
@@ -49,7 +49,7 @@ class Place:
 
 
 def own_documents(path: Path, licence: str = "not stated") -> CorpusFiles:
-    """A folder or tar archive of one's own, in the layout of IMDB, as a corpus."""
+    """Your own folder or tar archive in the layout of IMDB, as a corpus."""
     return given("own documents", {PART: path}, licence, folders=True)
 
 
@@ -63,8 +63,8 @@ class ReadDocuments(Step[Data]):
     def rule(self) -> str:
         return (
             "Documents are the files {train,test}/{neg,pos}/<number>_<rating>.txt, in UTF-8, in the order train, test; "
-            "neg, pos; number; whatever order the archive or the file system has them in. neg is label 0, pos label 1; "
-            "the rating is not used. A name that is different, another folder of texts beside neg and pos, a number "
+            "neg, pos; number; regardless of the order in the archive or file system. neg is label 0, pos label 1; "
+            "the rating is not used. A different name, another folder of texts next to neg and pos, a number "
             f"that occurs twice, invalid UTF-8 or an empty folder are errors; the folder {_UNLABELLED}, hidden files "
             "and files outside these folders are not read. (Among these are IMDB's urls_*.txt, the film of each "
             "document: train and test share a single film, but documents split off train share theirs with train.)"
@@ -84,41 +84,37 @@ class ReadDocuments(Step[Data]):
         return data.with_splits(splits), Notes(facts=facts)
 
 
-def read_documents(path: Path) -> dict[Place, bytes]:
+def read_documents(path: Path) -> dict[DocumentKey, bytes]:
     """The bytes of all documents of a folder or archive, in order.
 
     Raises InputError with file, reason and remedy for an archive that cannot be unpacked, and for anything that
     :class:`ReadDocuments` calls an error, except the encoding.
     """
-    found: dict[Place, bytes] = {}
+    documents: dict[DocumentKey, bytes] = {}
     named: dict[tuple[int, int, int], str] = {}
     for name, raw in _folder(path) if path.is_dir() else _archive(path):
-        place = _place(path, name)
-        assert place is not None, "only documents are unpacked"
-        key = (place.split, place.label, place.number)
-        if key in named:
-            reason = f"document {place.number} occurs twice: {named[key]} and {name}"
-            raise InputError(path, reason, remedy="give each document of a folder a number of its own")
-        named[key] = name
-        found[place] = raw
+        key = _key(path, name)
+        assert key is not None, "only documents are unpacked"
+        number = (key.split, key.label, key.number)
+        if number in named:
+            reason = f"document {key.number} occurs twice: {named[number]} and {name}"
+            raise InputError(path, reason, remedy="give each document of a folder a different number")
+        named[number] = name
+        documents[key] = raw
     for index, split in enumerate(SPLITS):
         for label, folder in enumerate(LABELS):
-            if not any((place.split, place.label) == (index, label) for place in found):
+            if not any((key.split, key.label) == (index, label) for key in documents):
                 raise InputError(path, f"no documents in {split}/{folder}", remedy=_LAYOUT)
-    return {place: found[place] for place in sorted(found)}
+    return {key: documents[key] for key in sorted(documents)}
 
 
-def content_sha256(documents: Mapping[Place, bytes]) -> str:
+def content_sha256(documents: Mapping[DocumentKey, bytes]) -> str:
     """SHA-256 over id, size and bytes of the documents in their order: the same however they are packed."""
-    sha = hashlib.sha256()
-    for place, raw in documents.items():
-        sha.update(f"{place.row_id}\n{len(raw)}\n".encode())
-        sha.update(raw)
-    return sha.hexdigest()
+    return sha256_of_named((key.row_id, raw) for key, raw in documents.items())
 
 
-def _place(path: Path, name: str) -> Place | None:
-    """The place of a file by its name; None for a file that is none of the documents.
+def _key(path: Path, name: str) -> DocumentKey | None:
+    """The key of a file by its name; None for a file that is not a document.
 
     Raises InputError for a text in a folder with an unknown name, and for an unknown name in a folder of texts.
     """
@@ -128,52 +124,52 @@ def _place(path: Path, name: str) -> Place | None:
     if label not in LABELS:
         if label == _UNLABELLED or not file.endswith(".txt"):
             return None
-        raise InputError(f"{path}: {name}", f"folder {label!r} is no label", remedy=f"use {' or '.join(LABELS)}")
+        raise InputError(f"{path}: {name}", f"folder {label!r} is not a label", remedy=f"use {' or '.join(LABELS)}")
     if split not in SPLITS:
-        reason = f"folder {split!r} is no split" if split else "does not stand in the folder of a split"
+        reason = f"folder {split!r} is not a split" if split else "is not in the folder of a split"
         raise InputError(f"{path}: {name}", reason, remedy=f"use {' or '.join(SPLITS)}; {_LAYOUT}")
     if (matched := _NAME.fullmatch(file)) is None:
         raise InputError(f"{path}: {name}", "is not named <number>_<rating>.txt", remedy=f"rename it; {_LAYOUT}")
-    return Place(SPLITS.index(split), LABELS.index(label), int(matched[1]), file)
+    return DocumentKey(SPLITS.index(split), LABELS.index(label), int(matched[1]), file)
 
 
 def _folder(path: Path) -> Iterator[tuple[str, bytes]]:
     for file in sorted(path.rglob("*")):
         name = file.relative_to(path).as_posix()
-        if file.is_file() and _place(path, name) is not None:
+        if file.is_file() and _key(path, name) is not None:
             yield name, file.read_bytes()
 
 
 def _archive(path: Path) -> Iterator[tuple[str, bytes]]:
     try:
-        # As a stream: in a packed archive every step back would unpack it from the beginning.
+        # As a stream: seeking back in a compressed archive would decompress it from the beginning.
         with unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK) as archive:
             for member in archive:
-                if member.isfile() and _place(path, member.name) is not None:
+                if member.isfile() and _key(path, member.name) is not None:
                     content = archive.extractfile(member)
                     assert content is not None, "a regular file has content"
                     yield member.name, content.read()
-            # What stands behind the archive's end holds the checksum of the packing.
+            # The checksum of the compression comes after the end of the archive.
             while stream.read(_BLOCK):
                 pass
     except _BROKEN as error:
-        reason = f"is no tar archive that can be unpacked to its end ({str(error) or type(error).__name__})"
+        reason = f"is not a tar archive, or cannot be decompressed to its end ({str(error) or type(error).__name__})"
         raise InputError(path, reason, remedy=f"give a folder, .tar, .tar.gz or .tar.xz, or {FETCH_AGAIN}") from error
 
 
-def _check_official(path: Path, documents: Mapping[Place, bytes], files: CorpusFiles) -> None:
+def _check_official(path: Path, documents: Mapping[DocumentKey, bytes], files: CorpusFiles) -> None:
     rows, content = files.rows.get(PART), files.contents.get(PART)
     if rows is not None and len(documents) != rows:
         raise InputError(path, f"{len(documents)} documents, the official corpus has {rows}", remedy=FETCH_AGAIN)
-    if content is not None and (found := content_sha256(documents)) != content:
-        reason = f"the documents have SHA-256 {found} together, the official ones {content}"
+    if content is not None and (actual := content_sha256(documents)) != content:
+        reason = f"the documents together have SHA-256 {actual}, the official ones {content}"
         raise InputError(path, reason, remedy=f"some are altered: {FETCH_AGAIN}")
 
 
-def _split(path: Path, documents: Mapping[Place, bytes], index: int) -> Split:
-    own = {place: raw for place, raw in documents.items() if place.split == index}
+def _split(path: Path, documents: Mapping[DocumentKey, bytes], index: int) -> Split:
+    own = {key: raw for key, raw in documents.items() if key.split == index}
     return Split.of(
-        [decoded(f"{path}: {place.row_id}.txt", raw) for place, raw in own.items()],
-        row_id=[place.row_id for place in own],
-        label=np.array([place.label for place in own], np.int8),
+        [decoded(f"{path}: {key.row_id}.txt", raw) for key, raw in own.items()],
+        row_id=[key.row_id for key in own],
+        label=np.array([key.label for key in own], np.int8),
     )

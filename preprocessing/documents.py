@@ -34,10 +34,10 @@ def pipeline(
 ) -> TextPipeline:
     """The pipeline for IMDB and documents of its layout.
 
-    ``max_sentences``: kept of each document (None: all). ``max_words``: of each sentence (None: all); with
-    ``overlong="cut"`` the rest of a longer one is lost, with ``"wrap"`` it becomes sentences of its own, so that none
-    is, and ``max_sentences`` counts these. ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the
-    training split. Raises InputError for a parameter that makes no sense.
+    ``max_sentences``: maximum per document, ``max_words``: maximum per sentence (None: no limit). The rest of a longer
+    sentence is lost with ``overlong="cut"``; with ``"wrap"`` it becomes further sentences, which ``max_sentences``
+    counts. ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the
+    training split. Raises InputError for an invalid parameter.
     """
     check_positive(max_sentences=max_sentences, max_words=max_words, min_freq=min_freq, max_size=max_size)
     if overlong not in OVERLONG:

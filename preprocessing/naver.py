@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles
-from preprocessing.corpora.reading import FETCH_AGAIN, decoded
+from preprocessing.corpora.reading import CRLF, FETCH_AGAIN, UNIX_LINES, decoded
 from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text import steps, tokenizers
@@ -39,6 +39,7 @@ from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.writing import write as write
 
 HEADER = "id\tdocument\tlabel"
+LABELS = {"0": 0, "1": 1}
 
 
 def pipeline(
@@ -51,9 +52,9 @@ def pipeline(
 ) -> TextPipeline:
     """The pipeline for NSMC and files of its layout.
 
-    ``max_length``: tokens kept per review (None: all). ``min_freq`` and ``max_size``: of the vocabulary, which is
-    learned on the training split. ``text="repaired"`` restores the texts whose quotes were doubled when the corpus was
-    made; the rows of each split are the same either way. Raises InputError for a parameter that makes no sense.
+    ``max_length``: maximum tokens per review (None: no limit). ``min_freq`` and ``max_size``: of the vocabulary, which
+    is learned on the training split. ``text="repaired"`` restores the texts whose quotes were doubled when the corpus
+    was created; the rows of each split are the same in both cases. Raises InputError for an invalid parameter.
     """
     if text not in ("official", "repaired"):
         raise InputError(f"text {text!r}", "no such variant", remedy="choose official or repaired")
@@ -84,7 +85,7 @@ class ReadRatings(Step):
             "Each file is UTF-8, its first line is `id<TAB>document<TAB>label`, every further line has exactly these "
             "three columns and ends with a line feed; a quotation mark is a character like any other (reading with "
             "quoting on would join rows); the label is 0 (negative) or 1 (positive). Anything else is an error. The "
-            "text is taken as it is."
+            "text is not changed."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
@@ -99,70 +100,64 @@ class ReadRatings(Step):
 
 def read_ratings(path: Path, *, rows: int | None = None) -> Split:
     """One file of the NSMC layout as a Split. Raises InputError with file, line, reason and remedy for the first fault:
-    invalid UTF-8, another header, a column too many or too few, a label that is not 0 or 1, a last line without its
+    invalid UTF-8, another header, a wrong number of columns, a label that is not 0 or 1, a last line without its
     line feed, or another number of rows than ``rows`` (when that is given)."""
     raw = path.read_bytes()
     content = decoded(path, raw)
     header, _, body = content.partition("\n")
     if header != HEADER:
-        shown = header[:60].encode("unicode_escape").decode()
-        reason = f"the header is '{shown}', expected id, document, label between tabs"
+        if header == f"{HEADER}\r":
+            raise InputError(path, CRLF, line=1, remedy=UNIX_LINES)
+        if header.startswith("\ufeff"):
+            raise InputError(path, "begins with a byte order mark", line=1, remedy="save the file as UTF-8 without it")
+        reason = f"the header is {header[:60]!r}, expected id, document, label between tabs"
         raise InputError(path, reason, line=1, remedy=f"add the header line, or {FETCH_AGAIN}")
     if not raw.endswith(b"\n"):
-        reason = "the last line has no line feed: the file is cut short"
+        reason = "the last line has no line feed: the file may be truncated"
         raise InputError(path, reason, line=content.count("\n") + 1, remedy=FETCH_AGAIN)
     if not body:
         raise InputError(path, "no rows below the header", line=1, remedy=FETCH_AGAIN)
-    label = _checked_labels(path, np.frombuffer(raw, np.uint8)[len(HEADER) + 1 :], content)
-    if rows is not None and len(label) != rows:
-        raise InputError(path, f"{len(label)} rows, the official file has {rows}", remedy=FETCH_AGAIN)
-    fields = body.replace("\n", "\t").split("\t")[:-1]
-    return Split.of(fields[1::3], row_id=fields[0::3], label=label)
-
-
-def _checked_labels(path: Path, body: np.ndarray, content: str) -> np.ndarray:
-    """Labels (rows,) int8 from the bytes below the header, after a check of the columns of every row.
-
-    In a sound file the separators are tab, tab, line feed, over and over; a label is the one byte before a line feed.
-    """
-    at = np.flatnonzero((body == ord("\t")) | (body == ord("\n")))
-    in_turn = np.resize(np.frombuffer(b"\t\t\n", np.uint8), len(at))
-    if len(wrong := np.flatnonzero(body[at] != in_turn)):
-        number = int(wrong[0]) // 3 + 2
-        columns = content.split("\n")[number - 1].count("\t") + 1
-        reason = f"{columns} column{'s' if columns > 1 else ''}, expected 3 (id, document, label)"
-        raise InputError(path, reason, line=number, remedy="put single tabs between the columns, none into the text")
-    at = at.reshape(-1, 3)
-    label = body[at[:, 2] - 1].astype(np.int16) - ord("0")
-    if len(wrong := np.flatnonzero((at[:, 2] - at[:, 1] != 2) | (label < 0) | (label > 1))):
-        number = int(wrong[0]) + 2
-        found = content.split("\n")[number - 1].split("\t")[2][:20]
-        remedy = "end lines with a line feed only" if found in ("0\r", "1\r") else "use 0 for negative, 1 for positive"
-        raise InputError(path, f"label {found!r}, expected 0 or 1", line=number, remedy=remedy)
-    checked: np.ndarray = label.astype(np.int8)
-    return checked
+    row_ids, texts, labels = [], [], []
+    for number, line in enumerate(body.removesuffix("\n").split("\n"), start=2):
+        columns = line.split("\t")
+        if len(columns) != 3:
+            reason = f"{len(columns)} column{'s' if len(columns) > 1 else ''}, expected 3 (id, document, label)"
+            remedy = "put single tabs between the columns, none into the text"
+            raise InputError(path, reason, line=number, remedy=remedy)
+        row_id, text, label = columns
+        if label not in LABELS:
+            if label.removesuffix("\r") in LABELS:
+                raise InputError(path, CRLF, line=number, remedy=UNIX_LINES)
+            reason = f"label {label[:20]!r}, expected 0 or 1"
+            raise InputError(path, reason, line=number, remedy="use 0 for negative, 1 for positive")
+        row_ids.append(row_id)
+        texts.append(text)
+        labels.append(LABELS[label])
+    if rows is not None and len(labels) != rows:
+        raise InputError(path, f"{len(labels)} rows, the official file has {rows}", remedy=FETCH_AGAIN)
+    return Split.of(texts, row_id=row_ids, label=np.array(labels, np.int8))
 
 
 def survey(split: Split) -> dict[str, Any]:
-    """What stands in an official file before anything is done to it."""
-    found = steps.survey(split, width=5)
+    """Counts of an official file before any step."""
+    counts = steps.survey(split, width=5)
     doubled = sum('""' in text for text in split.text)
-    return {"rows": found["rows"], "empty": found["empty"], "doubled_quotes": doubled, **found}
+    return {"rows": counts["rows"], "empty": counts["empty"], "doubled_quotes": doubled, **counts}
 
 
 @dataclass(frozen=True)
 class Unquote(Step):
-    """Undo the quoting that was applied when the corpus was written and not undone when it was read back."""
+    """Undo the quoting that was applied when the corpus was written and not removed when it was read."""
 
     name = "unquote"
 
     @property
     def rule(self) -> str:
         return (
-            "Twice: a text that begins and ends with a quotation mark loses these two, and each doubled quotation "
-            "mark inside becomes a single one. The official files were written with CSV quoting twice more than they "
-            "were read with it; this gives the text of the raw crawl (white space runs as single spaces) for every "
-            "quoted review of the corpus."
+            "Twice: the quotation marks around a text that begins and ends with one are removed, and each doubled "
+            "quotation mark inside becomes a single one. The official files were written with CSV quoting twice more "
+            "often than they were read with it; this restores the text of the raw crawl (white space runs as single "
+            "spaces) for every quoted review of the corpus."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
@@ -180,7 +175,7 @@ class Unquote(Step):
 
 
 def unquote(text: str) -> str:
-    """The text as it was before it was quoted twice; a text that was never quoted comes back unchanged."""
+    """The text before it was quoted twice; a text that was not quoted is returned unchanged."""
     for _ in range(2):
         if len(text) >= 2 and text[0] == text[-1] == '"':
             text = text[1:-1].replace('""', '"')

@@ -1,13 +1,13 @@
-"""The raw crawl behind the Naver sentiment movie corpus as text for word vectors: from its JSON to ids, with nothing in
-it that the corpus judges by.
+"""The raw crawl from which the Naver sentiment movie corpus was made, as text for word vectors: from JSON to ids,
+without the reviews on which the corpus evaluates.
 
     from preprocessing import naver_crawl
     result = naver_crawl.prepare("nsmc-raw", min_freq=5)
     result.train.ids, result.train.offsets, result.train.label, result.vocabulary, result.card
 
-The crawl has 712 404 reviews with ratings 1 to 10, the corpus made of it 200 000. Left out are all reviews whose text
-stands in its test file or in the validation split of the pipeline ``naver``, so that vectors learned here may be what a
-classifier of that corpus begins with. A hundredth of the rest is held out for validation, another for test. The card
+The crawl has 712 404 reviews with ratings 1 to 10, the corpus 200 000 of them. Reviews whose text occurs in the test
+file of the corpus or in the validation split of the pipeline ``naver`` are left out, so that vectors learned here can
+initialise a classifier of that corpus. Of the rest, one hundredth is held out for validation and one for test. The card
 counts all of it.
 
 The steps, in order: read-crawl, drop-empty, leave-out, hold-out, tokenize, vocabulary, encode.
@@ -15,8 +15,6 @@ The steps, in order: read-crawl, drop-empty, leave-out, hold-out, tokenize, voca
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -30,7 +28,7 @@ from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text import steps, tokenizers
 from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result, TextPipeline
-from preprocessing.text.steps import SHOWN, DropEmpty, Encode, LearnVocabulary, SplitByHash, Tokenize
+from preprocessing.text.steps import SHOWN, DropEmpty, Encode, LearnVocabulary, SplitByHash, Tokenize, hash_numbers
 from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.writing import write as write
 
@@ -40,9 +38,9 @@ PARTS = ("raw", "train", "test")
 
 
 def files(corpus: str = "nsmc-raw") -> CorpusFiles:
-    """The crawl with the official files of NSMC beside it, or with ``sample`` the embedded sample of these.
+    """The crawl together with the official files of NSMC, or for ``sample`` the embedded sample of these.
 
-    Raises InputError when one of them is not to be had, or an official file is damaged.
+    Raises MissingError when one of them is missing, InputError when an official file is damaged.
     """
     if corpus == "sample":
         return locate.find(SAMPLE)
@@ -65,8 +63,8 @@ def pipeline(
 ) -> TextPipeline:
     """The pipeline for the crawl and files of its layout.
 
-    ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split. ``one_in``: of so many
-    reviews one is held out for validation and one for test. Raises InputError for a parameter that makes no sense.
+    ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split. ``one_in``: one review in
+    this many is held out for validation, and one for test. Raises InputError for an invalid parameter.
     """
     check_positive(min_freq=min_freq, max_size=max_size)
     if one_in < 3:
@@ -89,8 +87,8 @@ def prepare(
 ) -> Result:
     """Run :func:`pipeline` with ``options`` on ``nsmc-raw``, ``sample`` or your own files (``locate.given`` with
     the parts ``raw``, ``train`` and ``test``)."""
-    found = files(corpus) if isinstance(corpus, str) else corpus
-    return pipeline(**options).run(found, processes=processes, cache=cache)
+    given = files(corpus) if isinstance(corpus, str) else corpus
+    return pipeline(**options).run(given, processes=processes, cache=cache)
 
 
 def _given(context: Context, step: str) -> CorpusFiles:
@@ -113,13 +111,13 @@ class ReadCrawl(Step[Data]):
             "The crawl is a .tar.xz archive or a folder of `<film id>.json`: each a list of reviews whose review_id, "
             "review and rating (1 to 10) are text; anything else is an error. Films come in the order of their file "
             "names as strings, their reviews from top to bottom. Each run of white space becomes one space. Ratings 9 "
-            "and 10 are label 1, ratings 1 to 4 label 0, those between none, as in the corpus."
+            "and 10 are label 1, ratings 1 to 4 label 0, others have no label, as in the corpus."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
-        found = _given(context, self.name)
-        crawl = read_crawl(found.paths["raw"])
-        _check(crawl, found)
+        corpus = _given(context, self.name)
+        crawl = read_crawl(corpus.paths["raw"])
+        _check(crawl, corpus)
         reviews = crawl.reviews
         split = Split.of(
             [single_spaces(review.text) for review in reviews],
@@ -127,7 +125,7 @@ class ReadCrawl(Step[Data]):
             label=np.array([-1 if review.label is None else review.label for review in reviews], np.int8),
         )
         survey = steps.survey(split, width=5)
-        del survey["texts_with_both_labels"]  # a review without a label has none that could differ
+        del survey["texts_with_both_labels"]  # not meaningful: many reviews have no label
         unlabelled = int((split.label < 0).sum())
         facts = {
             "crawl": {"films": crawl.movies, "sha256": crawl.sha256, "reviews_without_label": unlabelled},
@@ -136,10 +134,10 @@ class ReadCrawl(Step[Data]):
         return data.with_splits({"train": split}), Notes(facts=facts)
 
 
-def _check(crawl: Crawl, found: CorpusFiles) -> None:
-    """Archives of the same crawl differ in their bytes; what is in them does not."""
-    path, rows, content = found.paths["raw"], found.rows.get("raw"), found.contents.get("raw")
-    remedy = "fetch it again; a crawl of your own goes in by locate.given"
+def _check(crawl: Crawl, corpus: CorpusFiles) -> None:
+    """Raise InputError unless the reviews are those of the official crawl, whose archives may differ in their bytes."""
+    path, rows, content = corpus.paths["raw"], corpus.rows.get("raw"), corpus.contents.get("raw")
+    remedy = "fetch it again; pass a crawl of your own by locate.given"
     if rows is not None and len(crawl.reviews) != rows:
         raise InputError(path, f"{len(crawl.reviews)} reviews, the official crawl has {rows}", remedy=remedy)
     if content is not None and crawl.sha256 != content:
@@ -149,37 +147,37 @@ def _check(crawl: Crawl, found: CorpusFiles) -> None:
 
 @dataclass(frozen=True)
 class LeaveOut(Step[Data]):
-    """Leave out what the corpus made of this crawl judges by."""
+    """Leave out the reviews on which the corpus evaluates."""
 
     name: ClassVar[str] = "leave-out"
 
     @property
     def rule(self) -> str:
         return (
-            "A review is left out when its text stands in the official test file, or else in the validation split: "
-            "the rows of the official train file that the step split-by-hash of the pipeline naver takes out of it. "
+            "A review is left out when its text occurs in the official test file, or in the validation split: the "
+            "rows that the step split-by-hash of the pipeline naver splits off the official train file. "
             "Texts are compared without white space, and the official ones after the step unquote of that pipeline. "
-            "So no review of the two stays, nor a copy of one by another hand."
+            "So no review of the two splits is left, and no copy of one."
         )
 
     def parameters(self) -> dict[str, int]:
         return {"validation_one_in": SplitByHash.one_in}
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
-        found = _given(context, self.name)
+        corpus = _given(context, self.name)
         official = {
-            part: naver.read_ratings(found.paths[part], rows=found.rows.get(part)) for part in ("train", "test")
+            part: naver.read_ratings(corpus.paths[part], rows=corpus.rows.get(part)) for part in ("train", "test")
         }
         divided, _ = SplitByHash().apply(Data(official), context)
         train = data.splits["train"]
         letters = [_letters(text) for text in train.text]
-        crawled, kept = set(letters), np.ones(len(train), np.bool_)
+        crawled, keep = set(letters), np.ones(len(train), np.bool_)
         dropped, facts = [], {}
         for name in ("test", "validation"):
             theirs = [_letters(naver.unquote(text)) for text in divided.splits[name].text]
             wanted = {text for text in theirs if text}
-            here = kept & np.fromiter((text in wanted for text in letters), np.bool_, len(letters))
-            kept &= ~here
+            here = keep & np.fromiter((text in wanted for text in letters), np.bool_, len(letters))
+            keep &= ~here
             facts[name] = {
                 "official_rows": len(theirs),
                 "of_them_empty": theirs.count(""),
@@ -187,9 +185,9 @@ class LeaveOut(Step[Data]):
                 "reviews_left_out": int(here.sum()),
             }
             if rows := int(here.sum()):
-                reason = f"text stands in the {name} split of NSMC"
+                reason = f"text occurs in the {name} split of NSMC"
                 dropped.append(Dropped("train", reason, rows, train.row_id[here][:SHOWN].tolist()))
-        return data.with_splits({"train": train.take(kept)}), Notes(facts={"left_out": facts}, dropped=dropped)
+        return data.with_splits({"train": train.take(keep)}), Notes(facts={"left_out": facts}, dropped=dropped)
 
 
 def _letters(text: str) -> str:
@@ -198,7 +196,7 @@ def _letters(text: str) -> str:
 
 @dataclass(frozen=True)
 class HoldOut(Step[Data]):
-    """Take validation and test out of the training reviews."""
+    """Split validation and test off the training reviews."""
 
     name: ClassVar[str] = "hold-out"
     one_in: int = 100
@@ -207,22 +205,16 @@ class HoldOut(Step[Data]):
     def rule(self) -> str:
         return (
             f"Digits 9 to 16 of the SHA-256 of a text (UTF-8), read as a hexadecimal number modulo {self.one_in}: 0 "
-            "goes to validation, 1 to test, the rest stays in train. The first 8 digits decide about the validation "
-            "split of NSMC, which is left out already; others keep the two choices apart. All copies of a text land "
-            "on the same side."
+            "goes to validation, 1 to test, the rest stays in train. The first 8 digits select the validation split of "
+            "NSMC, which is left out already; other digits make the two choices independent. All copies of a text "
+            "are in the same split."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         train = data.splits["train"]
-        number = digits_9_to_16(train.text) % self.one_in
+        number = hash_numbers(train.text, first_digit=8) % self.one_in
         rows = {"train": number > 1, "validation": number == 0, "test": number == 1}
         if empty := [name for name, chosen in rows.items() if not chosen.any()]:
             reason = f"of {len(train)} reviews none is left for {' and '.join(empty)}"
             raise InputError(f"step {self.name}", reason, remedy="give more reviews, or a smaller one_in")
         return data.with_splits({name: train.take(chosen) for name, chosen in rows.items()}), Notes()
-
-
-def digits_9_to_16(texts: Iterable[str]) -> np.ndarray:
-    """Digits 9 to 16 of the hexadecimal SHA-256 of each text as a number (texts,)."""
-    digests = b"".join(hashlib.sha256(text.encode("utf-8")).digest()[4:8] for text in texts)
-    return np.frombuffer(digests, ">u4").astype(np.int64)

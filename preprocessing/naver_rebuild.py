@@ -1,15 +1,15 @@
-"""The Naver sentiment movie corpus made again from its raw crawl, equal bit for bit to the official files.
+"""Rebuild the Naver sentiment movie corpus from its raw crawl, bit for bit equal to the official files.
 
 The crawl of ``e9t/nsmc`` holds one ``<movie id>.json`` per movie: a list of reviews whose ``review_id``, ``review`` and
 ``rating`` ("1" to "10") are text. The official files follow from it by the steps that :func:`rebuild` carries out and
-writes down in ``rebuild.json``. Quotes are written by the CSV rule *minimal*: a text that holds a double quote has
-every one doubled and is put between two more; any other text stays as it is. ``ratings.txt`` was written so, read back
-as if it were not, and the split was written so again: the official texts carry their quotes escaped twice.
-``repaired/`` holds the same rows, order and split with the true text, in a TSV that quotes nothing.
+writes down in ``rebuild.json``. Quotes are written by the CSV rule *minimal*: in a text with a double quote every one
+is doubled and the text is put between two more; any other text is not changed. ``ratings.txt`` was written so, read
+back without this rule, and the split was written so again: the official texts have their quotes escaped twice.
+``repaired/`` contains the same rows, order and split with the true text, in a TSV that quotes nothing.
 
 Missing text needs no step. The official files were read back by pandas, which takes texts such as "NA" or "null" for
-missing and writes them empty; in the crawl no text but the empty one is spelled like that, so the rule changes nothing.
-``rebuild.json`` counts those texts. A crawl that held one would keep it, for it is what somebody wrote.
+missing and writes them empty; in the crawl only the empty text is spelled like that, so the rule changes nothing.
+``rebuild.json`` counts those texts. In another crawl they would be kept, because somebody wrote them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _FETCH_AGAIN = "fetch it again"
 
 
 class CrawlReview(NamedTuple):
-    """One review: the id Naver gave it, its text, 0 (negative) or 1 (positive), None for a rating between."""
+    """One review: its id at Naver, its text, and 0 (negative), 1 (positive) or None for a rating between."""
 
     id: str
     text: str
@@ -75,7 +75,7 @@ class Crawl(NamedTuple):
 
 @dataclass(frozen=True)
 class RebuildStep:
-    """One step of the recipe: its rule in words, the rows that went in and came out, the texts it changed."""
+    """One step: its rule in words, the rows before and after it, the number of texts it changed."""
 
     name: str
     rule: str
@@ -86,10 +86,10 @@ class RebuildStep:
 
 @dataclass(frozen=True)
 class RebuiltFile:
-    """One file as written: ``name`` relative to the output folder, and what its bytes should have been.
+    """One file as written: ``name`` relative to the output folder, its actual and its expected hash.
 
-    ``quoted_texts`` counts the texts that hold a double quote, escaped ``times_quoted`` times in this file; in the
-    repaired files these are the rows that are not those of the official counterpart.
+    ``quoted_texts`` counts the texts with a double quote, escaped ``times_quoted`` times in this file; in the repaired
+    files these are the rows that differ from the official file.
     """
 
     name: str
@@ -110,7 +110,7 @@ class RebuiltFile:
 
 @dataclass(frozen=True)
 class Report:
-    """What :func:`rebuild` read, did and wrote; ``rebuild.json`` says the same."""
+    """What :func:`rebuild` read, did and wrote; the content of ``rebuild.json``."""
 
     movies: int
     reviews: int
@@ -146,13 +146,14 @@ class Report:
 def rebuild(
     raw: Path, out: Path, *, overwrite: bool = False, per_class: int = PER_CLASS, train_rows: int = TRAIN_ROWS
 ) -> Report:
-    """Make the official NSMC files, their repaired variant and ``rebuild.json`` from the raw crawl.
+    """Write the official NSMC files, their repaired variant and ``rebuild.json`` from the raw crawl.
 
     ``raw`` is the crawl as ``.tar.xz``, a clone of ``e9t/nsmc``, or its folder ``raw``. ``out`` appears whole or not at
-    all; a folder that is not empty is replaced only with ``overwrite``, and only if a rebuild wrote all that it holds.
-    ``per_class`` (reviews per label) and ``train_rows`` are those of the corpus: other values make another corpus.
+    all; a folder that is not empty is replaced only with ``overwrite``, and only if a rebuild wrote all of its content.
+    ``per_class`` (reviews per label) and ``train_rows`` are those of the corpus: other values give another corpus.
 
-    Raises InputError when the crawl is missing, unreadable, cut short, another thing or too small, or ``out`` is taken.
+    Raises InputError when the crawl is missing, unreadable, truncated, not a crawl or too small, or ``out`` is not
+    free.
     """
     refuse_to_lose(out, overwrite)
     crawl = read_crawl(raw)
@@ -222,15 +223,15 @@ def permute(reviews: Sequence[CrawlReview]) -> list[CrawlReview]:
 
 def first(reviews: Sequence[CrawlReview], label: int, count: int, raw: Path) -> list[CrawlReview]:
     """The first ``count`` reviews with this label; InputError when the crawl has fewer."""
-    found = list(islice((review for review in reviews if review.label == label), count))
-    if len(found) < count:
-        reason = f"holds {len(found)} reviews labelled {label} where {count} are needed"
+    selected = list(islice((review for review in reviews if review.label == label), count))
+    if len(selected) < count:
+        reason = f"has {len(selected)} reviews labelled {label}, {count} are needed"
         raise InputError(raw, reason, remedy=f"the crawl is incomplete, it has 14730 movies: {_FETCH_AGAIN}")
-    return found
+    return selected
 
 
 def write_tsv(folder: Path, name: str, reviews: Sequence[CrawlReview], times: int) -> RebuiltFile:
-    """Write one file, its texts quoted so many ``times``, and say what it is."""
+    """Write one file, its texts quoted ``times`` times."""
     lines = [HEADER]
     for review in reviews:
         text = review.text
@@ -250,7 +251,7 @@ def write_tsv(folder: Path, name: str, reviews: Sequence[CrawlReview], times: in
 
 
 def read_crawl(raw: Path) -> Crawl:
-    """Read and check every movie of the crawl: an archive as a stream, in whatever order its members stand."""
+    """Read and check every movie of the crawl: an archive as a stream, in any order of its members."""
     movies: dict[str, list[CrawlReview]] = {}
     digests: dict[str, str] = {}
     for name, where, content in movie_files(raw):
@@ -259,20 +260,20 @@ def read_crawl(raw: Path) -> Crawl:
         digests[name] = hashlib.sha256(content).hexdigest()
         movies[name] = parse_movie(where, content)
     if not movies:
-        raise InputError(raw, "holds no <movie id>.json", remedy=_WHAT_TO_GIVE)
+        raise InputError(raw, "contains no <movie id>.json", remedy=_WHAT_TO_GIVE)
     names = sorted(movies)
     sha256 = hashlib.sha256("".join(f"{digests[name]}  {name}\n" for name in names).encode()).hexdigest()
     return Crawl(len(movies), sha256, [review for name in names for review in movies[name]])
 
 
 def movie_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:
-    """Yield (file name, where it stands, content) of each ``<movie id>.json``; nothing is unpacked to disk."""
+    """Yield (file name, path, content) of each ``<movie id>.json``; nothing is unpacked to disk."""
     try:
         if not raw.exists():
             raise InputError(raw, "no such file or folder", remedy=_WHAT_TO_GIVE)
         yield from folder_files(raw) if raw.is_dir() else archive_files(raw)
     except EOFError as error:
-        raise InputError(raw, "the archive is cut short", remedy=_FETCH_AGAIN) from error
+        raise InputError(raw, "the archive is truncated", remedy=_FETCH_AGAIN) from error
     except (lzma.LZMAError, tarfile.TarError) as error:
         raise InputError(raw, f"not a whole .tar.xz archive ({error})", remedy=_WHAT_TO_GIVE) from error
     except OSError as error:
@@ -296,7 +297,7 @@ def archive_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:
                 content = archive.extractfile(member) if _MOVIE_FILE.fullmatch(name) and member.isfile() else None
                 if content is not None:
                     yield name, f"{raw}:{member.name}", content.read()
-        # A tar ends before its xz does: only reading on lets xz check that nothing was cut off.
+        # A tar ends before its xz does: only reading to the end lets xz check that nothing is missing.
         while stream.read(1 << 20):
             pass
 
@@ -329,12 +330,12 @@ def fault_of(review: Any) -> str:
     if review["rating"] not in LABELS:
         return f"has the rating {review['rating']!r}, which is not one of 1 to 10"
     if _SURROGATE.search(review["review"]):
-        return "holds half a surrogate pair, which is no character"
+        return "contains half a surrogate pair, which is not a character"
     return ""
 
 
 def refuse_to_lose(out: Path, overwrite: bool) -> None:
-    """InputError unless ``out`` is free, or may be overwritten and holds nothing that a rebuild did not write."""
+    """InputError unless ``out`` is free, or may be overwritten and contains nothing that a rebuild did not write."""
     if not out.exists():
         return
     if not out.is_dir():
@@ -344,4 +345,4 @@ def refuse_to_lose(out: Path, overwrite: bool) -> None:
         raise InputError(out, "is not empty", remedy="name another folder, or allow overwriting")
     ours = {*OFFICIAL_SHA256, *REPAIRED_SHA256, "repaired", "rebuild.json"}
     if foreign := [name for name in present if name not in ours]:
-        raise InputError(out, f"holds {foreign[0]!r}, which no rebuild wrote", remedy="name another folder")
+        raise InputError(out, f"contains {foreign[0]!r}, which no rebuild wrote", remedy="name another folder")

@@ -3,10 +3,10 @@
     from preprocessing import ptb
     result = ptb.prepare("ptb")
     result.train.ids, result.train.offsets      # the stream, <eos> where a line ends, and where each line begins
-    result.vocabulary[ptb.END_OF_LINE]          # what stands before the first word, so that this one is predicted too
+    result.vocabulary[ptb.END_OF_LINE]          # comes before the first word, so that the first word is predicted too
 
 The steps, in order: read-lines, tokenize, vocabulary, encode. The vocabulary has no padding, unlike the others here:
-1 is a word, and whoever pads has to keep a mask.
+1 is a word, and padded batches need a mask.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 from preprocessing.corpora import CorpusFiles
 from preprocessing.corpora.reading import FETCH_AGAIN, read_lines
 from preprocessing.errors import InputError, check_positive
-from preprocessing.pipeline.step import Context, Notes, Step
-from preprocessing.text.data import SPLITS, Data, Split
+from preprocessing.pipeline.step import SPLITS, Context, Notes, Step
+from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import Encode, LearnVocabulary, Tokenize
 from preprocessing.text.tokenizers import Tokenizer
@@ -31,8 +31,8 @@ def pipeline(*, min_freq: int = 1, max_size: int | None = None) -> TextPipeline:
     """The pipeline for PTB and files of its layout.
 
     ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split; ``<unk>`` is not counted,
-    ``<eos>`` is. As they are, every word of train has an id: of PTB's, 10 000 with these two. Raises InputError for a
-    parameter that makes no sense.
+    ``<eos>`` is. By default every word of train has an id: in PTB 10 000 words with these two. Raises InputError for an
+    invalid parameter.
     """
     check_positive(min_freq=min_freq, max_size=max_size)
     words = WordsAndLineEnds()
@@ -57,8 +57,8 @@ class ReadLines(Step[Data]):
     def rule(self) -> str:
         return (
             "Each line is a sentence, words between spaces, in UTF-8, and ends with a line feed; a line without words "
-            f"is one all the same. A word {END_OF_LINE} is an error: that word is put where lines end. {UNKNOWN} and N "
-            "stand in the corpus for rare words and for numbers, and stay."
+            f"is kept. The word {END_OF_LINE} is an error: it marks the ends of lines. {UNKNOWN} and N, which the "
+            "corpus has for rare words and for numbers, are not changed."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
@@ -70,13 +70,13 @@ class ReadLines(Step[Data]):
 
 def read_text(path: Path, *, rows: int | None = None) -> Split:
     """One file as a Split of its lines; row ids are line numbers. Raises InputError with file, line, reason and remedy
-    for what :func:`preprocessing.corpora.reading.read_lines` refuses, a word ``<eos>``, or another number of lines than
-    ``rows`` (when that is given)."""
+    for an error of :func:`preprocessing.corpora.reading.read_lines`, the word ``<eos>``, or another number of lines
+    than ``rows`` (if given)."""
     lines = read_lines(path)
     for number, line in enumerate(lines, start=1):
         if END_OF_LINE in line.split():
-            reason = f"holds the word {END_OF_LINE}, which is put where lines end"
-            raise InputError(path, reason, line=number, remedy="take it out: one sentence to a line is enough")
+            reason = f"contains the word {END_OF_LINE}, which marks the ends of lines"
+            raise InputError(path, reason, line=number, remedy="remove it: the end of the line is added")
     if rows is not None and len(lines) != rows:
         raise InputError(path, f"{len(lines)} lines, the official file has {rows}", remedy=FETCH_AGAIN)
     return Split.of(lines, row_id=[str(number) for number in range(1, len(lines) + 1)])
@@ -96,7 +96,7 @@ def _survey(split: Split) -> dict[str, Any]:
 
 
 class WordsAndLineEnds(Tokenizer):
-    """The words of a line and its end."""
+    """The words of a line and a token for its end."""
 
     name = "words-and-line-ends"
     rule = f"Tokens are the pieces between white space (Unicode), and {END_OF_LINE} at the end of each line."
@@ -107,7 +107,7 @@ class WordsAndLineEnds(Tokenizer):
 
 @dataclass(frozen=True)
 class LearnStreamVocabulary(LearnVocabulary):
-    """Decide which words have an id of their own, where nothing is ever padded."""
+    """Learn a vocabulary without padding."""
 
     specials: ClassVar[tuple[str, ...]] = STREAM_SPECIALS
 
@@ -115,8 +115,7 @@ class LearnStreamVocabulary(LearnVocabulary):
     def rule(self) -> str:
         limit = "" if self.max_size is None else f", at most {self.max_size} of them"
         return (
-            f"Tokens that occur at least {self.min_freq} times in the training split{limit}, in the order of "
-            f"descending frequency, ties by the token (code points), behind {UNKNOWN}, which is 0: both the word "
-            f"{UNKNOWN} of the text and any word without an id. {END_OF_LINE} is a token like any other; there is no "
-            "padding."
+            f"Tokens that occur at least {self.min_freq} times in the training split{limit}, by descending frequency, "
+            f"ties by the token (code points), after {UNKNOWN}, which is 0: both the word {UNKNOWN} of the text and "
+            f"any word that is not in the vocabulary. {END_OF_LINE} is a token like any other; there is no padding."
         )

@@ -19,8 +19,8 @@ import numpy as np
 from preprocessing.corpora import CorpusFiles
 from preprocessing.corpora.reading import FETCH_AGAIN, read_lines
 from preprocessing.errors import InputError, check_positive
-from preprocessing.pipeline.step import Context, Notes, Step
-from preprocessing.text.data import SPLITS, Data, Split
+from preprocessing.pipeline.step import SPLITS, Context, Notes, Step
+from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import (
     DropEmpty,
@@ -52,9 +52,9 @@ def pipeline(
 ) -> TextPipeline:
     """The pipeline for SST and files of its layout.
 
-    ``classes``: labels are the numbers below it, at most ten. ``max_length``: tokens kept per sentence (None: all).
-    ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split. Raises InputError for a
-    parameter that makes no sense.
+    ``classes``: labels are the numbers below it, at most ten. ``max_length``: maximum tokens per sentence (None: no
+    limit). ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split. Raises InputError
+    for an invalid parameter.
     """
     check_positive(max_length=max_length, min_freq=min_freq, max_size=max_size)
     if not 2 <= classes <= 10:
@@ -99,7 +99,7 @@ class ReadSentences(Step[Data]):
         return (
             f"Each line is a label, one digit from 0 to {self.classes - 1}, one space and the sentence, in UTF-8, and "
             "ends with a line feed; anything else is an error. The splits are those of the files. The sentence is "
-            "taken as it is: SST's are cut into tokens and in small letters already, brackets are -lrb- and -rrb-, a "
+            "not changed: those of SST are tokenised and lower-cased already, brackets are -lrb- and -rrb-, a "
             "slash is \\/, quotation marks are `` and ''."
         )
 
@@ -114,15 +114,15 @@ class ReadSentences(Step[Data]):
 
 def read_sentences(path: Path, *, classes: int, rows: int | None = None) -> Split:
     """One file as a Split; row ids are line numbers. Raises InputError with file, line, reason and remedy for the first
-    fault: what :func:`.reading.read_lines` refuses, a line that does not begin with a label and a space, or another
-    number of lines than ``rows`` (when that is given)."""
+    fault: an error of :func:`.reading.read_lines`, a line that does not begin with a label and a space, or another
+    number of lines than ``rows`` (if given)."""
     lines = read_lines(path)
     known = [str(label) for label in range(classes)]
     for number, line in enumerate(lines, start=1):
         if line[:1] not in known or line[1:2] != " ":
-            found = line.split(" ")[0][:20]
+            start = line.split(" ")[0][:20]
             remedy = f"begin the line with one of {', '.join(known)} and one space"
-            raise InputError(path, f"label {found!r}, expected 0 to {classes - 1}", line=number, remedy=remedy)
+            raise InputError(path, f"label {start!r}, expected 0 to {classes - 1}", line=number, remedy=remedy)
     if rows is not None and len(lines) != rows:
         raise InputError(path, f"{len(lines)} rows, the official file has {rows}", remedy=FETCH_AGAIN)
     return Split.of(
@@ -134,14 +134,14 @@ def read_sentences(path: Path, *, classes: int, rows: int | None = None) -> Spli
 
 @dataclass(frozen=True)
 class MarkCopies(Step[Data]):
-    """Mark the rows for evaluation that were seen in training."""
+    """Mark the validation and test rows whose text occurs in train."""
 
     name: ClassVar[str] = "mark-copies"
 
     @property
     def rule(self) -> str:
         return (
-            "A row of validation or test is marked seen_in_train when its text stands verbatim in train. Nothing is "
+            "A row of validation or test is marked seen_in_train when its text occurs verbatim in train. Nothing is "
             "dropped: accuracies can be reported with and without the marked rows."
         )
 

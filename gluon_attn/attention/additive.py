@@ -1,4 +1,9 @@
-"""Additive attention (Bahdanau et al., 2015, appendix A.1.2, equation for e_ij): score = v . tanh(W q + U k + b)."""
+"""Additive attention: a hidden layer compares query and key (Bahdanau et al., 2015, appendix A.1.2, equation for e_ij).
+
+    score = v . tanh(W q + U k + b)
+
+:class:`AdditiveScore` is the equation as a decoder needs it, :class:`AdditiveAttention` the same as a cell of GluonNLP.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +21,11 @@ class AdditiveScore(HybridBlock):
 
     Args:
         units: width of the hidden layer.
-        query_units, memory_units: widths of what is compared.
+        query_units, memory_units: widths of query and memory.
         use_bias: whether there is a b; neither paper writes one, GluonNLP's ``MLPAttentionCell`` has it.
+
+    Shapes: query (batch, queries, query_units), memory (batch, memory_length, memory_units), keys (batch,
+    memory_length, units), scores (batch, queries, memory_length).
     """
 
     def __init__(
@@ -26,12 +34,13 @@ class AdditiveScore(HybridBlock):
         super().__init__(**parameters)
         self._units = units
         with self.name_scope():
-            self.query = nn.Dense(units, use_bias=use_bias, flatten=False, in_units=query_units)
-            self.key = nn.Dense(units, use_bias=False, flatten=False, in_units=memory_units)
+            self.query = nn.Dense(units, use_bias=use_bias, flatten=False, in_units=query_units)  # W, b
+            self.key = nn.Dense(units, use_bias=False, flatten=False, in_units=memory_units)  # U
             self.hidden = nn.Activation("tanh")
-            self.value = nn.Dense(1, use_bias=False, flatten=False, in_units=units)
+            self.value = nn.Dense(1, use_bias=False, flatten=False, in_units=units)  # v
 
     def keys(self, F: Operators, memory: Tensor) -> Tensor:
+        """U k, once for a sentence."""
         return self.key(memory)
 
     def hybrid_forward(self, F: Operators, query: Tensor, keys: Tensor) -> Tensor:
@@ -44,7 +53,7 @@ class AdditiveScore(HybridBlock):
 
 
 class AdditiveAttention(MLPAttentionCell):
-    """GluonNLP's ``MLPAttentionCell`` with the sums of all pairs made by one matrix product.
+    """The same as a cell: GluonNLP's ``MLPAttentionCell``, with the sums of all pairs computed by one matrix product.
 
     Same parameters, same results, same call: ``(query, key, value=None, mask=None) -> (context, weights)``. GluonNLP's
     cell adds every projected query to every projected key by ``broadcast_add``, whose backward pass sums over an axis
@@ -54,8 +63,8 @@ class AdditiveAttention(MLPAttentionCell):
     Args:
         units: width of the hidden layer.
         dropout: dropout of the weights.
-        length: the length of query and memory where it never changes, else None. ``FullyConnected``, twice as fast as
-            ``dot`` here, has to know its width when the network is written down.
+        length: the length of query and memory where it is fixed, else None. ``FullyConnected``, twice as fast as
+            ``dot`` here, needs its width when the graph is built.
         **parameters: ``normalized``, initializers, ``prefix`` and ``params`` of ``MLPAttentionCell``.
 
     Shapes: query (batch, query_length, query_units), key (batch, memory_length, key_units), value (batch,
@@ -64,11 +73,11 @@ class AdditiveAttention(MLPAttentionCell):
     """
 
     def __init__(self, units: int, dropout: float = 0.0, length: int | None = None, **parameters: Any) -> None:
-        # The default `act` of MLPAttentionCell is one block shared by every cell ever made.
+        # The default `act` of MLPAttentionCell is one block, shared by all cells that take the default.
         super().__init__(units, act=nn.Activation("tanh"), dropout=dropout, **parameters)
         self._length = length
 
-    def _compute_score(self, F: Operators, query: Tensor, key: Tensor, mask: Tensor = None) -> Tensor:
+    def _compute_score(self, F: Operators, query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
         vectors = F.concat(self._query_mid_layer(query), self._key_mid_layer(key), dim=1)
         vectors = F.reshape(F.transpose(vectors, axes=(0, 2, 1)), (-3, 0))  # (batch * units, queries + memory)
         selector = _pair_selector(F, query, key)  # (queries, memory, queries + memory)
@@ -88,7 +97,7 @@ class AdditiveAttention(MLPAttentionCell):
 
 
 def _pair_selector(F: Operators, query: Tensor, key: Tensor) -> Tensor:
-    """The 0/1 tensor (query_length, memory_length, query_length + memory_length) that picks the two of each pair."""
+    """0/1 of shape (query_length, memory_length, query_length + memory_length): selects query and key of each pair."""
     i = F.contrib.arange_like(query, axis=1)
     j = F.contrib.arange_like(key, axis=1)
     same_query = F.broadcast_equal(F.reshape(i, (-1, 1, 1)), F.reshape(i, (1, 1, -1)))

@@ -1,5 +1,10 @@
-"""Attention within one text, from a word to the memories before it (Cheng, Dong and Lapata, 2016, "Long short-term
-memory-networks for machine reading", sec. 3.1)."""
+"""Intra-attention: from a word to the memories of the words before it (Cheng, Dong and Lapata, 2016, "Long short-term
+memory-networks for machine reading", sec. 3.1).
+
+    a_i = v . tanh(W_h h_i + W_x x_t + W_h~ h~_{t-1})    weights = softmax over the memories i    (eq. 4 and 5)
+
+The network that attends in this way is :class:`~gluon_attn.models.lstmn.LSTMN`.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +16,17 @@ from gluon_attn.typing import Operators, Tensor
 
 
 class IntraAttention(HybridBlock):
-    """a_i = v . tanh(W_h h_i + W_x x_t + W_h~ h~_{t-1}); weights = softmax over the memories i (eq. 4 and 5).
+    """The weights of one step over the memories before it (Cheng et al., 2016, eq. 4 and 5).
 
     Args:
         units: width of the hidden layer.
         in_units: width of a word x.
         state_units: width of a hidden state h and of h~, the weighted sum of them.
 
-    Call, for one step: ``(query, keys[, gap]) -> weights`` with query (batch, units), the sum of W_x x_t of
-    :meth:`words` and W_h~ h~_{t-1} of ``attended``; keys (batch, memories, units) of ``key``; gap (batch, memories),
-    what is added to the scores so that a place without memory gets no weight; weights (batch, memories).
+    Call, for one step: ``(word, attended, keys[, masking]) -> weights``: word (batch, units), one step of
+    :meth:`words`; attended (batch, state_units), h~ of the previous step; keys (batch, memories, units), see
+    :meth:`keys`; masking (batch, memories), the :func:`~gluon_attn.attention.masks.additive_mask` of the memories that
+    exist; weights (batch, memories).
     """
 
     def __init__(self, units: int, in_units: int, state_units: int, **parameters: Any) -> None:
@@ -36,9 +42,16 @@ class IntraAttention(HybridBlock):
         """W_x x, for all steps at once: sequence (batch, steps, in_units)."""
         return self.word(sequence)
 
-    def hybrid_forward(self, F: Operators, query: Tensor, keys: Tensor, gap: Tensor = None) -> Tensor:
+    def keys(self, states: Tensor) -> Tensor:
+        """W_h h, once for each memory: states (..., state_units)."""
+        return self.key(states)
+
+    def hybrid_forward(
+        self, F: Operators, word: Tensor, attended: Tensor, keys: Tensor, masking: Tensor | None = None
+    ) -> Tensor:
+        query = word + self.attended(attended)
         # A product with ones repeats the query for every key; its backward pass is a product too, not a slow sum.
         ones = F.ones_like(F.slice_axis(keys, axis=2, begin=0, end=1))
         sums = F.batch_dot(ones, F.expand_dims(query, axis=1)) + keys
-        score = F.reshape(self.score(self.hidden(sums)), (0, -1))
-        return F.softmax(score if gap is None else score + gap, axis=-1)
+        scores = F.reshape(self.score(self.hidden(sums)), (0, -1))
+        return F.softmax(scores if masking is None else scores + masking, axis=-1)

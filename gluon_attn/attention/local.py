@@ -1,8 +1,13 @@
-"""Local attention: a window of the memory around one place (Luong et al., 2015, sec. 3.2).
+"""Local attention: a decoder step attends to a window of the source around one position (Luong et al., 2015, sec. 3.2).
 
-Both blocks are called as :class:`~gluon_attn.attention.global_attention.GlobalAttention` is. Places count from 0 in
-the order of the source sentence, whichever way the encoder has read it. Outside the window 2 D + 1 wide, cut at the
-ends of the sentence, weights are 0.
+    local-m    p_t = t                                weights = softmax over s in the window
+    local-p    p_t = S sigmoid(v . tanh(W q))         the same times exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2
+
+The window is [p_t - D, p_t + D], cut at the ends of the sentence; weights outside it are 0. Positions count from 0 in
+the order of the source sentence, also where the encoder reads it reversed.
+
+Both blocks are called as :class:`~gluon_attn.attention.global_attention.GlobalAttention`: ``(query, keys, mask, step)
+-> weights``, with the same shapes and the same scores.
 """
 
 from __future__ import annotations
@@ -16,10 +21,10 @@ from gluon_attn.typing import Operators, Tensor
 
 
 class MonotonicAttention(HybridBlock):
-    """*local-m*: the softmax over a window whose middle is p_t = t, or the last token where the source is shorter.
+    """*local-m*: the softmax over a window centred at p_t = t, or at the last token where the source is shorter.
 
     Args:
-        score: a score of :mod:`gluon_attn.attention.global_attention`.
+        score: a score, see :mod:`gluon_attn.attention.global_attention`.
         radius: D, half the width of the window in tokens.
     """
 
@@ -43,18 +48,21 @@ class PredictiveAttention(HybridBlock):
     """*local-p*: p_t = S sigmoid(v . tanh(W q)) for a sentence of S tokens (eq. 9), and the softmax over the window
     times exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2 (eq. 10). These weights do not sum to 1.
 
-    Here p_t lies between 0 and S - 1, places counting from 0; the paper's runs from 0 to S.
+    Here p_t is between 0 and S - 1, because positions count from 0; in the paper it is between 0 and S.
 
     Args:
-        score: a score of :mod:`gluon_attn.attention.global_attention`.
+        score: a score, see :mod:`gluon_attn.attention.global_attention`.
         radius: D, half the width of the window in tokens.
         query_units: width of the query.
+
+    Raises:
+        ValueError: a radius below 1.
     """
 
     def __init__(self, score: HybridBlock, radius: int, query_units: int, **parameters: Any) -> None:
         super().__init__(**parameters)
         if radius < 1:
-            raise ValueError(f"the Gaussian of a window of radius {radius} has no width; give it 1 or more")
+            raise ValueError(f"a window of radius {radius} has no Gaussian; choose a radius of at least 1")
         self._radius = radius
         with self.name_scope():
             self.score = score
@@ -66,15 +74,15 @@ class PredictiveAttention(HybridBlock):
 
     def hybrid_forward(self, F: Operators, query: Tensor, keys: Tensor, mask: Tensor, step: Tensor) -> Tensor:
         last = F.sum(mask, axis=1, keepdims=True) - 1.0
-        middle = F.broadcast_mul(F.reshape(self.place(self.hidden(query)), (0, -1)), last)
-        distance = _distance(F, mask, middle)
-        # The window is a question of where, answered without a gradient; the Gaussian lets p_t learn.
+        center = F.broadcast_mul(F.reshape(self.place(self.hidden(query)), (0, -1)), last)
+        distance = _distance(F, mask, center)
+        # The edges of the window pass no gradient to p_t; the Gaussian does.
         window = F.broadcast_mul(F.BlockGrad(distance <= self._radius), F.expand_dims(mask, axis=1))
         weights = F.softmax(self.score(query, keys) + additive_mask(window), axis=-1)
         return weights * F.exp(-2.0 * F.square(distance / self._radius))
 
 
-def _distance(F: Operators, mask: Tensor, middle: Tensor) -> Tensor:
-    """How far each place is from ``middle`` (batch, queries): (batch, queries, memory_length)."""
-    places = F.reshape(F.contrib.arange_like(mask, axis=1), (1, 1, -1))
-    return F.abs(F.broadcast_sub(places, F.expand_dims(middle, axis=2)))
+def _distance(F: Operators, mask: Tensor, center: Tensor) -> Tensor:
+    """The distance of each position from ``center`` (batch, queries): (batch, queries, memory_length)."""
+    positions = F.reshape(F.contrib.arange_like(mask, axis=1), (1, 1, -1))
+    return F.abs(F.broadcast_sub(positions, F.expand_dims(center, axis=2)))

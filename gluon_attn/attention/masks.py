@@ -10,7 +10,7 @@ def token_mask(F: Operators, sequence: Tensor, valid_length: Tensor) -> Tensor:
 
     Args:
         F: ``mxnet.nd`` or ``mxnet.sym``.
-        sequence: (batch, length, ...), read for its length only.
+        sequence: (batch, length, ...), of which only the length matters.
         valid_length: (batch,), number of tokens, at least 1; of the type of ``sequence``.
 
     Returns:
@@ -21,11 +21,11 @@ def token_mask(F: Operators, sequence: Tensor, valid_length: Tensor) -> Tensor:
 
 
 def memory_mask(F: Operators, query: Tensor, mask: Tensor) -> Tensor:
-    """Repeat a token mask of the memory for every query, as ``AttentionCell`` wants it.
+    """Repeat a token mask of the memory for every query, as ``AttentionCell`` expects it.
 
     Args:
         F: ``mxnet.nd`` or ``mxnet.sym``.
-        query: (batch, query_length, ...), read for its length only.
+        query: (batch, query_length, ...), of which only the length matters.
         mask: (batch, memory_length).
 
     Returns:
@@ -38,6 +38,6 @@ def memory_mask(F: Operators, query: Tensor, mask: Tensor) -> Tensor:
 def additive_mask(mask: Tensor) -> Tensor:
     """What to add to scores before the softmax: 0 for a token, -1e18 for padding (GluonNLP's value).
 
-    Adding costs a tenth of ``where`` on a processor; a sentence with no token at all is the caller's error.
+    Adding costs a tenth of ``where`` on a CPU. Every sentence must have a token.
     """
     return (mask - 1.0) * 1e18

@@ -1,4 +1,13 @@
-"""Multiplicative attention: dot, general (Luong et al., 2015, sec. 3.1), scaled dot (Vaswani et al., 2017, eq. 1)."""
+"""Multiplicative attention: query and key are compared by a product.
+
+    dot         q . k                  Luong et al. (2015), sec. 3.1
+    general     q . (W k)              Luong et al. (2015), sec. 3.1
+    scaled dot  q . k / sqrt(width)    Vaswani et al. (2017), eq. 1
+
+Luong et al.'s third score, *concat*, is :class:`~gluon_attn.attention.additive.AdditiveScore` without bias.
+:func:`dot`, :func:`general` and :func:`scaled_dot` are cells of GluonNLP; :class:`DotScore` and :class:`GeneralScore`
+are the first two as a decoder needs them.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +20,26 @@ from gluon_attn.typing import Operators, Tensor
 
 
 def dot(dropout: float = 0.0) -> DotProductAttentionCell:
-    """score = q . k; query and key have the same width."""
+    """q . k (Luong et al., 2015, sec. 3.1); query and key have the same width. ``dropout`` is that of the weights."""
     return DotProductAttentionCell(scaled=False, dropout=dropout)
 
 
 def general(units: int, dropout: float = 0.0) -> DotProductAttentionCell:
-    """score = (W q) . k, with ``units`` the width of the key; the query may be wider or narrower."""
+    """(W q) . k (Luong et al., 2015, sec. 3.1), ``units`` being the width of the key; the query may have another."""
     return DotProductAttentionCell(units, luong_style=True, scaled=False, use_bias=False, dropout=dropout)
 
 
 def scaled_dot(dropout: float = 0.0) -> DotProductAttentionCell:
-    """score = q . k / sqrt(width); query and key have the same width."""
+    """q . k / sqrt(width) (Vaswani et al., 2017, eq. 1); query and key have the same width."""
     return DotProductAttentionCell(scaled=True, dropout=dropout)
 
 
 class DotScore(HybridBlock):
-    """q . k (Luong et al., 2015, sec. 3.1, *dot*); query and memory have the same width."""
+    """q . k (Luong et al., 2015, sec. 3.1, *dot*); query and memory have the same width.
+
+    Shapes: query (batch, queries, units), memory and keys (batch, memory_length, units), scores (batch, queries,
+    memory_length).
+    """
 
     def keys(self, F: Operators, memory: Tensor) -> Tensor:
         return memory
@@ -37,10 +50,10 @@ class DotScore(HybridBlock):
 
 
 class GeneralScore(DotScore):
-    """q . (W k) (Luong et al., 2015, sec. 3.1, *general*).
+    """q . (W k) (Luong et al., 2015, sec. 3.1, *general*): :class:`DotScore` with projected keys.
 
     Args:
-        query_units, memory_units: widths of what is compared.
+        query_units, memory_units: widths of query and memory.
     """
 
     def __init__(self, query_units: int, memory_units: int, **parameters: Any) -> None:
@@ -49,4 +62,5 @@ class GeneralScore(DotScore):
             self.key = nn.Dense(query_units, use_bias=False, flatten=False, in_units=memory_units)
 
     def keys(self, F: Operators, memory: Tensor) -> Tensor:
+        """W k, once for a sentence."""
         return self.key(memory)

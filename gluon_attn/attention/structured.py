@@ -1,5 +1,8 @@
 """Structured self-attention: r hops over one sentence, each a distribution over its tokens (Lin et al., 2017, "A
-structured self-attentive sentence embedding", sec. 2), and what their redundancy costs."""
+structured self-attentive sentence embedding", sec. 2), and the penalty on their redundancy.
+
+    A = softmax(W_s2 tanh(W_s1 H^T))    M = A H    P = ||A A^T - I||_F^2
+"""
 
 from __future__ import annotations
 
@@ -40,9 +43,9 @@ class StructuredAttention(HybridBlock):
 
 
 def redundancy_penalty(F: Operators, weights: Tensor, hops: int) -> Tensor:
-    """P = ||A A^T - I||_F^2 for each sentence (sec. 2.2): 0 when each hop stays on a token of its own.
+    """P = ||A A^T - I||_F^2 for each sentence (sec. 2.2): 0 when each hop attends to a single token that no other does.
 
-    The square is the paper's; GluonNLP's tutorial and what was made after it take the norm itself.
+    The square is the paper's; GluonNLP's tutorial and its descendants take the norm itself.
 
     Args:
         F: ``mxnet.nd`` or ``mxnet.sym``.
@@ -50,7 +53,8 @@ def redundancy_penalty(F: Operators, weights: Tensor, hops: int) -> Tensor:
         hops: number of hops.
 
     Returns:
-        (batch,), between :func:`least_penalty` and hops * (hops - 1), where all hops are on one token.
+        (batch,), between :func:`~gluon_attn.evaluation.attention.least_penalty` and hops * (hops - 1), which is reached
+        when all hops attend to one token.
     """
     products = F.batch_dot(weights, weights, transpose_b=True)
     excess = F.broadcast_sub(products, F.expand_dims(F.eye(hops), axis=0))

@@ -1,4 +1,4 @@
-"""Beam search over encoder-decoders, many sentences at a time."""
+"""Beam search over encoder-decoders, in batches of sentences."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gluon_attn.errors import UsageError
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.typing import Tensors
 
-# Sentences are rounded up to whole multiples of this: every new shape is a graph to be built.
-_SENTENCES = 8
+# The number of sentences in the batch is rounded up to a multiple of this: every new shape is a new graph.
+SENTENCE_MULTIPLE = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +22,10 @@ class Hypothesis:
 
     Attributes:
         ids: its tokens, without begin and end of sentence.
-        score: what the search has ranked by: ``log_p`` divided by the length penalty.
-        log_p: ln p of all its tokens, the end of sentence included where it was said.
-        weights: (steps, memory_length) weights of each token and of the end of sentence, of an ensemble those of its
-            first model; None without attention.
+        score: what the search ranks by: ``log_p`` divided by the length penalty.
+        log_p: ln p of all its tokens, including the end of sentence where it was generated.
+        weights: (steps, memory_length) attention weights of each token and of the end of sentence, of an ensemble
+            those of its first model; None without attention.
     """
 
     ids: tuple[int, ...]
@@ -52,17 +52,17 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Find likely translations.
 
-    What it finds is what GluonNLP's ``BeamSearchSampler`` finds: a finished translation holds its place in the beam as
-    long as its score is among the best. A sentence leaves the batch when all its translations are finished. Until then
-    its beam stays whole, so that all of it looks at one memory by one product. A beam of 1 is greedy search.
+    It finds what GluonNLP's ``BeamSearchSampler`` finds: a finished translation stays in the beam as long as its score
+    is among the best. A sentence leaves the batch when all its translations are finished. Until then its whole beam is
+    computed, so that all its translations attend to one memory by one product. A beam of 1 is greedy search.
 
     Args:
-        models: several are an ensemble, whose probabilities are averaged at each token.
+        models: one, or an ensemble, whose probabilities are averaged at each token.
         source: (sentences, length) of int32, padded.
         source_length: (sentences,).
-        beam: number of translations kept for each sentence, at most the size of the vocabulary.
+        beam: number of translations of each sentence, at most the size of the vocabulary.
         alpha: of the length penalty.
-        max_steps: where a translation is cut off that has not ended by itself; one number, or (sentences,).
+        max_steps: maximum number of tokens of a translation; one number, or (sentences,).
         begin, end: ids of begin and end of sentence.
 
     Returns:
@@ -73,43 +73,63 @@ def beam_search(
     """
     if not len(source):
         return []
-    read = [model.start(nd.array(source, dtype="int32"), nd.array(source_length, dtype="float32")) for model in models]
-    memories, states = [memory for memory, _ in read], [state for _, state in read]
+    starts = [
+        model.start(nd.array(source, dtype="int32"), nd.array(source_length, dtype="float32")) for model in models
+    ]
+    memories, states = [memory for memory, _ in starts], [state for _, state in starts]
     limits = np.broadcast_to(max_steps, len(source))
     beams = _Beams(limits, beam, alpha, end)
     tokens = np.full((len(source), 1), begin, np.int32)
-    held = np.arange(len(source))  # the sentences whose memory is there
+    in_batch = np.arange(len(source))  # the sentences whose memories are in the batch
     for _ in range(limits.max()):
-        if not np.array_equal(held, wanted := _rounded(beams.unfinished)):
-            place = np.searchsorted(held, wanted)
-            memories, held = [_take(memory, place) for memory in memories], wanted
-        taken = _rounded(beams.parents).ravel()
-        if not np.array_equal(taken, np.arange(len(states[0][0]))):
-            states = [_take(state, taken) for state in states]
-        last = nd.array(_rounded(tokens).ravel(), dtype="int32")
-        said = [model.step(last, memory, state) for model, memory, state in zip(models, memories, states, strict=True)]
-        states = [state for _, _, state in said]
-        log_p = _averaged([one for one, _, _ in said])
+        unfinished = _rounded_up(beams.unfinished)
+        if not np.array_equal(in_batch, unfinished):
+            memories = [_take(memory, np.searchsorted(in_batch, unfinished)) for memory in memories]
+            in_batch = unfinished
+        parents = _rounded_up(beams.parents).ravel()
+        if not np.array_equal(parents, np.arange(len(states[0][0]))):
+            states = [_take(state, parents) for state in states]
+        last = nd.array(_rounded_up(tokens).ravel(), dtype="int32")
+        steps = [model.step(last, memory, state) for model, memory, state in zip(models, memories, states, strict=True)]
+        states = [state for _, _, state in steps]
+        log_p = _log_of_mean([one for one, _, _ in steps])
         if beam > log_p.shape[1]:
             raise UsageError(f"a beam of {beam} is wider than the vocabulary of {log_p.shape[1]} tokens; choose less")
-        best, ids = _likeliest(log_p.asnumpy(), beam)
-        weights = said[0][1]
-        tokens = beams.extend(best, ids, None if weights is None else weights.asnumpy())
+        best, best_ids = _likeliest(log_p.asnumpy(), beam)
+        weights = steps[0][1]
+        tokens = beams.extend(best, best_ids, None if weights is None else weights.asnumpy())
         if not len(tokens):
             break
     return [beams.hypotheses(sentence) for sentence in range(beams.sentences)]
 
 
-class _Beams:
-    """The beams of all sentences: what was said, from which place each translation came, which are finished.
-
-    A step of the network has a row for each place in the beam of each unfinished sentence, and at first one for each
-    sentence.
+@dataclass(frozen=True)
+class _Step:
+    """What was chosen at one step for each position in each beam.
 
     Attributes:
-        sentences: how many there are.
-        unfinished: (left,) those sentences of which a translation can still grow.
-        parents: (left, width) the row of the step before that each row continues; where nothing grows, any.
+        origin: (sentences, beam) the position in the beam of the previous step.
+        token: (sentences, beam) the token that was added; -1 for a translation that was finished before.
+        row: (sentences, beam) the row of ``weights``.
+        weights: (rows, memory_length) attention weights of the step.
+    """
+
+    origin: np.ndarray
+    token: np.ndarray
+    row: np.ndarray
+    weights: np.ndarray | None
+
+
+class _Beams:
+    """The beams of all sentences: tokens, origin and score of each translation, and which of them are finished.
+
+    A step of the network has a row for each position in the beam of each unfinished sentence; the first step has one
+    row for each sentence.
+
+    Attributes:
+        sentences: number of sentences.
+        unfinished: (unfinished,) the sentences of which a translation can still grow.
+        parents: (unfinished, width) the row of the previous step that each row continues; any row where nothing grows.
     """
 
     def __init__(self, max_steps: np.ndarray, beam: int, alpha: float, end: int) -> None:
@@ -120,74 +140,92 @@ class _Beams:
         self._log_p[:, 0] = 0.0
         self._grows = np.isfinite(self._log_p)
         self._score = np.full((sentences, beam), -np.inf)
-        self._finished = np.full((sentences, beam), -np.inf)  # the score of a finished translation
-        self._steps: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]] = []
+        self._steps: list[_Step] = []
 
     def extend(self, best: np.ndarray, ids: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """Choose the best of all continuations and of what is finished.
+        """Choose the best among all continuations and the finished translations.
 
         Args:
-            best, ids: (rows, beam) ln p of the likeliest next tokens, and which they are; rows behind those of the
-                unfinished sentences are not read.
+            best, ids: (rows, beam) ln p of the likeliest next tokens, and which they are; rows after those of the
+                unfinished sentences are padding.
             weights: (rows, memory_length) of the step.
 
         Returns:
-            (left, beam) of int32, the last token of each translation; where nothing grows, any token.
+            (unfinished, beam) of int32, the last token of each translation; any token where nothing grows.
         """
-        n, k = self.sentences, self._beam
-        left, width = self.parents.shape
-        row = np.zeros((n, k), np.int64)
-        row[self.unfinished, :width] = np.arange(left * width).reshape(left, width)
-        log_p = np.full((n, k, k), -np.inf)
-        token = np.full((n, k, k), -1, np.int32)
-        log_p[self.unfinished, :width] = best[: left * width].reshape(left, width, k)
-        token[self.unfinished, :width] = ids[: left * width].reshape(left, width, k)
+        log_p, token, row = self._candidates(best, ids)
+        origin, token, finished = self._select(log_p, token)
+        self._record(_Step(origin, token, np.take_along_axis(row, origin, axis=1), weights), finished)
+        return np.where(self._grows, token, self._end)[self.unfinished]
+
+    def _candidates(self, best: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The continuations of each translation: ln p of the whole and last token (sentences, beam, beam), and the row
+        of the step (sentences, beam)."""
+        beam, (unfinished, width) = self._beam, self.parents.shape
+        rows = unfinished * width
+        row = np.zeros((self.sentences, beam), np.int64)
+        row[self.unfinished, :width] = np.arange(rows).reshape(unfinished, width)
+        log_p = np.full((self.sentences, beam, beam), -np.inf)
+        log_p[self.unfinished, :width] = best[:rows].reshape(unfinished, width, beam)
         log_p = np.where(self._grows[:, :, None], self._log_p[:, :, None] + log_p, -np.inf)
+        token = np.full((self.sentences, beam, beam), -1, np.int32)
+        token[self.unfinished, :width] = ids[:rows].reshape(unfinished, width, beam)
+        return log_p, token, row
+
+    def _select(self, log_p: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Take the best of the continuations and of the finished translations, which compete by score.
+
+        Sets score and ln p of the new beam and returns, (sentences, beam) each, the position in the old beam that each
+        translation comes from, its new token, and whether it was finished before; such a one gets the token -1.
+        """
+        beam, continuations = self._beam, self._beam**2
+        log_p, token = log_p.reshape(self.sentences, continuations), token.reshape(self.sentences, continuations)
         penalty = length_penalty(len(self._steps) + 1, self._alpha)
-        scores = np.concatenate([log_p.reshape(n, -1) / penalty, self._finished], axis=1)
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        stays = order >= k * k
-        place = np.where(stays, order - k * k, order // k)
+        of_finished = np.where(self._grows, -np.inf, self._score)
+        scores = np.concatenate([log_p / penalty, of_finished], axis=1)
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :beam]
+        finished = order >= continuations
+        origin = np.where(finished, order - continuations, order // beam)
+        continuation = np.minimum(order, continuations - 1)
         self._score = np.take_along_axis(scores, order, axis=1)
         self._log_p = np.where(
-            stays,
-            np.take_along_axis(self._log_p, place, axis=1),
-            np.take_along_axis(log_p.reshape(n, -1), np.minimum(order, k * k - 1), axis=1),
+            finished,
+            np.take_along_axis(self._log_p, origin, axis=1),
+            np.take_along_axis(log_p, continuation, axis=1),
         )
-        said = np.take_along_axis(token.reshape(n, -1), np.minimum(order, k * k - 1), axis=1)
-        said = np.where(stays, -1, said)
-        from_row = np.take_along_axis(row, place, axis=1)
-        self._steps.append((place, said, from_row, weights))
-        self._grows = np.isfinite(self._score) & ~stays & (said != self._end)
+        return origin, np.where(finished, -1, np.take_along_axis(token, continuation, axis=1)), finished
+
+    def _record(self, step: _Step, finished: np.ndarray) -> None:
+        """Append the step and determine what can still grow: a translation without end and within its limit."""
+        self._steps.append(step)
+        self._grows = np.isfinite(self._score) & ~finished & (step.token != self._end)
         self._grows &= (len(self._steps) < self._max_steps)[:, None]
-        self._finished = np.where(self._grows, -np.inf, self._score)
         self.unfinished = np.flatnonzero(self._grows.any(axis=1))
-        self.parents = from_row[self.unfinished]
-        return np.where(self._grows, said, self._end)[self.unfinished]
+        self.parents = step.row[self.unfinished]
 
     def hypotheses(self, sentence: int) -> list[Hypothesis]:
         """The translations of a sentence, the best first."""
-        return [
-            self._trace(sentence, place) for place in range(self._beam) if np.isfinite(self._score[sentence, place])
-        ]
+        positions = np.flatnonzero(np.isfinite(self._score[sentence]))
+        return [self._hypothesis(sentence, position) for position in positions]
 
-    def _trace(self, sentence: int, place: int) -> Hypothesis:
-        score, log_p = float(self._score[sentence, place]), float(self._log_p[sentence, place])
-        ids, looked = [], []
-        for places, said, from_row, weights in reversed(self._steps):
-            if said[sentence, place] >= 0:
-                ids.append(int(said[sentence, place]))
-                if weights is not None:
-                    looked.append(weights[from_row[sentence, place]])
-            place = int(places[sentence, place])
+    def _hypothesis(self, sentence: int, position: int) -> Hypothesis:
+        """Follow a translation back from the last step to the first."""
+        score, log_p = float(self._score[sentence, position]), float(self._log_p[sentence, position])
+        ids, weights = [], []
+        for step in reversed(self._steps):
+            if step.token[sentence, position] >= 0:
+                ids.append(int(step.token[sentence, position]))
+                if step.weights is not None:
+                    weights.append(step.weights[step.row[sentence, position]])
+            position = int(step.origin[sentence, position])
         ids.reverse()
         if ids and ids[-1] == self._end:
             ids.pop()
-        return Hypothesis(tuple(ids), score, log_p, np.stack(looked[::-1]) if looked else None)
+        return Hypothesis(tuple(ids), score, log_p, np.stack(weights[::-1]) if weights else None)
 
 
-def _averaged(log_ps: Sequence[nd.NDArray]) -> nd.NDArray:
-    """ln of the mean probability; the largest is taken out, so that none vanishes."""
+def _log_of_mean(log_ps: Sequence[nd.NDArray]) -> nd.NDArray:
+    """ln of the mean probability of an ensemble, computed relative to the largest so that nothing underflows."""
     if len(log_ps) == 1:
         return log_ps[0]
     largest = log_ps[0]
@@ -197,22 +235,23 @@ def _averaged(log_ps: Sequence[nd.NDArray]) -> nd.NDArray:
 
 
 def _likeliest(log_p: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The highest of each row and where they stand, (rows, count) each, the highest first, of equals the first.
+    """The highest values of each row and their columns, (rows, count) each, the highest first, of equals the first.
 
-    One maximum after the other: NumPy finds them all in a fifth of the time of ``topk``. Overwrites the array.
+    One maximum after the other: NumPy computes them in a fifth of the time of ``topk``. Overwrites the array.
     """
     rows = np.arange(len(log_p))
     best, ids = np.empty((len(log_p), count), log_p.dtype), np.empty((len(log_p), count), np.int32)
-    for place in range(count):
-        ids[:, place] = log_p.argmax(axis=1)
-        best[:, place] = log_p[rows, ids[:, place]]
-        log_p[rows, ids[:, place]] = -np.inf
+    for rank in range(count):
+        ids[:, rank] = log_p.argmax(axis=1)
+        best[:, rank] = log_p[rows, ids[:, rank]]
+        log_p[rows, ids[:, rank]] = -np.inf
     return best, ids
 
 
-def _rounded(sentences: np.ndarray) -> np.ndarray:
-    """What stands for each sentence, with the last repeated behind, up to a whole multiple; but one alone stays so."""
-    missing = -len(sentences) % _SENTENCES if len(sentences) > 1 else 0
+def _rounded_up(sentences: np.ndarray) -> np.ndarray:
+    """An array with an entry for each sentence, the last repeated up to a multiple of ``SENTENCE_MULTIPLE``. A single
+    sentence stays single."""
+    missing = -len(sentences) % SENTENCE_MULTIPLE if len(sentences) > 1 else 0
     return np.concatenate([sentences, np.repeat(sentences[-1:], missing, axis=0)])
 
 

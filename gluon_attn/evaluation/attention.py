@@ -1,4 +1,5 @@
-"""Can attention weights be read? How flat they are, and whether they point at the tokens that decide."""
+"""Faithfulness of attention weights: entropy, and agreement with leave-one-out effects (Jain and Wallace, 2019,
+"Attention is not explanation"). Redundancy of hops: overlap, and the least penalty they can have."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ class Faithfulness:
     """One number for each text.
 
     Attributes:
-        entropy: (texts,) entropy of the token weights over that of the uniform distribution, 0 to 1.
-        agreement: (texts,) Spearman's correlation between a token's weight and how far the prediction moves when the
-            token is deleted, -1 to 1.
+        entropy: (texts,) entropy of the token weights divided by that of the uniform distribution, 0 to 1.
+        agreement: (texts,) Spearman's correlation between the weight of a token and its leave-one-out effect, the
+            absolute change of the predicted log odds when the token is deleted, -1 to 1.
     """
 
     entropy: np.ndarray
@@ -28,11 +29,11 @@ class Faithfulness:
 def faithfulness(
     classify: Callable[[Sequence[np.ndarray]], tuple[np.ndarray, list[np.ndarray]]], sequences: Sequence[np.ndarray]
 ) -> Faithfulness:
-    """Measure the weights of some texts by deleting their tokens one at a time.
+    """Compare attention weights with the effect of deleting each token (leave-one-out).
 
     Args:
-        classify: gives for sequences of ids the probability of one class (texts,), and for each text its token weights.
-        sequences: texts of three tokens or more.
+        classify: from sequences of ids to the probability of one class (texts,) and the token weights of each text.
+        sequences: texts of at least three tokens.
     """
     probability, weights = classify(sequences)
     shortened = [np.delete(ids, position) for ids in sequences for position in range(len(ids))]
@@ -40,9 +41,9 @@ def faithfulness(
     starts = np.cumsum([0] + [len(ids) for ids in sequences])
     entropy, agreement = np.empty(len(sequences)), np.empty(len(sequences))
     for index, weight in enumerate(weights):
-        moved = np.abs(_logit(without[starts[index] : starts[index + 1]]) - _logit(probability[index]))
+        effect = np.abs(_logit(without[starts[index] : starts[index + 1]]) - _logit(probability[index]))
         entropy[index] = normalised_entropy(weight / weight.sum())
-        agreement[index] = rank_correlation(weight, moved)
+        agreement[index] = rank_correlation(weight, effect)
     return Faithfulness(entropy, agreement)
 
 
@@ -52,7 +53,7 @@ def _logit(probability: np.ndarray) -> np.ndarray:
 
 
 def least_penalty(tokens: int | np.ndarray, hops: int) -> Any:
-    """The smallest ||A A^T - I||_F^2 that ``hops`` distributions over so many tokens can reach.
+    """The smallest ||A A^T - I||_F^2 that ``hops`` distributions over ``tokens`` tokens can reach.
 
     It is 0 for hops <= tokens: each hop takes a token of its own. For r hops over T < r tokens it is
 
@@ -67,8 +68,8 @@ def least_penalty(tokens: int | np.ndarray, hops: int) -> Any:
     otherwise.
 
     Args:
-        tokens: tokens of a sentence, 1 or more; or an array of such.
-        hops: number of hops, 1 or more.
+        tokens: tokens of a sentence, at least 1; or an array of such numbers.
+        hops: number of hops, at least 1.
 
     Returns:
         A float, or an array of the shape of ``tokens``.
@@ -79,10 +80,10 @@ def least_penalty(tokens: int | np.ndarray, hops: int) -> Any:
 
 
 def overlap(weights: np.ndarray) -> np.ndarray:
-    """How much the hops of a sentence look at the same tokens: the mean over all pairs of hops of what two share.
+    """How much the hops of a sentence attend to the same tokens: the mean over all pairs of hops of their overlap.
 
-    Two hops share sum over the tokens of min(a_t, b_t), which is 1 less half their distance in the L1 norm: 1 when they
-    are the same distribution, 0 when no token has weight in both.
+    The overlap of two hops is the sum over the tokens of min(a_t, b_t), which is 1 minus half their L1 distance: 1 when
+    they are the same distribution, 0 when no token has weight in both.
 
     Args:
         weights: (sentences, hops, length), zero on padding.
@@ -91,11 +92,11 @@ def overlap(weights: np.ndarray) -> np.ndarray:
         (sentences,), between 0 and 1.
 
     Raises:
-        ValueError: there is one hop and so no pair.
+        ValueError: fewer than two hops.
     """
     hops = weights.shape[1]
     if hops < 2:
-        raise ValueError(f"{hops} hop overlaps with nothing; give weights of two hops or more")
+        raise ValueError(f"{hops} hop has no overlap; at least two hops are needed")
     shared = np.zeros(len(weights))
     for hop in range(hops - 1):
         shared += np.minimum(weights[:, hop : hop + 1], weights[:, hop + 1 :]).sum(axis=(1, 2), dtype=np.float64)
@@ -103,10 +104,11 @@ def overlap(weights: np.ndarray) -> np.ndarray:
 
 
 def normalised_entropy(weights: np.ndarray) -> float:
-    """Entropy of one distribution over tokens divided by that of the uniform one: 0 is one token, 1 is all alike.
+    """Entropy of one distribution over tokens divided by that of the uniform one: 0 if one token has all the weight, 1
+    if all have the same.
 
     Args:
-        weights: (tokens,) non-negative, sum 1, two tokens or more.
+        weights: (tokens,) non-negative, sum 1, at least two tokens.
     """
     positive = weights[weights > 0]
     return float(-(positive * np.log2(positive)).sum() / np.log2(len(weights)))

@@ -10,37 +10,36 @@ _AT_ONCE = 256
 def nearest(
     vectors: np.ndarray, ids: np.ndarray, count: int, among: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The words whose vectors have the highest cosine with those of given words, which are left out themselves.
+    """The nearest neighbours of words by the cosine of their vectors; a word is not a neighbour of itself.
 
     Args:
         vectors: (words, units).
-        ids: (asked,) the given words.
-        count: how many are wanted; fewer than there are words to choose from.
-        among: (candidates,) the words to choose from, ascending; all of them if None.
+        ids: (queries,) the words whose neighbours to find.
+        count: number of neighbours of each; less than the number of candidates.
+        among: (candidates,) ids of the candidates, ascending; all words if None.
 
     Returns:
-        Ids and cosines (asked, count), the nearest first; of equal ones the lower id first. A vector of zeros is at a
-        cosine of 0 to all.
+        Ids and cosines (queries, count), the nearest first, equal ones by id. The cosine with a zero vector is 0.
     """
     directions = _directions(vectors)
     candidates = np.arange(len(vectors)) if among is None else among
-    there = directions[candidates]
-    found, near = np.empty((len(ids), count), np.int64), np.empty((len(ids), count), vectors.dtype)
+    candidate_directions = directions[candidates]
+    neighbours, near = np.empty((len(ids), count), np.int64), np.empty((len(ids), count), vectors.dtype)
     for start in range(0, len(ids), _AT_ONCE):
         some = ids[start : start + _AT_ONCE]
-        cosines = directions[some] @ there.T
+        cosines = directions[some] @ candidate_directions.T
         cosines[some[:, None] == candidates] = -np.inf
         order = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
-        found[start : start + _AT_ONCE] = candidates[order]
+        neighbours[start : start + _AT_ONCE] = candidates[order]
         near[start : start + _AT_ONCE] = np.take_along_axis(cosines, order, axis=1)
-    return found, near
+    return neighbours, near
 
 
 def mds(vectors: np.ndarray, *, rounds: int = 300) -> np.ndarray:
-    """Places (words, 2) whose distances are as near as may be to those of the directions, one minus the cosine.
+    """Positions (words, 2) whose distances approximate the dissimilarity of words, one minus the cosine.
 
-    Metric scaling by majorisation (de Leeuw, 1977): it begins with the two principal components, no step makes the sum
-    of squared differences larger, and nothing is drawn at random.
+    Metric multidimensional scaling by majorisation (SMACOF; de Leeuw, 1977) from the first two principal components: no
+    step increases the sum of squared differences, and nothing is drawn at random.
 
     Args:
         vectors: (words, units).
@@ -50,17 +49,17 @@ def mds(vectors: np.ndarray, *, rounds: int = 300) -> np.ndarray:
     wanted = 1.0 - directions @ directions.T
     centred = directions - directions.mean(axis=0)
     left, scale, axes = np.linalg.svd(centred, full_matrices=False)
-    # The sign of a component is anybody's choice: here the largest number of each axis is positive.
+    # The sign of a principal component is arbitrary: make the entry of largest magnitude positive.
     signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
-    places = np.zeros((len(vectors), 2))
+    positions = np.zeros((len(vectors), 2))
     width = min(2, len(scale))
-    places[:, :width] = (left * scale * signs)[:, :width]
+    positions[:, :width] = (left * scale * signs)[:, :width]
     for _ in range(rounds):
-        apart = np.linalg.norm(places[:, None] - places, axis=2)
+        apart = np.linalg.norm(positions[:, None] - positions, axis=2)
         pull = np.divide(wanted, apart, out=np.zeros_like(apart), where=apart > 1e-12)
         np.fill_diagonal(pull, 0.0)
-        places = (pull.sum(axis=1, keepdims=True) * places - pull @ places) / max(1, len(places))
-    return places
+        positions = (pull.sum(axis=1, keepdims=True) * positions - pull @ positions) / max(1, len(positions))
+    return positions
 
 
 def _directions(vectors: np.ndarray) -> np.ndarray:

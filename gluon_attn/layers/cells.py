@@ -1,4 +1,8 @@
-"""Blocks that several decoders share."""
+"""Recurrent cells: one step of a decoder, with everything that does not depend on the step computed beforehand.
+
+The names of parameters, and with them the hashes of published parameters, come from the attributes that hold them.
+Where an attribute is named otherwise than its argument or its equation, that is why.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Any
 from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import LSTMBias
 
-from gluon_attn.typing import Operators, Tensor, Tensors
+from gluon_attn.typing import Operators, Tensor
 
 
 def unstack(F: Operators, sequence: Tensor, steps: int) -> list[Tensor]:
@@ -20,16 +24,16 @@ def unstack(F: Operators, sequence: Tensor, steps: int) -> list[Tensor]:
 class StepGRU(HybridBlock):
     """One step of a gated recurrent unit that reads a token and a context (Bahdanau et al., 2015, appendix A.1.1).
 
-        z, r = sigmoid(W [e, c] + U s)    proposal = tanh(W [e, c] + U (r * s))    s' = s + z * (proposal - s)
+        z, r = sigmoid(W [e, c] + U s)    candidate = tanh(W [e, c] + U (r * s))    s' = s + z * (candidate - s)
 
     Args:
         units: width of the state.
         in_units: width of a token's embedding e.
         context_units: width of the vectors of which the context c is a weighted sum; 0 for a unit without context.
 
-    The call is for one step: ``(state, gates_in, proposal_in[, weights, gates_of, proposal_of]) -> state`` with state
-    (batch * beam, units), gates_in and proposal_in one step of :meth:`inputs`; of the context weights (batch, beam,
-    memory_length) and what :meth:`contexts` gives.
+    Call, for one step: ``(state, embedding_gates, embedding_candidate[, weights, context_gates, context_candidate]) ->
+    state``. The state is (batch * beam, units); the two of the embedding are one step of :meth:`inputs`; those of the
+    context are what :meth:`contexts` returns, with the attention's weights (batch, beam, memory_length).
     """
 
     def __init__(self, units: int, in_units: int, context_units: int, **parameters: Any) -> None:
@@ -45,7 +49,7 @@ class StepGRU(HybridBlock):
             self.proposal = nn.Dense(units, use_bias=False, in_units=units)
 
     def inputs(self, embedded: Tensor) -> tuple[Tensor, Tensor]:
-        """The tokens' part, for all steps at once: embedded (batch, steps, in_units)."""
+        """The tokens' part of gates and candidate, for all steps at once: embedded (batch, steps, in_units)."""
         return self.gates_in(embedded), self.proposal_in(embedded)
 
     def contexts(self, memory: Tensor) -> tuple[Tensor, Tensor]:
@@ -56,20 +60,23 @@ class StepGRU(HybridBlock):
         self,
         F: Operators,
         state: Tensor,
-        gates_in: Tensor,
-        proposal_in: Tensor,
-        weights: Tensor = None,
-        gates_of: Tensor = None,
-        proposal_of: Tensor = None,
+        embedding_gates: Tensor,
+        embedding_candidate: Tensor,
+        weights: Tensor | None = None,
+        context_gates: Tensor | None = None,
+        context_candidate: Tensor | None = None,
     ) -> Tensor:
+        input_gates, input_candidate = embedding_gates, embedding_candidate
         if weights is not None:
-            gates_in = gates_in + F.reshape(F.batch_dot(weights, gates_of), (-3, 0))
-            proposal_in = proposal_in + F.reshape(F.batch_dot(weights, proposal_of), (-3, 0))
-        gates = F.Activation(gates_in + self.gates(state), act_type="sigmoid")
-        update = F.slice_axis(gates, axis=1, begin=0, end=self._units)
-        reset = F.slice_axis(gates, axis=1, begin=self._units, end=None)
-        proposal = proposal_in + self.proposal(reset * state)
-        return state + update * (F.Activation(proposal, act_type="tanh") - state)
+            # A projection of the context is the weighted sum of the projected memory.
+            input_gates = input_gates + F.reshape(F.batch_dot(weights, context_gates), (-3, 0))
+            input_candidate = input_candidate + F.reshape(F.batch_dot(weights, context_candidate), (-3, 0))
+        state_gates = self.gates(state)
+        gates = F.Activation(input_gates + state_gates, act_type="sigmoid")
+        update_gate = F.slice_axis(gates, axis=1, begin=0, end=self._units)
+        reset_gate = F.slice_axis(gates, axis=1, begin=self._units, end=None)
+        candidate = F.Activation(input_candidate + self.proposal(reset_gate * state), act_type="tanh")
+        return state + update_gate * (candidate - state)
 
 
 class StepLSTM(HybridBlock):
@@ -77,16 +84,16 @@ class StepLSTM(HybridBlock):
 
         i, f, o = sigmoid(W x + U [h, fed] + b)    g = tanh(W x + U [h, fed] + b)    c' = f c + i g    h' = o tanh(c')
 
-    The rows of the weights stand in the order i, f, o, g, and there is one bias, where MXNet's layer has i, f, g, o and
-    two. The forget gate begins open, with a bias of 1 (Jozefowicz et al., 2015).
+    The rows of the weights are in the order i, f, o, g with one bias; MXNet's layer has i, f, g, o and two biases. The
+    bias of the forget gate is initialised to 1 (Jozefowicz et al., 2015).
 
     Args:
         units: width of the state.
         in_units: width of the input.
-        fed_units: width of what is fed back from the step before, 0 for nothing.
+        fed_units: width of what is fed back from the previous step, 0 for nothing.
 
-    The call is for one step: ``(inputs, hidden, cell[, fed]) -> (hidden, cell)`` with inputs one step of :meth:`inputs`
-    and hidden, cell (batch, units), fed (batch, fed_units).
+    Call, for one step: ``(inputs, hidden, cell[, fed]) -> (hidden, cell)`` with inputs one step of :meth:`inputs`,
+    hidden and cell (batch, units), fed (batch, fed_units).
     """
 
     def __init__(self, units: int, in_units: int, fed_units: int = 0, **parameters: Any) -> None:
@@ -101,32 +108,16 @@ class StepLSTM(HybridBlock):
         return self.i2h(sequence)
 
     def hybrid_forward(
-        self, F: Operators, inputs: Tensor, hidden: Tensor, cell: Tensor, fed: Tensor = None
+        self, F: Operators, inputs: Tensor, hidden: Tensor, cell: Tensor, fed: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        before = hidden if fed is None else F.concat(hidden, fed, dim=1)
-        gates = inputs + self.h2h(before)
-        # Input, forget and output gate side by side are one sigmoid; the proposal stands behind them.
-        opened = F.Activation(F.slice_axis(gates, axis=1, begin=0, end=3 * self._units), act_type="sigmoid")
-        proposal = F.Activation(F.slice_axis(gates, axis=1, begin=3 * self._units, end=None), act_type="tanh")
+        previous = hidden if fed is None else F.concat(hidden, fed, dim=1)
+        gates = inputs + self.h2h(previous)
+        # Input, forget and output gate are adjacent, so that one sigmoid computes them; the candidate is last.
+        sigmoids = F.Activation(F.slice_axis(gates, axis=1, begin=0, end=3 * self._units), act_type="sigmoid")
+        candidate = F.Activation(F.slice_axis(gates, axis=1, begin=3 * self._units, end=None), act_type="tanh")
         # Three slices cost a quarter of a split.
-        let_in, keep, let_out = (
-            F.slice_axis(opened, axis=1, begin=i * self._units, end=(i + 1) * self._units) for i in range(3)
+        input_gate, forget_gate, output_gate = (
+            F.slice_axis(sigmoids, axis=1, begin=i * self._units, end=(i + 1) * self._units) for i in range(3)
         )
-        cell = keep * cell + let_in * proposal
-        return let_out * F.Activation(cell, act_type="tanh"), cell
-
-
-def _maps(units: int, in_units: tuple[int, ...]) -> nn.HybridSequential:
-    """A linear map for each width; the first has the bias."""
-    maps = nn.HybridSequential()
-    with maps.name_scope():
-        for index, width in enumerate(in_units):
-            maps.add(nn.Dense(units, use_bias=index == 0, flatten=False, in_units=width))
-    return maps
-
-
-def _added(maps: nn.HybridSequential, arrays: Tensors) -> Tensor:
-    total, *rest = (one(array) for one, array in zip(maps, arrays, strict=True))
-    for part in rest:
-        total = total + part
-    return total
+        cell = forget_gate * cell + input_gate * candidate
+        return output_gate * F.Activation(cell, act_type="tanh"), cell

@@ -1,4 +1,4 @@
-"""Embeddings of tokens that know how a token is spelled."""
+"""Embeddings of tokens that include how a token is spelled."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gluon_attn.typing import Operators, Tensor
 class SpelledEmbedding(HybridBlock):
     """The vector of a token plus a linear map of the vectors of its first syllables.
 
-    Rare and misspelled words, whose own vectors are poorly trained or missing, share what their syllables mean.
+    Rare and misspelled words, whose own vectors are poorly trained or missing, share the vectors of their syllables.
 
     Args:
         vocabulary_size: number of tokens.
         units: width of the result.
         syllables: number of syllables.
         syllable_units: width of the vector of a syllable.
-        width: number of syllables given for each token.
+        width: number of syllables of each token in ``ids``.
 
     Call: ``(ids) -> (batch, length, units)`` with ids (batch, length, 1 + width) of int32: the token, its syllables.
     """

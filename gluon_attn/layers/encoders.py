@@ -17,9 +17,8 @@ class BidirectionalEncoder(HybridBlock):
     """A stack of bidirectional recurrent layers whose states do not depend on padding.
 
     A fused bidirectional layer starts its backward pass in the padding, so its states change with the length of the
-    batch. Here the backward direction reads the sentence reversed by its own length. Dropout stands between single
-    layers as a block of its own, because the ``dropout`` of MXNet's fused layers does nothing on a processor with
-    oneDNN.
+    batch. Here the backward direction reads the sentence reversed by its own length. Dropout between the layers is a
+    separate block, because the ``dropout`` of MXNet's fused layers has no effect on a CPU with oneDNN.
 
     Args:
         cell: ``gru`` or ``lstm``.
@@ -29,7 +28,7 @@ class BidirectionalEncoder(HybridBlock):
         dropout: dropout before every layer but the first.
 
     Call: ``(sequence, valid_length) -> (states, last)`` with sequence (batch, length, in_units), valid_length (batch,),
-    states (batch, length, 2 * units), and last (batch, 2 * units): the forward state of the last token beside the
+    states (batch, length, 2 * units), and last (batch, 2 * units): the forward state of the last token next to the
     backward state of the first. States on padding are undefined; mask them.
     """
 
@@ -52,59 +51,60 @@ class BidirectionalEncoder(HybridBlock):
     def hybrid_forward(self, F: Operators, sequence: Tensor, valid_length: Tensor) -> tuple[Tensor, Tensor]:
         states = F.transpose(sequence, axes=(1, 0, 2))  # the fused layers run time first
         reversal = _reversal(F, states, valid_length)
-        pairs = _pairs(F, reversal)
+        pairs = _pair_rows(F, reversal)
         for index, (forward, backward) in enumerate(zip(self.forwards, self.backwards, strict=True), start=1):
-            ahead = forward(states)
-            back = backward(_rows(F, states, reversal))
+            forward_states = forward(states)
+            backward_states = backward(_take_rows(F, states, reversal))
             if index < len(self.forwards):
-                states = self.dropout(_beside(F, ahead, back, pairs))
-        # Both directions end at the last token that they read: reversed, the backward one ends there too.
-        ends = (F.SequenceLast(one, valid_length, use_sequence_length=True) for one in (ahead, back))
-        return _beside(F, ahead, back, F.transpose(pairs, axes=(1, 0, 2))), F.concat(*ends, dim=1)
+                states = self.dropout(_paired(F, forward_states, backward_states, pairs))
+        # Both directions are in the order of reading, so the last state of each is at the same position.
+        directions = forward_states, backward_states
+        last = (F.SequenceLast(one, valid_length, use_sequence_length=True) for one in directions)
+        return _paired(F, *directions, F.transpose(pairs, axes=(1, 0, 2))), F.concat(*last, dim=1)
 
 
 def _reversal(F: Operators, states: Tensor, valid_length: Tensor) -> Tensor:
     """Where each state of the reversed sentences comes from: (length, batch), rows of the flattened states.
 
-    With :func:`_rows` the same as ``SequenceReverse``, padding left where it is, at a tenth of its cost.
+    With :func:`_take_rows` the same as ``SequenceReverse``, which leaves padding in its place, at a tenth of the cost.
     """
     rows = F.contrib.arange_like(F.reshape(F.slice_axis(states, axis=2, begin=0, end=1), (-1,)))
     rows = F.reshape_like(rows, states, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2)
     position = F.expand_dims(F.contrib.arange_like(states, axis=0), axis=1)
     length = F.expand_dims(valid_length, axis=0)
     steps = F.broadcast_sub(length - 1, 2 * position) * F.broadcast_lesser(position, length)
-    batch = F.cast(F.size_array(valid_length), "float32")  # rows from one time to the next
+    batch = F.cast(F.size_array(valid_length), "float32")  # rows per time step
     return F.BlockGrad(rows + F.broadcast_mul(steps, F.expand_dims(batch, axis=0)))
 
 
-def _rows(F: Operators, states: Tensor, rows: Tensor) -> Tensor:
-    """The states (length, batch, units) that stand at ``rows`` (length, batch) of the flattened states."""
+def _take_rows(F: Operators, states: Tensor, rows: Tensor) -> Tensor:
+    """The states (length, batch, units) at ``rows`` (length, batch) of the flattened states."""
     return F.take(F.reshape(states, (-3, 0)), rows, axis=0)
 
 
-def _pairs(F: Operators, reversal: Tensor) -> Tensor:
-    """Where the two states of each token stand in both directions' flattened states, the backward ones behind all the
-    forward ones: (length, batch, 2)."""
-    ahead = F.reshape_like(F.contrib.arange_like(F.reshape(reversal, (-1,))), reversal)
+def _pair_rows(F: Operators, reversal: Tensor) -> Tensor:
+    """The rows of both states of each token (length, batch, 2) in the flattened states of both directions, where the
+    backward states follow the forward states."""
+    forward = F.reshape_like(F.contrib.arange_like(F.reshape(reversal, (-1,))), reversal)
     states = F.cast(F.reshape(F.size_array(reversal), (1, 1)), "float32")
-    return F.BlockGrad(F.stack(ahead, F.broadcast_add(reversal, states), axis=2))
+    return F.BlockGrad(F.stack(forward, F.broadcast_add(reversal, states), axis=2))
 
 
-def _beside(F: Operators, ahead: Tensor, back: Tensor, pairs: Tensor) -> Tensor:
-    """Both states of each token side by side, in the order of ``pairs``: (length, batch, 2 * units), or batch first.
+def _paired(F: Operators, forward: Tensor, backward: Tensor, pairs: Tensor) -> Tensor:
+    """Both states of each token concatenated, in the order of ``pairs``: (length, batch, 2 * units), or batch first.
 
-    One copy of rows puts the backward states in order, beside the forward ones, and the batch first if so wanted; and
-    its backward pass costs a fifth of that of ``concat`` along the units.
+    One copy of rows reorders the backward states, concatenates and transposes; its backward pass costs a fifth of that
+    of ``concat`` along the units.
     """
-    rows = F.reshape(F.concat(ahead, back, dim=0), (-3, 0))
+    rows = F.reshape(F.concat(forward, backward, dim=0), (-3, 0))
     return F.reshape(F.take(rows, pairs, axis=0), (0, 0, -3))
 
 
 class StatePreservingLSTM(HybridBlock):
-    """One LSTM layer that keeps its state on padding, so that its last states are those of each sentence's end.
+    """LSTM layer that carries its state unchanged through padding; the final state is that of the last token.
 
-    A fused layer gives the cell state of the last step of the batch only. Here one more input, 1 on padding, shuts the
-    input gate and opens the forget gate there by fixed weights so large that the gates are 0 and 1 exactly.
+    A fused layer returns the cell state of the last step of the batch only. Here one more input, 1 on padding, closes
+    the input gate and opens the forget gate there by fixed weights so large that the gates are exactly 0 and 1.
 
     Args:
         units: width of the states.
@@ -121,7 +121,7 @@ class StatePreservingLSTM(HybridBlock):
         with self.name_scope():
             self.i2h_weight = self.params.get("i2h_weight", shape=(4 * units, in_units))
             self.h2h_weight = self.params.get("h2h_weight", shape=(4 * units, units))
-            # The forget gate, second of the four, begins open (Jozefowicz et al., 2015).
+            # The bias of the forget gate, second of the four, is initialised to 1 (Jozefowicz et al., 2015).
             self.i2h_bias = self.params.get("i2h_bias", shape=(4 * units,), init=LSTMBias(1.0))
             self.h2h_bias = self.params.get("h2h_bias", shape=(4 * units,), init="zeros")
 
@@ -136,15 +136,16 @@ class StatePreservingLSTM(HybridBlock):
         h2h_bias: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
         column = F.ones((self._units, 1))
-        gates = F.concat(-_SHUT * column, _SHUT * column, 0.0 * column, 0.0 * column, dim=0)  # input, forget, cell, out
+        # The rows of the weights are in the order input, forget, cell, output.
+        gates = F.concat(-_SATURATED * column, _SATURATED * column, 0.0 * column, 0.0 * column, dim=0)
         weight = F.concat(i2h_weight, gates, dim=1)
         vectors = (F.reshape(array, (-1,)) for array in (weight, h2h_weight, i2h_bias, h2h_bias))
-        start = F.broadcast_axis(F.zeros_like(F.slice_axis(padding, axis=0, begin=0, end=1)), axis=2, size=self._units)
+        zeros = F.broadcast_axis(F.zeros_like(F.slice_axis(padding, axis=0, begin=0, end=1)), axis=2, size=self._units)
         states, _, cell = F.RNN(
             F.concat(sequence, padding, dim=2),
             F._internal._rnn_param_concat(*vectors, dim=0),
-            start,
-            start,
+            zeros,
+            zeros,
             state_size=self._units,
             num_layers=1,
             mode="lstm",
@@ -155,11 +156,11 @@ class StatePreservingLSTM(HybridBlock):
         return states, hidden, F.reshape(cell, (-3, 0))
 
 
-_SHUT = 1e4
+_SATURATED = 1e4  # a sigmoid of this is exactly 1, of its negative exactly 0
 
 
 class LSTMEncoder(HybridBlock):
-    """A stack of LSTM layers that reads each sentence forwards or backwards and hands over its last states.
+    """A stack of LSTM layers that reads each sentence forwards or reversed and returns all states and the last ones.
 
     Args:
         units: width of a layer.
@@ -169,8 +170,8 @@ class LSTMEncoder(HybridBlock):
         dropout: dropout before every layer but the first.
 
     Call: ``(sequence, valid_length) -> (states, hidden, cells)`` with sequence (batch, length, in_units), states
-    (batch, length, units) in the order of the sentence whichever way it was read, and for each layer hidden and cell
-    (batch, units) after the last token that was read. States on padding are undefined; mask them.
+    (batch, length, units) in the order of the sentence, also if it is read reversed, and for each layer hidden and cell
+    (batch, units) after the last token that is read. States on padding are undefined; mask them.
     """
 
     def __init__(
@@ -199,7 +200,7 @@ class LSTMEncoder(HybridBlock):
         states = F.transpose(sequence, axes=(1, 0, 2))
         reversal = _reversal(F, states, valid_length) if self._reverse_source else None
         if self._reverse_source:
-            states = _rows(F, states, reversal)
+            states = _take_rows(F, states, reversal)
         hidden, cells = [], []
         for index, layer in enumerate(self.layers):
             if index:
@@ -208,5 +209,5 @@ class LSTMEncoder(HybridBlock):
             hidden.append(last_hidden)
             cells.append(last_cell)
         if self._reverse_source:
-            states = _rows(F, states, reversal)
+            states = _take_rows(F, states, reversal)
         return F.transpose(states, axes=(1, 0, 2)), hidden, cells

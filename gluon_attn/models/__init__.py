@@ -1,1 +1,18 @@
-"""One architecture a file, readable beside its paper."""
+"""One architecture a file, readable next to its paper.
+
+==================================  ==================================================================================
+:mod:`.encoder_decoder`             what all encoder-decoders share
+:mod:`.rnnencdec`                   RNN encoder-decoder: Cho et al. (2014)
+:mod:`.deep_lstm`                   deep LSTM: Sutskever et al. (2014), and with attention Luong et al. (2015)
+:mod:`.rnnsearch`                   RNNsearch: Bahdanau et al. (2015)
+:mod:`.self_attention_classifier`   the network of the GluonNLP post on Naver reviews, and its baselines
+:mod:`.stacked_classifier`          stacked recurrent layers with attention and maximum pooling
+:mod:`.structured_classifier`       structured self-attention: Lin et al. (2017)
+:mod:`.hierarchical_attention`      hierarchical attention networks: Yang et al. (2016)
+:mod:`.lstmn`                       long short-term memory-networks: Cheng et al. (2016)
+:mod:`.language_model`              language models over an LSTM or an LSTMN
+:mod:`.fasttext`                    bag of tricks: Joulin et al. (2017)
+:mod:`.word2vec`                    skip-gram and CBOW: Mikolov et al. (2013)
+:mod:`.outputs`                     what they return, by name
+==================================  ==================================================================================
+"""

@@ -17,19 +17,19 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class DeepLSTM(EncoderDecoder):
-    """A stack of LSTM layers reads the source; a second stack begins with its last states and says the target.
+    """A stack of LSTM layers encodes the source; a second one, initialised with its last states, generates the target.
 
-    With attention, the top state h of each step looks at the encoder's top states m: context = sum of weights_s m_s,
+    With attention, the top state h of each step attends to the encoder's top states m: context = sum of weights_s m_s,
     and the features are the attentional vector tanh(W [context, h]) (Luong et al., eq. 5), which with input feeding
-    (sec. 3.3) is also read by the first layer at the next step. Without attention the features are h.
+    (sec. 3.3) is also an input of the first layer at the next step. Without attention the features are h.
 
     Args:
         units: width of every layer.
-        layers: number of layers on either side.
-        reverse_source: the encoder reads the source from its last token to its first.
+        layers: number of layers of the encoder, and of the decoder.
+        reverse_source: the encoder reads the source from its last token to its first (Sutskever et al., sec. 3.3).
         attention: ``GlobalAttention`` or one of :mod:`gluon_attn.attention.local`, with queries and memory of
             ``units``; None for none.
-        input_feeding: as above; needs attention.
+        input_feeding: whether the attentional vector is an input of the next step; needs attention.
         layer_dropout: dropout before every layer but the first, and of the features.
         **common: of :class:`EncoderDecoder`.
     """
@@ -49,7 +49,7 @@ class DeepLSTM(EncoderDecoder):
     ) -> None:
         super().__init__(source_units=source_units, target_units=target_units, feature_units=units, **common)
         if input_feeding and attention is None:
-            raise ValueError("input feeding feeds what attention gives; there is none")
+            raise ValueError("input feeding needs attention; give an attention, or input_feeding=False")
         self._layers, self._input_feeding = layers, input_feeding
         with self.name_scope():
             self.encoder = LSTMEncoder(
@@ -82,24 +82,24 @@ class DeepLSTM(EncoderDecoder):
     def decode(
         self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, steps: int, beam: int
     ) -> tuple[Tensor, Tensor, Tensors]:
-        run = self._decode_fed if self._input_feeding else self._decode_at_once
-        return run(F, embedded, memory, state, steps, beam)
+        decode = self._decode_step_by_step if self._input_feeding else self._decode_layer_by_layer
+        return decode(F, embedded, memory, state, steps, beam)
 
     def _parts(self, state: Tensors) -> tuple[list[Tensor], list[Tensor], Tensors]:
-        """Hidden states and cells of all layers, and what attention adds to the state."""
+        """Hidden states and cells of all layers, and the rest of the state: step and attentional vector."""
         return list(state[: self._layers]), list(state[self._layers : 2 * self._layers]), state[2 * self._layers :]
 
-    def _decode_at_once(
+    def _decode_layer_by_layer(
         self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, steps: int, beam: int
     ) -> tuple[Tensor, Tensor, Tensors]:
-        """No step reads what another one said: each layer runs over all steps before the next, attention last."""
+        """Without input feeding: each layer runs over all steps before the next, and attention is computed last."""
         hidden, cells, rest = self._parts(state)
         states = F.transpose(embedded, axes=(1, 0, 2))
         for index, layer in enumerate(self.decoder):
             if index:
                 states = self.layer_dropout(states)
-            begin = [F.expand_dims(hidden[index], axis=0), F.expand_dims(cells[index], axis=0)]
-            states, last = layer(states, begin)
+            initial = [F.expand_dims(hidden[index], axis=0), F.expand_dims(cells[index], axis=0)]
+            states, last = layer(states, initial)
             hidden[index], cells[index] = (F.reshape(array, (-3, 0)) for array in last)
         states = F.transpose(states, axes=(1, 0, 2))
         if self.attention is None:
@@ -114,10 +114,10 @@ class DeepLSTM(EncoderDecoder):
         alignment = F.reshape(weights, (-1, steps, 0))
         return self.layer_dropout(features), alignment, (*hidden, *cells, step + steps)
 
-    def _decode_fed(
+    def _decode_step_by_step(
         self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, steps: int, beam: int
     ) -> tuple[Tensor, Tensor, Tensors]:
-        """Step after step, each reading the attentional vector of the one before."""
+        """With input feeding: each step reads the attentional vector of the previous one."""
         hidden, cells, (step, fed) = self._parts(state)
         keys, values, mask = memory
         weights, features = [], []

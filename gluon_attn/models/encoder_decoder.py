@@ -1,4 +1,4 @@
-"""What all encoder-decoders share: p(target | source) token by token, in training and in search from the same code."""
+"""What all encoder-decoders share: p(target | source) token by token, by the same code in training and in search."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class EncoderDecoder(HybridBlock):
-    """A network that reads a source sentence and gives the probability of each next token of the target.
+    """A network that encodes a source sentence and predicts the target token by token.
 
-    A subclass writes down ``encode`` and ``decode``; training unrolls ``decode`` over the target, search calls it for
-    one token at a time for all translations of a beam. Between them pass the memory, whose first axis is the batch, and
-    the state, whose first axis is the translations: those of one sentence stand side by side.
+    A subclass defines ``encode`` and ``decode``; training unrolls ``decode`` over the target, search calls it for one
+    token at a time for all translations of a beam. What is passed between them is the memory, whose first axis is the
+    batch, and the state, whose first axis is the translations, those of one sentence adjacent.
 
     Args:
-        source_vocabulary, target_vocabulary: number of tokens, the special ones included.
-        padding: id of the padding behind a target.
+        source_vocabulary, target_vocabulary: number of tokens, including the special ones.
+        padding: id of the padding after a target.
         source_units, target_units: width of an embedding.
-        feature_units: width of what ``decode`` gives to the output layer.
+        feature_units: width of the features that ``decode`` returns for the output layer.
         dropout: dropout of both embeddings.
-        smoothing: part of the probability that label smoothing spreads evenly over the vocabulary (Szegedy et al.,
-            2016, sec. 7).
+        smoothing: share of the probability that label smoothing distributes uniformly over the vocabulary (Szegedy et
+            al., 2016, sec. 7).
         tied: the output layer's weights are the target embeddings; needs ``feature_units == target_units``.
 
     Call: ``(source, source_length, inputs, targets) -> TranslationOutput``: source (batch, source_length) of int32,
-    source_length (batch,), inputs (batch, steps) the target behind its begin-of-sentence token, targets (batch, steps)
+    source_length (batch,), inputs (batch, steps) the target after its begin-of-sentence token, targets (batch, steps)
     the target with its end-of-sentence token, padded.
     """
 
@@ -55,8 +55,8 @@ class EncoderDecoder(HybridBlock):
         self._graphs = Graphs(self)
         self._vocabulary, self._padding, self._smoothing = target_vocabulary, padding, smoothing
         with self.name_scope():
-            # Vectors of about length 1. Initializers that look at the shape make those of a large vocabulary tiny, and
-            # attention then begins to tell places apart epochs later.
+            # Vectors of about length 1. Initializers that depend on the shape make those of a large vocabulary tiny,
+            # and attention then starts to distinguish positions only epochs later.
             self.source_embedding = nn.Embedding(
                 source_vocabulary, source_units, weight_initializer=Normal(source_units**-0.5), sparse_grad=True
             )
@@ -72,21 +72,27 @@ class EncoderDecoder(HybridBlock):
             )
 
     def encode(self, F: Operators, source: Tensor, source_length: Tensor) -> tuple[Tensors, Tensors]:
-        """What is computed once for a sentence: ``(memory, state)``, the arrays that stay and those that each target
-        token changes, the same number of each for every sentence."""
+        """Encode source sentences: ``(memory, state)``, the arrays that stay the same for all target tokens and those
+        that each target token changes.
+
+        Args:
+            F: ``mxnet.nd`` or ``mxnet.sym``.
+            source: (batch, source_length) of int32.
+            source_length: (batch,).
+        """
         raise NotImplementedError
 
     def decode(
         self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, steps: int, beam: int
     ) -> tuple[Tensor, Tensor, Tensors]:
-        """Read ``steps`` target tokens and get ready to say the next of each.
+        """Read ``steps`` target tokens and compute the features that predict the token after each.
 
         Args:
             F: ``mxnet.nd`` or ``mxnet.sym``.
-            embedded: (batch * beam, steps, target_units) embeddings of the tokens before.
-            memory, state: of ``encode`` or of the call before.
+            embedded: (batch * beam, steps, target_units) embeddings of the previous tokens.
+            memory, state: of ``encode`` or of the previous call.
             steps: number of tokens.
-            beam: number of translations of a sentence, which all look at the same memory.
+            beam: number of translations of a sentence, which all attend to the same memory.
 
         Returns:
             features (batch * beam, steps, feature_units) for the output layer; weights (batch * beam, steps,
@@ -101,22 +107,30 @@ class EncoderDecoder(HybridBlock):
         return TranslationOutput(*self._graphs(self._losses, *arrays, steps=inputs.shape[1]))
 
     def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Tensors, Tensors]:
-        """Read source sentences: ``(memory, state)`` for :meth:`step`, with a beam of one translation."""
+        """Encode source sentences: ``(memory, state)`` for :meth:`step`, with a beam of one translation."""
         memory, state = self._graphs(self.encode, source, source_length)
         return tuple(memory), tuple(state)
 
     def step(
         self, tokens: nd.NDArray, memory: Tensors, state: Tensors
     ) -> tuple[nd.NDArray, nd.NDArray | None, Tensors]:
-        """Say the next token: tokens (batch * beam,) the last ones, begin-of-sentence at first. Returns ln p (batch *
-        beam, target_vocabulary), weights (batch * beam, memory_length) or None without attention, the state after."""
+        """Predict the next token.
+
+        Args:
+            tokens: (batch * beam,) of int32, the previous tokens; begin of sentence at first.
+            memory, state: of :meth:`start` or of the previous call.
+
+        Returns:
+            ln p (batch * beam, target_vocabulary); weights (batch * beam, memory_length), or None without attention;
+            the state after the token.
+        """
         beam = len(tokens) // len(memory[0]) if memory else 1
-        found = self._graphs(self._step, tokens, *memory, *state, of_memory=len(memory), beam=beam)
-        log_p, state, *weights = found
+        arrays = (tokens, *memory, *state)
+        log_p, state, *weights = self._graphs(self._step, *arrays, of_memory=len(memory), beam=beam)
         return log_p, weights[0] if weights else None, tuple(state)
 
     def align(self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray) -> nd.NDArray:
-        """Weights (batch, steps, memory_length) with which given targets are read: the alignment of a translation."""
+        """The attention weights (batch, steps, memory_length) for given targets: the alignment of a translation."""
         weights: nd.NDArray = self._graphs(self._weights, source, source_length, inputs, steps=inputs.shape[1])
         return weights
 

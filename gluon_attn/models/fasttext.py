@@ -22,8 +22,8 @@ _OFFSET_BASIS, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 def ngrams(ids: np.ndarray, n: int, buckets: int) -> np.ndarray:
     """The bucket of each n-gram of a sequence: FNV-1a of its ids, modulo the number of buckets.
 
-    The hash of 64 bits runs over the bytes of the n ids one after another, each as four bytes, the lowest first. So a
-    bucket depends on the ids alone: not on the machine, the process or the order in which anything was seen.
+    The 64-bit hash runs over the bytes of the n ids in order, four little-endian bytes each. So a bucket depends on the
+    ids alone: not on the machine, the process or the order of the texts.
 
     Args:
         ids: (tokens,) integers from 0 to 2**32 - 1; words of a vocabulary, or code points for n-grams of characters.
@@ -37,18 +37,18 @@ def ngrams(ids: np.ndarray, n: int, buckets: int) -> np.ndarray:
         raise ValueError(f"n-grams of {n} ids in {buckets} buckets: both must be one or more")
     count = max(0, len(ids) - n + 1)
     hashed = np.full(count, _OFFSET_BASIS)
-    for place in range(n):
-        each = ids[place : place + count].astype(np.uint64)
+    for offset in range(n):
+        column = ids[offset : offset + count].astype(np.uint64)
         for shift in range(0, 32, 8):
-            hashed = (hashed ^ (each >> np.uint64(shift) & np.uint64(0xFF))) * _PRIME
+            hashed = (hashed ^ (column >> np.uint64(shift) & np.uint64(0xFF))) * _PRIME
     return (hashed % np.uint64(buckets)).astype(np.int64)
 
 
 def bags(sequences: Sequence[np.ndarray], orders: Sequence[int], buckets: int, first: int) -> list[np.ndarray]:
     """The n-grams of each sequence as rows of an embedding table: bucket b is row ``first + b``.
 
-    All orders share the buckets. What stands in one row of the table together is the caller's choice: words at 0, their
-    n-grams from the size of the vocabulary on, n-grams of characters behind those.
+    All orders share the buckets. The layout of the table is the caller's choice: words from 0, their n-grams from the
+    size of the vocabulary on, n-grams of characters after those.
 
     Args:
         sequences: (tokens,) ids of each text.
@@ -57,20 +57,20 @@ def bags(sequences: Sequence[np.ndarray], orders: Sequence[int], buckets: int, f
         first: row of the first bucket.
 
     Returns:
-        Of each sequence (n-grams,) of int32, those of the first order first.
+        For each sequence (n-grams,) of int32, those of the first order first.
     """
     lengths = np.array([len(sequence) for sequence in sequences], np.int64)
     flat = np.concatenate([np.empty(0, np.int64), *sequences])
     ends = np.cumsum(lengths)
-    found = []
+    by_order = []
     for n in orders:
-        # Hash the n-grams of all texts on end, and leave out those that reach from one text into the next.
+        # Hash the n-grams of all texts concatenated, and leave out those that cross from one text into the next.
         rows = (first + ngrams(flat, n, buckets)).astype(np.int32)
         inside = (np.repeat(ends, lengths) - np.arange(len(flat)) >= n)[: len(rows)]
-        kept = np.maximum(lengths - n + 1, 0)
-        found.append(np.split(rows[inside], np.cumsum(kept)[:-1]))
-    nothing = np.empty(0, np.int32)
-    return [np.concatenate([nothing, *(of_order[i] for of_order in found)]) for i in range(len(sequences))]
+        counts = np.maximum(lengths - n + 1, 0)
+        by_order.append(np.split(rows[inside], np.cumsum(counts)[:-1]))
+    empty = np.empty(0, np.int32)
+    return [np.concatenate([empty, *(rows[i] for rows in by_order)]) for i in range(len(sequences))]
 
 
 class NgramClassifier(Classifier):

@@ -1,5 +1,5 @@
 """Hierarchical attention networks (Yang et al., 2016, "Hierarchical attention networks for document classification",
-sec. 2.2), and the same with a mean or a maximum in place of attention."""
+sec. 2.2), and the same with mean or maximum pooling instead of attention."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POOLINGS = ("attention", "mean", "max")
 
 
 class LevelEncoder(HybridBlock):
-    """A bidirectional GRU over a sequence of vectors and what makes one vector of its states.
+    """One level: a bidirectional GRU over the words of a sentence or the sentences of a document, pooled to a vector.
 
     Args:
         pooling: ``attention``, ``mean`` or ``max``.
@@ -33,7 +33,7 @@ class LevelEncoder(HybridBlock):
     in_units), lengths (batch,) of 1 or more, vector (batch, 2 * units), weights (batch, length), zero on padding.
 
     Raises:
-        ValueError: another pooling.
+        ValueError: an unknown pooling.
     """
 
     def __init__(self, pooling: str, units: int, attention_units: int, in_units: int, **parameters: Any) -> None:
@@ -56,18 +56,18 @@ class LevelEncoder(HybridBlock):
 
 
 class HierarchicalAttentionNetwork(Classifier):
-    """Words make a sentence, sentences make a document, and on both levels attention says which of them count.
+    """Words are pooled into sentences and sentences into a document, on both levels by attention.
 
         h_it = BiGRU over the embeddings of sentence i      s_i = sum over t of alpha_it h_it      (eq. 1-7)
         h_i  = BiGRU over the s_i                           v = sum over i of alpha_i h_i          (eq. 8-10)
         p = softmax(W v + b)                                                                      (eq. 11)
 
     with the weights of :class:`~gluon_attn.attention.pooling.AttentionPooling`, whose last layer is the context vector
-    u_w of the words and u_s of the sentences. ``pooling`` puts a mean (HN-AVE) or a maximum (HN-MAX) in their place.
+    u_w of the words and u_s of the sentences. ``pooling`` replaces both by a mean (HN-AVE) or a maximum (HN-MAX).
 
-    Only real sentences are read, those of like length together, wherever in the batch they stand; so padding costs
-    nothing and changes nothing, not a bit. How long each is has to be known before any graph runs, so the counts are
-    read back from the arrays that hold them.
+    Only real sentences are encoded, those of similar length together (:func:`length_groups`), so padding costs nothing
+    and changes no bit of the result. The lengths have to be known before any graph runs, so the counts are copied to
+    NumPy first.
 
     Args:
         vocabulary_size: number of words.
@@ -78,14 +78,14 @@ class HierarchicalAttentionNetwork(Classifier):
         pooling: ``attention`` (HN-ATT), ``mean`` (HN-AVE) or ``max`` (HN-MAX), on both levels.
         embedding_dropout: dropout of the embeddings.
         dropout: dropout of the vectors of sentences and documents; the paper has none.
-        embedding: gives vectors (batch, words, embedding_units) for ids (batch, words); one vector a word if None.
+        embedding: maps ids (batch, words) to vectors (batch, words, embedding_units); an ``Embedding`` if None.
 
     Call: ``(words, sentence_counts, word_counts) -> ClassifierOutput``: words (documents, sentences, words) of int32,
     sentence_counts (documents,) sentences of a document, word_counts (documents, sentences) words of a sentence,
     anything after a document's last; logits, and with attention word_weights and sentence_weights.
 
     Raises:
-        ValueError: a document has no sentence, one of its sentences no word, or there are fewer than it says.
+        ValueError: a document without sentences, a sentence without words, or more of them than there is room for.
     """
 
     outputs = ("word_weights", "sentence_weights")
@@ -123,27 +123,31 @@ class HierarchicalAttentionNetwork(Classifier):
         counts, lengths = (array.asnumpy().astype(np.int64) for array in (sentence_counts, word_counts))
         _check(counts, lengths, longest)
         real = np.arange(sentences) < counts[:, None]
-        inside, lengths = np.flatnonzero(real), lengths[real]  # the real sentences: where they stand, how long they are
+        positions, lengths = (
+            np.flatnonzero(real),
+            lengths[real],
+        )  # the real sentences: where they are, and their lengths
 
-        # Sentences of like length are read together; `place` says where the vector of each is found afterwards.
-        rows, read = words.reshape((-3, 0)), []
-        place, found = np.zeros(real.size, np.int32), 0
-        for group, width in _groups(lengths):
-            ids = _resized(nd.take(rows, _array(inside[group], "int32")), width)
-            read.append(self._graphs(self._sentence, ids, _array(lengths[group], "float32")))
-            place[inside[group]] = np.arange(found, found + len(group))
-            found += len(group)
-        place = place.reshape(real.shape)
+        # Encode sentences of similar length together; `row` is where the vector of each sentence is afterwards.
+        flat, encoded = words.reshape((-3, 0)), []
+        row, total = np.zeros(real.size, np.int32), 0
+        for group, width in length_groups(lengths):
+            ids = _resized(nd.take(flat, _array(positions[group], "int32")), width)
+            encoded.append(self._graphs(self._sentence, ids, _array(lengths[group], "float32")))
+            row[positions[group]] = np.arange(total, total + len(group))
+            total += len(group)
+        row = row.reshape(real.shape)
 
-        most = _rung(int(counts.max()))
-        kept = np.zeros((documents, most), np.int32)
-        kept[:, :sentences] = place[:, :most]
-        vectors = nd.take(nd.concat(*(vector for vector, *_ in read), dim=0), _array(kept, "int32"))
+        # The vectors of each document, padded to one of few numbers of sentences.
+        most = _rounded_up(int(counts.max()))
+        padded = np.zeros((documents, most), np.int32)
+        padded[:, :sentences] = row[:, :most]
+        vectors = nd.take(nd.concat(*(vector for vector, *_ in encoded), dim=0), _array(padded, "int32"))
         logits, *sentence_weights = self._graphs(self._document, vectors, _array(counts, "float32"))
         if not sentence_weights:
             return (logits,)
-        word_weights = nd.concat(*(_resized(weights, longest) for _, weights in read), dim=0)
-        word_weights = nd.take(word_weights, _array(place, "int32")) * _array(real[:, :, None], "float32")
+        word_weights = nd.concat(*(_resized(weights, longest) for _, weights in encoded), dim=0)
+        word_weights = nd.take(word_weights, _array(row, "int32")) * _array(real[:, :, None], "float32")
         return logits, word_weights, _resized(sentence_weights[0], sentences)
 
     def _sentence(self, F: Operators, ids: Tensor, lengths: Tensor) -> Tensors:
@@ -156,42 +160,49 @@ class HierarchicalAttentionNetwork(Classifier):
 
 
 def _check(counts: np.ndarray, lengths: np.ndarray, longest: int) -> None:
-    """Sentences of each document (documents,) and words of each sentence (documents, sentences) are possible.
+    """Check the numbers of sentences (documents,) and of words (documents, sentences).
 
     Raises:
-        ValueError: they are not.
+        ValueError: there are none, or more than there is room for.
     """
     sentences = lengths.shape[1]
-    for document in np.flatnonzero((counts < 1) | (counts > sentences)):
+    wrong = (counts < 1) | (counts > sentences)
+    if wrong.any():
+        document = wrong.argmax()
         raise ValueError(f"document {document} has {counts[document]} sentences, not 1 to {sentences}; count them")
-    real = np.arange(sentences) < counts[:, None]
-    for document, sentence in np.argwhere(real & ((lengths < 1) | (lengths > longest))):
+    wrong = (np.arange(sentences) < counts[:, None]) & ((lengths < 1) | (lengths > longest))
+    if wrong.any():
+        document, sentence = np.argwhere(wrong)[0]
         words = lengths[document, sentence]
         raise ValueError(f"document {document}, sentence {sentence}: {words} words, not 1 to {longest}; count them")
 
 
-def _groups(lengths: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
-    """Cut sentences of these lengths (sentences,) into groups of like length, longest first: numbers of sentences, and
-    the width that they are padded to.
+def length_groups(lengths: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
+    """Group sequences of similar length, the longest first, so that few shapes are compiled and little is padded.
 
-    Widths and sizes come from :func:`_rung`, so groups come in few shapes, as graphs want it. A group is filled up with
-    the next shorter sentences, and the last of all with its own last sentence again and again.
+    Widths and sizes of groups are 8, 12, 16, 24, 32, ..., so rounding up to one of them wastes a sixth on average. A
+    group is filled with the next shorter sequences, and the last one by repeating its last sequence.
+
+    Args:
+        lengths: (sequences,), 1 or more each.
+
+    Yields:
+        The numbers of the sequences of a group, and the width to pad them to.
     """
     order = np.argsort(-lengths, kind="stable")
     while len(order):
-        widths = _rung(lengths[order])
-        size = int(_rung((widths == widths[0]).sum()))
+        widths = _rounded_up(lengths[order])
+        size = int(_rounded_up((widths == widths[0]).sum()))
         group, order = order[:size], order[size:]
         yield np.pad(group, (0, size - len(group)), mode="edge"), int(widths[0])
 
 
-# Numbers of which the next is a third or a half larger: rounding up to one of them wastes a sixth.
-_RUNGS = np.sort(np.outer([8, 12], 2 ** np.arange(24)).ravel())
+_SIZES = np.sort(np.outer([8, 12], 2 ** np.arange(24)).ravel())
 
 
-def _rung(numbers: Any) -> Any:
-    """The least of the rungs that is not below a number, for one number or an array."""
-    return _RUNGS[np.searchsorted(_RUNGS, numbers)]
+def _rounded_up(numbers: Any) -> Any:
+    """The smallest of the sizes that is not below a number, for one number or an array."""
+    return _SIZES[np.searchsorted(_SIZES, numbers)]
 
 
 def _resized(values: nd.NDArray, width: int) -> nd.NDArray:

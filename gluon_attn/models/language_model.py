@@ -1,4 +1,4 @@
-"""Language models: words read one after the other, each predicted from those before it."""
+"""Language models: each word is predicted from the words before it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from gluon_attn.models.outputs import LanguageModelOutput
 from gluon_attn.typing import Operators, Tensor, Tensors
 
 NO_TARGET = -1
-"""Stands where a stream has no word to predict. No vocabulary needs a token for it."""
+"""The target of steps that have no word to predict; no vocabulary needs a token for it."""
 
 
 class LanguageModel(HybridBlock):
-    """p(next word | words before), in calls of some steps that carry their state: truncated backpropagation in time.
+    """p(next word | previous words), a number of steps per call, with the state carried from call to call: truncated
+    backpropagation through time.
 
     Args:
         vocabulary_size: number of words.
@@ -69,20 +70,20 @@ class LanguageModel(HybridBlock):
         return LanguageModelOutput(loss, nll, tuple(after))
 
     def attend(self, inputs: nd.NDArray, *state: nd.NDArray) -> tuple[nd.NDArray, Tensors]:
-        """Weights (batch, steps, window) of :meth:`LSTMN.unroll`, what each word looks at, and the state after.
+        """The weights (batch, steps, window) of :meth:`LSTMN.unroll`, and the state after the last step.
 
         Raises:
-            TypeError: the model reads with a plain LSTM.
+            TypeError: the encoder is a plain LSTM.
         """
         if not isinstance(self.reader, LSTMN):
-            raise TypeError("a plain LSTM looks at nothing; only an LSTMN has weights")
+            raise TypeError("a plain LSTM has no attention; only an LSTMN has weights")
         weights, *after = self._graphs(self._weights, inputs, *state, steps=inputs.shape[1])
         return weights, tuple(after)
 
     def _losses(self, F: Operators, inputs: Tensor, targets: Tensor, *state: Tensor, steps: int) -> Tensors:
         states, _, after = self.reader.unroll(F, self._embedded(inputs), steps, state)
         log_p = F.log_softmax(self.output(self.dropout(states)), axis=-1)
-        # Where there is no target, `pick` takes the first word's.
+        # For NO_TARGET, `pick` returns the first word's ln p; the product removes it.
         nll = -F.pick(log_p, targets, axis=-1) * (F.cast(targets, "float32") != NO_TARGET)
         return nll, nll, *after
 

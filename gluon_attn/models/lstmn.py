@@ -1,8 +1,10 @@
-"""Models around the long short-term memory-network (Cheng, Dong and Lapata, 2016, "Long short-term memory-networks for
-machine reading"): of language (sec. 5.1) and of sentiment (sec. 5.2), each also with a plain LSTM in its place."""
+"""The long short-term memory-network (Cheng, Dong and Lapata, 2016, "Long short-term memory-networks for machine
+reading"), the LSTM that it is compared with, and the classifier of sec. 5.2 over either of them. The language model of
+sec. 5.1 is :class:`~gluon_attn.models.language_model.LanguageModel`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mxnet import autograd, nd
@@ -19,16 +21,15 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class LSTMN(HybridBlock):
-    """A long short-term memory-network: an LSTM whose state before a word is what it attends to of all states before.
+    """A long short-term memory-network: an LSTM whose previous state is a weighted sum of all previous states.
 
         [h~_t; c~_t] = sum of weights_i [h_i; c_i]      i, f, o = sigmoid(W [h~_t, x_t] + b)    g = tanh(same)
         c_t = f c~_t + i g    h_t = o tanh(c_t)         (eq. 6 to 9; h~ and c~ are 0 before the first word)
 
-    The paper's tape holds every state before; here it holds the last ``window``, so that a step costs the same however
-    long the stream. With a window as long as the text, or longer, the two are the same network.
+    The paper's tape has every previous state; here it has the last ``window``, so that the cost of a step does not
+    depend on the length of the stream. With a window at least as long as the text, the two are the same network.
 
-    What no step changes is computed once for all of them (W_x x and the words' part of the gates), W_h h_i once for
-    each state when it enters the tape.
+    W_x x and the words' part of the gates are computed once for all steps, W_h h_i once for each state.
 
     Args:
         units: width of h and of c.
@@ -42,17 +43,17 @@ class LSTMN(HybridBlock):
     ) -> None:
         super().__init__(**parameters)
         if window < 1:
-            raise ValueError(f"a tape of {window} states cannot be attended to; keep one or more")
+            raise ValueError(f"a tape of {window} states cannot be attended to; choose a window of 1 or more")
         self.units, self.window = units, window
         with self.name_scope():
             self.attention = IntraAttention(attention_units or units, in_units, units)
             self.lstm = StepLSTM(units, in_units)
 
     def state_shapes(self, batch: int) -> tuple[tuple[int, ...], ...]:
-        """Shapes of the state that :meth:`read` carries; zeros are the state before the first word.
+        """Shapes of the state that :meth:`unroll` carries; zeros are the state before the first word.
 
-        The tape (batch, window, 2 * units) of [h; c], the latest behind; 1 for each place that holds a state (batch,
-        window); h~ of the last step (batch, units).
+        The tape (batch, window, 2 * units) of [h; c], the latest last; a mask of the memories on it (batch, window), 0
+        where there is none yet; h~ of the last step (batch, units).
         """
         return (batch, self.window, 2 * self.units), (batch, self.window), (batch, self.units)
 
@@ -65,66 +66,96 @@ class LSTMN(HybridBlock):
             F: ``mxnet.nd`` or ``mxnet.sym``.
             sequence: (batch, steps, in_units).
             steps: number of words.
-            state: of the call before, or None before the first word.
+            state: of the previous call, or None before the first word.
 
         Returns:
-            states h (batch, steps, units); weights (batch, steps, window), of step t at place j that of the state of
-            step t - window + j, so that the last place is the word before, and 0 where there is no such state; the
-            state after, empty if None was given. Weights and the state after pass no gradient.
+            states h (batch, steps, units); weights (batch, steps, window), where those of step t have at position j
+            the weight of the memory of step t - window + j, so that the last position is the previous word, and 0
+            where there is no such memory; the state after the last word, empty if None was given. Weights and the
+            state after pass no gradient.
         """
         words = unstack(F, self.attention.words(sequence), steps)
         inputs = unstack(F, self.lstm.inputs(sequence), steps)
-        nothing = F.zeros_like(F.slice_axis(words[0], axis=1, begin=0, end=1))  # (batch, 1)
         if state is None:
-            # One place, of zeros, for the first word to look at; it makes room for the first state.
-            attended = F.broadcast_axis(nothing, axis=1, size=self.units)
-            memories, known, gap = F.expand_dims(F.concat(attended, attended, dim=1), axis=1), nothing, None
+            hidden, weights, after = self._unroll_from_the_start(F, words, inputs)
         else:
-            memories, known, attended = state
-            known = F.concat(known, F.broadcast_axis(nothing + 1.0, axis=1, size=steps), dim=1)
-            gap = additive_mask(known)
-        tape, keys = memories, self.attention.key(F.slice_axis(memories, axis=2, begin=0, end=self.units))
-        held = 0 if state is None else self.window
+            hidden, weights, after = self._unroll_from_a_state(F, words, inputs, state)
+        # Detached: otherwise backward would propagate zero gradients through the whole graph.
+        detached = F.BlockGrad(F.stack(*weights, axis=1)), tuple(F.BlockGrad(array) for array in after)
+        return F.stack(*hidden, axis=1), *detached
+
+    def _unroll_from_the_start(
+        self, F: Operators, words: Sequence[Tensor], inputs: Sequence[Tensor]
+    ) -> tuple[list[Tensor], list[Tensor], Tensors]:
+        """Hidden states and weights of each step. The tape grows with each word until it is full."""
+        zero = F.zeros_like(F.slice_axis(words[0], axis=1, begin=0, end=1))  # (batch, 1)
+        attended = F.broadcast_axis(zero, axis=1, size=self.units)
+        # The first word has nothing to attend to, so it attends to a memory of zeros, with a weight of 0.
+        tape = F.expand_dims(F.concat(attended, attended, dim=1), axis=1)
+        keys = self.attention.keys(F.slice_axis(tape, axis=2, begin=0, end=self.units))
         hidden, weights = [], []
-        for t in range(steps):
-            query = words[t] + self.attention.attended(attended)
-            # From step `window` on, every place holds a state of this call.
-            some_empty = gap is not None and t < self.window
-            gaps = (F.slice_axis(gap, axis=1, begin=t, end=t + self.window),) if some_empty else ()
-            looked = self.attention(query, keys, *gaps)
-            # As a transposed column: a row would cost a fifth more.
-            context = F.reshape(F.batch_dot(F.expand_dims(looked, axis=2), tape, transpose_a=True), (-3, 0))
-            attended = F.slice_axis(context, axis=1, begin=0, end=self.units)
-            h, c = self.lstm(inputs[t], attended, F.slice_axis(context, axis=1, begin=self.units, end=None))
-            places = held or 1
+        for t, (word, gates) in enumerate(zip(words, inputs, strict=True)):
+            step_weights, attended, h, memory = self._step(F, word, gates, attended, tape, keys)
             if t == 0:
-                looked = looked * F.slice_axis(known, axis=1, begin=0, end=places)  # a softmax over nothing is even
-            if places < self.window:
-                looked = F.concat(F.broadcast_axis(nothing, axis=1, size=self.window - places), looked, dim=1)
-            weights.append(looked)
+                step_weights = step_weights * zero
+            if (missing := self.window - max(t, 1)) > 0:
+                step_weights = F.concat(F.broadcast_axis(zero, axis=1, size=missing), step_weights, dim=1)
             hidden.append(h)
-            memory, key = F.expand_dims(F.concat(h, c, dim=1), axis=1), F.expand_dims(self.attention.key(h), axis=1)
-            stay = min(held, self.window - 1)
-            tape, keys = _entered(F, tape, memory, held, stay), _entered(F, keys, key, held, stay)
-            held = stay + 1
-        after: Tensors = ()
-        if state is not None:
-            after = tape, F.slice_axis(known, axis=1, begin=steps, end=None), attended
-        # Shut off, they are no part of the backward pass; open, zeros would be sent through all of it.
-        shut_off = F.BlockGrad(F.stack(*weights, axis=1)), tuple(F.BlockGrad(array) for array in after)
-        return F.stack(*hidden, axis=1), *shut_off
+            weights.append(step_weights)
+            key = F.expand_dims(self.attention.keys(h), axis=1)
+            memories = min(t, self.window)
+            tape, keys = self._appended(F, tape, memory, memories), self._appended(F, keys, key, memories)
+        return hidden, weights, ()
 
+    def _unroll_from_a_state(
+        self, F: Operators, words: Sequence[Tensor], inputs: Sequence[Tensor], state: Tensors
+    ) -> tuple[list[Tensor], list[Tensor], Tensors]:
+        """Hidden states, weights, and the state after. The tape is always full; a mask tells what is on it."""
+        tape, mask, attended = state
+        steps = len(words)
+        zero = F.zeros_like(F.slice_axis(words[0], axis=1, begin=0, end=1))
+        # Of the memories on the tape, and then of those of this call: step t sees the positions t to t + window.
+        mask = F.concat(mask, F.broadcast_axis(zero + 1.0, axis=1, size=steps), dim=1)
+        masking = additive_mask(mask)
+        keys = self.attention.keys(F.slice_axis(tape, axis=2, begin=0, end=self.units))
+        hidden, weights = [], []
+        for t, (word, gates) in enumerate(zip(words, inputs, strict=True)):
+            # From step `window` on, all memories are of this call, and none is masked.
+            masked = (F.slice_axis(masking, axis=1, begin=t, end=t + self.window),) if t < self.window else ()
+            step_weights, attended, h, memory = self._step(F, word, gates, attended, tape, keys, *masked)
+            if t == 0:
+                # The softmax over an empty tape is uniform: set it to zero.
+                step_weights = step_weights * F.slice_axis(mask, axis=1, begin=0, end=self.window)
+            hidden.append(h)
+            weights.append(step_weights)
+            key = F.expand_dims(self.attention.keys(h), axis=1)
+            tape, keys = self._appended(F, tape, memory, self.window), self._appended(F, keys, key, self.window)
+        return hidden, weights, (tape, F.slice_axis(mask, axis=1, begin=steps, end=None), attended)
 
-def _entered(F: Operators, tape: Tensor, newest: Tensor, held: int, stay: int) -> Tensor:
-    """A tape (batch, held, units) of which the last places stay, and behind them the newest (batch, 1, units)."""
-    if not stay:
-        return newest
-    return F.concat(F.slice_axis(tape, axis=1, begin=held - stay, end=None) if stay < held else tape, newest, dim=1)
+    def _step(
+        self, F: Operators, word: Tensor, gates: Tensor, attended: Tensor, tape: Tensor, keys: Tensor, *masking: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Weights over the tape, h~ and h of one step, and the memory [h; c] that it adds (batch, 1, 2 * units)."""
+        weights = self.attention(word, attended, keys, *masking)
+        # As a transposed column: a row would cost a fifth more.
+        context = F.reshape(F.batch_dot(F.expand_dims(weights, axis=2), tape, transpose_a=True), (-3, 0))
+        attended = F.slice_axis(context, axis=1, begin=0, end=self.units)
+        h, c = self.lstm(gates, attended, F.slice_axis(context, axis=1, begin=self.units, end=None))
+        return weights, attended, h, F.expand_dims(F.concat(h, c, dim=1), axis=1)
+
+    def _appended(self, F: Operators, tape: Tensor, newest: Tensor, memories: int) -> Tensor:
+        """A tape of so many memories (batch, memories, units) and the newest (batch, 1, units); full, it loses its
+        oldest."""
+        if min(memories, self.window - 1) == 0:
+            return newest
+        if memories == self.window:
+            tape = F.slice_axis(tape, axis=1, begin=1, end=None)
+        return F.concat(tape, newest, dim=1)
 
 
 class FusedLSTM(HybridBlock):
-    """MXNet's fused LSTM layer, read as :class:`LSTMN` is: what its intra-attention must be held against. Its forget
-    gate begins as open as that one's.
+    """MXNet's fused LSTM layer, with the same methods as :class:`LSTMN`: the baseline for its intra-attention. The bias
+    of the forget gate is initialised to 1 in both.
 
     Args:
         units: width of h and of c.
@@ -154,6 +185,7 @@ class FusedLSTM(HybridBlock):
 
 
 SequenceEncoder = LSTMN | FusedLSTM
+"""Encodes a sequence of embeddings, in one call or in several that carry a state."""
 
 
 class SentenceClassifier(Classifier):
@@ -199,8 +231,8 @@ class SentenceClassifier(Classifier):
 
     def forward(self, ids: nd.NDArray, valid_length: nd.NDArray) -> tuple[nd.NDArray, ...]:
         method = self._logits if autograd.is_training() else self._logits_and_weights
-        found: tuple[nd.NDArray, ...] = self._graphs(method, ids, valid_length, steps=ids.shape[1])
-        return found
+        values: tuple[nd.NDArray, ...] = self._graphs(method, ids, valid_length, steps=ids.shape[1])
+        return values
 
     def _logits(self, F: Operators, ids: Tensor, valid_length: Tensor, *, steps: int) -> Tensors:
         return self._logits_and_weights(F, ids, valid_length, steps=steps)[:1]
@@ -212,17 +244,17 @@ class SentenceClassifier(Classifier):
         logits = self.output(self.dropout(self.hidden(self.dropout(mean_pooling(F, states, mask)))))
         if weights is None:
             return (logits,)
-        looked = relative_to_absolute(F, weights, steps, self.reader.window)
-        return logits, F.broadcast_mul(looked, F.expand_dims(mask, axis=2))
+        matrix = relative_to_absolute(F, weights, steps, self.reader.window)
+        return logits, F.broadcast_mul(matrix, F.expand_dims(mask, axis=2))
 
 
 def relative_to_absolute(F: Operators, weights: Tensor, steps: int, window: int) -> Tensor:
-    """Weights of :meth:`LSTMN.unroll`, (batch, steps, window), as (batch, steps, steps): in row t those of each word.
+    """Weights of :meth:`LSTMN.unroll`, (batch, steps, window), as a matrix (batch, steps, steps), a column per word.
 
-    Step t has the word of step i at place i - t + window. Written on end and cut anew into rows that are one shorter,
-    row t stands t places further to the right, and the word of step i at place i + window of every row.
+    In row t the word of step i is at position i - t + window. Flattened and cut again into rows that are shorter by
+    one, row t moves t positions to the right, and the word of step i is at position i + window of every row.
     """
-    nothing = F.zeros_like(F.slice_axis(weights, axis=2, begin=0, end=1))
-    on_end = F.concat(weights, F.broadcast_axis(nothing, axis=2, size=steps + 1), dim=2).reshape((0, -3))
-    shifted = F.slice_axis(on_end, axis=1, begin=0, end=steps * (window + steps)).reshape((0, steps, -1))
+    zero = F.zeros_like(F.slice_axis(weights, axis=2, begin=0, end=1))
+    flat = F.concat(weights, F.broadcast_axis(zero, axis=2, size=steps + 1), dim=2).reshape((0, -3))
+    shifted = F.slice_axis(flat, axis=1, begin=0, end=steps * (window + steps)).reshape((0, steps, -1))
     return F.slice_axis(shifted, axis=2, begin=window, end=None)

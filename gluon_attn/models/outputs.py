@@ -1,6 +1,6 @@
 """What the networks return, by name.
 
-Gluon flattens what a hybridized block returns into a plain list, and would not know what to do with None. So a network
+A hybridized block of Gluon returns a plain list, whatever tuple it computes, and None cannot be in it. So a network
 computes a tuple of the outputs that it has, and its base class names them when it is called.
 """
 
@@ -15,7 +15,7 @@ from gluon_attn.typing import Tensor
 
 
 class ClassifierOutput(NamedTuple):
-    """What a text classifier returns. Only the logits are always there; weights are zero on padding that is masked.
+    """What a text classifier returns. Only the logits are never None; weights are zero on padding that is masked.
 
     Attributes:
         logits: (batch, classes).
@@ -53,7 +53,7 @@ class Classifier(HybridBlock):
 
     def __call__(self, *inputs: Tensor) -> ClassifierOutput:
         logits, *others = super().__call__(*inputs)
-        return ClassifierOutput(logits, **dict(zip(self.outputs, others, strict=False)))
+        return ClassifierOutput(logits, **dict(zip(self.outputs[: len(others)], others, strict=True)))
 
 
 class TranslationOutput(NamedTuple):
@@ -72,8 +72,8 @@ class LanguageModelOutput(NamedTuple):
     """What a language model returns.
 
     Attributes:
-        loss: (batch, steps), -ln p of each target in nats, 0 where there is none.
-        nll: (batch, steps), the same: language models here are trained on nothing else.
+        loss: (batch, steps), -ln p of each target in nats, 0 for ``NO_TARGET``.
+        nll: (batch, steps), the same; the loss has no other term.
         state: the state after the last step, for the next call.
     """
 

@@ -14,19 +14,19 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class RNNEncDec(EncoderDecoder):
-    """A GRU reads the source forwards; its last state is all that the decoder knows of it.
+    """A GRU reads the source from left to right; the decoder sees its last state only.
 
         c = tanh(V h_last)    s_0 = tanh(V' c)
         s_i = GRU(s_{i-1}, [E y_{i-1}, c])    features = maxout(U s_i + V E y_{i-1} + C c)
 
     The decoder's GRU is that of Bahdanau et al. (the reset gate before the product, on the state alone; Cho et al. have
-    it behind, on state and context), the encoder's that of MXNet and cuDNN (behind, on the state).
+    it after the product, on state and context), the encoder's that of MXNet and cuDNN (after it, on the state).
 
     Args:
         units: width of the encoder, of c and of the decoder.
         maxout_units: width of the features.
-        context_at_every_step: whether every step and the readout read c, as the papers' do; else it is only in s_0.
-        maxout: whether the readout takes of each two units the larger; else it is the hyperbolic tangent of one.
+        context_at_every_step: whether every step and the readout read c, as in both papers; else only s_0 does.
+        maxout: whether the readout takes the larger of each two units; else the hyperbolic tangent of one.
         feature_dropout: dropout of the features.
         **common: of :class:`EncoderDecoder`.
     """
@@ -45,13 +45,13 @@ class RNNEncDec(EncoderDecoder):
     ) -> None:
         super().__init__(source_units=source_units, target_units=target_units, feature_units=maxout_units, **common)
         self._context_at_every_step = context_at_every_step
-        read = (units, target_units, units) if context_at_every_step else (units, target_units)
+        readout_units = (units, target_units, units) if context_at_every_step else (units, target_units)
         with self.name_scope():
             self.encoder = rnn.GRU(units, input_size=source_units)
             self.summary = nn.Dense(units, activation="tanh", in_units=units)
             self.initial = nn.Dense(units, activation="tanh", in_units=units)
             self.gru = StepGRU(units, in_units=target_units, context_units=units if context_at_every_step else 0)
-            self.readout = (MaxoutReadout if maxout else TanhReadout)(maxout_units, read)
+            self.readout = (MaxoutReadout if maxout else TanhReadout)(maxout_units, readout_units)
             self.feature_dropout = nn.Dropout(feature_dropout)
 
     def encode(self, F: Operators, source: Tensor, source_length: Tensor) -> tuple[Tensors, Tensors]:
@@ -60,24 +60,24 @@ class RNNEncDec(EncoderDecoder):
         context = self.summary(F.SequenceLast(states, source_length, use_sequence_length=True))
         if not self._context_at_every_step:
             return (), (self.initial(context),)
-        as_memory = F.expand_dims(context, axis=1)  # a memory of one place, on which all weight lies
-        return (as_memory, *self.gru.contexts(as_memory)), (self.initial(context),)
+        memory = F.expand_dims(context, axis=1)  # of length 1, with all the weight
+        return (memory, *self.gru.contexts(memory)), (self.initial(context),)
 
     def decode(
         self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, steps: int, beam: int
     ) -> tuple[Tensor, Tensor, Tensors]:
         (hidden,) = state
-        read = []
+        context = []
         if self._context_at_every_step:
-            as_memory, *contexts = memory
-            everything = F.ones_like(F.slice_axis(as_memory, axis=2, begin=0, end=1))
-            read = [F.broadcast_axis(everything, axis=1, size=beam), *contexts]
+            summary, *contexts = memory
+            ones = F.ones_like(F.slice_axis(summary, axis=2, begin=0, end=1))
+            context = [F.broadcast_axis(ones, axis=1, size=beam), *contexts]
         states = []
         for step_inputs in zip(*(unstack(F, part, steps) for part in self.gru.inputs(embedded)), strict=True):
-            hidden = self.gru(hidden, *step_inputs, *read)
+            hidden = self.gru(hidden, *step_inputs, *context)
             states.append(hidden)
         repeated = []
         if self._context_at_every_step:
-            repeated = [F.reshape(F.broadcast_axis(as_memory, axis=1, size=beam * steps), (-1, steps, 0))]
+            repeated = [F.reshape(F.broadcast_axis(summary, axis=1, size=beam * steps), (-1, steps, 0))]
         features = self.readout(F.stack(*states, axis=1), embedded, *repeated)
         return self.feature_dropout(features), None, (hidden,)

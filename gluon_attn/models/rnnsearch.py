@@ -18,16 +18,16 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class RNNSearch(EncoderDecoder):
-    """A bidirectional GRU reads the source; before each target token a GRU decoder looks back at all its states.
+    """A bidirectional GRU encodes the source; before each target token a GRU decoder attends to all its states.
 
-    For target token i, with E y the embedding of the token before and h_j the encoder's states:
+    For target token i, with E y the embedding of the previous token and h_j the encoder's states:
 
         e_ij = v . tanh(W s_{i-1} + U h_j)      weights = softmax over j      c_i = sum over j of weights_ij h_j
         s_i = GRU(s_{i-1}, [E y_{i-1}, c_i])    features = maxout(U s_{i-1} + V E y_{i-1} + C c_i)
 
-    The decoder's GRU is the paper's (the reset gate before the product), the encoder's that of MXNet and cuDNN (behind
-    it). What no step changes is computed once for all: U h_j, the embeddings' part of the gates, all of the readout;
-    and the gates read a context as the weighted sum of states projected once.
+    The decoder's GRU is the paper's (the reset gate before the product), the encoder's that of MXNet and cuDNN (after
+    it). What does not depend on the step is computed once for all steps: U h_j, the embeddings' part of the gates, the
+    readout; and the projections of a context are weighted sums of states that are projected once.
 
     Args:
         units: width of one direction of the encoder and of the decoder, *n*.
@@ -82,12 +82,12 @@ class RNNSearch(EncoderDecoder):
         keys, *contexts, states, mask = memory
         (hidden,) = state
         inputs = [unstack(F, part, steps) for part in self.gru.inputs(embedded)]
-        before, weights = [], []
+        previous, weights = [], []
         for step_inputs in zip(*inputs, strict=True):
-            before.append(hidden)
+            previous.append(hidden)
             weights.append(self.attention(F.reshape(hidden, (-4, -1, beam, 0)), keys, mask, None))
             hidden = self.gru(hidden, *step_inputs, weights[-1], *contexts)
         alignment = F.reshape(F.stack(*weights, axis=2), (-3, 0, 0))  # (batch * beam, steps, source_length)
-        looked_at = F.batch_dot(F.reshape(alignment, (-1, beam * steps, 0)), states)
-        features = self.readout(F.stack(*before, axis=1), embedded, F.reshape(looked_at, (-1, steps, 0)))
+        context = F.batch_dot(F.reshape(alignment, (-1, beam * steps, 0)), states)
+        features = self.readout(F.stack(*previous, axis=1), embedded, F.reshape(context, (-1, steps, 0)))
         return self.feature_dropout(features), alignment, (hidden,)

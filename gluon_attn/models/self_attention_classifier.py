@@ -1,7 +1,7 @@
 """Text classifiers around one self-attention layer over a bidirectional GRU, with and without the attention.
 
-The first is the network of the GluonNLP post on the attention API (Korean, Naver reviews), the others are what its
-claims must be held against. ``AsWritten`` is called with ``(ids,)``, ``Masked`` with ``(ids, valid_length)``: ids
+The first is the network of the GluonNLP post on the attention API (Korean, Naver reviews), the others are the baselines
+for its claims. ``AsWritten`` is called with ``(ids,)``, ``Masked`` with ``(ids, valid_length)``: ids
 (batch, length) of int32, valid_length (batch,). Both return logits and, with attention, the matrix.
 """
 
@@ -22,8 +22,8 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 class AsWritten(Classifier):
     """Embedding, dropout, bidirectional GRU, self-attention, one dense layer over all positions of a fixed length.
 
-    Padding is not masked: the GRU reads it, the softmax gives it weight and the dense layer has weights for it. That is
-    how the post has it, and it ties the network to one length.
+    Padding is not masked: the GRU reads it, the softmax gives it weight and the dense layer has weights for it. This is
+    as in the post, and it ties the network to one length.
 
     Args:
         vocabulary_size: number of tokens.
@@ -32,7 +32,7 @@ class AsWritten(Classifier):
         length: the fixed length of a review in tokens.
         classes: number of labels.
         dropout: dropout of the embeddings.
-        attention: an attention cell, or None to leave it out.
+        attention: an attention cell, or None for none.
     """
 
     outputs = ("matrix",)
@@ -68,10 +68,12 @@ class AsWritten(Classifier):
 
 
 class Masked(Classifier):
-    """The same network with padding masked everywhere and the positions pooled, so that any length will do.
+    """The same network with all padding masked and the positions pooled, for texts of any length.
 
-    ``pooling`` decides what the dense layer sees: ``attention``, the mean over the tokens of the self-attention's
-    contexts; ``mean``, the mean of the GRU's states; ``last``, its last state of each direction.
+    Args:
+        pooling: the input of the dense layer: ``attention``, the mean over the tokens of the self-attention's contexts;
+            ``mean``, the mean of the GRU's states; ``last``, its last state of each direction.
+        vocabulary_size, embedding_units, units, classes, dropout, attention: as for :class:`AsWritten`.
     """
 
     outputs = ("matrix",)

@@ -14,7 +14,7 @@ from gluon_attn.typing import Operators, Tensor
 
 
 class StackedClassifier(Classifier):
-    """Text classifier whose results do not depend on padding.
+    """Attention and maximum pooling of the states, and one dense layer. Results do not depend on padding.
 
     Args:
         vocabulary_size: number of tokens.
@@ -26,7 +26,7 @@ class StackedClassifier(Classifier):
         classes: number of labels.
         embedding_dropout: dropout of the embeddings.
         dropout: dropout between the recurrent layers and before the dense layer.
-        embedding: gives vectors (batch, length, embedding_units) for ids of its own shape; one vector a token if None.
+        embedding: maps ids to vectors (batch, length, embedding_units); an ``Embedding`` of one vector a token if None.
 
     Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length, ...) of int32, valid_length (batch,); logits
     and weights.

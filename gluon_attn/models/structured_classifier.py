@@ -1,4 +1,4 @@
-"""The structured self-attentive sentence embedding as a classifier (Lin et al., 2017), and what it replaced."""
+"""The structured self-attentive sentence embedding as a classifier (Lin et al., 2017), and pooling as its baseline."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class StructuredClassifier(Classifier):
         layers: number of recurrent layers.
         hops: rows of the attention, *r*; 0 for none.
         attention_units: width of the hidden layer of the attention, *d_a*; 0 without attention.
-        pooling: what stands in place of attention when ``hops`` is 0: ``mean`` or ``max``.
+        pooling: what replaces attention when ``hops`` is 0: ``mean`` or ``max``.
         hidden: units of the layer before the classes: a number, fully connected; two, *p* and *q* of
             :class:`PrunedLayer`; or 0 for no such layer.
         classes: number of labels.
         embedding_dropout: dropout of the embeddings.
-        dropout: dropout between recurrent layers and before each layer behind the pooling.
-        masked: whether pooling leaves padding out. If not, the softmax gives padding weight and mean and maximum read
-            its states, which are those of a network that reads on through the padding: an ablation.
-        embedding: gives vectors (batch, length, embedding_units) for ids of its own shape; one vector a token if None.
+        dropout: dropout between recurrent layers and before each layer after the pooling.
+        masked: whether pooling excludes padding. If not, the softmax gives weight to padding, and mean and maximum
+            include its states: an ablation.
+        embedding: maps ids to vectors (batch, length, embedding_units); an ``Embedding`` of one vector a token if None.
 
     Call: ``(tokens, lengths) -> ClassifierOutput``: tokens (batch, length, ...) of int32, lengths (batch,), 1 or more;
     logits, and with attention hops and the penalty of :func:`redundancy_penalty`.
@@ -119,7 +119,7 @@ class StructuredClassifier(Classifier):
 
 
 class PrunedLayer(HybridBlock):
-    """A hidden layer that keeps, of all connections from a matrix, those within a row and within a column (appendix A).
+    """A hidden layer over a matrix with connections within a row or within a column only (appendix A).
 
     Each of the r rows has p units of its own and each of the columns has q, all rectified. The paper's size for Yelp,
     30 rows and 600 columns, p = 150 and q = 10, has 2.9 million weights; 3 000 units fully connected have 54 million.

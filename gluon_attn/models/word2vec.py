@@ -2,17 +2,17 @@
 "Efficient estimation of word representations in vector space"; Mikolov, Sutskever, Chen, Corrado and Dean, 2013,
 "Distributed representations of words and phrases and their compositionality", eq. 4 and 5).
 
-The authors update two vectors at a time, for each pair of words with noise words of its own. Here a batch is some rows
-of text on end, and its noise words are shared: the scores of all words with all noise words are one matrix product, and
-so are those of the words of a row with all words near it, of which the ones outside the window are masked. A noise word
-counts ``negatives / noise`` for each pair, so the loss has the same mean as with ``negatives`` of its own; one that
-happens to stand beside the word is not left out.
+The authors update two vectors at a time and draw noise words for each pair of words. Here a batch is a number of rows
+of contiguous text with shared noise words: the scores of all words with all noise words are one matrix product, and so
+are those of the words of a row with all words near them, of which those outside the window are masked. A noise word
+counts ``negatives / noise`` for each pair, so the loss has the same mean as with ``negatives`` noise words for each
+pair; a noise word that happens to be in the window is not left out.
 
 Measured on a stream of one million words drawn by Zipf's law from 60 000, 100 units, window 5, 5 negatives, one thread,
-words of the stream per second: pairs with noise of their own as batches in MXNet 59 000; rows with shared noise 260 000
-in NumPy (gradients sorted and summed by word) and 310 000 to 490 000 in MXNet (1 024 and 4 096 words a batch). So ten
-million words take about half a minute an epoch, and the gradients stay row-sparse: only the rows of a batch are read
-and updated, by the shared training loop.
+words of the stream per second: batches of pairs with noise of their own, in MXNet, 59 000; rows with shared noise
+260 000 in NumPy (gradients sorted and summed by word) and 310 000 to 490 000 in MXNet (1 024 and 4 096 words a batch).
+So ten million words take about half a minute per epoch. The gradients are row-sparse: only the rows of a batch are
+read and updated, by the shared training loop.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KINDS = ("skip-gram", "cbow")
 
 
 class Word2Vec(HybridBlock):
-    """Two vectors for each word, v as one that predicts and u as one that is predicted.
+    """Two vectors for each word: v where it predicts and u where it is predicted.
 
         skip-gram, for each word w and each context word c:    -ln s(v_w . u_c) - sum of k noise words ln s(-v_w . u_n)
         cbow, for each word w, v the mean of its contexts':    -ln s(v . u_w) - sum of k noise words ln s(-v . u_n)
@@ -54,43 +54,43 @@ class Word2Vec(HybridBlock):
     ) -> None:
         super().__init__(**parameters)
         if kind not in KINDS:
-            raise ValueError(f"{kind!r} is no kind of word2vec; choose one of {', '.join(KINDS)}")
+            raise ValueError(f"kind {kind!r} is unknown; choose one of {', '.join(KINDS)}")
         self._cbow = kind == "cbow"
         self._noise, self._weight = noise, negatives / noise
-        small = mx.init.Uniform(0.5 / units)
+        uniform = mx.init.Uniform(0.5 / units)
         with self.name_scope():
-            self.predicting = nn.Embedding(vocabulary_size, units, weight_initializer=small, sparse_grad=True)
+            self.predicting = nn.Embedding(vocabulary_size, units, weight_initializer=uniform, sparse_grad=True)
             self.predicted = nn.Embedding(vocabulary_size, units, weight_initializer="zeros", sparse_grad=True)
 
     def hybrid_forward(
         self, F: Operators, words: Tensor, near: Tensor, noise: Tensor, mask: Tensor, contexts: Tensor
     ) -> tuple[Tensor, Tensor]:
         targets = words if self._cbow else near
-        # One look into the table for both: two gradients of a row-sparse parameter cost more to add.
+        # One lookup for both: adding two row-sparse gradients would cost more.
         both = self.predicted(F.concat(F.reshape(targets, (-1,)), noise, dim=0))
-        known = F.slice_axis(both, axis=0, begin=0, end=-self._noise)
-        known = F.reshape_like(known, targets, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2)
+        positive = F.slice_axis(both, axis=0, begin=0, end=-self._noise)
+        positive = F.reshape_like(positive, targets, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2)
         if self._cbow:
             pairs = F.minimum(contexts, 1.0)  # a word without context is not predicted
             mean = F.broadcast_div(mask, F.expand_dims(F.maximum(contexts, 1.0), axis=2))
             predicting = F.batch_dot(mean, self.predicting(near))
-            each = F.expand_dims(F.reshape(predicting, (-3, 0)), axis=1)
-            scores = F.batch_dot(each, F.expand_dims(F.reshape(known, (-3, 0)), axis=2))
+            example = F.expand_dims(F.reshape(predicting, (-3, 0)), axis=1)
+            scores = F.batch_dot(example, F.expand_dims(F.reshape(positive, (-3, 0)), axis=2))
             scores, counted = F.reshape_like(scores, contexts), pairs
         else:
             pairs = contexts
             predicting = self.predicting(words)
-            scores, counted = F.batch_dot(predicting, known, transpose_b=True), mask
-        drawn = F.slice_axis(both, axis=0, begin=-self._noise, end=None)
-        against = F.FullyConnected(predicting, drawn, no_bias=True, num_hidden=self._noise, flatten=False)
+            scores, counted = F.batch_dot(predicting, positive, transpose_b=True), mask
+        negative = F.slice_axis(both, axis=0, begin=-self._noise, end=None)
+        noise_scores = F.FullyConnected(predicting, negative, no_bias=True, num_hidden=self._noise, flatten=False)
         # Products with the weights cost a tenth of sums over an axis.
-        wrong = F.batch_dot(F.expand_dims(pairs, axis=1), F.Activation(against, act_type="softrelu"))
-        right = F.reshape(F.Activation(-scores, act_type="softrelu"), (0, 1, -1))
-        right = F.batch_dot(right, F.reshape(counted, (0, -1, 1)))
-        loss = F.reshape(right, (-1,)) + self._weight * F.sum(wrong, axis=(1, 2))
+        negative_loss = F.batch_dot(F.expand_dims(pairs, axis=1), F.Activation(noise_scores, act_type="softrelu"))
+        positive_loss = F.reshape(F.Activation(-scores, act_type="softrelu"), (0, 1, -1))
+        positive_loss = F.batch_dot(positive_loss, F.reshape(counted, (0, -1, 1)))
+        loss = F.reshape(positive_loss, (-1,)) + self._weight * F.sum(negative_loss, axis=(1, 2))
         return loss, F.sum(pairs, axis=1)
 
     def vectors(self) -> np.ndarray:
-        """The vectors v (vocabulary, units): what is used of the model."""
-        found: np.ndarray = self.predicting.weight.data().asnumpy()
-        return found
+        """The vectors v (vocabulary, units), the word vectors that are used after training."""
+        vectors: np.ndarray = self.predicting.weight.data().asnumpy()
+        return vectors

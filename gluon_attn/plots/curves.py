@@ -63,14 +63,14 @@ def training_curves(
     with house_figure(10, 4.2, path) as figure:
         losses, validation = figure.subplots(1, 2)
         for number, (variant, rows) in enumerate(curves.items()):
-            again, place = divmod(number, len(COLOURS))
-            colour, face = COLOURS[place], "white" if again else COLOURS[place]
+            repeated, index = divmod(number, len(COLOURS))
+            colour, face = COLOURS[index], "white" if repeated else COLOURS[index]
             epochs = [int(row["epoch"]) for row in rows]
             scores = [row[f"validation_{score.key}"] for row in rows]
             style: dict[str, Any] = {
                 "color": colour,
-                "marker": MARKERS[place],
-                "markersize": 5 if again else 4,
+                "marker": MARKERS[index],
+                "markersize": 5 if repeated else 4,
                 "markerfacecolor": face,
             }
             losses.plot(
@@ -96,14 +96,14 @@ def training_curves(
 
 
 def weights_by_distance(weights: Mapping[str, np.ndarray], path: Path) -> None:
-    """The mean weight of the memories before a word by how far they are from it, beside the uniform weight.
+    """The mean attention weight of earlier memories by their distance from a word, and the uniform weight.
 
     Args:
-        weights: for each name (memories,), the first that of the word before.
+        weights: for each name (memories,), the first that of the word directly before.
         path: the PNG to write.
 
     Raises:
-        UsageError: nothing to draw, too many names, or names with different numbers of memories.
+        UsageError: no names, too many, or different numbers of memories.
     """
     numbers = sorted({len(values) for values in weights.values()})
     if len(numbers) != 1 or not numbers[0] or len(weights) > len(COLOURS):
@@ -131,7 +131,7 @@ def score_by_length(
     *,
     length_label: str = "source length (words)",
 ) -> None:
-    """A score of each variant on sentences of like length (Bahdanau et al., 2015, figure 2).
+    """A score of each variant by length of the sentence (Bahdanau et al., 2015, figure 2).
 
     Args:
         scores: for each variant one score for each group.

@@ -13,7 +13,7 @@ from gluon_attn.plots.style import COLOURS, house_figure
 
 
 def weights_histogram(weights: Mapping[str, np.ndarray], path: Path) -> None:
-    """How attention is spread: the distribution of weights relative to uniform, on a logarithmic scale.
+    """The distribution of attention weights relative to uniform attention, on a logarithmic scale.
 
     Args:
         weights: for each name a 1-D array of weights times number of keys: 1 is what uniform attention gives a token.
@@ -37,13 +37,15 @@ def entropy_and_agreement(
     path: Path,
     agreement_label: str = "Spearman correlation",
 ) -> None:
-    """The best epoch beside the over-fitted one: how spread its weights are and whether they point at what decides.
+    """Faithfulness of attention of several models, such as the best and an over-fitted epoch: distributions of the
+    entropy of the weights and of their agreement with leave-one-out effects
+    (:func:`gluon_attn.evaluation.attention.faithfulness`).
 
     Args:
         entropy: for each model a 1-D array, one value per review: entropy of its weights in bits over log2 of its
             length, 0 (all on one token) to 1 (uniform). Reviews of one token have none: NaN, left out of the count n.
         agreement: for each model a 1-D array, -1 to 1 or 0 to 1, one value per review: agreement of the weights
-            with what deleting each token does to the prediction. NaN where it is undefined, left out of the count n.
+            with leave-one-out effects. NaN where it is undefined, left out of the count n.
         path: the PNG to write.
         agreement_label: the measure of agreement, e.g. ``top-1 hit rate``.
 

@@ -1,4 +1,4 @@
-"""A map of words: each near those that are like it. Arrays in, one PNG out."""
+"""Word vectors in two dimensions: groups of words, each near those with similar vectors."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from gluon_attn.plots.fonts import drawable
 from gluon_attn.plots.style import COLOURS, FAINT, house_figure
 
 MOST_GROUPS, MOST_WORDS = 12, 120
-"""What can still be told apart and read."""
+"""Limits of what can be read."""
 _ROOM = (5.0, 3.0)  # pixels between words, and between lines
 
 
 def word_map(groups: Sequence[Sequence[str]], positions: np.ndarray, path: Path, title: str) -> None:
-    """Groups of words in a plane, each written at its place, or as near to it as it can be read; the first word of a
-    group is the larger, and a line leads to it from each of the others.
+    """Groups of words in two dimensions, each written at its position, or next to it where words would overlap. The
+    first word of a group is larger, and a line connects each of the others to it.
 
     Args:
-        groups: words, the first of each that which the group is of; from the eighth group on colours come again.
+        groups: words, the first of each the one that the others are neighbours of; colours repeat after seven groups.
         positions: (words of all groups in order, 2).
         path: the PNG to write.
         title: a line above.
 
     Raises:
-        UsageError: no words, more than can be read, or places that do not fit them.
+        UsageError: no words, more than can be read, or positions that do not fit them.
     """
     words = [word for group in groups for word in group]
     if not words or not all(groups) or len(groups) > MOST_GROUPS or len(words) > MOST_WORDS:
@@ -47,33 +47,33 @@ def word_map(groups: Sequence[Sequence[str]], positions: np.ndarray, path: Path,
         first = np.cumsum([0, *map(len, groups)])
         texts = []
         for number, group in enumerate(groups):
-            for place, word in enumerate(group):
+            for rank, word in enumerate(group):
                 texts.append(
                     axes.text(
                         0,
                         0,
                         drawable(word),
                         color=COLOURS[number % len(COLOURS)],
-                        fontsize=9.5 if place else 14,
+                        fontsize=9.5 if rank else 14,
                         ha="center",
                         va="center",
                         zorder=3,
                     )
                 )
         moved = _readable(axes, texts, positions)
-        for text, place in zip(texts, moved, strict=True):
-            text.set_position(tuple(place))
+        for text, position in zip(texts, moved, strict=True):
+            text.set_position(tuple(position))
         for number, group in enumerate(groups):
             own = moved[first[number] : first[number] + len(group)]
-            for place in own[1:]:
-                axes.plot(*zip(own[0], place, strict=True), color=COLOURS[number % len(COLOURS)], alpha=0.22, lw=0.8)
+            for position in own[1:]:
+                axes.plot(*zip(own[0], position, strict=True), color=COLOURS[number % len(COLOURS)], alpha=0.22, lw=0.8)
 
 
-def _readable(axes: Axes, texts: Sequence[Text], places: np.ndarray) -> np.ndarray:
-    """Places (words, 2) of the texts on which none covers another; the axes are given the limits that hold them."""
+def _readable(axes: Axes, texts: Sequence[Text], positions: np.ndarray) -> np.ndarray:
+    """Positions (words, 2) at which no text covers another; sets the limits of the axes to include them."""
     figure = axes.figure
     assert isinstance(figure, Figure) and isinstance(figure.canvas, FigureCanvasAgg)
-    moved = places.astype(np.float64)
+    moved = positions.astype(np.float64)
     for _ in range(4):  # wider limits bring words nearer to each other on paper
         low, high = moved.min(axis=0), moved.max(axis=0)
         around = 0.06 * np.maximum(high - low, 1e-6)
@@ -87,11 +87,11 @@ def _readable(axes: Axes, texts: Sequence[Text], places: np.ndarray) -> np.ndarr
 
 
 def pushed_apart(centres: np.ndarray, sizes: np.ndarray, *, rounds: int = 500) -> np.ndarray:
-    """Centres (boxes, 2) of boxes of these sizes (boxes, 2), moved until no two lie on each other, each pair along the
-    shorter way and by half of it; ``rounds``: after so many the rest stays."""
+    """Move boxes with these centres (boxes, 2) and sizes (boxes, 2) apart until none overlap, or for ``rounds`` rounds;
+    each of two overlapping boxes moves half of the shorter way. Returns the centres."""
     centres = centres.astype(np.float64).copy()
     reach = (sizes[:, None] + sizes) / 2
-    # Boxes on the very same place are parted by their order.
+    # Boxes with the same centre move apart in their order.
     order = np.sign(np.arange(len(sizes))[:, None] - np.arange(len(sizes)))
     for _ in range(rounds):
         between = centres[:, None] - centres

@@ -1,4 +1,4 @@
-"""A font with Hangul for the figures, or a readable refusal: never boxes in place of Korean."""
+"""A font with Hangul for the figures, or an error that says what to install: never boxes instead of Korean."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def hangul_font() -> Path:
     packages, so a figure has the same glyphs, and the same bytes, on every machine.
 
     Raises:
-        UsageError: neither the package nor a system font is there.
+        UsageError: neither the package nor a system font is installed.
     """
     font = _packaged_font() or _system_font()
     if font is None:
@@ -52,7 +52,7 @@ def register_hangul() -> None:
     """Make the font known to matplotlib under a name of ours, so that no other font can be taken for it.
 
     Raises:
-        UsageError: no font with Hangul is there.
+        UsageError: no font with Hangul is installed.
     """
     if all(entry.name != HANGUL for entry in fontManager.ttflist):
         fontManager.ttflist.append(FontEntry(fname=str(hangul_font()), name=HANGUL))
@@ -84,10 +84,9 @@ def _system_font() -> Path | None:
     syllables = range(0xAC00, 0xD7A4)
     for family in SYSTEM_FAMILIES:
         try:
-            found = fontManager.findfont(FontProperties(family=family), fallback_to_default=False)
+            font = Path(fontManager.findfont(FontProperties(family=family), fallback_to_default=False))
         except ValueError:  # matplotlib's way to say that this family is not installed
             continue
-        font = Path(found)
         if _glyphs(font).issuperset(syllables):
             return font
     return None

@@ -103,7 +103,7 @@ def attention_matrix(
 
 
 def _above(axes: Axes) -> Callable[[RendererBase], Bbox]:
-    """A place for annotations: the axes in width, up to the top of their tick labels in height."""
+    """A box for annotations: as wide as the axes, up to the top of their tick labels."""
 
     def box(renderer: RendererBase) -> Bbox:
         frame = axes.get_window_extent(renderer)
@@ -138,7 +138,7 @@ def _number_cells(axes: Axes, percent: np.ma.MaskedArray[Any, Any], darkest: flo
     """Write each weight into its cell, dark on light and light on dark."""
     spread = percent.max() - percent.min()
     for (row, column), value in np.ma.ndenumerate(percent):
-        # Near-uniform rows differ only behind the point.
+        # Near-uniform weights differ only after the decimal point.
         text = f"{value:.0f}" if spread >= 10 else f"{value:.1f}"
         dark = value > 0.5 * darkest
         axes.text(column, row, text, ha="center", va="center", fontsize=8.5, color="white" if dark else INK)

@@ -1,5 +1,5 @@
-"""Texts with a colour behind each word: how attention reads them, as Yang et al. (2016, Figures 5 and 6) and Lin et al.
-(2017, Figures 1 and 2) show it."""
+"""Texts with each word highlighted by its attention weight, as in Yang et al. (2016, Figures 5 and 6) and Lin et al.
+(2017, Figures 1 and 2)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OF_PARAGRAPHS = LinearSegmentedColormap.from_list("paragraphs", ["#ffffff", "#f
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Some words in a row, as many lines as they need.
+    """Words that fill as many lines as they need.
 
     Attributes:
         words: in order.
@@ -43,7 +43,7 @@ class Paragraph:
 
 
 def draw(paragraphs: Sequence[Paragraph], path: Path, title: str | None = None, *, width: float = 7.5) -> None:
-    """Write the paragraphs below each other into one PNG.
+    """Draw paragraphs below each other.
 
     Args:
         paragraphs: from the top.
@@ -52,14 +52,14 @@ def draw(paragraphs: Sequence[Paragraph], path: Path, title: str | None = None, 
         width: of a line in inches.
 
     Raises:
-        UsageError: no word at all, shades that do not fit the words, or outside 0 to 1.
+        UsageError: no words, or shades that do not fit the words or are outside 0 to 1.
     """
     if not any(len(paragraph.words) for paragraph in paragraphs):
-        raise UsageError("shaded text: there is no word to draw")
+        raise UsageError("highlighted text: no words to draw")
     for paragraph in paragraphs:
         shades = np.append(paragraph.shades, paragraph.shade or 0.0)
         if len(paragraph.shades) != len(paragraph.words) or not np.all((shades >= 0) & (shades <= 1 + 1e-6)):
-            raise UsageError(f"shaded text: {len(paragraph.words)} words need as many shades from 0 to 1")
+            raise UsageError(f"highlighted text: {len(paragraph.words)} words need as many shades from 0 to 1")
     left = MARGIN if any(paragraph.shade is not None for paragraph in paragraphs) else 0.0
     with house_figure(width, 1, path, tight=True) as figure:
         y = 0.0
@@ -93,12 +93,12 @@ def _write(figure: Figure, x: float, y: float, text: str, **style: Any) -> Text:
     return figure.text(*_in_page(figure, x, y), drawable(text), zorder=2, **style)
 
 
-def _colour(figure: Figure, place: tuple[float, float, float, float], colour: Any) -> None:
-    corner, size = _in_page(figure, *place[:2]), _in_page(figure, *place[2:])
+def _colour(figure: Figure, box: tuple[float, float, float, float], colour: Any) -> None:
+    corner, size = _in_page(figure, *box[:2]), _in_page(figure, *box[2:])
     figure.add_artist(Rectangle(corner, *size, color=colour, linewidth=0, transform=figure.transFigure, zorder=1))
 
 
 def _in_page(figure: Figure, x: float, y: float) -> tuple[float, float]:
-    """Inches as parts of the page; what lies outside of it is not lost, the page is cut around all that is drawn."""
+    """Inches as fractions of the page; what is outside is not lost, since the page is cropped to what is drawn."""
     width, height = figure.get_size_inches()
     return x / width, y / height

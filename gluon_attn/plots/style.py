@@ -1,4 +1,4 @@
-"""How all figures look, and how one is written.
+"""How all figures look, how one is written, and how it is marked as drawn from sample data.
 
 The bytes of a PNG depend on what is drawn, the font and the version of matplotlib alone: no date, no user settings, no
 state of pyplot. Colours are Okabe and Ito's, which people with any colour vision can tell apart
@@ -8,9 +8,9 @@ can draw appears as its code point, ``U+1F9E1``.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,10 @@ import matplotlib.style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
-from gluon_attn.plots.fonts import HANGUL, register_hangul
+from gluon_attn.files import atomic_file
+from gluon_attn.plots.fonts import HANGUL, hangul_font, register_hangul
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -61,12 +62,24 @@ _STYLE: dict[str, Any] = {
     "savefig.dpi": 150,
 }
 
+_WATERMARK: ContextVar[str | None] = ContextVar("watermark", default=None)
+
+
+@contextmanager
+def watermark(text: str | None) -> Iterator[None]:
+    """Write ``text``, such as SAMPLE, in large grey letters across every figure drawn in the block; None for none."""
+    token = _WATERMARK.set(text)
+    try:
+        yield
+    finally:
+        _WATERMARK.reset(token)
+
 
 @contextmanager
 def house_figure(width: float, height: float, path: Path, *, tight: bool = False) -> Iterator[Figure]:
-    """A figure of so many inches in the house style, written to ``path`` if the block ends without an exception.
+    """A figure of this size in inches in the house style, written to ``path`` if the block ends without an exception.
 
-    The drawing is laid out inside these inches; with ``tight`` it has placed itself, and the page is cut around it.
+    The drawing is laid out inside this size; with ``tight`` it has its own layout, and the page is cropped to it.
     """
     register_hangul()
     with matplotlib.style.context(["default", _STYLE]):
@@ -77,15 +90,24 @@ def house_figure(width: float, height: float, path: Path, *, tight: bool = False
         figure.savefig(
             picture, format="png", facecolor="white", bbox_inches="tight" if tight else None, pad_inches=0.15
         )
-    # Written anew, without matplotlib's metadata. A matrix keeps all its shades, they are data; lines need no more than
+    # Encoded again without matplotlib's metadata. A matrix keeps all its shades, they are data; lines need at most
     # 256 colours, which takes a third of the bytes. Maximum coverage, unlike the median cut, keeps rare colours.
     image = Image.open(picture).convert("RGB")
+    if text := _WATERMARK.get():
+        image = _marked(image, text)
     if not tight:
         image = image.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        image.save(beside, format="png", optimize=True, dpi=(_STYLE["savefig.dpi"],) * 2)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with atomic_file(path) as stream:
+        image.save(stream, format="png", optimize=True, dpi=(_STYLE["savefig.dpi"],) * 2)
+
+
+def _marked(image: Image.Image, text: str) -> Image.Image:
+    """The image with ``text`` across it, as large as its width and half of its height allow."""
+    font = ImageFont.truetype(str(hangul_font()), 200)
+    left, top, right, bottom = font.getbbox(text)
+    scale = min(0.9 * image.width / (right - left), 0.5 * image.height / (bottom - top))
+    font = ImageFont.truetype(str(hangul_font()), max(8, int(200 * scale)))
+    layer = Image.new("RGBA", image.size, (255, 255, 255, 0))
+    centre = (image.width / 2, image.height / 2)
+    ImageDraw.Draw(layer).text(centre, text, font=font, anchor="mm", fill=(128, 128, 128, 96))
+    return Image.alpha_composite(image.convert("RGBA"), layer).convert("RGB")

@@ -1,4 +1,10 @@
-"""Batches of sequences of like length, and their padding."""
+"""Batches of sequences of similar length, and their padding.
+
+Why not ``gluonnlp.data.FixedBucketSampler`` and ``gluonnlp.data.batchify``: the sampler shuffles with NumPy's global
+generator, so its order depends on what else was drawn, while every committed hash of parameters depends on the order
+of the batches, pairs of lengths included; and one batch of it mixes all lengths of a bucket. Here rows are sorted by
+length, equal lengths in random order, by a generator that the caller seeds.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +16,11 @@ import numpy as np
 def length_batches(
     lengths: np.ndarray, batch_size: int, generator: np.random.RandomState | None = None
 ) -> list[np.ndarray]:
-    """Cut rows into batches of like length.
+    """Cut rows into batches of similar length.
 
     Args:
         lengths: (rows,) tokens of each row.
-        batch_size: rows of a batch; the last batch holds the rest.
+        batch_size: rows of a batch; the last batch has the rest.
         generator: shuffles rows within a length and the order of the batches; None keeps both in order, for evaluation.
 
     Returns:
@@ -37,13 +43,13 @@ def shuffled_batches(rows: int, batch_size: int, generator: np.random.RandomStat
 def pad(sequences: Sequence[np.ndarray], padding: int, multiple: int = 1) -> np.ndarray:
     """Stack sequences of ids into (rows, length, ...) of int32, the length of the longest, rounded up to ``multiple``.
 
-    Sequences are (tokens, ...): what comes behind the tokens is the same for all. Rounding keeps the number of shapes
-    small, since every new shape makes MXNet plan its memory anew.
+    Sequences are (tokens, ...); trailing dimensions must agree. Rounding reduces the number of shapes: MXNet plans its
+    memory again for every new one.
     """
     longest = max((len(sequence) for sequence in sequences), default=0)
     width = max(1, -(-longest // multiple)) * multiple
-    behind = sequences[0].shape[1:] if sequences else ()
-    padded = np.full((len(sequences), width, *behind), padding, dtype=np.int32)
+    trailing = sequences[0].shape[1:] if sequences else ()
+    padded = np.full((len(sequences), width, *trailing), padding, dtype=np.int32)
     for row, sequence in enumerate(sequences):
         padded[row, : len(sequence)] = sequence
     return padded
@@ -56,13 +62,13 @@ def pair_batches(
     multiples: tuple[int, int],
     generator: np.random.RandomState,
 ) -> list[np.ndarray]:
-    """Cut pairs of sequences into batches of like length on both sides, in random order.
+    """Cut pairs of sequences into batches of similar length on both sides, in random order.
 
     Args:
         source_lengths, target_lengths: (rows,) tokens of each row.
-        batch_size: rows of a batch; the last batch holds the rest.
-        multiples: to what lengths the batches will be padded on either side; lengths with the same multiple are alike.
-        generator: shuffles the rows of like length and the order of the batches.
+        batch_size: rows of a batch; the last batch has the rest.
+        multiples: of which the padded lengths of either side are; lengths that round up to the same one count as equal.
+        generator: shuffles the rows of equal lengths and the order of the batches.
 
     Returns:
         Row numbers, an array for each batch; every row is in exactly one.
@@ -82,13 +88,13 @@ def pad_documents(documents: Sequence[Sequence[np.ndarray]], padding: int) -> tu
 
     Returns:
         ids (documents, sentences, words) of int32, the number of sentences (documents,) and of words of each sentence
-        (documents, sentences), both of int32; 0 words for a sentence that is not there.
+        (documents, sentences), both of int32; 0 words for the padding after the last sentence.
     """
     counts = np.array([len(document) for document in documents], np.int32)
     words = np.zeros((len(documents), counts.max(initial=1)), np.int32)
-    there = np.arange(words.shape[1]) < counts[:, None]
+    is_sentence = np.arange(words.shape[1]) < counts[:, None]
     sentences = [ids for document in documents for ids in document]
-    words[there] = [len(ids) for ids in sentences]
+    words[is_sentence] = [len(ids) for ids in sentences]
     padded = np.full((*words.shape, words.max(initial=1)), padding, np.int32)
     padded[np.arange(padded.shape[2]) < words[:, :, None]] = np.concatenate([np.empty(0, np.int32), *sentences])
     return padded, counts, words

@@ -1,5 +1,5 @@
-"""Streams of text for language models: side by side in rows, a few steps at a time, the state carried from one call to
-the next (truncated backpropagation through time)."""
+"""Truncated backpropagation through time: a text cut into parallel rows, a few steps of each at a time, the state
+carried from one call to the next."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class Piece:
 
 
 def pieces(ids: np.ndarray, rows: int, steps: int, first: int) -> list[Piece]:
-    """Cut a text into rows of like length and these into pieces, all of one shape.
+    """Cut a text into rows of equal length and these into pieces, all of one shape.
 
-    Every token is a target exactly once, read behind the one before it; the row behind another one goes on where that
-    one ends. The last row is filled up: the places behind its end read token 0 and have ``NO_TARGET``.
+    Every token is a target exactly once, predicted from the one before it; each row starts where the row before it
+    ends. The last row is padded with token 0 as input and ``NO_TARGET`` as target.
 
     Args:
         ids: (tokens,) the text.
         rows: number of rows, read at the same time; 1 reads the text as one, which gives its exact perplexity.
         steps: tokens of a row in a piece.
-        first: what is read before the first token; of a text of sentences their end.
+        first: the input for the first token; the end-of-sentence token in a text of sentences.
 
     Raises:
-        ValueError: there is nothing to cut, or into nothing.
+        ValueError: no tokens, rows or steps.
     """
     if min(len(ids), rows, steps) < 1:
         raise ValueError(f"{len(ids)} tokens cannot be cut into {rows} rows of {steps} steps; each must be 1 or more")
@@ -52,27 +52,26 @@ def pieces(ids: np.ndarray, rows: int, steps: int, first: int) -> list[Piece]:
 
 
 def losses(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarray:
-    """-ln p of each token in nats, (tokens,) in the order of the text, each read behind all that stands before it in
-    its row."""
-    state, found = model.start(len(stream[0].inputs)), []
+    """-ln p of each token in nats, (tokens,) in the order of the text, each given all tokens before it in its row."""
+    state, nlls = model.start(len(stream[0].inputs)), []
     for piece in stream:
         output = model(_ids(piece.inputs), _ids(piece.targets), *state)
         state = output.state
-        found.append(output.nll.asnumpy())
-    return _in_order(found, stream)
+        nlls.append(output.nll.asnumpy())
+    return _in_order(nlls, stream)
 
 
 def attention_weights(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarray:
     """What each word of a stream looks at (:meth:`LanguageModel.attend`), (tokens, window) in the order of the text.
 
-    Row i is of the step that reads token i - 1 to predict token i; its last place is the word before the one that is
-    read, the place before it the word before that, and so on.
+    Row i is of the step that reads token i - 1 to predict token i; its last column is the word before the one that is
+    read, the column before it the word before that, and so on.
     """
-    state, found = model.start(len(stream[0].inputs)), []
+    state, weights = model.start(len(stream[0].inputs)), []
     for piece in stream:
         attended, state = model.attend(_ids(piece.inputs), *state)
-        found.append(attended.asnumpy())
-    return _in_order(found, stream)
+        weights.append(attended.asnumpy())
+    return _in_order(weights, stream)
 
 
 def stream_perplexity(model: LanguageModel, stream: Sequence[Piece]) -> float:
@@ -85,39 +84,38 @@ def _ids(values: np.ndarray) -> nd.NDArray:
 
 
 def _in_order(parts: Sequence[np.ndarray], stream: Sequence[Piece]) -> np.ndarray:
-    """Of (rows, steps, ...) for each piece what belongs to a token, in the order of the text."""
-    there = np.concatenate([piece.targets for piece in stream], axis=1) != NO_TARGET
-    return np.concatenate(parts, axis=1)[there]
+    """Values (rows, steps, ...) of each piece as (tokens, ...) in the order of the text, without padding."""
+    is_token = np.concatenate([piece.targets for piece in stream], axis=1) != NO_TARGET
+    return np.concatenate(parts, axis=1)[is_token]
 
 
 def language_objective(
     start: Sequence[nd.NDArray], training: Sequence[Piece], validation: Sequence[Piece], *, restart: float = 0.0
 ) -> Objective:
-    """The task of predicting each token of a stream, for :func:`gluon_attn.training.loop.fit`.
+    """The objective of predicting each token of a stream, for :func:`gluon_attn.training.loop.fit`.
 
     Every epoch reads the stream in order from the state before the first word. The loss of a step is the mean of -ln p
     over its tokens; training selects by the perplexity of the validation stream.
 
-    A network that begins a text but once an epoch need not learn to: of twenty rows of validation text, two went from
-    there into a state that no row of the training text was in, and never out of it (a loss of 15 nats for 5). So rows
-    should now and then begin anew.
+    If rows start from the initial state only once per epoch, the network does not learn to start: 2 of 20 validation
+    rows diverged to a state that never occurs in training (15 nats per token instead of 5). Hence ``restart``.
 
     Args:
         start: the state before the first word of as many rows as those of ``training``: :meth:`LanguageModel.start`.
         training, validation: what :func:`pieces` gives; they may differ in rows and in steps.
-        restart: probability with which a row of a piece of the training stream begins in the state ``start`` instead of
-            the one behind the piece before.
+        restart: probability with which a row of a piece of the training stream starts from the state ``start`` instead
+            of the last state of the piece before.
     """
-    begin = [array.asnumpy() for array in start]
-    carried: list[nd.NDArray] = []  # between two steps: the state behind the first
+    initial = [array.asnumpy() for array in start]
+    carried: list[nd.NDArray] = []  # the last state of the step before
 
     def batches(generator: np.random.RandomState) -> Iterator[Batch]:
         carried[:] = start
         for piece in training:
             state = [array.asnumpy() for array in carried]
-            anew = np.flatnonzero(generator.random_sample(len(piece.inputs)) < restart)
-            for array, first in zip(state, begin, strict=True):
-                array[anew] = first[anew]
+            restarted = np.flatnonzero(generator.random_sample(len(piece.inputs)) < restart)
+            for array, first in zip(state, initial, strict=True):
+                array[restarted] = first[restarted]
             yield Batch((piece.inputs, piece.targets, *state), np.array([piece.tokens], np.float32))
 
     def loss(output: LanguageModelOutput, tokens: nd.NDArray) -> nd.NDArray:
@@ -126,7 +124,7 @@ def language_objective(
 
     def evaluate(model: HybridBlock) -> Mapping[str, float]:
         assert isinstance(model, LanguageModel)
-        found = stream_perplexity(model, validation)
-        return {"perplexity": found, "loss": math.log(found)}
+        value = stream_perplexity(model, validation)
+        return {"perplexity": value, "loss": math.log(value)}
 
     return Objective(batches, len(training), loss, evaluate, select="perplexity", higher_is_better=False)

@@ -1,13 +1,10 @@
-"""Parameters and training state as one ``.npz`` file: plain arrays and JSON, never a pickle, whole or absent."""
+"""Parameters and training state as one ``.npz`` file: plain arrays and JSON, never a pickle."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import zipfile
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +13,15 @@ import numpy as np
 from mxnet.gluon import Block, Parameter
 
 from gluon_attn.errors import UsageError
+from gluon_attn.files import read_arrays, write_arrays
+
+_REMEDY = "delete it and train again"
 
 
 def named_parameters(model: Block) -> list[tuple[str, Parameter]]:
-    """The parameters by their place in the model (``encoder.forwards.0.l0_i2h_weight``), sorted; names hold no counter.
+    """The parameters by their path in the model (``encoder.forwards.0.l0_i2h_weight``), sorted; names have no counter.
 
-    A parameter that stands in two places is there once, under the first of its names.
+    A parameter that several blocks share is listed once, under the first of its names.
     """
     once = {id(parameter): (name, parameter) for name, parameter in reversed(_everywhere(model))}
     return sorted(once.values())
@@ -36,23 +36,27 @@ def parameter_arrays(model: Block) -> dict[str, np.ndarray]:
     return {name: parameter.data().asnumpy() for name, parameter in named_parameters(model)}
 
 
-def set_parameters(model: Block, arrays: Mapping[str, np.ndarray]) -> None:
-    """Give every parameter of the model its array.
+def set_parameters(model: Block, arrays: Mapping[str, np.ndarray], *, source: Path | None = None) -> None:
+    """Set every parameter of the model; ``source`` is the file of the arrays, for the error message.
 
     Raises:
-        UsageError: the names or shapes are those of another model, which stays as it was.
+        UsageError: the names or shapes are those of another model; no parameter is changed.
     """
+    prefix = f"{source}: " if source else ""
     parameters = dict(named_parameters(model))
     if parameters.keys() != arrays.keys():
         unlike = sorted(parameters.keys() ^ arrays.keys())
-        raise UsageError(f"these parameters belong to another model; names that do not match: {', '.join(unlike[:5])}")
+        names = ", ".join(unlike[:5])
+        raise UsageError(f"{prefix}these parameters belong to another model; names that do not match: {names}")
     for name, parameter in parameters.items():
         # A size that is not inferred yet is 0 and takes any.
         fits = len(parameter.shape) == arrays[name].ndim and all(
-            wanted in (0, found) for wanted, found in zip(parameter.shape, arrays[name].shape, strict=True)
+            expected in (0, size) for expected, size in zip(parameter.shape, arrays[name].shape, strict=True)
         )
         if not fits:
-            raise UsageError(f"parameter {name} has shape {arrays[name].shape}, the model wants {parameter.shape}")
+            raise UsageError(
+                f"{prefix}parameter {name} has shape {arrays[name].shape}, the model needs {parameter.shape}"
+            )
     for name, parameter in parameters.items():
         parameter.set_data(mx.nd.array(arrays[name], dtype=arrays[name].dtype))
         if parameter._deferred_init:
@@ -70,43 +74,42 @@ def parameters_sha256(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def parameter_count(model: Block) -> int:
-    """Number of trained scalars."""
+    """Number of trainable scalars."""
     return sum(int(np.prod(parameter.shape)) for _, parameter in named_parameters(model))
 
 
 def save(path: Path, groups: Mapping[str, Mapping[str, np.ndarray]], state: Mapping[str, Any]) -> None:
-    """Write groups of arrays and a JSON state to one file that is complete or not there."""
+    """Write groups of arrays and a JSON state to one file, complete or not at all, with the SHA-256 of each group.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
     arrays = {f"{group}/{name}": array for group, members in groups.items() for name, array in members.items()}
-    save_arrays(path, arrays | {"state": np.frombuffer(json.dumps(state).encode("utf-8"), dtype=np.uint8)})
-
-
-def save_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays to one ``.npz`` file that is complete or not there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.part")
-    with beside.open("wb") as stream:
-        np.savez(stream, **arrays)
-        stream.flush()
-        os.fsync(stream.fileno())
-    beside.replace(path)
+    digests = {group: parameters_sha256(members) for group, members in groups.items()}
+    text = json.dumps({**state, "sha256": digests})
+    write_arrays(path, arrays | {"state": np.frombuffer(text.encode("utf-8"), dtype=np.uint8)})
 
 
 class Checkpoint:
-    """A saved file, open for reading; arrays are read when asked for.
+    """A saved file; a group's arrays are read, and compared with their SHA-256, when asked for.
+
+    Attributes:
+        state: the JSON state.
+        sha256: of each group, as :func:`parameters_sha256`.
 
     Raises:
         UsageError: the file is missing or damaged.
     """
 
     def __init__(self, path: Path) -> None:
-        try:
-            self._file = np.load(path, allow_pickle=False)
-            self.state: dict[str, Any] = json.loads(self._file["state"].tobytes().decode("utf-8"))
-        except FileNotFoundError:
-            raise UsageError(f"{path}: no checkpoint here; train first") from None
-        except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
-            raise UsageError(f"{path}: damaged checkpoint ({error}); delete it and train again") from None
+        if not path.exists():
+            raise UsageError(f"{path}: no checkpoint here; train first")
         self._path = path
+        try:
+            self.state: dict[str, Any] = json.loads(self._read("state")["state"].tobytes().decode("utf-8"))
+            self.sha256: dict[str, str] = self.state.pop("sha256")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise self._damaged(f"no state: {error}") from None
 
     def group(self, name: str) -> dict[str, np.ndarray]:
         """The arrays of one group, without the group's name.
@@ -114,12 +117,14 @@ class Checkpoint:
         Raises:
             UsageError: the file is damaged.
         """
-        try:
-            return dict(self._members(f"{name}/"))
-        except (ValueError, OSError, zipfile.BadZipFile, zlib.error) as error:
-            raise UsageError(f"{self._path}: damaged checkpoint ({error}); delete it and train again") from None
+        prefix = f"{name}/"
+        arrays = {key.removeprefix(prefix): array for key, array in self._read(prefix).items()}
+        if parameters_sha256(arrays) != self.sha256.get(name):
+            raise self._damaged(f"the {name} arrays do not have the SHA-256 that was saved with them")
+        return arrays
 
-    def _members(self, prefix: str) -> Iterator[tuple[str, np.ndarray]]:
-        for key in self._file.files:
-            if key.startswith(prefix):
-                yield key.removeprefix(prefix), self._file[key]
+    def _read(self, prefix: str) -> dict[str, np.ndarray]:
+        return read_arrays(self._path, prefix=prefix, remedy=_REMEDY)
+
+    def _damaged(self, reason: str) -> UsageError:
+        return UsageError(f"{self._path}: damaged ({reason}); {_REMEDY}")

@@ -35,8 +35,13 @@ class Sampling:
 
 @dataclass(frozen=True)
 class TokenStream:
-    """Texts as one array: ids (words,) of int32, text (words,) the number of the text of each word, and how often each
-    word of the vocabulary stands in the whole, counts (vocabulary,)."""
+    """Texts as one sequence of words.
+
+    Attributes:
+        ids: (words,) of int32.
+        text: (words,) the number of the text of each word.
+        counts: (vocabulary,) how often each word of the vocabulary occurs.
+    """
 
     ids: np.ndarray
     text: np.ndarray
@@ -50,19 +55,19 @@ class TokenStream:
 
 
 def keep_probability(counts: np.ndarray, threshold: float) -> np.ndarray:
-    """The probability with which each word is kept: min(1, sqrt(threshold / f)) (eq. 5); 1 for one never seen."""
+    """The probability of keeping each word: min(1, sqrt(threshold / f)), f its share of all words (eq. 5)."""
     share = counts / counts.sum()
     return np.minimum(1.0, np.sqrt(threshold / np.where(share > 0, share, threshold)))
 
 
 def noise_distribution(counts: np.ndarray) -> np.ndarray:
-    """The probability with which each word is drawn as noise: the 3/4 power of its count, normalised."""
+    """The probability of drawing each word as noise: the 3/4 power of its count, normalised."""
     powers = counts.astype(np.float64) ** 0.75
     return powers / powers.sum()
 
 
 def batches_per_epoch(corpus: TokenStream, sampling: Sampling) -> int:
-    """Batches of an epoch: as many as the words take that subsampling is expected to keep, one or more."""
+    """The number of batches for the words that subsampling is expected to keep, at least 1."""
     words = float(keep_probability(corpus.counts, sampling.threshold)[corpus.ids].sum())
     return max(1, round(words / (sampling.rows * sampling.length)))
 
@@ -70,9 +75,9 @@ def batches_per_epoch(corpus: TokenStream, sampling: Sampling) -> int:
 def batches(corpus: TokenStream, sampling: Sampling, generator: np.random.RandomState) -> Iterator[Batch]:
     """The batches of one epoch, :func:`batches_per_epoch` of them, as :class:`Word2Vec` reads them.
 
-    The corpus is subsampled and cut into pieces, which come in random order. Since it is a matter of chance how many
-    words are kept, some last pieces are left out, or some come twice. The target of a batch is empty: the words are
-    all there is to predict.
+    The words are subsampled and cut into pieces, which are shuffled. The number of words that subsampling keeps is
+    random and the number of batches is not, so a few pieces are left out or used twice. The target of a batch is a
+    placeholder: the model predicts its inputs.
     """
     window, length = sampling.window, sampling.length
     kept = generator.random_sample(len(corpus.ids)) < keep_probability(corpus.counts, sampling.threshold)[corpus.ids]
@@ -89,9 +94,9 @@ def batches(corpus: TokenStream, sampling: Sampling, generator: np.random.Random
         reach = generator.randint(1, window + 1, own.shape)
         band = same_text & (own >= 0) & (distance > 0) & (distance <= reach)
         mask = np.zeros((sampling.rows, length, near.shape[1]), np.float32)
-        # The word at place i sees the places i to i + 2 * window of those around: a diagonal band of the mask.
-        per_row, per_word, per_place = mask.strides
-        np.lib.stride_tricks.as_strided(mask, band.shape, (per_row, per_word + per_place, per_place))[:] = band
+        # Columns i to i + 2 * window are the neighbours of word i: a diagonal band of the mask.
+        per_row, per_word, per_column = mask.strides
+        np.lib.stride_tricks.as_strided(mask, band.shape, (per_row, per_word + per_column, per_column))[:] = band
         drawn = np.searchsorted(cumulative, generator.random_sample(sampling.noise) * cumulative[-1], side="right")
         contexts = band.sum(axis=2).astype(np.float32)
         words = ids[near]
@@ -100,13 +105,13 @@ def batches(corpus: TokenStream, sampling: Sampling, generator: np.random.Random
 
 
 def mean_loss(outputs: tuple[nd.NDArray, nd.NDArray], _: nd.NDArray) -> nd.NDArray:
-    """The loss of an example, from what the model gives for a batch."""
+    """The mean loss of the examples of a batch, in nats."""
     loss, examples = outputs
     return loss.sum() / nd.maximum(examples.sum(), 1.0)
 
 
 def held_out_loss(model: Word2Vec, corpus: TokenStream, sampling: Sampling, seed: int) -> float:
-    """Loss of an example of texts that were not trained on; the same draws for the same seed."""
+    """The mean loss of the examples of held-out texts, in nats; the same draws for the same seed."""
     sums = np.zeros(2)
     for batch in batches(corpus, sampling, np.random.RandomState(seed)):
         outputs = model(*(nd.array(array, dtype=array.dtype) for array in batch.inputs))
@@ -115,9 +120,9 @@ def held_out_loss(model: Word2Vec, corpus: TokenStream, sampling: Sampling, seed
 
 
 def word_vector_objective(training: TokenStream, held_out: TokenStream, sampling: Sampling, *, seed: int) -> Objective:
-    """The task of training vectors, for :func:`gluon_attn.training.loop.fit`; selects by the loss on held-out texts.
+    """The objective of word vectors, for :func:`gluon_attn.training.loop.fit`; selects by the loss on held-out texts.
 
-    What is held out is subsampled by the counts of the training texts, and their noise is its noise.
+    Held-out texts are subsampled, and their noise words drawn, by the counts of the training texts.
     """
     held_out = replace(held_out, counts=training.counts)
 

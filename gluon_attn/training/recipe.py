@@ -1,4 +1,4 @@
-"""How a model is trained, as plain values: importable without MXNet, written into every run and manifest."""
+"""How a model is trained, as plain values: importable without MXNet, saved with every run and manifest."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ DECAYS = ("constant", "cosine")
 class Recipe:
     """How to train. Rates are those of MXNet's optimizer of that name; gradients are of the mean loss of a batch.
 
-    ``warmup_steps`` raises the rate linearly, to its full height at the last of them; ``decay`` is ``constant`` or
-    ``cosine`` (half a period over all steps, zero only after the last). ``patience`` is the number of epochs without a
-    better validation result after which training ends; the parameters kept are always those of the best epoch.
-    ``clip_norm`` scales the gradients of a step down to that Euclidean norm over all parameters, where they are longer
-    (Pascanu et al., 2013).
+    The rate rises linearly over the first ``warmup_steps``; ``decay`` is ``constant`` or ``cosine`` (half a period over
+    all steps, zero only after the last). Training ends after ``patience`` epochs without a better validation result;
+    the final parameters are always those of the best epoch. ``clip_norm`` is the largest Euclidean norm of the
+    gradients over all parameters; larger ones are scaled down to it (Pascanu et al., 2013).
 
     Raises:
-        UsageError: a decay that is not known, or a norm that is not above zero.
+        UsageError: an unknown decay, or a norm that is not positive.
     """
 
     epochs: int
@@ -37,7 +36,7 @@ class Recipe:
         if self.decay not in DECAYS:
             raise UsageError(f"decay {self.decay!r} is unknown; choose one of {', '.join(DECAYS)}")
         if self.clip_norm is not None and not self.clip_norm > 0:
-            raise UsageError(f"clip_norm {self.clip_norm} lets nothing through; choose a number above zero, or None")
+            raise UsageError(f"clip_norm {self.clip_norm} is not positive; choose a positive number, or None")
 
     def rate(self, step: int, total_steps: int) -> float:
         """Learning rate of a step, counted from 0."""

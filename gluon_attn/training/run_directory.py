@@ -5,62 +5,68 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from gluon_attn.errors import UsageError
+from gluon_attn.files import write_text
 
 
 class RunDirectory:
-    """A folder that belongs to one run: ``config.json``, ``checkpoint.npz``, ``metrics.jsonl`` and ``metrics.csv``.
-
-    Opening it settles what may happen to what is there already.
+    """A folder that belongs to one run: ``config.json``, ``checkpoint.npz``, ``metrics.jsonl`` and ``metrics.csv``, and
+    what its script adds. Opening it decides what happens to an earlier run in the folder.
 
     Raises:
         UsageError: the folder holds a run and neither ``resume`` nor ``overwrite`` was asked for, or the run to resume
-            was made with another configuration.
+            has another configuration, or its configuration is lost or damaged.
     """
 
     def __init__(self, path: Path, config: Mapping[str, Any], *, resume: bool = False, overwrite: bool = False) -> None:
         self.path, self.checkpoint = path, path / "checkpoint.npz"
         config_path = path / "config.json"
-        wanted = json.loads(json.dumps(config))
-        if config_path.exists() and overwrite:
-            replaced = path.with_name(f".{path.name}.replaced")
-            shutil.rmtree(replaced, ignore_errors=True)
-            path.rename(replaced)  # at once: nothing of the old run is ever taken for the new one
-            shutil.rmtree(replaced)
-        if config_path.exists():
-            if not resume:
+        config = json.loads(json.dumps(config))
+        names = ("config.json", "checkpoint.npz", "outcome.json")
+        if any((path / name).exists() for name in names):
+            if overwrite:
+                _remove(path)
+            elif not resume:
                 raise UsageError(f"{path}: a run is here already; go on with it (--resume) or replace it (--overwrite)")
-            try:
-                found = json.loads(config_path.read_text(encoding="utf-8"))
-            except ValueError as error:
-                raise UsageError(f"{config_path}: damaged ({error}); replace the run (--overwrite)") from None
-            if found != wanted:
-                keys = sorted(key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key))
-                raise UsageError(
-                    f"{path}: the run here differs in {', '.join(keys)}; choose another --runs or --overwrite"
-                )
-        self._write("config.json", json.dumps(wanted, ensure_ascii=False, indent=2) + "\n")
+            elif config_path.exists():
+                _check_same(config, config_path)
+            elif self.checkpoint.exists():
+                raise UsageError(f"{config_path}: missing, and a checkpoint is here; replace the run (--overwrite)")
+        for part in path.glob(".*.part"):  # a killed process was writing them
+            part.unlink()
+        write_text(config_path, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
 
     def write_metrics(self, history: list[dict[str, float]]) -> None:
-        """Write the whole history; a resumed run leaves no row of an epoch that it repeats."""
-        self._write("metrics.jsonl", "".join(json.dumps(row) + "\n" for row in history))
+        """Write the whole history, so that a resumed run leaves no row of an epoch that it repeats."""
+        write_text(self.path / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in history))
         table = io.StringIO()
         writer = csv.DictWriter(table, fieldnames=list(history[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(history)
-        self._write("metrics.csv", table.getvalue())
+        write_text(self.path / "metrics.csv", table.getvalue())
 
-    def _write(self, name: str, text: str) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
-        beside = self.path / f".{name}.part"
-        with beside.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        beside.replace(self.path / name)
+
+def _remove(path: Path) -> None:
+    replaced = path.with_name(f".{path.name}.replaced")
+    shutil.rmtree(replaced, ignore_errors=True)
+    path.rename(replaced)  # at once, so that nothing of the old run is ever taken for the new one
+    shutil.rmtree(replaced)
+
+
+def _check_same(config: Mapping[str, Any], path: Path) -> None:
+    try:
+        saved = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(saved, dict):
+            raise ValueError("not an object")
+    except ValueError as error:
+        raise UsageError(f"{path}: damaged ({error}); replace the run (--overwrite)") from None
+    if saved != config:
+        keys = sorted(key for key in saved.keys() | config.keys() if saved.get(key) != config.get(key))
+        raise UsageError(
+            f"{path.parent}: the run here differs in {', '.join(keys)}; choose another --runs or --overwrite"
+        )

@@ -1,4 +1,4 @@
-"""Parallel text: what flows through a translation pipeline, and how steps for one text are applied to its two sides."""
+"""Parallel text: the data of a translation pipeline, and how steps for one text are applied to its two sides."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ SIDES = ("source", "target")
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """One split of parallel text: row ``i`` of ``source`` and row ``i`` of ``target`` say the same."""
+    """One split of parallel text: row ``i`` of ``target`` is the translation of row ``i`` of ``source``."""
 
     source: Split
     target: Split
 
     def __post_init__(self) -> None:
         if len(self.source) != len(self.target):
-            raise ValueError(f"{len(self.source)} source rows beside {len(self.target)} target rows")
+            raise ValueError(f"{len(self.source)} source rows but {len(self.target)} target rows")
 
     def __len__(self) -> int:
         return len(self.source)
 
     @property
     def row_id(self) -> np.ndarray:
-        """Where each pair was read, ``<part>:<line>``, (rows,) str; the same on both sides."""
+        """Part and line of each pair, ``<part>:<line>``, (rows,) str; the same on both sides."""
         return self.source.row_id
 
     @property
@@ -40,13 +40,13 @@ class Pair:
         return self.source, self.target
 
     def take(self, rows: np.ndarray) -> Pair:
-        """The selected pairs; ``rows`` holds indices or is a boolean mask of shape (rows,)."""
+        """The selected pairs; ``rows`` are indices or a boolean mask of shape (rows,)."""
         return Pair(self.source.take(rows), self.target.take(rows))
 
 
 @dataclass(frozen=True, eq=False)
 class Bitext:
-    """All splits of both sides, and what was learned on the way. Steps never change a Bitext: they return a new one."""
+    """All splits of both sides, and what the steps learned. Steps never change a Bitext: they return a new one."""
 
     source: Data = field(default_factory=Data)
     target: Data = field(default_factory=Data)
@@ -77,7 +77,7 @@ class Bitext:
         return {"rows": dict(self.rows()), "tokens": self.token_counts()}
 
     def finished(self) -> Bitext:
-        """The splits in the order train, validation, test, others; without what only the steps needed."""
+        """The splits in the order train, validation, test, others; without the columns that only the steps need."""
         return Bitext(self.source.finished(), self.target.finished())
 
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -96,9 +96,9 @@ class Bitext:
 
 @dataclass(frozen=True)
 class BothSides(Step[Bitext]):
-    """A step for one text, applied to each side with parameters of its own; to a side without one nothing happens.
+    """A step for one text, applied to each side with its own parameters; a side without a step is not changed.
 
-    Steps of one side neither drop nor reorder rows. What they state is kept by side in the card.
+    Steps of one side neither drop nor reorder rows. The card states their facts by side.
     """
 
     name: ClassVar[str] = "both-sides"
@@ -115,7 +115,7 @@ class BothSides(Step[Bitext]):
         rules = {side: step.rule for side, step in self.steps.items()}
         if len(rules) == 2 and rules["source"] == rules["target"]:
             return rules["source"]
-        return " ".join(f"{side.capitalize()}: {rules.get(side, 'nothing is done.')}" for side in SIDES)
+        return " ".join(f"{side.capitalize()}: {rules.get(side, 'not changed.')}" for side in SIDES)
 
     def parameters(self) -> dict[str, Any]:
         return {side: parameters for side, step in self.steps.items() if (parameters := step.parameters())}
@@ -125,12 +125,12 @@ class BothSides(Step[Bitext]):
         return {"name": first.name, "version": first.version, "rule": self.rule, "parameters": self.parameters()}
 
     def apply(self, data: Bitext, context: Context) -> tuple[Bitext, Notes]:
-        after, examples = data, list[tuple[str, str]]()
+        result, examples = data, list[tuple[str, str]]()
         facts: dict[str, dict[str, Any]] = {}
         for side, step in self.steps.items():
-            done, notes = step.apply(getattr(data, side), context)
-            after = replace(after, **{side: done})
+            changed, notes = step.apply(getattr(data, side), context)
+            result = replace(result, **{side: changed})
             examples += notes.examples
             for topic, fact in notes.facts.items():
                 facts.setdefault(topic, {})[side] = fact
-        return after, Notes(facts=facts, examples=examples)
+        return result, Notes(facts=facts, examples=examples)

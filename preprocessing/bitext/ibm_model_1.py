@@ -1,4 +1,4 @@
-"""A word-to-word dictionary learned from parallel text: IBM Model 1 (Brown et al., 1993, "The mathematics of
+"""Word translation probabilities learned from parallel text: IBM Model 1 (Brown et al., 1993, "The mathematics of
 statistical machine translation: parameter estimation", sec. 4.2), without its empty word."""
 
 from __future__ import annotations
@@ -19,40 +19,45 @@ def translations(
         iterations: of expectation maximisation, from the uniform distribution.
 
     Returns:
-        Source words in the order of their first occurrence; of equally likely translations the one that stood first.
+        Source words in the order of their first occurrence; of equally likely translations the one that occurred first.
 
     Raises:
         ValueError: the two sides have different numbers of sentences.
     """
     if len(source) != len(target):
-        raise ValueError(f"{len(source)} source sentences beside {len(target)} target sentences")
-    source_words, target_words = (list(dict.fromkeys(chain.from_iterable(side))) for side in (source, target))
-    source_ids, target_ids = (
-        [np.array([ids[word] for word in sentence], np.int64) for sentence in side]
-        for side, words in ((source, source_words), (target, target_words))
-        for ids in [{word: index for index, word in enumerate(words)}]
-    )
-    # Every meeting of a source with a target word, sentence by sentence, and the target token it is about.
-    meetings = [np.add.outer(s * len(target_words), t).ravel() for s, t in zip(source_ids, target_ids, strict=True)]
-    tokens = np.cumsum([0] + [len(t) for t in target_ids])
-    about = [
-        np.tile(np.arange(first, first + len(t)), len(s))
-        for first, s, t in zip(tokens, source_ids, target_ids, strict=False)
-    ]
-    if not meetings:
+        raise ValueError(f"{len(source)} source sentences but {len(target)} target sentences")
+    if not source:
         return {}
-    pairs, which = np.unique(np.concatenate(meetings), return_inverse=True)
-    token = np.concatenate(about)
+    source_words, source_ids = _numbered(source)
+    target_words, target_ids = _numbered(target)
+    # Every co-occurrence of a source and a target word, sentence by sentence, as one number; and the number of its
+    # target token in the corpus.
+    links: list[np.ndarray] = []
+    target_tokens: list[np.ndarray] = []
+    first = 0
+    for source_sentence, target_sentence in zip(source_ids, target_ids, strict=True):
+        links.append(np.add.outer(source_sentence * len(target_words), target_sentence).ravel())
+        target_tokens.append(np.tile(np.arange(first, first + len(target_sentence)), len(source_sentence)))
+        first += len(target_sentence)
+    pairs, pair_of_link = np.unique(np.concatenate(links), return_inverse=True)
+    token_of_link = np.concatenate(target_tokens)
     of_source, of_target = np.divmod(pairs, max(1, len(target_words)))
 
     probability = np.ones(len(pairs))
     for _ in range(iterations):
-        share = probability[which]
-        share = share / np.bincount(token, share)[token]
-        counts = np.bincount(which, share, minlength=len(pairs))
+        expected = probability[pair_of_link]
+        expected = expected / np.bincount(token_of_link, expected)[token_of_link]
+        counts = np.bincount(pair_of_link, expected, minlength=len(pairs))
         probability = counts / np.bincount(of_source, counts, minlength=len(source_words))[of_source]
 
-    found: dict[str, str] = {}
+    likeliest: dict[str, str] = {}
     for pair in np.lexsort((of_target, -probability, of_source)):
-        found.setdefault(source_words[of_source[pair]], target_words[of_target[pair]])
-    return found
+        likeliest.setdefault(source_words[of_source[pair]], target_words[of_target[pair]])
+    return likeliest
+
+
+def _numbered(sentences: Sequence[Sequence[str]]) -> tuple[list[str], list[np.ndarray]]:
+    """The distinct words in the order of their first occurrence, and each sentence as their numbers."""
+    words = list(dict.fromkeys(chain.from_iterable(sentences)))
+    numbers = {word: number for number, word in enumerate(words)}
+    return words, [np.array([numbers[word] for word in sentence], np.int64) for sentence in sentences]

@@ -1,4 +1,4 @@
-"""Where the pairs of each parallel corpus stand in its files, and the step that reads them, strictly."""
+"""The collections of a parallel corpus, and the step that reads their pairs, strictly."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from preprocessing.text.data import Split
 from preprocessing.text.steps import SHOWN
 
 UNSPLIT = "unsplit"
-"""The split of pairs that the step ``split-by-hash`` has yet to divide."""
+"""The split of pairs that the step ``split-by-hash`` divides."""
 
 
 @dataclass(frozen=True)
 class Collection:
-    """A body of pairs in one corpus, and the split that it goes to.
+    """A collection of pairs in one corpus, and the split to which it belongs.
 
-    Without ``columns`` it is two files, ``<part>.<language>``, with one sentence to a line. With ``columns`` it is one
+    Without ``columns`` it is two files, ``<part>.<language>``, one sentence per line. With ``columns`` it is one
     file, ``<part>``, of columns between tabs; ``columns`` are the languages of the first ones, ``ignored`` how many
-    more may follow. ``member``: the file's name, if it stands in a zip archive.
+    more may follow. ``member``: the name of the file in a zip archive, if it is in one.
     """
 
     part: str
@@ -41,14 +41,14 @@ class Collection:
     note: str = ""
 
     def parts(self, source: str, target: str) -> tuple[str, ...]:
-        """The parts of the corpus that hold it."""
+        """The parts of the corpus that contain it."""
         return (self.part,) if self.columns else (f"{self.part}.{source}", f"{self.part}.{target}")
 
 
 @dataclass(frozen=True)
 class ReadPairs(Step[Bitext]):
-    """Read the pairs of all collections. ``source`` and ``target`` are the languages, as the files' names or columns
-    state them; ``stand_ins`` says which of them are read in place of another, that the caller asked for."""
+    """Read the pairs of all collections. ``source`` and ``target`` are the languages in the names or columns of the
+    files; ``stand_ins`` maps a requested language to the one that is read in its place."""
 
     name: ClassVar[str] = "read-pairs"
     source: str
@@ -66,10 +66,10 @@ class ReadPairs(Step[Bitext]):
         }[self.empty]
         return (
             "Files are UTF-8 without a byte order mark, every line ends with a line feed, nothing else ends a line. Of "
-            "two files with one sentence to a line, equal lines belong together and both have the same number of them; "
+            "two files with one sentence per line, lines with the same number are a pair, and both have as many lines; "
             "of a file of columns between tabs, every line has the same number of columns, and a quotation mark is a "
             f"character like any other. {blank} A sentence of more than {self.longest} characters is an error. The "
-            "text is taken as it is; its id is the part and the number of its line."
+            "text is not changed; its id is the part and the line number."
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -94,11 +94,11 @@ class ReadPairs(Step[Bitext]):
         for collection in self.collections:
             absent = [part for part in collection.parts(self.source, self.target) if part not in files.paths]
             if absent and collection.optional:
-                missing[collection.part] = f"{collection.note} It is not there, and the pipeline goes on without it."
+                missing[collection.part] = f"{collection.note} Not found; continuing without it."
                 continue
             if absent:
                 reason = f"has no {' and no '.join(absent)} (it has {', '.join(files.paths)})"
-                raise MissingError(f"corpus {files.name}", reason, remedy="give files of the corpus' layout")
+                raise MissingError(f"corpus {files.name}", reason, remedy="give files in the layout of the corpus")
             pairs = read_collection(files, collection, self.source, self.target, longest=self.longest)
             blank = [row_id for row_id, source, target in pairs if not source.strip() or not target.strip()]
             if blank and self.empty == "refuse":
@@ -115,7 +115,7 @@ class ReadPairs(Step[Bitext]):
             facts["missing"] = missing
         if self.stand_ins:
             facts["stand_ins"] = {
-                given: f"The corpus has no text in {given}: its text in {taken} stands in for it."
+                given: f"The corpus has no text in {given}; its text in {taken} is used instead."
                 for given, taken in self.stand_ins.items()
             }
         return data.with_splits(splits), Notes(facts=facts, dropped=dropped)
@@ -124,7 +124,7 @@ class ReadPairs(Step[Bitext]):
 def read_collection(
     files: CorpusFiles, collection: Collection, source: str, target: str, *, longest: int
 ) -> list[tuple[str, str, str]]:
-    """(id, source, target) of each pair, as they stand in the files; raises InputError for the first fault."""
+    """(id, source, target) of each pair, as in the files; raises InputError for the first fault."""
     paths = [files.paths[part] for part in collection.parts(source, target)]
     texts = read_columns(paths[0], collection, (source, target)) if collection.columns else read_parallel(*paths)
     first = 2 if collection.header else 1
@@ -132,7 +132,7 @@ def read_collection(
         for line, text in enumerate(column, first):
             if len(text) > longest:
                 reason = f"a sentence of {len(text)} characters, at most {longest} are allowed"
-                raise InputError(path, reason, line=line, remedy="one sentence to a line: are line feeds lost?")
+                raise InputError(path, reason, line=line, remedy="one sentence per line: are line feeds missing?")
     for part in collection.parts(source, target):
         expected = files.rows.get(part)
         if expected is not None and len(texts[0]) != expected:
@@ -143,12 +143,12 @@ def read_collection(
 
 
 def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
-    """The lines of two files that belong together; raises InputError when one has more."""
+    """The lines of two parallel files; raises InputError when one has more."""
     lines = read_lines(source), read_lines(target)
     if len(lines[0]) != len(lines[1]):
-        reason = f"{len(lines[0])} lines beside {len(lines[1])} lines of {target.name}: they are not parallel"
+        reason = f"{len(lines[0])} lines, but {target.name} has {len(lines[1])}: they are not parallel"
         line = min(len(lines[0]), len(lines[1])) + 1
-        raise InputError(source, reason, line=line, remedy=f"find where they part, or {FETCH_AGAIN}")
+        raise InputError(source, reason, line=line, remedy=f"find the first misaligned line, or {FETCH_AGAIN}")
     return lines
 
 
@@ -180,7 +180,7 @@ def read_columns(path: Path, collection: Collection, wanted: Sequence[str]) -> t
 
 
 def survey(pairs: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
-    """What stands in a collection before anything is done to it."""
+    """Counts of a collection before any step."""
     sides = {"source": [source for _, source, _ in pairs], "target": [target for *_, target in pairs]}
     distinct = {side: len(set(texts)) for side, texts in sides.items()}
     return {
@@ -204,12 +204,12 @@ def _empty(
     source: str,
     target: str,
 ) -> InputError:
-    """The error for the first pair with an empty side, in the file whose side it is."""
+    """The error for the first pair with an empty side, at the file of that side."""
     texts = next((source, target) for pair_id, source, target in pairs if pair_id == row_id)
     side = 0 if not texts[0].strip() else 1
     path = files.paths[collection.parts(source, target)[0 if collection.columns else side]]
     reason = f"the {(source, target)[side]} side is empty"
-    remedy = "mend it, or ask to drop such pairs (empty='drop'), which counts them in the card"
+    remedy = "fix the line, or pass --empty drop (empty='drop'): dropped pairs are counted in the card"
     return InputError(path, reason, line=int(row_id.rpartition(":")[2]), remedy=remedy)
 
 

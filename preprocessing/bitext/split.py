@@ -1,8 +1,7 @@
-"""A test split for parallel text that has none: by hash, and so that no sentence stands on two sides."""
+"""Train, validation and test of parallel text without official splits: by hash, and no sentence is in two splits."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +14,12 @@ from preprocessing.bitext.reading import UNSPLIT
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.data import Split
 from preprocessing.text.normalization import loose_key
+from preprocessing.text.steps import hash_numbers
 
 
 @dataclass(frozen=True)
 class SplitPairs(Step[Bitext]):
-    """Divide pairs that nobody has divided, so that no sentence stands on two sides."""
+    """Split pairs that have no official split, so that no sentence is in two splits."""
 
     name: ClassVar[str] = "split-by-hash"
     one_in: int
@@ -29,30 +29,30 @@ class SplitPairs(Step[Bitext]):
     @property
     def rule(self) -> str:
         return (
-            "Two sentences of one language count as the same when their letters and digits are the same in small "
-            "letters (normalised text; case, punctuation and spacing do not count; a text without letters and digits "
+            "Two sentences of one language count as the same when their lower-cased letters and digits are the same "
+            "(normalised text; case, punctuation and spacing do not count; a text without letters and digits "
             "is compared as it is). Pairs that share a source or a target sentence, directly or through other pairs, "
             f"form a group, and a group is never divided. Of each group, the first of its sentences in {self.language} "
             "by code points, in that form, is hashed: the first 8 hexadecimal digits of the SHA-256 (UTF-8) as a "
             f"number, modulo {self.one_in}; 0 is test, 1 is validation, all others are train. Groups that hold a pair "
-            "of a collection that is trained on go to train. The choice depends on the text alone: neither the order "
+            "of a collection of train go to train. The choice depends on the text alone: neither the order "
             "of the rows nor the direction of translation nor a seed matters."
         )
 
     def apply(self, data: Bitext, context: Context) -> tuple[Bitext, Notes]:
         splits = data.splits
         unsplit = splits.pop(UNSPLIT)
-        trained = splits.get("train")
-        together = [unsplit, *([trained] if trained else [])]
-        keys = {side: [loose_key(text) for pair in together for text in getattr(pair, side).prepared] for side in SIDES}
+        official = splits.get("train")
+        pairs = [unsplit, *([official] if official else [])]
+        keys = {side: [loose_key(text) for pair in pairs for text in getattr(pair, side).prepared] for side in SIDES}
         group = groups(keys["source"], keys["target"])
         anchors = _firsts(group, keys[self.anchor])
-        number = {root: _hash(key) % self.one_in for root, key in anchors.items()}
+        number = dict(zip(anchors, (hash_numbers(anchors.values()) % self.one_in).tolist(), strict=True))
         for root in group[len(unsplit) :]:
             number[root] = self.one_in
-        places = np.array([number[root] for root in group[: len(unsplit)]], np.int64)
-        chosen = {"validation": unsplit.take(places == 1), "test": unsplit.take(places == 0)}
-        train = unsplit.take(places > 1)
+        remainders = np.array([number[root] for root in group[: len(unsplit)]], np.int64)
+        chosen = {"validation": unsplit.take(remainders == 1), "test": unsplit.take(remainders == 0)}
+        train = unsplit.take(remainders > 1)
         others = {name: pair for name, pair in splits.items() if name not in ("train", *chosen)}
         divided = set(group[: len(unsplit)])
         sizes = Counter(root for root in group if root in divided)
@@ -64,7 +64,7 @@ class SplitPairs(Step[Bitext]):
             "groups_with_pairs_of_train": len(divided.intersection(group[len(unsplit) :])),
             "rows": {"train": len(train), **{name: len(pair) for name, pair in chosen.items()}},
         }
-        train = concatenated([train, trained]) if trained else train
+        train = concatenated([train, official]) if official else train
         return data.with_splits({"train": train, **chosen, **others}), Notes(facts={"hash_split": facts})
 
 
@@ -84,8 +84,8 @@ def groups(source: Sequence[str], target: Sequence[str]) -> list[int]:
     for column in (source, target):
         first: dict[str, int] = {}
         for row, key in enumerate(column):
-            here, there = root(row), root(first.setdefault(key, row))
-            parent[max(here, there)] = min(here, there)
+            own, other = root(row), root(first.setdefault(key, row))
+            parent[max(own, other)] = min(own, other)
     return [root(row) for row in range(len(source))]
 
 
@@ -109,7 +109,3 @@ def _firsts(group: Sequence[int], keys: Sequence[str]) -> dict[int, str]:
         if root not in first or key < first[root]:
             first[root] = key
     return first
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:4], "big")

@@ -1,4 +1,4 @@
-"""The steps of a translation pipeline that look at both sides of a pair at once."""
+"""The steps of a translation pipeline that need both sides of a pair."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from preprocessing.text.normalization import loose_key
 from preprocessing.text.reversible import ReversibleTokenizer
 from preprocessing.text.steps import SHOWN, LearnVocabulary
 from preprocessing.text.tokenizers import Tokenizer
-from preprocessing.text.truecasing import LEARNED as TRUECASED, detruecased, sentences
+from preprocessing.text.truecasing import LEARNED as TRUECASED, detruecased, rows_of_words
 from preprocessing.text.vocabulary import SEQUENCE_SPECIALS
 
 
@@ -30,8 +30,8 @@ class Deduplicate(Step[Bitext]):
     @property
     def rule(self) -> str:
         return (
-            "Of train pairs whose source and target are both the same text as prepared so far, the first is kept. "
-            "Pairs that share one side only stay. No other split is touched."
+            "Of train pairs with the same source and the same target, as prepared so far, the first is kept. Pairs "
+            "that share only one side are kept. No other split is changed."
         )
 
     def apply(self, data: Bitext, context: Context) -> tuple[Bitext, Notes]:
@@ -44,7 +44,7 @@ class Deduplicate(Step[Bitext]):
 
 @dataclass(frozen=True)
 class Overlap(Step[Bitext]):
-    """Count what of the other splits was seen in training."""
+    """Count and mark the sentences of other splits that occur in train."""
 
     name: ClassVar[str] = "overlap"
     drop: bool = False
@@ -52,15 +52,15 @@ class Overlap(Step[Bitext]):
     @property
     def rule(self) -> str:
         marked = (
-            "A sentence of another split is marked seen_in_train when one with the same letters and digits, in small "
-            "letters, stands in train on its side. Counted are such sentences, and beside them those whose prepared "
-            "text stands there verbatim."
+            "A sentence of another split is marked seen_in_train when one with the same lower-cased letters and digits "
+            "occurs in train on its side. Counted are such sentences, and those whose prepared text occurs there "
+            "verbatim."
         )
         if not self.drop:
             return f"{marked} Nothing is dropped."
         return (
-            f"Every train pair is left out whose source or target has the letters and digits of a sentence of another "
-            f"split on that side. {marked} The counts are those before anything was left out, the marks those after."
+            f"A train pair is left out when its source or target has the letters and digits of a sentence of another "
+            f"split on that side. {marked} The counts are before pairs are left out, the marks after."
         )
 
     def apply(self, data: Bitext, context: Context) -> tuple[Bitext, Notes]:
@@ -91,7 +91,7 @@ class Overlap(Step[Bitext]):
 
 
 def _overlap(pair: Pair, train: Pair, keys: dict[str, list[str]], train_keys: dict[str, list[str]]) -> dict[str, Any]:
-    """How many rows of a split have their source, their target or both in train, and how many are there as a pair."""
+    """How many rows of a split have their source, target, either, or the same pair in train."""
     counts: dict[str, Any] = {"rows": len(pair)}
     verbatim = {side: getattr(pair, side).prepared.tolist() for side in SIDES}
     train_verbatim = {side: getattr(train, side).prepared.tolist() for side in SIDES}
@@ -110,7 +110,7 @@ def _overlap(pair: Pair, train: Pair, keys: dict[str, list[str]], train_keys: di
 
 @dataclass(frozen=True)
 class FilterLengths(Step[Bitext]):
-    """Leave out train pairs that are too long, too short or too unequal to be translations."""
+    """Leave out train pairs that are too long, empty, or too different in length."""
 
     name: ClassVar[str] = "filter-lengths"
     max_length: int | None = None
@@ -126,7 +126,7 @@ class FilterLengths(Step[Bitext]):
             else []
         )
         left_out = f"A train pair is left out when {', or '.join(limits)}."
-        return f"{left_out} The other splits keep all their rows at full length."
+        return f"{left_out} The other splits keep all rows at full length."
 
     def apply(self, data: Bitext, context: Context) -> tuple[Bitext, Notes]:
         train = data.splits["train"]
@@ -161,8 +161,8 @@ class FitTokenizer(Step[Bitext]):
     @property
     def rule(self) -> str:
         return (
-            "The tokenizer of the next step is trained on the training split: the texts of the source, in their order, "
-            "then those of the target."
+            "The tokenizer of the next step is trained on the training split: the source texts in order, then the "
+            "target texts."
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -175,7 +175,7 @@ class FitTokenizer(Step[Bitext]):
 
 
 class LearnSequenceVocabulary(LearnVocabulary):
-    """Decide which tokens have an id of their own; begin and end have one too."""
+    """Learn a vocabulary with ids for begin and end of sentence."""
 
     specials: ClassVar[tuple[str, ...]] = SEQUENCE_SPECIALS
 
@@ -189,9 +189,9 @@ class CheckRoundTrip(Step[Data]):
     @property
     def rule(self) -> str:
         return (
-            "The tokens of every split but train are detokenised and compared with the text that was tokenised: "
-            "counted are the rows restored exactly (after truecasing: but for case), and those restored but for their "
-            "spaces. Nothing is changed."
+            "The tokens of every split except train are detokenised and compared with the text that was tokenised: "
+            "counted are the rows restored exactly (after truecasing: except for case), and those restored except "
+            "for spaces. Nothing is changed."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
@@ -199,7 +199,7 @@ class CheckRoundTrip(Step[Data]):
         for name, split in data.splits.items():
             if name == "train":
                 continue
-            restored = [detokenized(data, tokens) for tokens in sentences(split)]
+            restored = [detokenized(data, tokens) for tokens in rows_of_words(split)]
             wanted = split.prepared.tolist()
             if TRUECASED in data.learned:
                 restored, wanted = [text.lower() for text in restored], [text.lower() for text in wanted]
@@ -215,7 +215,7 @@ class CheckRoundTrip(Step[Data]):
 
 def detokenized(data: Data, tokens: Sequence[str]) -> str:
     """Tokens of one side as text: pieces joined to words, sentences capitalised where they were truecased, words joined
-    by the rules of the language. Tokens of a model may be anything; specials among them are taken for words."""
+    by the rules of the language. Any tokens are accepted; specials among them are treated as words."""
     tokens = whole_words(data, tokens)
     if TRUECASED in data.learned:
         tokens = detruecased(tokens)
@@ -234,7 +234,7 @@ def whole_words(data: Data, tokens: Sequence[str]) -> Sequence[str]:
 def _with_train(data: Bitext, kept: np.ndarray, reason: str) -> tuple[Bitext, Notes]:
     train = data.splits["train"]
     if not kept.any():
-        raise InputError("train split", "no pair is left", remedy="loosen the filters, or give more pairs")
+        raise InputError("train split", "no pair is left", remedy="relax the filters, or give more pairs")
     dropped = Dropped("train", reason, int((~kept).sum()), train.row_id[~kept][:SHOWN].tolist())
     examples = [
         (f"{train.source.text[row]} ||| {train.target.text[row]}", f"left out: {reason}")

@@ -1,4 +1,4 @@
-"""Byte pair encoding of words (Sennrich et al., 2016): one set of merges for both languages, with subword-nmt."""
+"""Byte pair encoding (Sennrich et al., 2016): one set of merges for both languages, by subword-nmt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CODES, PIECES = "bpe_codes", "bpe_pieces"
 
 @dataclass(frozen=True)
 class LearnBPE(Step[Bitext]):
-    """Learn which characters and pieces are merged."""
+    """Learn the merges."""
 
     name: ClassVar[str] = "learn-bpe"
     operations: int = 10_000
@@ -36,8 +36,8 @@ class LearnBPE(Step[Bitext]):
     def rule(self) -> str:
         return (
             f"At most {self.operations} merges, learned by subword-nmt's learn_bpe from the words of the training "
-            "split, of both sides together, counted; the most frequent pair of neighbours is merged first, ties by the "
-            "pair (code points); no pair that occurs only once is merged. Nothing in it is random."
+            "split, both sides together, with their counts; the most frequent adjacent pair is merged first, ties by "
+            "the pair (code points); no pair that occurs only once is merged. Nothing is random."
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class LearnBPE(Step[Bitext]):
 
 @dataclass(frozen=True)
 class ApplyBPE(Step[Data]):
-    """Cut words into the pieces that the merges leave."""
+    """Split words into subwords."""
 
     name: ClassVar[str] = "bpe"
     for_new_rows: ClassVar[bool] = True
@@ -67,11 +67,11 @@ class ApplyBPE(Step[Data]):
     @property
     def rule(self) -> str:
         return (
-            "Each word becomes the pieces that the merges leave of it, as by subword-nmt's apply_bpe; every piece but "
-            f"the last of a word ends in {SEPARATOR}. A merged piece that occurs less than {self.min_freq} times in "
-            "the training split of this side is taken apart again (subword-nmt's --vocabulary-threshold), so that the "
-            "words of one language are not left with pieces known only from the other. Detokenisation joins a piece "
-            f"that ends in {SEPARATOR} to the next one."
+            "Each word is split into pieces by the merges, as by subword-nmt's apply_bpe; every piece except the last "
+            f"of a word ends in {SEPARATOR}. A merged piece that occurs less than {self.min_freq} times in the "
+            "training split of this side is split again (subword-nmt's --vocabulary-threshold), so that words of one "
+            "language have no pieces that are known only from the other. Detokenisation joins a piece that ends in "
+            f"{SEPARATOR} to the next one."
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -104,27 +104,27 @@ class ApplyBPE(Step[Data]):
 
 
 def learn(counts: Counter[str], operations: int) -> str:
-    """The merges as subword-nmt writes them; raises InputError when there is nothing to learn from."""
+    """The merges as subword-nmt writes them; raises InputError when the words have no pair of characters."""
     if not any(len(word) > 1 for word in counts):
         raise InputError("step learn-bpe", "the training split has no word of two characters", remedy="give more text")
     words = io.StringIO("".join(f"{word} {counts[word]}\n" for word in sorted(counts)))
     codes = io.StringIO()
-    with redirect_stderr(io.StringIO()):  # a progress bar
+    with redirect_stderr(io.StringIO()):  # hides its progress bar
         learn_bpe(words, codes, operations, is_dict=True)
     return codes.getvalue()
 
 
 def joined(tokens: Sequence[str]) -> list[str]:
-    """The words of pieces; a piece at the end that waits for another one ends its word."""
+    """The words of pieces; a last piece with a separator ends its word."""
     words: list[str] = []
-    begun = ""
+    start = ""
     for token in tokens:
         if token.endswith(SEPARATOR):
-            begun += token.removesuffix(SEPARATOR)
+            start += token.removesuffix(SEPARATOR)
         else:
-            words.append(begun + token)
-            begun = ""
-    return [*words, begun] if begun else words
+            words.append(start + token)
+            start = ""
+    return [*words, start] if start else words
 
 
 def _counts(split: Split) -> Counter[str]:

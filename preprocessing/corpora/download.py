@@ -1,6 +1,6 @@
-"""Fetch one file over HTTP: resumed where it stopped, verified by SHA-256, and present under its name only when whole.
+"""Download one file over HTTP: resumable, verified by SHA-256, and present under its name only when complete.
 
-(pooch, which this project could have used, verifies and renames but starts every broken download from the beginning.)
+(pooch verifies and renames as well, but restarts every interrupted download from the beginning.)
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ _BLOCK = 1 << 16
 
 
 def download(url: str, target: Path, *, sha256: str, how_to_get: str = "", timeout: float = 30.0) -> None:
-    """Write the bytes of ``url`` to ``target``. What has arrived is kept beside it as ``.<name>.<hash>.part``, so that
-    the next call, in this process or a later one, asks the server only for the rest.
+    """Write the bytes of ``url`` to ``target``. A partial download stays next to it as ``.<name>.<hash>.part``, so that
+    the next call, in this process or a later one, requests only the rest.
 
-    Leaves no file under the final name, and raises MissingError when the server cannot be reached or the transfer stops
-    short ``ATTEMPTS`` times, InputError when the finished file has another SHA-256 (it is then deleted).
+    Leaves no file under the final name and raises MissingError when the server cannot be reached or the transfer is
+    interrupted ``ATTEMPTS`` times, InputError when the complete file has another SHA-256 (it is then deleted).
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.{sha256[:12]}.part")
     with part.open("ab") as stream:
-        # Two processes that fetch the same file must not write into each other's bytes.
+        # Two processes that download the same file must not write into the same part.
         fcntl.flock(stream, fcntl.LOCK_EX)
         if target.exists():
             return
         if os.fstat(stream.fileno()).st_nlink == 0:
-            # Whoever held the lock before found the bytes wrong and removed them: begin anew.
+            # The process that had the lock found the wrong SHA-256 and deleted the part: start again.
             return download(url, target, sha256=sha256, how_to_get=how_to_get, timeout=timeout)
         try:
             _fetch(url, stream, how_to_get, timeout)
         finally:
             if part.stat().st_size == 0:
                 part.unlink()
-        found = sha256_of(part)
-        if found != sha256:
+        actual = sha256_of(part)
+        if actual != sha256:
             part.unlink()
-            reason = f"the download has SHA-256 {found}, expected {sha256}"
+            reason = f"the download has SHA-256 {actual}, expected {sha256}"
             raise InputError(url, reason, remedy=how_to_get or "try again later, or fetch the file by hand")
         part.replace(target)
 
 
 def _fetch(url: str, stream: BinaryIO, how_to_get: str, timeout: float) -> None:
-    """Append to ``stream`` until the server has no more bytes; a transfer that stops short is asked to go on."""
+    """Append to ``stream`` until the file is complete; an interrupted transfer is resumed."""
     reason = ""
     for _ in range(ATTEMPTS):
         have = stream.seek(0, 2)
@@ -60,7 +60,7 @@ def _fetch(url: str, stream: BinaryIO, how_to_get: str, timeout: float) -> None:
             with urllib.request.urlopen(request, timeout=timeout) as response:
                 expected = _total(response, have)
                 if response.status != 206:
-                    # The server sends the whole file again: what was kept is of no use.
+                    # The server ignores the range and sends the whole file again.
                     stream.truncate(0)
                     have = 0
                 while block := response.read(_BLOCK):
@@ -72,19 +72,19 @@ def _fetch(url: str, stream: BinaryIO, how_to_get: str, timeout: float) -> None:
                 reason = f"the transfer stopped at {have} of {expected} bytes"
         except urllib.error.HTTPError as error:
             if error.code == 416 and have:
-                # Nothing is left to send: the part is whole, or longer than the file, which the hash will tell.
+                # Nothing is left to send: the part is complete, or too long, which the hash will show.
                 return
             reason = f"the server answers {error.code} {error.reason}"
         except (OSError, HTTPException) as error:
             reason = str(getattr(error, "reason", error)) or type(error).__name__
         finally:
             stream.flush()
-    remedy = "run again to go on where it stopped" + (f", or {how_to_get}" if how_to_get else "")
+    remedy = "run again to resume the download" + (f", or {how_to_get}" if how_to_get else "")
     raise MissingError(url, f"download failed: {reason}", remedy=remedy)
 
 
 def _total(response: HTTPResponse, have: int) -> int | None:
-    """Size of the whole file as the answer states it, or None when it states none."""
+    """Size of the whole file by the headers of the response; None when they do not state it."""
     length = response.headers.get("Content-Length")
     if length is None:
         return None

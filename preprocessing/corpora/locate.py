@@ -1,8 +1,8 @@
-"""Where a corpus of the registry (``registry.py``) is looked for, how it is verified and fetched.
+"""Find the files of a registered corpus (``registry.py``), verify and, where needed, download them.
 
-A file is looked for below the data root (``GLUON_ATTN_DATA``), then in the user cache
+A file is searched for below the data root (``GLUON_ATTN_DATA``), then in the user cache
 (``$XDG_CACHE_HOME/gluon-attn/data``, else ``~/.cache/gluon-attn/data``), then downloaded into the user cache, unless
-``GLUON_ATTN_OFFLINE=1``. A file with the wrong SHA-256 is an error wherever it stands: it is never used, never skipped.
+``GLUON_ATTN_OFFLINE=1``. A file with the wrong SHA-256 is an error, wherever it is: it is never used and never skipped.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ SAMPLE_ROOT = Path(__file__).parent / "sample"
 
 @dataclass(frozen=True)
 class CorpusFiles:
-    """A corpus found on this machine, its hashes verified. All mappings go from part name (``train``, ``test``...).
+    """A corpus on this machine, its hashes verified. The keys of all mappings are part names (``train``, ``test``...).
 
-    ``rows`` holds the official row counts where there are any, ``members`` the file that is meant in an archive,
-    ``contents`` what the documents in a part must hash to, where its own bytes are not the official ones;
-    ``origin`` is one of ``data root``, ``user cache``, ``downloaded``, ``embedded``, ``given``.
+    ``rows``: official row counts, where known. ``members``: the file to read in an archive. ``contents``: the expected
+    SHA-256 of the documents in a part whose own bytes are not the official ones. ``origin`` is one of ``data root``,
+    ``user cache``, ``downloaded``, ``embedded``, ``given``.
     """
 
     name: str
@@ -43,7 +43,7 @@ class CorpusFiles:
     contents: dict[str, str] = field(default_factory=dict)
 
     def only(self, parts: Iterable[str]) -> CorpusFiles:
-        """The same corpus with these parts alone, as far as they are there."""
+        """The same corpus restricted to these parts; a part that it does not have is ignored."""
         kept = [part for part in parts if part in self.paths]
         return replace(
             self,
@@ -65,15 +65,15 @@ def user_cache() -> Path:
 def find(name: str) -> CorpusFiles:
     """Locate every file of a registered corpus, verify its SHA-256, download what is missing.
 
-    Raises InputError in one line that says what to do: MissingError when a file is neither there nor to be had, another
-    when its bytes are not the official ones.
+    Raises InputError for an unknown name or a file whose bytes are not the official ones, MissingError for a file that
+    is not found and cannot be downloaded.
     """
     corpus = REGISTRY.get(name)
     if corpus is None:
         raise InputError(name, "no such corpus", remedy=f"known are {', '.join(REGISTRY)}")
     paths, hashes, origins = {}, {}, []
     for part, file in corpus.files.items():
-        if file.optional and not _places(corpus, file):
+        if file.optional and not _existing(corpus, file):
             continue
         path, origin = _locate(corpus, file)
         paths[part], hashes[part] = path, _verified(path, file)
@@ -98,17 +98,18 @@ def find(name: str) -> CorpusFiles:
 
 
 def given(name: str, paths: Mapping[str, Path], licence: str = "not stated", *, folders: bool = False) -> CorpusFiles:
-    """Files of the user's own as a corpus: no hash is expected of them, the ones they have are stated. With ``folders``
-    a folder of files will do as well."""
+    """Your own files as a corpus; their hashes are computed, not checked. With ``folders`` a path may be a folder of
+    files."""
     for path in paths.values():
         if not (path.is_file() or (folders and path.is_dir())):
-            raise InputError(path, "no such file", remedy="give the path of an existing file")
+            reason = "is not a regular file" if path.exists() else "no such file"
+            raise InputError(path, reason, remedy="give the path of an existing file")
     hashes = {part: _sha256(path) for part, path in paths.items()}
     return CorpusFiles(name, dict(paths), hashes, licence, urls={}, origin="given")
 
 
 def _roots(corpus: RegisteredCorpus) -> list[tuple[Path, str]]:
-    """The folders where a corpus is looked for, and the words for them."""
+    """The folders in which a corpus is searched for, each with its origin."""
     if corpus.embedded:
         return [(SAMPLE_ROOT, "embedded")]
     given_root = os.environ.get("GLUON_ATTN_DATA")
@@ -116,36 +117,36 @@ def _roots(corpus: RegisteredCorpus) -> list[tuple[Path, str]]:
     return [*roots, (user_cache() / "data", "user cache")]
 
 
-def _places(corpus: RegisteredCorpus, file: CorpusFile) -> list[tuple[Path, str]]:
-    """Where a file stands on this machine."""
-    places = [(root / place, origin) for root, origin in _roots(corpus) for place in file.layout]
-    return [(path, origin) for path, origin in places if path.exists()]
+def _existing(corpus: RegisteredCorpus, file: CorpusFile) -> list[tuple[Path, str]]:
+    """The paths of a file on this machine, each with its origin."""
+    paths = [(root / layout, origin) for root, origin in _roots(corpus) for layout in file.layout]
+    return [(path, origin) for path, origin in paths if path.exists()]
 
 
 def _locate(corpus: RegisteredCorpus, file: CorpusFile) -> tuple[Path, str]:
-    """The first existing place of a file and the word for it; downloads as the last resort."""
-    if places := _places(corpus, file):
-        return places[0]
-    looked = ", ".join(str(root / file.layout[0]) for root, _ in _roots(corpus))
+    """The first existing path of a file and its origin; downloads the file as the last resort."""
+    if paths := _existing(corpus, file):
+        return paths[0]
+    searched = ", ".join(str(root / file.layout[0]) for root, _ in _roots(corpus))
     offline = os.environ.get("GLUON_ATTN_OFFLINE") == "1"
     if file.url is None or file.sha256 is None or offline:
         why = " and GLUON_ATTN_OFFLINE=1 forbids the download" if offline and file.url else ""
         remedy = f"{corpus.how_to_get} (GLUON_ATTN_DATA names the data root)"
-        raise MissingError(looked, f"corpus {corpus.name} is not there{why}", remedy=remedy)
+        raise MissingError(searched, f"corpus {corpus.name} is missing{why}", remedy=remedy)
     target = user_cache() / "data" / file.layout[0]
     download(file.url, target, sha256=file.sha256, how_to_get=corpus.how_to_get)
     return target, "downloaded"
 
 
 def _verified(path: Path, file: CorpusFile) -> str:
-    found = sha256_of_member(path, file.member) if file.member else _sha256(path)
-    if path.is_dir() or file.content is not None or file.sha256 in (None, found):
-        return found
-    what = f"SHA-256 of {file.member} in it" if file.member else "SHA-256"
+    actual = sha256_of_member(path, file.member) if file.member else _sha256(path)
+    if path.is_dir() or file.content is not None or file.sha256 in (None, actual):
+        return actual
+    what = f"SHA-256 of its member {file.member}" if file.member else "SHA-256"
     raise InputError(
         path,
-        f"{what} is {found} ({path.stat().st_size} bytes), the official file has {file.sha256}",
-        remedy="the file is cut short or altered: delete it and fetch it again",
+        f"{what} is {actual} ({path.stat().st_size} bytes), the official file has {file.sha256}",
+        remedy="the file is truncated or altered: delete it and fetch it again",
     )
 
 

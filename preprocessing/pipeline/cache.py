@@ -1,4 +1,4 @@
-"""Results on disk: one file per result, appearing whole or not at all, trusted only if its bytes have their digest."""
+"""Results on disk: one file per result, written whole or not at all, used only if its bytes have their digest."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _log = logging.getLogger(__name__)
 
 
 def path_of(name: str, key: str) -> Path:
-    """Where the result of a pipeline with this key stands: below ``GLUON_ATTN_CACHE``, else in the user cache."""
+    """Path of the result with this key: below ``GLUON_ATTN_CACHE``, else in the user cache."""
     root = os.environ.get("GLUON_ATTN_CACHE")
     return (Path(root) if root else user_cache() / "results") / f"{name}-{key[:32]}.npz"
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Wait until no other process is at work in the folder of this path, so that of several that want a result the
-    first makes it and the others read it.
+def locked(path: Path) -> Iterator[None]:
+    """Lock the folder of this path, so that of several processes that need a result the first computes it and the
+    others read it.
 
     Raises InputError when the folder cannot be written.
     """
@@ -66,21 +66,21 @@ def _cannot_write(path: Path, error: OSError) -> InputError:
 
 
 def load(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-    """The stored arrays and card, or None when there is none, or (with a warning) when its bytes are damaged."""
+    """The stored arrays and card; None without an entry, or (with a warning) when its bytes are damaged."""
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         text = arrays.pop(_CARD).tobytes()
         card: dict[str, Any] = json.loads(text)
         card_intact = hashlib.sha256(text).digest() == arrays.pop(_CARD_SHA256).tobytes()
         intact = card_intact and digest(arrays) == card["digest"]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        _log.warning("%s: cache entry cannot be read (%s); it is built again", path, error)
+        _log.warning("%s: cache entry cannot be read (%s); it is rebuilt", path, error)
         return None
     if not intact:
-        _log.warning("%s: cache entry does not have its digest; it is built again", path)
+        _log.warning("%s: cache entry does not have its digest; it is rebuilt", path)
         return None
     return arrays, card
 

@@ -19,7 +19,7 @@ the same card, byte for byte. Its structure (``card.json``; every rate is a frac
     facts         {topic: value}, computed by the steps
 
 The units, ``splits`` and ``facts`` of each kind of data: ``text/card_page.py``, ``bitext/card_page.py``,
-``images/data.py``.
+``images/pipeline.py``.
 
 A profile is {rows, total, mean, min, max, percentiles: {"1", "5", "10", "25", "50", "75", "90", "95", "99"},
 histogram: {width, counts}}; counts[i] rows have a length from i * width to (i + 1) * width - 1. Without rows, mean,
@@ -79,24 +79,21 @@ def build(
 
 def step_record(description: dict[str, Any], before: Dataset, after: Dataset, notes: Notes) -> dict[str, Any]:
     """One entry of ``steps``: what the step is, and what went in and came out of it."""
-    counts_in, counts_out = before.counts(), after.counts()
-    missing_in = {"rows": 0}
-    counts: dict[str, Any] = {}
-    for unit in counts_out:
-        count_in, count_out = counts_in.get(unit, {}), counts_out[unit]
-        names = dict.fromkeys([*count_in, *count_out])
-        counts[unit] = {
-            name: {"in": count_in.get(name, missing_in.get(unit)), "out": count_out.get(name, missing_in.get(unit))}
-            for name in names
-        }
-        if all(count["out"] is None for count in counts[unit].values()) and unit != "rows":
-            counts[unit] = None
+    counts = {unit: _in_and_out(before.counts().get(unit, {}), after.counts()[unit]) for unit in after.counts()}
+    for count in counts["rows"].values():
+        count["in"] = count["in"] or 0
+        count["out"] = count["out"] or 0
+    known = {unit: any(count["out"] is not None for count in counts[unit].values()) for unit in counts}
     return {
         **description,
-        **counts,
+        **{unit: counts[unit] if known[unit] or unit == "rows" else None for unit in counts},
         "dropped": [asdict(dropped) for dropped in notes.dropped],
         "examples": [{"before": before_text, "after": after_text} for before_text, after_text in notes.examples],
     }
+
+
+def _in_and_out(before: Mapping[str, int | None], after: Mapping[str, int | None]) -> dict[str, dict[str, int | None]]:
+    return {name: {"in": before.get(name), "out": after.get(name)} for name in dict.fromkeys([*before, *after])}
 
 
 def label_counts(label: np.ndarray) -> dict[str, int]:

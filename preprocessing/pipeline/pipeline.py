@@ -1,7 +1,7 @@
 """Pipelines: an ordered list of named, versioned, pure steps. Running one yields the data and its card.
 
-Same input and same pipeline give the same bytes: no step reads a clock, a random state, an unordered set, or the number
-of processes. That is what allows results to be cached under (corpus hashes, steps, versions, parameters).
+The same input and the same pipeline give the same bytes: no step depends on a clock, a random state, the order of a
+set, or the number of processes. So results can be cached under (corpus hashes, steps, versions, parameters).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PipelineT = TypeVar("PipelineT")
 ResultT = TypeVar("ResultT")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RunResult(Generic[PipelineT, DataT]):
     """What running a pipeline gives. ``digest`` is the SHA-256 of the canonical bytes of the data."""
 
@@ -33,6 +33,11 @@ class RunResult(Generic[PipelineT, DataT]):
     data: DataT
     card: dict[str, Any]
     digest: str
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{name} {count}" for name, count in self.data.counts()["rows"].items())
+        corpus, name = self.card["corpus"]["name"], self.card["pipeline"]
+        return f"<{type(self).__name__} of {corpus} by {name}: {rows}; digest {self.digest[:12]}>"
 
     @property
     def corpora(self) -> dict[str, str]:
@@ -89,7 +94,7 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
         if not cache:
             data, card, _ = self._run(files, processes)
             return self.result(data, card, card["digest"])
-        with result_cache.alone(entry):
+        with result_cache.locked(entry):
             if (stored := result_cache.load(entry)) is None:
                 data, card, arrays = self._run(files, processes)
                 result_cache.store(entry, arrays, card)

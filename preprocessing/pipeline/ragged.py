@@ -1,4 +1,4 @@
-"""Rows of unequal length as two flat arrays, so that every operation over tokens is one NumPy expression."""
+"""Rows of unequal length as two flat arrays, so that an operation on all ids is one NumPy expression."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """``ids`` (tokens,) int32 and ``offsets`` (rows + 1,) int64: row ``i`` is ``ids[offsets[i]:offsets[i + 1]]``."""
+    """``ids`` (ids,) int32 and ``offsets`` (rows + 1,) int64: row ``i`` is ``ids[offsets[i]:offsets[i + 1]]``."""
 
     ids: np.ndarray
     offsets: np.ndarray
@@ -24,7 +24,7 @@ class Ragged:
 
     @classmethod
     def from_lengths(cls, ids: np.ndarray, lengths: np.ndarray) -> Ragged:
-        """Cut flat ids (tokens,) into rows of the given lengths (rows,)."""
+        """Divide flat ids (ids,) into rows of the given lengths (rows,)."""
         return cls(np.asarray(ids, np.int32), _offsets(lengths))
 
     @classmethod
@@ -43,11 +43,11 @@ class Ragged:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens per row, (rows,) int64."""
+        """Ids per row, (rows,) int64."""
         return np.diff(self.offsets)
 
     def take(self, rows: np.ndarray) -> Ragged:
-        """The selected rows; ``rows`` holds indices or is a boolean mask of shape (len(self),)."""
+        """The selected rows; ``rows`` are indices or a boolean mask of shape (len(self),)."""
         return self._gather(self.offsets[:-1][rows], self.lengths[rows])
 
     def slice(self, start: int, stop: int) -> Ragged:
@@ -71,7 +71,7 @@ class Ragged:
         return Ragged(parts.ids, parts.offsets[self.offsets])
 
     def sums(self) -> np.ndarray:
-        """The sum of the ids of each row, (rows,) int64: of use where they are counts."""
+        """The sum of the ids of each row, (rows,) int64: for ids that are counts."""
         total = np.concatenate([[0], np.cumsum(self.ids, dtype=np.int64)])
         summed: np.ndarray = np.diff(total[self.offsets])
         return summed
@@ -81,7 +81,7 @@ class Ragged:
         return np.bincount(self.ids, minlength=size).astype(np.int64, copy=False)
 
     def padded(self, pad: int, max_length: int | None = None) -> np.ndarray:
-        """(rows, T) int32, ``pad`` behind each row; T is ``max_length``, else the longest row. Longer rows are cut."""
+        """(rows, T) int32, ``pad`` after each row; T is ``max_length``, else the longest row. Longer rows are cut."""
         width = int(self.lengths.max(initial=0)) if max_length is None else max_length
         kept = self.truncated(width)
         out = np.full((len(self), width), pad, np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -10,6 +11,13 @@ import numpy as np
 
 from preprocessing.corpora import CorpusFiles
 from preprocessing.errors import InputError
+
+SPLITS = ("train", "validation", "test")
+
+
+def ordered(splits: Iterable[str]) -> list[str]:
+    """Names of splits in the order train, validation, test, others."""
+    return sorted(splits, key=lambda name: SPLITS.index(name) if name in SPLITS else len(SPLITS))
 
 
 class Dataset(Protocol):

@@ -1,4 +1,4 @@
-"""What flows through a pipeline: splits of columns, and the state that steps have learned from the training split."""
+"""The data of a text pipeline: splits of columns, and the state that the steps learned from the training split."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from preprocessing.errors import InputError
 from preprocessing.pipeline.ragged import Ragged, pack_strings, unpack_strings
+from preprocessing.pipeline.step import ordered
 from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.vocabulary import PADDING_ID, SPECIALS, Vocabulary
 
-SPLITS = ("train", "validation", "test")
 _NO_ROWS = Ragged.from_rows([])
 _LEARNED = "learned."
 
@@ -22,12 +22,12 @@ _LEARNED = "learned."
 class Split:
     """The rows of one split, column by column; all columns have the same number of rows.
 
-    ``row_id`` (rows,) str; ``text`` (rows,) object array of str; ``label`` (rows,) int8, -1 where there is none;
+    ``row_id`` (rows,) str; ``text`` (rows,) object array of str; ``label`` (rows,) int8, -1 without a label;
     ``seen_in_train`` (rows,) bool, never true in the training split. ``tokens`` refers to ``symbols`` (the surface
     forms, shared by all splits) and ``encoded`` to the vocabulary; both are None until their step has run.
-    ``normalized`` (rows,) object array of str is the text as the tokenizer gets it, where that is not ``text`` itself;
-    it is there only while the steps run. ``sentences``, where the rows are documents, holds the tokens of each sentence
-    of each row, in order: they add up to the row.
+    ``normalized`` (rows,) object array of str is the text as passed to the tokenizer, where that differs from ``text``;
+    it is set only while the steps run. ``sentences``, for rows that are documents, has the number of tokens of each
+    sentence of each row, in order; they sum to the length of the row.
     """
 
     row_id: np.ndarray
@@ -56,7 +56,7 @@ class Split:
 
     @property
     def prepared(self) -> np.ndarray:
-        """The text as the tokenizer gets it, (rows,) object array of str."""
+        """The text as passed to the tokenizer, (rows,) object array of str."""
         return self.text if self.normalized is None else self.normalized
 
     @property
@@ -87,23 +87,23 @@ class Split:
         return [self.ids[start:stop] for start, stop in pairwise(bounds)]
 
     def padded(self, max_length: int | None = None, pad: int = PADDING_ID) -> np.ndarray:
-        """(rows, T) int32 ids with ``pad`` behind each row; T is ``max_length``, else the longest row."""
+        """(rows, T) int32 ids with ``pad`` after each row; T is ``max_length``, else the longest row."""
         return self._encoded.padded(pad, max_length)
 
     def words(self, row: int) -> list[str]:
-        """The tokens of one row as they stand in the text, unknown ones included."""
+        """The tokens of one row as in the text, including those that are not in the vocabulary."""
         return [self.symbols[symbol] for symbol in self.tokenized[row]]
 
     @property
     def sentence_lengths(self) -> Ragged:
-        """Tokens of each sentence: row ``i`` of it has one number for each sentence of document ``i``."""
+        """Tokens per sentence: row ``i`` has one number for each sentence of document ``i``."""
         if self.sentences is None:
             reason = "the rows are not divided into sentences"
             raise InputError("step", reason, remedy="use the steps of the pipeline documents")
         return self.sentences
 
     def sentence_ranges(self, row: int) -> np.ndarray:
-        """The sentences of one row as ranges of its words, (sentences, 2) int64: where each begins and ends."""
+        """The sentences of one row as ranges of its words, (sentences, 2) int64: start and end of each."""
         ends = np.cumsum(self.sentence_lengths[row], dtype=np.int64)
         return np.stack([ends - self.sentence_lengths[row], ends], axis=1)
 
@@ -113,7 +113,7 @@ class Split:
         return [words[start:stop] for start, stop in self.sentence_ranges(row)]
 
     def take(self, rows: np.ndarray) -> Split:
-        """The selected rows; ``rows`` holds indices or is a boolean mask of shape (rows,)."""
+        """The selected rows; ``rows`` are indices or a boolean mask of shape (rows,)."""
         return Split(
             row_id=self.row_id[rows],
             text=self.text[rows],
@@ -135,9 +135,9 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """All splits, and what was learned on the way. Steps never change a Data: they return a new one.
+    """All splits, and what the steps learned. Steps never change a Data: they return a new one.
 
-    ``learned``: what steps other than tokenizer and vocabulary have learned from the training split, by name.
+    ``learned``: what steps other than tokenizer and vocabulary learned from the training split, by name.
     """
 
     splits: Mapping[str, Split] = field(default_factory=dict)
@@ -150,7 +150,7 @@ class Data:
         return replace(self, splits=dict(splits))
 
     def with_learned(self, **learned: bytes) -> Data:
-        """The same splits with more that was learned."""
+        """The same splits with more learned state."""
         return replace(self, learned={**self.learned, **learned})
 
     def rows(self) -> dict[str, int]:
@@ -167,9 +167,8 @@ class Data:
         return {"rows": dict(self.rows()), "tokens": self.token_counts()}
 
     def finished(self) -> Data:
-        """The splits in the order train, validation, test, others; without what only the steps needed."""
-        names = sorted(self.splits, key=lambda name: SPLITS.index(name) if name in SPLITS else len(SPLITS))
-        return self.with_splits({name: replace(self.splits[name], normalized=None) for name in names})
+        """The splits in the order train, validation, test, others; without the columns that only the steps need."""
+        return self.with_splits({name: replace(self.splits[name], normalized=None) for name in ordered(self.splits)})
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays (no objects): the canonical form, which is hashed and cached."""

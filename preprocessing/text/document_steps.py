@@ -24,7 +24,7 @@ _LONGEST_EXAMPLE = 300
 
 @dataclass(frozen=True)
 class PlainText(Step[Data]):
-    """Paragraphs without markup, one to a line."""
+    """Remove markup: paragraphs of plain text, one per line."""
 
     name: ClassVar[str] = "plain-text"
     for_new_rows: ClassVar[bool] = True
@@ -46,7 +46,7 @@ class PlainText(Step[Data]):
 
 @dataclass(frozen=True)
 class SplitSentences(Step[Data]):
-    """Sentences, one to a line."""
+    """Split paragraphs into sentences, one per line."""
 
     name: ClassVar[str] = "sentences"
     for_new_rows: ClassVar[bool] = True
@@ -70,11 +70,11 @@ class SplitSentences(Step[Data]):
 
 @dataclass(frozen=True)
 class TokenizeSentences(Tokenize):
-    """Cut each sentence of each document into words, and keep where sentences end."""
+    """Tokenize each sentence of each document."""
 
     @property
     def rule(self) -> str:
-        return f"{self.tokenizer.rule} Sentences without a word vanish; a document may so be left without any."
+        return f"{self.tokenizer.rule} Sentences without a word are removed; a document may be left without any."
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         lines = {name: [text.split("\n") for text in split.prepared] for name, split in data.splits.items()}
@@ -102,7 +102,7 @@ class TokenizeSentences(Tokenize):
 
 @dataclass(frozen=True)
 class LimitSentences(Step[Data]):
-    """Keep the beginning of each sentence and the first sentences of each document."""
+    """Limit the words of each sentence and the sentences of each document."""
 
     name: ClassVar[str] = "limit-sentences"
     for_new_rows: ClassVar[bool] = True
@@ -114,11 +114,13 @@ class LimitSentences(Step[Data]):
     def rule(self) -> str:
         rules = []
         if self.max_words is not None and self.overlong == "cut":
-            rules += [f"The first {self.max_words} words of each sentence are kept, the rest is cut off."]
+            rules += [f"The first {self.max_words} words of each sentence are kept, the others are cut off."]
         if self.max_words is not None and self.overlong == "wrap":
-            rules += [f"A sentence of more than {self.max_words} words becomes several of {self.max_words} and a rest."]
+            rules += [
+                f"A sentence of more than {self.max_words} words becomes several of {self.max_words} and the rest."
+            ]
         if self.max_sentences is not None:
-            rules += [f"The first {self.max_sentences} sentences of each document are kept, the rest is cut off."]
+            rules += [f"The first {self.max_sentences} sentences of each document are kept, the others are cut off."]
         return " ".join(rules) or "No sentence and no document is cut."
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
@@ -132,7 +134,7 @@ class LimitSentences(Step[Data]):
         return data.with_splits({n: self._limited(s, words[n]) for n, s in data.splits.items()}), Notes(facts=facts)
 
     def _limited(self, split: Split, words: Ragged) -> Split:
-        """``words``: those of the split, row by row a sentence."""
+        """``words``: those of the split, one row per sentence."""
         sentences = split.sentence_lengths
         if self.max_words is not None and self.overlong == "cut":
             words = words.truncated(self.max_words)
@@ -150,8 +152,8 @@ class LimitSentences(Step[Data]):
 
 
 def _of_sentences(split: Split, words: Ragged, sentences: np.ndarray) -> Split:
-    """``words`` holds a row for each sentence, ``sentences`` (documents,) how many each document has; those without a
-    word are left out."""
+    """``words`` has a row for each sentence, ``sentences`` (documents,) is the number of sentences of each document;
+    sentences without a word are left out."""
     lengths = Ragged.from_lengths(words.lengths, sentences)
     with_words = Ragged.from_lengths(words.lengths > 0, sentences).sums()
     return replace(
@@ -166,7 +168,7 @@ def _truncation(rows: Mapping[str, Ragged], lengths: tuple[int, ...], own: int |
 
 
 def _shortened(examples: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Documents are long: of each side of an example the beginning."""
+    """The beginning of each side of an example: documents are long."""
     return [(_beginning(before), _beginning(after)) for before, after in examples]
 
 

@@ -1,4 +1,5 @@
-"""English text as it stands on the web: plain text in paragraphs, sentences, words; every rule our own but Moses'."""
+"""English text from the web: plain text in paragraphs, sentences, words. The rules are our own, except those of
+Moses."""
 
 from __future__ import annotations
 
@@ -7,10 +8,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+
+from sacremoses import MosesTokenizer
 
 from preprocessing.text.normalization import visible
-from preprocessing.text.reversible import QuickMosesTokenizer
 from preprocessing.text.tokenizers import Tokenizer
 
 # --- plain text ---
@@ -33,13 +34,13 @@ _PLAIN |= {code: text.translate(_PLAIN) for code, text in _PLAIN.items()}
 
 PLAIN_RULE = (
     "HTML: <br>, <p> and <hr>, opening or closing, in any spelling, end a paragraph; <i>, <b>, <u>, <em> and <strong> "
-    "are taken out; an entity with its semicolon becomes its character; any other tag stays as text. An empty line "
-    "ends a paragraph, a line feed alone is white space. Characters U+0080 to U+009F are read as the Windows-1252 ones "
-    'that they were meant to be. Unicode NFC; typographic quotation marks and apostrophes and the backtick become " '
+    "are removed; an entity with its semicolon becomes its character; any other tag stays as text. An empty line "
+    "ends a paragraph, a line feed alone is white space. Characters U+0080 to U+009F are read as "
+    'Windows-1252. Unicode NFC; typographic quotation marks and apostrophes and the backtick become " '
     "and ', an ellipsis three full stops, hyphens U+2010 to U+2012 and U+2212 the plain one; a dash (U+2013 to U+2015, "
     "or two hyphens and more) becomes -- between spaces; other control and format characters (categories Cc, Cf, Cs) "
-    "are taken out; each run of white space becomes one space. Paragraphs without text vanish. The raw text is kept "
-    "beside it."
+    "are removed; each run of white space becomes one space. Paragraphs without text are removed. The raw text is kept "
+    "as well."
 )
 
 
@@ -72,7 +73,7 @@ _LEADING = _listed(
 )
 # Not at the end when a number follows.
 _NUMBERED = _listed("No Nos no nos Vol vol pp p pg Ch ch Fig fig Ep ep Art Nr")
-# At the end only when a word follows that begins sentences more often than names.
+# At the end only when the following word begins sentences more often than names.
 _TRAILING = _listed(
     """Jr Sr jr sr Esq Inc Co Corp Ltd Bros co etc Etc ect al Ave Blvd Rd Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov
     Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun min mins sec secs hr hrs yr yrs dept Dept assoc orig Ph Ph.D Phd"""
@@ -93,21 +94,19 @@ _GLUED = re.compile(r"[A-Z](?:[a-z]|['’]|\s)")
 _LONGEST_ABBREVIATION = 12
 
 SENTENCES_RULE = (
-    "A paragraph's end ends a sentence. Within a paragraph a sentence may end behind a stop: a run of . ! ? (also with "
-    "spaces between them) and the quotation marks and brackets that close behind it. It does end there when white "
-    "space follows, or when a small letter or digit stands right before and a capital letter with a small one, an "
-    "apostrophe or white space right behind (film.The), except: "
-    "(1) the stop has ! or ? and something closes behind it, and a small letter follows ('What?' he said); "
-    "(2) the stop is two or more full stops and a small letter follows; "
-    "(3) the stop is one full stop, and (a) the word before it is one of "
+    "The end of a paragraph ends a sentence. Within a paragraph a sentence may end after a stop: a run of . ! ? (also "
+    "with spaces between them) and the closing quotation marks and brackets after it. It ends there when white space "
+    "follows, or when a lower-case letter or digit is right before the stop and a capital letter with a lower-case "
+    "one, an apostrophe or white space right after it (film.The), except: (1) the stop has ! or ? and a closing mark, "
+    "and a lower-case letter follows ('What?' he said); (2) the stop is two or more full stops and a lower-case "
+    "letter follows; (3) the stop is one full stop, and (a) the word before it is one of "
     f"{' '.join(sorted(_LEADING))}; (b) it is one of {' '.join(sorted(_NUMBERED))} and a digit follows; (c) it is one "
     f"of {' '.join(sorted(_TRAILING))}, a single capital letter other than I, or letters with full stops between them "
     f"(U.S), unless one of these words follows that is not an initial itself: {' '.join(sorted(_STARTERS))}; (d) it is "
-    "the first word of the sentence and a number or a single letter (1. The); (e) something closes behind the stop and "
-    "a small letter follows. "
-    "What follows is looked at behind opening quotation marks, brackets, * < -. So decimal numbers, addresses and "
-    "clock times stay whole, and a sentence that begins with a small letter is one all the same. A piece without a "
-    "letter or digit belongs to the sentence before it, at the beginning of the text to the one behind."
+    "the first word of the sentence and a number or a single letter (1. The); (e) the stop has a closing mark and a "
+    "lower-case letter follows. Opening quotation marks, brackets, * < - are skipped to find what follows. So decimal "
+    "numbers, addresses and clock times are not split, and a sentence may begin with a lower-case letter. A piece "
+    "without a letter or digit belongs to the sentence before it, at the beginning of the text to the one after it."
 )
 
 
@@ -148,14 +147,14 @@ def _ends_sentence(paragraph: str, start: int, stop: re.Match[str]) -> bool:
         last = paragraph[before - 1 : before]
         if not ((last.islower() or last.isdigit()) and _GLUED.match(paragraph, end)):
             return False
-    found = _FOLLOWING.match(paragraph, end)
-    assert found is not None, "the pattern also matches nothing"
-    following, is_initial = found[1], found[2] is not None and len(found[1]) == 1
-    small, closes = following[:1].islower(), stop[0][-1] not in ".!?"
+    match = _FOLLOWING.match(paragraph, end)
+    assert match is not None, "the pattern also matches nothing"
+    following, is_initial = match[1], match[2] is not None and len(match[1]) == 1
+    lower, closes = following[:1].islower(), stop[0][-1] not in ".!?"
     if "!" in stop[0] or "?" in stop[0]:
-        return not (closes and small)
+        return not (closes and lower)
     if stop[0].count(".") > 1:
-        return not small
+        return not lower
     word = paragraph[max(start, before - _LONGEST_ABBREVIATION) : before].rpartition(" ")[2].lstrip(_OPENING + ".")
     if word in _LEADING or (word in _NUMBERED and following[:1].isdigit()):
         return False
@@ -163,36 +162,36 @@ def _ends_sentence(paragraph: str, start: int, stop: re.Match[str]) -> bool:
         return following in _STARTERS and not is_initial
     if paragraph[start:before].strip(_OPENING + " ") == word and (word.isdigit() or len(word) == 1):
         return False
-    return not (closes and small)
+    return not (closes and lower)
 
 
 # --- words ---
 
 
-# A sentence of plain ASCII that Moses cuts character by character: apostrophes between letters and never two around
-# one, commas alone and not at the beginning, no full stop but the last. Nine in ten are such.
-_SIMPLE = re.compile(
+# A sentence of plain ASCII that Moses splits character by character: apostrophes only between letters, single commas
+# not at the beginning, no full stop except the last. Nine sentences in ten are of this kind.
+SIMPLE_SENTENCE = re.compile(
     r"""(?:[A-Za-z0-9 !"#$%&()*+/:;<=>?@\[\\\]^_{|}~-]|(?<=[A-Za-z])'(?=[A-Za-z](?!'))|(?<=[^,]),(?!,))*\.?"""
 )
 _SIMPLE_WORD = re.compile(r"'?[A-Za-z0-9-]+(?:(?<=[0-9]),(?=[0-9])[A-Za-z0-9-]+)*|[^ A-Za-z0-9'-]")
 
 
 class EnglishWords(Tokenizer):
-    """Words and punctuation marks of one sentence, in small letters.
+    """Lower-cased words and punctuation marks of one sentence.
 
-    What all of Moses' substitutions do to a simple sentence, one pattern does as well in a tenth of the time.
+    On a simple sentence one pattern has the same effect as all substitutions of Moses, in a tenth of the time.
     """
 
     name = "english-words"
     rule = (
-        "Words and punctuation marks as Moses' tokenizer.perl -l en cuts them, in its port sacremoses.MosesTokenizer, "
-        "each sentence by itself: hyphenated words stay whole, don't becomes don 't, special characters are not "
-        "escaped. Then every letter becomes a small one (Unicode); abbreviations were told by their capitals before."
+        "Words and punctuation marks by Moses' tokenizer.perl -l en, in its port sacremoses.MosesTokenizer, one "
+        "sentence at a time: hyphenated words stay whole, don't becomes don 't, special characters are not escaped. "
+        "Then the words are lower-cased (Unicode); abbreviations are recognised by their capitals before that."
     )
     packages = ("sacremoses",)
 
     def tokenize(self, text: str) -> list[str]:
-        if _SIMPLE.fullmatch(text) and "DOTMULTI" not in text:
+        if SIMPLE_SENTENCE.fullmatch(text) and "DOTMULTI" not in text:
             words: list[str] = _SIMPLE_WORD.findall(text)
             if len(words) > 1 and text[-1] == "." and text[-2] != " " and words[-2] in self._abbreviations:
                 words[-2:] = [f"{words[-2]}."]
@@ -202,9 +201,9 @@ class EnglishWords(Tokenizer):
 
     @cached_property
     def _abbreviations(self) -> frozenset[str]:
-        """What Moses leaves its full stop at the end of a sentence: "#NUMERIC_ONLY#" marks what it does not."""
+        """Abbreviations that keep their full stop at the end of a sentence."""
         return frozenset(self._tokenizer.NONBREAKING_PREFIXES)
 
     @cached_property
-    def _tokenizer(self) -> Any:
-        return QuickMosesTokenizer("en")
+    def _tokenizer(self) -> MosesTokenizer:
+        return MosesTokenizer("en")

@@ -1,4 +1,4 @@
-"""One spelling for what is written in several ways: Unicode forms, white space, quotation marks, dashes."""
+"""Normalisation of Unicode forms, white space, quotation marks and dashes; lower-casing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from preprocessing.text.tokenizers import installed_version
 MOSES_LANGUAGES = ("de", "en", "fr")
 LANGUAGES = (*MOSES_LANGUAGES, "ko")
 
-JOINER = "\uffed"  # ￭ of a morpheme that is attached to the one before it
+JOINER = "\uffed"  # ￭, before a morpheme that is attached to the one before it
 SPACE = "\u2581"  # ▁ of a SentencePiece piece that begins a word
 
 _RESERVED = str.maketrans({JOINER: "\u25a0", SPACE: "_"})
@@ -28,7 +28,7 @@ _NARROW_SPACES = str.maketrans(dict.fromkeys("\u2009\u202f\u2007", "\u00a0"))
 _WHITE_SPACE = re.compile(r"\s+")
 _GUILLEMETS = re.compile(r"«\s+|\s+»")
 
-# Korean text sets no space before a bracket, which the Moses script would put there; so it has a table of its own.
+# The Moses script would put a space before a bracket, which Korean text does not have; so Korean has its own table.
 _KOREAN = str.maketrans(
     {
         **dict.fromkeys("“”„‟«»〝〞＂", '"'),
@@ -44,7 +44,7 @@ _KOREAN = str.maketrans(
 
 @dataclass(frozen=True)
 class Normalize(Step[Data]):
-    """One spelling for what is written in several ways."""
+    """Normalise Unicode, punctuation and white space."""
 
     name: ClassVar[str] = "normalize"
     for_new_rows: ClassVar[bool] = True
@@ -59,24 +59,24 @@ class Normalize(Step[Data]):
                 "full stop and comma"
             )
         else:
-            inside = "white space inside the guillemets « » is taken out; " if self.language == "fr" else ""
+            inside = "white space inside the guillemets « » is removed; " if self.language == "fr" else ""
             punctuation = (
                 f"{inside}punctuation as by Moses' normalize-punctuation.perl -l {self.language}, in its port "
                 "sacremoses.MosesPunctNormalizer with its default settings: among others, typographic quotation marks, "
                 "apostrophes, dashes and ellipses become \" ' - ..., white space around brackets and before : ; is "
                 "made regular, and "
                 + (
-                    "a comma or full stop behind a closing quotation mark is put before it"
+                    "a comma or full stop after a closing quotation mark is put before it"
                     if self.language == "en"
-                    else "a comma or full stop before a closing quotation mark is put behind it"
+                    else "a comma or full stop before a closing quotation mark is put after it"
                 )
             )
         return (
-            "Unicode NFC; control and format characters that are not white space (categories Cc, Cf) are taken out; "
+            "Unicode NFC; control and format characters that are not white space (categories Cc, Cf) are removed; "
             "U+2009, U+202F and U+2007 become U+00A0; "
             f"{punctuation}; each run of white space becomes one space, none at the ends. The two characters with "
             "which tokens are marked later are replaced: U+FFED by U+25A0, U+2581 by an underscore. The raw text is "
-            "kept beside the normalised one."
+            "kept as well."
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -97,14 +97,14 @@ class Normalize(Step[Data]):
 
 @dataclass(frozen=True)
 class Lowercase(Step[Data]):
-    """Small letters for capital ones."""
+    """Lower-case the text."""
 
     name: ClassVar[str] = "lower-case"
     for_new_rows: ClassVar[bool] = True
 
     @property
     def rule(self) -> str:
-        return "Every letter becomes a small one (Unicode). References for evaluation are the raw text all the same."
+        return "Text is lower-cased (Unicode). References for evaluation are still the raw text."
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         splits = {
@@ -124,7 +124,7 @@ def normalizer(language: str) -> Callable[[str], str]:
     def normalize(text: str) -> str:
         text = visible(unicodedata.normalize("NFC", text)).translate(_NARROW_SPACES)
         if language == "fr":
-            text = _GUILLEMETS.sub(lambda found: found[0].strip(), text)
+            text = _GUILLEMETS.sub(lambda match: match[0].strip(), text)
         return _WHITE_SPACE.sub(" ", punctuation(text)).strip().translate(_RESERVED)
 
     return normalize
@@ -147,6 +147,6 @@ _NOT_LETTERS = re.compile(r"[\W_]+")
 
 
 def loose_key(text: str) -> str:
-    """What two sentences share that differ at most in case, punctuation and spacing: their letters and digits, in
-    small letters. A text without any is its own key."""
+    """The letters and digits of a text in lower case: equal for sentences that differ at most in case, punctuation and
+    spacing. A text without any is its own key."""
     return _NOT_LETTERS.sub("", text.casefold()) or text

@@ -1,4 +1,4 @@
-"""Tokenise many texts in several processes; the result does not depend on how many, nor on how they start."""
+"""Tokenise texts in several processes; the result depends neither on their number nor on how they start."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ Chunk = tuple[list[str], np.ndarray, np.ndarray]
 
 
 def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | None = None) -> tuple[list[str], Ragged]:
-    """Tokens of every text as (symbols, rows): ``rows`` holds indices into ``symbols``, the distinct tokens in order of
-    first occurrence. ``processes``: how many at most; default the processors this process may use."""
+    """Tokens of every text as (symbols, rows): ``rows`` are indices into ``symbols``, the distinct tokens in order of
+    first occurrence. ``processes``: maximum number of worker processes (default: the processors available to this
+    process)."""
     chunks = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
     workers = min(processes or len(os.sched_getaffinity(0)), len(chunks))
     if workers <= 1:
@@ -35,7 +36,7 @@ def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | No
         try:
             return _merge(pool.map(_work, chunks))
         except BrokenProcessPool as error:
-            reason = "a worker process died, most likely for lack of memory"
+            reason = "a worker process died, most likely out of memory"
             raise InputError(f"tokenizer {tokenizer.name}", reason, remedy="use fewer processes") from error
 
 
@@ -51,12 +52,12 @@ def _tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> Chunk:
 
 
 def _numbering() -> defaultdict[str, int]:
-    """A table that gives each new token the next number. It is asked millions of times: its default is made in C."""
+    """A table that assigns the next number to each new token. It is read millions of times, so its default is in C."""
     return defaultdict(count().__next__)
 
 
 def _start_worker(tokenizer: Tokenizer) -> None:
-    # One analyser for the life of the process: loading one costs up to seconds.
+    # One analyser for the lifetime of the process: loading one takes up to seconds.
     global _worker_tokenizer
     _worker_tokenizer = tokenizer
 
@@ -79,15 +80,16 @@ def _merge(chunks: Iterable[Chunk]) -> tuple[list[str], Ragged]:
 
 
 def start_method() -> str:
-    """Forking is faster, but a process in which MXNet or a Java machine runs threads must not be forked."""
+    """``fork``, which is faster, or ``spawn`` where MXNet or a Java machine runs threads: such a process must not be
+    forked."""
     jpype = sys.modules.get("jpype")
     return "spawn" if "mxnet" in sys.modules or (jpype is not None and jpype.isJVMStarted()) else "fork"
 
 
 @contextmanager
 def _lean_main() -> Iterator[None]:
-    """Spawned workers import the caller's ``__main__`` again, guarded or not, and with it all of MXNet; they need only
-    this room. While they start, ``__main__`` is an empty module."""
+    """An empty ``__main__`` while workers are spawned: they would import that of the caller again, guarded or not, and
+    all of MXNet with it, but need only this package."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:

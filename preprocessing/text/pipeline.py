@@ -1,4 +1,4 @@
-"""Pipelines of rows with one text, and what running one gives."""
+"""Pipelines of rows with one text, and the result of running one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.vocabulary import SPECIALS, Vocabulary
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result(RunResult["TextPipeline", Data]):
     """Data, card and digest of one run on rows of one text."""
 
@@ -48,14 +48,14 @@ class Result(RunResult["TextPipeline", Data]):
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer, fitted on the training split where it learns anything."""
+        """The tokenizer, fitted on the training split if it is a learned one."""
         if self.data.tokenizer is None:
             raise ValueError(f"pipeline {self.pipeline.name} does not tokenise")
         return self.data.tokenizer
 
     def encode(self, texts: Sequence[str], *, processes: int | None = None) -> Split:
-        """New texts through the same steps and the same learned state: one row per text, blank text gives a row without
-        tokens. Use ``.words(row)``, ``.ids``, ``.offsets``, ``.lengths``, ``.padded()`` of what is returned."""
+        """Encode new texts by the same steps and the same learned state: one row per text, without tokens for blank
+        text."""
         data = Data({"new": Split.of(list(texts))}, self.data.tokenizer, self.data.vocabulary)
         for step in self.pipeline.steps:
             if step.for_new_rows:
@@ -67,8 +67,8 @@ class Result(RunResult["TextPipeline", Data]):
 class TextPipeline(Pipeline[Data, Result]):
     """A pipeline of rows with one text.
 
-    ``tokenizer`` is the unfitted one. ``specials``: those of its vocabulary. ``sample``: the part of the embedded
-    sample that it reads, whichever it is given.
+    ``tokenizer`` is the unfitted one. ``specials``: those of the vocabulary. ``sample``: the part of the embedded
+    sample that the pipeline reads.
     """
 
     tokenizer: Tokenizer | None = None

@@ -1,4 +1,4 @@
-"""Tokenizers with an inverse: what is cut into tokens for a translation model can be joined to readable text again."""
+"""Tokenizers with an inverse: tokens of a translation model are joined to readable text."""
 
 from __future__ import annotations
 
@@ -17,35 +17,12 @@ SEED = 1
 
 
 class ReversibleTokenizer(Tokenizer):
-    """A tokenizer of normalised text that can undo what it did."""
+    """A tokenizer of normalised text with an inverse."""
 
     @abstractmethod
     def detokenize(self, tokens: Sequence[str]) -> str:
-        """The text of the tokens. Those of a model need not be such as :meth:`tokenize` makes: nothing is refused."""
-
-
-class QuickMosesTokenizer(MosesTokenizer):
-    """``sacremoses.MosesTokenizer`` with the same output in a third less time: it builds sets of all letters for each
-    word, and looks at every word for a full stop that most do not have."""
-
-    IsLower = frozenset(MosesTokenizer.IsLower)
-    IsAlpha = frozenset(MosesTokenizer.IsAlpha)
-
-    def islower(self, text: str) -> bool:
-        return self.IsLower.issuperset(text)
-
-    def isanyalpha(self, text: str) -> bool:
-        return not self.IsAlpha.isdisjoint(text)
-
-    def handles_nonbreaking_prefixes(self, text: str) -> str:
-        tokens = text.split()
-        for index, token in enumerate(tokens):
-            if len(token) > 1 and token[-1] == ".":
-                # Of the token that follows only the first character is looked at.
-                following = tokens[index + 1][0] if index + 1 < len(tokens) else ""
-                handled: str = super().handles_nonbreaking_prefixes(f"{token} {following}")
-                tokens[index] = handled.removesuffix(f" {following}")
-        return " ".join(tokens)
+        """The text of the tokens. Any tokens are accepted: those of a model need not be an output of
+        :meth:`tokenize`."""
 
 
 class Moses(ReversibleTokenizer):
@@ -57,10 +34,10 @@ class Moses(ReversibleTokenizer):
     def __init__(self, language: str) -> None:
         self.language = language
         self.rule = (
-            f"Words and punctuation marks as Moses' tokenizer.perl -l {language} cuts them, in its port "
+            f"Words and punctuation marks by Moses' tokenizer.perl -l {language}, in its port "
             "sacremoses.MosesTokenizer: hyphenated words stay whole, special characters are not escaped. "
-            f"Detokenisation is Moses' detokenizer.perl -l {language}; it sets spaces by rule and misses some, which "
-            "the step check-round-trip counts."
+            f"Detokenisation is Moses' detokenizer.perl -l {language}; it sets spaces by rule; the step "
+            "check-round-trip counts the sentences that it does not restore."
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -76,7 +53,7 @@ class Moses(ReversibleTokenizer):
 
     @cached_property
     def _tokenizer(self) -> MosesTokenizer:
-        return QuickMosesTokenizer(self.language)
+        return MosesTokenizer(self.language)
 
     @cached_property
     def _detokenizer(self) -> MosesDetokenizer:
@@ -84,13 +61,13 @@ class Moses(ReversibleTokenizer):
 
 
 class JoinedMecab(Mecab, ReversibleTokenizer):
-    """Mecab's morphemes, marked where the text has no space before them."""
+    """Mecab's morphemes, with a mark on those without a space before them."""
 
     name = "mecab"
     rule = (
-        "Morphemes of MeCab-ko with mecab-ko-dic; every @ is a token of its own. A morpheme that the text attaches to "
-        f"the one before it, without a space between, carries the prefix U+FFED ({JOINER}): 학교에서 becomes 학교 "
-        f"{JOINER}에서. Detokenisation puts a space before every token but the marked ones, and restores the "
+        "Morphemes of MeCab-ko with mecab-ko-dic; every @ is a separate token. A morpheme without a space "
+        f"between it and the one before has the prefix U+FFED ({JOINER}): 학교에서 becomes 학교 "
+        f"{JOINER}에서. Detokenisation puts a space before every token without the mark, and restores the "
         "normalised text exactly."
     )
 
@@ -101,7 +78,7 @@ class JoinedMecab(Mecab, ReversibleTokenizer):
             start = text.index(morpheme, end)
             attached = start == end > 0
             end = start + len(morpheme)
-            # The joiner of subword-nmt is @@: no token may end like it.
+            # The separator of subword-nmt is @@: no token may end with it.
             for piece in _AT.findall(morpheme):
                 joined.append(JOINER + piece if attached else piece)
                 attached = True
@@ -116,11 +93,11 @@ _AT = re.compile(r"@|[^@]+")
 
 
 class JointSentencePiece(SentencePiece, ReversibleTokenizer):
-    """One SentencePiece model for both languages, learned from text that is normalised already."""
+    """One SentencePiece model for both languages, learned from normalised text."""
 
     rule = (
         "Pieces of one SentencePiece unigram model learned from the training split of both sides, in one thread, "
-        f"without sampling, the generator seeded with {SEED} all the same; every character of the training text is a "
+        f"without sampling, with seed {SEED}; every character of the training text is a "
         f"piece, the text is not normalised again, and U+2581 ({SPACE}) marks the start of a word. Detokenisation "
         "joins the pieces and restores the normalised text exactly."
     )
@@ -135,5 +112,5 @@ class JointSentencePiece(SentencePiece, ReversibleTokenizer):
 
 
 def words_of(language: str) -> ReversibleTokenizer:
-    """The tokenizer into words of a language."""
+    """The word tokenizer of a language."""
     return JoinedMecab() if language == "ko" else Moses(language)

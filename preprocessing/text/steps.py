@@ -1,9 +1,9 @@
-"""The steps that any text corpus can use. Each is pure, named, versioned, and says its rule in words."""
+"""The steps that any text corpus can use. Each is pure, named and versioned, and states its rule in words."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -30,7 +30,7 @@ class DropEmpty(Step[Data]):
 
     @property
     def rule(self) -> str:
-        return "Rows whose text is empty or only white space are left out, from every split."
+        return "Rows whose text is empty or only white space are left out of every split."
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         kept, dropped = {}, []
@@ -44,7 +44,7 @@ class DropEmpty(Step[Data]):
 
 @dataclass(frozen=True)
 class SplitByHash(Step[Data]):
-    """Take the validation rows out of the training rows."""
+    """Split validation rows off the training rows."""
 
     name = "split-by-hash"
     one_in: int = 10
@@ -53,29 +53,36 @@ class SplitByHash(Step[Data]):
     def rule(self) -> str:
         return (
             "A row of the official train file goes to validation when the first 8 hexadecimal digits of the SHA-256 "
-            f"of its text (UTF-8), read as a number, are divisible by {self.one_in}; else it stays in train. The "
-            "choice depends on the text alone: all copies of one text land on the same side, and neither row order "
-            "nor a seed matters. Test is left as it is."
+            f"of its text (UTF-8), read as a number, are divisible by {self.one_in}; otherwise it stays in train. The "
+            "choice depends on the text alone: all copies of a text are in the same split, and neither row order "
+            "nor a seed matters. Test is not changed."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         train = data.splits["train"]
-        first_digits = b"".join(hashlib.sha256(text.encode("utf-8")).digest()[:4] for text in train.text)
-        chosen = np.frombuffer(first_digits, ">u4") % self.one_in == 0
+        chosen = hash_numbers(train.text) % self.one_in == 0
         splits = {**data.splits, "train": train.take(~chosen), "validation": train.take(chosen)}
         return data.with_splits(splits), Notes()
 
 
+def hash_numbers(texts: Iterable[str], *, first_digit: int = 0) -> np.ndarray:
+    """Eight hexadecimal digits of the SHA-256 of each text (UTF-8), from ``first_digit`` (even) on, as numbers
+    (texts,) int64."""
+    start = first_digit // 2
+    digests = b"".join(hashlib.sha256(text.encode("utf-8")).digest()[start : start + 4] for text in texts)
+    return np.frombuffer(digests, ">u4").astype(np.int64)
+
+
 @dataclass(frozen=True)
 class MarkLeaks(Step[Data]):
-    """Mark the test rows that were seen in training."""
+    """Mark the test rows whose text occurs in the train file."""
 
     name = "mark-leaks"
 
     @property
     def rule(self) -> str:
         return (
-            "A test row is marked seen_in_train when its text stands verbatim in the official train file (train or "
+            "A test row is marked seen_in_train when its text occurs verbatim in the official train file (train or "
             "validation). Nothing is dropped: accuracies can be reported with and without the marked rows."
         )
 
@@ -89,7 +96,7 @@ class MarkLeaks(Step[Data]):
 
 
 def survey(split: Split, *, width: int) -> dict[str, Any]:
-    """What stands in a file before anything is done to it; ``width`` is that of the histogram of characters."""
+    """Counts of a file before any step; ``width`` is that of the histogram of characters."""
     texts = split.text.tolist()
     labels: dict[str, int] = {}
     several = set()
@@ -114,7 +121,7 @@ def label_balance(label: np.ndarray) -> dict[str, Any]:
 
 
 def labels_of_copies(sources: Sequence[Split], test: Split) -> dict[str, list[int]]:
-    """For each test text that stands in the sources: the labels of its copies there, in order."""
+    """For each test text that occurs in the sources: the labels of its copies there, in order."""
     wanted = set(test.text)
     labels: dict[str, list[int]] = {}
     for split in sources:
@@ -127,23 +134,23 @@ def labels_of_copies(sources: Sequence[Split], test: Split) -> dict[str, list[in
 def leaks(copies: Mapping[str, list[int]], test: Split) -> dict[str, Any]:
     """How many test rows have a copy in training, and how often the labels agree.
 
-    Copies of one text may carry different labels, hence three counts: the last copy's label agrees, that of at
+    Copies of one text may have different labels, hence three counts: the label of the last copy agrees, that of at
     least one, that of all.
     """
-    found = [(copies[text], own) for text, own in zip(test.text, test.label.tolist(), strict=True) if text in copies]
+    copied = [(copies[text], own) for text, own in zip(test.text, test.label.tolist(), strict=True) if text in copies]
     return {
-        "rows": len(found),
-        "of_test": card.rate(len(found), len(test)),
+        "rows": len(copied),
+        "of_test": card.rate(len(copied), len(test)),
         "empty": sum(not text for text in test.text if text in copies),
-        "label_of_last_copy_agrees": sum(labels[-1] == own for labels, own in found),
-        "label_of_a_copy_agrees": sum(own in labels for labels, own in found),
-        "label_of_all_copies_agrees": sum(all(label == own for label in labels) for labels, own in found),
+        "label_of_last_copy_agrees": sum(labels[-1] == own for labels, own in copied),
+        "label_of_a_copy_agrees": sum(own in labels for labels, own in copied),
+        "label_of_all_copies_agrees": sum(all(label == own for label in labels) for labels, own in copied),
     }
 
 
 @dataclass(frozen=True)
 class Tokenize(Step[Data]):
-    """Cut each text into tokens."""
+    """Tokenize each text."""
 
     name = "tokenize"
     for_new_rows = True
@@ -172,7 +179,7 @@ class Tokenize(Step[Data]):
 
 @dataclass(frozen=True)
 class Truncate(Step[Data]):
-    """Keep the beginning of each row."""
+    """Limit the length of each row."""
 
     name = "truncate"
     for_new_rows = True
@@ -182,7 +189,7 @@ class Truncate(Step[Data]):
     def rule(self) -> str:
         if self.max_length is None:
             return "No row is cut."
-        return f"The first {self.max_length} tokens of each row are kept, the rest is cut off."
+        return f"The first {self.max_length} tokens of each row are kept, the others are cut off."
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         rows = {name: split.tokenized for name, split in data.splits.items()}
@@ -198,7 +205,7 @@ class Truncate(Step[Data]):
 
 @dataclass(frozen=True)
 class LearnVocabulary(Step[Data]):
-    """Decide which tokens have an id of their own."""
+    """Learn the vocabulary."""
 
     name = "vocabulary"
     specials: ClassVar[tuple[str, ...]] = SPECIALS
@@ -208,12 +215,11 @@ class LearnVocabulary(Step[Data]):
     @property
     def rule(self) -> str:
         limit = "" if self.max_size is None else f", at most {self.max_size} of them"
-        places = ", ".join(f"{special} is {index}" for index, special in enumerate(self.specials))
-        these = {2: "two", 4: "four"}[len(self.specials)]
+        ids = ", ".join(f"{special} is {index}" for index, special in enumerate(self.specials))
         return (
-            f"Tokens that occur at least {self.min_freq} times in the training split{limit}, in the order of "
-            f"descending frequency, ties by the token (code points); {places}. A token spelled "
-            f"like one of these {these} counts as unknown."
+            f"Tokens that occur at least {self.min_freq} times in the training split{limit}, by "
+            f"descending frequency, ties by the token (code points); {ids}. A token spelled like "
+            f"{' or '.join(self.specials)} counts as unknown."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
@@ -248,8 +254,8 @@ class Encode(Step[Data]):
 
     @property
     def rule(self) -> str:
-        index = f"Each token is replaced by its index in the vocabulary, by {UNKNOWN_ID} when it has none."
-        return f"{index} Nothing is added at either end."
+        index = f"Each token is replaced by its index in the vocabulary, by {UNKNOWN_ID} when it is not in it."
+        return f"{index} No begin or end token is added."
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         if data.vocabulary is None:

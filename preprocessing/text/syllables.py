@@ -1,4 +1,4 @@
-"""How tokens are spelled: beside the id of a token the ids of its first syllables, for models that read both."""
+"""The syllables of tokens: the id of a token with the ids of its first syllables, for models that read both."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from preprocessing.text.vocabulary import PADDING_ID, Vocabulary
 
 @dataclass(frozen=True)
 class Spelling:
-    """The syllables (characters) that tokens are spelled with.
+    """The vocabulary of syllables (characters) of tokens.
 
-    ``syllables`` counts each character as often as the tokens that hold it; ``width`` is the number of syllables given
-    for a token: longer tokens are cut, shorter ones padded.
+    In ``syllables`` a character is as frequent as the tokens that contain it; ``width`` is the number of syllables of a
+    token: longer tokens are cut, shorter ones padded.
     """
 
     syllables: Vocabulary
@@ -25,7 +25,7 @@ class Spelling:
 
     @classmethod
     def learn(cls, train: Split, *, width: int, min_freq: int) -> Spelling:
-        """The characters seen ``min_freq`` times or more in the tokens of the training split."""
+        """The characters with at least ``min_freq`` occurrences in the tokens of the training split."""
         counts: Counter[str] = Counter()
         for symbol, count in zip(train.symbols, train.tokenized.counts(len(train.symbols)).tolist(), strict=True):
             for character in symbol:

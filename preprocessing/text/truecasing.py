@@ -1,4 +1,4 @@
-"""Truecasing: the first word of a sentence in the case that it has elsewhere in the training split."""
+"""Truecasing: the first word of a sentence in its most frequent case inside sentences of the training split."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEARNED = "truecase"
 
 @dataclass(frozen=True)
 class Truecase(Step[Data]):
-    """Write each word as it is written inside sentences."""
+    """Restore the case that each word has inside sentences."""
 
     name: ClassVar[str] = "truecase"
     for_new_rows: ClassVar[bool] = True
@@ -31,11 +31,10 @@ class Truecase(Step[Data]):
     @property
     def rule(self) -> str:
         return (
-            "As Moses' train-truecaser.perl and truecase.perl, in their port sacremoses.MosesTruecaser: from the words "
-            "of the training split that do not begin a sentence it is learned how each is written; the most frequent "
-            "way (ties by code points) replaces the word at the beginning of a sentence and words in a way never seen; "
-            "a word inside a sentence in a way that was seen stays. Detokenisation capitalises the first word of each "
-            "sentence."
+            "As Moses' train-truecaser.perl and truecase.perl, in their port sacremoses.MosesTruecaser: the cased "
+            "forms of each word are counted where it does not begin a sentence of the training split; the commonest "
+            "form (ties by code points) replaces the first word of a sentence and any form that was not counted; other "
+            "words stay. Detokenisation capitalises the first word of each sentence."
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -44,11 +43,11 @@ class Truecase(Step[Data]):
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         facts: dict[str, Any] = {}
         if LEARNED not in data.learned:
-            forms = learn(sentences(data.splits["train"]))
+            forms = learn(rows_of_words(data.splits["train"]))
             data = data.with_learned(**{LEARNED: json.dumps(forms, ensure_ascii=False).encode("utf-8")})
             facts["truecase"] = {
                 "words": len(forms),
-                "with_several_ways": sum(len(ways) > 1 for ways in forms.values()),
+                "with_several_ways": sum(len(cased) > 1 for cased in forms.values()),
             }
         truecaser = _truecaser(json.loads(data.learned[LEARNED]))
         table: dict[str, int] = {}
@@ -56,10 +55,10 @@ class Truecase(Step[Data]):
         examples: list[tuple[str, str]] = []
         for name, split in data.splits.items():
             ids[name] = []
-            for words in sentences(split):
+            for words in rows_of_words(split):
                 cased = truecaser.truecase(" ".join(words), use_known=True)
                 if len(cased) != len(words):
-                    raise ValueError(f"the truecaser made {len(cased)} words of {len(words)}: {words}")
+                    raise ValueError(f"the truecaser returned {len(cased)} words for {len(words)}: {words}")
                 if cased != words and len(examples) < SHOWN:
                     examples.append((" ".join(words), " ".join(cased)))
                 ids[name] += [table.setdefault(word, len(table)) for word in cased]
@@ -75,11 +74,12 @@ class Truecase(Step[Data]):
         return data.with_splits(splits), Notes(facts=facts, examples=examples)
 
 
-def learn(sentences: Sequence[Sequence[str]]) -> dict[str, list[str]]:
-    """How each word is written inside sentences: small letters -> ways, by falling frequency, ties by code points."""
+def learn(rows: Sequence[Sequence[str]]) -> dict[str, list[str]]:
+    """The cased forms of each word inside sentences: lower-cased word -> forms, by descending frequency, ties by code
+    points."""
     truecaser = MosesTruecaser()
     counts: dict[str, Counter[str]] = {}
-    for words in sentences:
+    for words in rows:
         for lowered, word, weight in truecaser.learn_truecase_weights(words):
             counts.setdefault(lowered, Counter())[word] += weight
     return {lowered: _by_frequency(counts[lowered]) for lowered in sorted(counts)}
@@ -91,20 +91,20 @@ def detruecased(tokens: Sequence[str]) -> list[str]:
     return cased
 
 
-def sentences(split: Split) -> list[list[str]]:
-    """The tokens of every row."""
+def rows_of_words(split: Split) -> list[list[str]]:
+    """The words of every row."""
     words = list(map(split.symbols.__getitem__, split.tokenized.ids.tolist()))
     return [words[start:stop] for start, stop in pairwise(split.tokenized.offsets.tolist())]
 
 
 def _by_frequency(counts: Counter[str]) -> list[str]:
-    return sorted(counts, key=lambda way: (-counts[way], way))
+    return sorted(counts, key=lambda form: (-counts[form], form))
 
 
 def _truecaser(forms: dict[str, list[str]]) -> MosesTruecaser:
     truecaser = MosesTruecaser()
     truecaser.model = {
-        "best": {lowered: ways[0] for lowered, ways in forms.items()},
-        "known": {way for ways in forms.values() for way in ways[1:]},
+        "best": {lowered: cased[0] for lowered, cased in forms.items()},
+        "known": {form for cased in forms.values() for form in cased[1:]},
     }
     return truecaser

@@ -18,22 +18,21 @@ UNKNOWN_ID, PADDING_ID, BEGIN_ID, END_ID = 0, 1, 2, 3
 
 SPECIALS = (UNKNOWN, PADDING)
 STREAM_SPECIALS = (UNKNOWN,)
-"""For text that is one stream: nothing is padded, and where a line ends stands a word like any other."""
+"""For text that is one stream: nothing is padded, and the end of a line is a word like any other."""
 
 SEQUENCE_SPECIALS = (UNKNOWN, PADDING, BEGIN, END)
-"""For text that a model writes: it needs to begin and to end."""
+"""For text that a model generates: it needs a begin and an end."""
 
 
 class Vocabulary:
-    """A fixed list of tokens: ``<unk>`` is 0, ``<pad>`` (where there is one) 1, further specials and then the learned
-    tokens follow.
+    """A fixed list of tokens: ``<unk>`` is 0, ``<pad>`` (if any) 1, then further specials and the learned tokens.
 
-    A corpus token that is spelled like one of the specials is unknown: text can never produce padding or an end.
+    A corpus token that is spelled like a special is unknown: text can never produce padding or an end.
     """
 
     def __init__(self, tokens: Iterable[str], specials: tuple[str, ...] = SPECIALS) -> None:
         """``tokens``: the learned tokens in their final order, without the specials. ``specials``: ``SPECIALS``,
-        ``SEQUENCE_SPECIALS`` or ``STREAM_SPECIALS``, whose ids are their places."""
+        ``SEQUENCE_SPECIALS`` or ``STREAM_SPECIALS``; their ids are their positions."""
         self.specials = specials
         self.idx_to_token: list[str] = [*specials, *tokens]
         self.token_to_idx: dict[str, int] = {token: index for index, token in enumerate(self.idx_to_token)}
@@ -50,7 +49,7 @@ class Vocabulary:
         max_size: int | None = None,
         specials: tuple[str, ...] = SPECIALS,
     ) -> Vocabulary:
-        """Keep symbols seen ``min_freq`` times or more, at most ``max_size`` of them (specials not counted).
+        """Symbols with at least ``min_freq`` occurrences, at most ``max_size`` of them (specials not counted).
 
         ``counts``: (len(symbols),) occurrences of each symbol. Order: descending count, then ascending token.
         """
@@ -64,7 +63,7 @@ class Vocabulary:
 
     @property
     def learned(self) -> list[str]:
-        """The tokens behind the specials."""
+        """The tokens after the specials."""
         return self.idx_to_token[len(self.specials) :]
 
     def __len__(self) -> int:
@@ -80,14 +79,15 @@ class Vocabulary:
         return hash(tuple(self.idx_to_token))
 
     def __getitem__(self, token: str) -> int:
-        """The id of a token; 0 when it is unknown. As in ``gluonnlp.Vocab``, the specials' names find the specials."""
+        """The id of a token; 0 when it is unknown. As in ``gluonnlp.Vocab``, a special is found by its name."""
         return self.token_to_idx.get(token, UNKNOWN_ID)
 
     def indices(self, tokens: Sequence[str]) -> np.ndarray:
-        """Ids (len(tokens),) int32 of tokens *that come from text*: unknown ones and look-alikes of specials get 0."""
-        found = np.fromiter((self.token_to_idx.get(token, UNKNOWN_ID) for token in tokens), np.int32, len(tokens))
-        found[found < len(self.specials)] = UNKNOWN_ID
-        return found
+        """Ids (len(tokens),) int32 of tokens *that come from text*: 0 for unknown tokens and for those spelled like a
+        special."""
+        ids = np.fromiter((self.token_to_idx.get(token, UNKNOWN_ID) for token in tokens), np.int32, len(tokens))
+        ids[ids < len(self.specials)] = UNKNOWN_ID
+        return ids
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """The tokens of ids; raises IndexError outside the vocabulary."""
@@ -112,7 +112,7 @@ class Vocabulary:
 
     @classmethod
     def from_json(cls, text: str, *, where: str = "vocabulary") -> Vocabulary:
-        """Read what :meth:`to_json` wrote; raises InputError (``where`` names the file) when it is anything else."""
+        """Read what :meth:`to_json` wrote; raises InputError (``where`` names the file) for anything else."""
         try:
             stored = json.loads(text)
             tokens = stored["idx_to_token"]
@@ -127,7 +127,7 @@ class Vocabulary:
             raise InputError(where, f"not a vocabulary ({error})", remedy="write it again with `preprocess`") from error
 
     def to_gluonnlp(self) -> gluonnlp.Vocab:
-        """A ``gluonnlp.Vocab`` with the very same indices; imports GluonNLP, and with it MXNet, only here."""
+        """A ``gluonnlp.Vocab`` with the same indices; GluonNLP, and with it MXNet, is imported only here."""
         import gluonnlp
 
         return gluonnlp.Vocab.from_json(self.to_json())

@@ -1,4 +1,4 @@
-"""A result as files that any framework reads: arrays, tables, vocabulary and card."""
+"""A result as files for any framework: arrays, tables, vocabulary and card."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from preprocessing.text.pipeline import Result
 
 
 def write(result: Result, directory: Path, *, overwrite: bool = False) -> None:
-    """Write a result for use from anywhere, the whole directory or nothing:
+    """Write a result as files, the whole directory or nothing:
 
     ``train.npz``, ``validation.npz``, ``test.npz``: ``ids`` (tokens,) int32, ``offsets`` (rows + 1,) int64, ``label``
     (rows,) int8, ``row_id`` (rows,) str, ``seen_in_train`` (rows,) bool, ``text_utf8`` (bytes,) uint8 and
-    ``text_offsets`` (rows + 1,) int64; where the rows are cut into sentences also ``sentence_offsets`` (sentences + 1,)
-    int64, the bounds of the sentences in ``ids``, and ``document_offsets`` (rows + 1,) int64, those of the rows among
-    the sentences. ``train.tsv``...: id, label, tokens joined by spaces, and with sentences the tokens of each, joined
-    by spaces. ``vocab.json`` (``gluonnlp.Vocab.from_json`` reads it); ``card.json``; ``tokenizer.model`` where the
-    tokenizer was trained.
+    ``text_offsets`` (rows + 1,) int64; where the rows are divided into sentences also ``sentence_offsets`` (sentences +
+    1,) int64, the bounds of the sentences in ``ids``, and ``document_offsets`` (rows + 1,) int64, those of the rows
+    among the sentences. ``train.tsv``...: id, label, tokens joined by spaces, and with sentences the tokens of each,
+    joined by spaces. ``vocab.json`` (``gluonnlp.Vocab.from_json`` reads it); ``card.json``; ``tokenizer.model`` for a
+    trained tokenizer.
 
-    Raises InputError when the directory holds something, unless ``overwrite`` is true and what it holds is an earlier
-    result (it has a ``card.json``): that is then replaced as a whole.
+    Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a
+    ``card.json``), which is then replaced as a whole.
     """
-    with result_directory(directory, overwrite=overwrite) as beside:
+    with result_directory(directory, overwrite=overwrite) as temporary:
         for name, split in result.splits.items():
-            np.savez(beside / f"{name}.npz", **_arrays(split))
-            write_text(beside / f"{name}.tsv", _table(split))
-        write_text(beside / "vocab.json", result.vocabulary.to_json() + "\n")
-        write_json(beside / "card.json", result.card)
+            np.savez(temporary / f"{name}.npz", **_arrays(split))
+            write_text(temporary / f"{name}.tsv", _table(split))
+        write_text(temporary / "vocab.json", result.vocabulary.to_json() + "\n")
+        write_json(temporary / "card.json", result.card)
         if state := result.tokenizer.state():
-            (beside / "tokenizer.model").write_bytes(state)
+            (temporary / "tokenizer.model").write_bytes(state)
 
 
 def _arrays(split: Split) -> dict[str, np.ndarray]:

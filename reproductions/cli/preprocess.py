@@ -1,4 +1,4 @@
-"""``gluon-attn preprocess``: one command for each pipeline; it writes a corpus for any framework."""
+"""``gluon-attn preprocess``: one command per pipeline, which writes a corpus as files for any framework."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from gluon_attn.errors import UsageError
 if TYPE_CHECKING:
     from preprocessing.text.pipeline import Result
 
-Out = Annotated[Path, typer.Option(help="Folder to write; it must not exist or be empty.")]
-Processes = Annotated[int | None, typer.Option(help="Tokenising processes; the bytes are the same.")]
-Replace = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier call wrote there.")]
-Sample = Annotated[bool, typer.Option("--sample", help="The embedded sample instead of the corpus.")]
-MinFreq = Annotated[int, typer.Option(help="Tokens seen less often in train are unknown.")]
-MaxSize = Annotated[int | None, typer.Option(help="Entries of the vocabulary, without specials.")]
+Out = Annotated[Path, typer.Option(help="Output folder; must be empty or not exist.")]
+Processes = Annotated[int | None, typer.Option(help="Worker processes; the output does not depend on it.")]
+Replace = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result in the output folder.")]
+Sample = Annotated[bool, typer.Option("--sample", help="Use the embedded sample instead of the corpus.")]
+MinFreq = Annotated[int, typer.Option(help="Minimum frequency in train; rarer tokens are unknown.")]
+MaxSize = Annotated[int | None, typer.Option(help="Maximum vocabulary size, without specials.")]
 
 
 class Pipelines(TyperGroup):
-    """The pipelines by name; a name that is none of them is refused in one line."""
+    """The pipelines by name; an unknown name is refused in one line."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands:
@@ -42,8 +42,8 @@ def naver_reviews(
     tokenizer: Annotated[
         str, typer.Option(help="mecab, okt, komoran, hannanum, kkma, whitespace, syllable, ...")
     ] = "mecab",
-    max_length: Annotated[int | None, typer.Option(help="Cut reviews to this many tokens; whole if not given.")] = None,
-    min_freq: Annotated[int, typer.Option(help="Tokens seen less often in train are unknown.")] = 2,
+    max_length: Annotated[int | None, typer.Option(help="Maximum tokens per review (default: no limit).")] = None,
+    min_freq: Annotated[int, typer.Option(help="Minimum frequency in train; rarer tokens are unknown.")] = 2,
     text: Annotated[str, typer.Option(help="official, or repaired: without the doubled quotes.")] = "official",
     sample: Sample = False,
     processes: Processes = None,
@@ -61,15 +61,15 @@ def naver_reviews(
 @app.command("naver-crawl")
 def naver_crawl_reviews(
     out: Out,
-    tokenizer: Annotated[str, typer.Option(help="As of the pipeline naver.")] = "mecab",
+    tokenizer: Annotated[str, typer.Option(help="As for naver.")] = "mecab",
     min_freq: MinFreq = 5,
     max_size: MaxSize = None,
-    one_in: Annotated[int, typer.Option(help="Of so many reviews one is held out for validation, one for test.")] = 100,
+    one_in: Annotated[int, typer.Option(help="One review in this many goes to validation, one to test.")] = 100,
     sample: Sample = False,
     processes: Processes = None,
     overwrite: Replace = False,
 ) -> None:
-    """The raw crawl behind it, without what it judges by: text for word vectors."""
+    """The raw NSMC crawl, without the reviews of the validation and test splits: text for word vectors."""
     from preprocessing import naver_crawl
 
     prepared = naver_crawl.prepare(
@@ -89,12 +89,12 @@ def labelled_documents(
     folder: Annotated[
         Path | None,
         typer.Option(
-            help="Documents of your own instead: a folder or tar archive of train and test, each neg and pos."
+            help="Your own documents: a folder or tar archive of {train,test}/{neg,pos}/<number>_<rating>.txt."
         ),
     ] = None,
-    max_sentences: Annotated[int | None, typer.Option(help="Keep so many sentences of a document; all.")] = None,
-    max_words: Annotated[int | None, typer.Option(help="Keep so many words of a sentence; all.")] = None,
-    overlong: Annotated[str, typer.Option(help="What becomes of longer sentences: cut, or wrap into several.")] = "cut",
+    max_sentences: Annotated[int | None, typer.Option(help="Maximum sentences per document (default: all).")] = None,
+    max_words: Annotated[int | None, typer.Option(help="Maximum words per sentence (default: all).")] = None,
+    overlong: Annotated[str, typer.Option(help="Longer sentences: cut, or wrap into several.")] = "cut",
     min_freq: MinFreq = 5,
     max_size: MaxSize = None,
     sample: Sample = False,
@@ -120,7 +120,7 @@ def labelled_documents(
 def labelled_sentences(
     out: Out,
     corpus: Annotated[str, typer.Option(help="sst-2 or sst-5.")] = "sst-2",
-    max_length: Annotated[int | None, typer.Option(help="Cut sentences to this many tokens; whole.")] = None,
+    max_length: Annotated[int | None, typer.Option(help="Maximum tokens per sentence (default: no limit).")] = None,
     min_freq: MinFreq = 2,
     max_size: MaxSize = None,
     sample: Sample = False,
@@ -159,37 +159,37 @@ def parallel_text(
         str, typer.Option(help="'multi30k en-de', 'multi30k en-fr', 'tatoeba en-fr' or 'tatoeba ko-en'.")
     ] = "multi30k en-de",
     folder: Annotated[
-        Path | None, typer.Option(help="Files of your own instead: train, validation, test, each .SOURCE and .TARGET.")
+        Path | None, typer.Option(help="Folder of your own files: train, validation, test, each .SOURCE and .TARGET.")
     ] = None,
-    source: Annotated[str | None, typer.Option(help="Language to translate from; the corpus' first.")] = None,
-    target: Annotated[str | None, typer.Option(help="Language to translate to; the corpus' second.")] = None,
+    source: Annotated[str | None, typer.Option(help="Source language (default: the first of the corpus).")] = None,
+    target: Annotated[str | None, typer.Option(help="Target language (default: the second of the corpus).")] = None,
     tokens: Annotated[str, typer.Option(help="words, bpe or sentencepiece.")] = "words",
     case: Annotated[str, typer.Option(help="lower, true (learned from train) or keep.")] = "lower",
-    operations: Annotated[int, typer.Option(help="Merges of bpe, learned on both sides together.")] = 10_000,
-    pieces: Annotated[int, typer.Option(help="Pieces of sentencepiece at most.")] = 8_000,
-    min_freq: Annotated[int | None, typer.Option(help="Tokens seen less often in train are unknown.")] = None,
-    max_size: Annotated[int | None, typer.Option(help="Entries of each vocabulary, without specials.")] = None,
-    max_length: Annotated[int, typer.Option(help="Train pairs with a longer side are left out; 0: none is.")] = 50,
-    max_ratio: Annotated[float, typer.Option(help="Train pairs more unequal in length are left out; 0: none is.")] = 4,
-    keep_copies: Annotated[bool, typer.Option("--keep-copies", help="Train on repeated pairs as often.")] = False,
+    operations: Annotated[int, typer.Option(help="Number of BPE merges, learned on both sides jointly.")] = 10_000,
+    pieces: Annotated[int, typer.Option(help="Maximum number of SentencePiece pieces.")] = 8_000,
+    min_freq: Annotated[int | None, typer.Option(help="Minimum frequency in train; rarer tokens are unknown.")] = None,
+    max_size: Annotated[int | None, typer.Option(help="Maximum size of each vocabulary, without specials.")] = None,
+    max_length: Annotated[int, typer.Option(help="Leave out train pairs with a longer side; 0: none.")] = 50,
+    max_ratio: Annotated[float, typer.Option(help="Leave out train pairs with a larger length ratio; 0: none.")] = 4,
+    keep_copies: Annotated[bool, typer.Option("--keep-copies", help="Keep duplicate pairs in train.")] = False,
     drop_overlap: Annotated[
-        bool | None, typer.Option(help="Whether train pairs with a sentence of another split are left out.")
+        bool | None, typer.Option(help="Leave out train pairs with a sentence of another split.")
     ] = None,
     extra: Annotated[list[str] | None, typer.Option(help="tatoeba ko-en: python-docs, bible; repeat for both.")] = None,
-    empty: Annotated[str, typer.Option(help="What to do with a pair with an empty side: refuse or drop.")] = "refuse",
+    empty: Annotated[str, typer.Option(help="Pairs with an empty side: refuse or drop.")] = "refuse",
     sample: Sample = False,
     processes: Processes = None,
     overwrite: Replace = False,
 ) -> None:
     """Parallel text, in either direction."""
     from preprocessing import translation
-    from preprocessing.pipeline.card_page import card_page
+    from preprocessing.bitext import card_page
 
     cases = {"lower": (True, False), "true": (False, True), "keep": (False, False)}
     if case not in cases:
         raise UsageError(f"case {case!r} is unknown; choose {', '.join(cases)}")
     if folder is not None and (source is None or target is None):
-        raise UsageError("--folder needs --source and --target: they are the endings of its files")
+        raise UsageError("--folder needs --source and --target, the suffixes of its files")
     lowercase, truecase = cases[case]
     prepared = translation.prepare(
         translation.own_files(folder, str(source), str(target)) if folder else "sample" if sample else corpus,
@@ -222,9 +222,8 @@ def parallel_text(
 
 
 def _write(prepared: Result, out: Path, overwrite: bool, rows: str, tokens: str) -> None:
-    """Write a result with its card as a page and say what it is; ``rows`` and ``tokens`` are what it counts."""
-    from preprocessing.pipeline.card_page import card_page
-    from preprocessing.text import writing
+    """Write a result with the page of its card and print its size; ``rows`` and ``tokens`` name what is counted."""
+    from preprocessing.text import card_page, writing
 
     writing.write(prepared, out, overwrite=overwrite)
     card_page.write(prepared.card, out / "card.html")

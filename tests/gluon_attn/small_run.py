@@ -44,7 +44,7 @@ def die_writing(name: str, time: int) -> None:
 
     def fatal(descriptor: int) -> None:
         nonlocal writes
-        if Path(os.readlink(f"/proc/self/fd/{descriptor}")).name == f".{name}.part":
+        if Path(os.readlink(f"/proc/self/fd/{descriptor}")).match(f".{name}.*.part"):
             writes += 1
             if writes == time:
                 os.truncate(descriptor, os.fstat(descriptor).st_size // 2)
@@ -83,7 +83,8 @@ def train(folder: Path, name: str, seed: int) -> str:
 
     def evaluate(model: Any) -> Mapping[str, float]:
         print("epoch", flush=True)
-        logits, _ = model(mx.nd.array(pad(sentences, 0), dtype="int32"), mx.nd.array(lengths.astype(np.float32)))
+        ids = mx.nd.array(pad(sentences, 0), dtype="int32")
+        logits = model(ids, mx.nd.array(lengths.astype(np.float32))).logits
         right = logits.asnumpy().argmax(axis=1) == labels
         losses = cross_entropy(logits, mx.nd.array(labels)).asnumpy()
         return {"accuracy": float(right.mean()), "loss": float(losses.mean())}
@@ -101,8 +102,8 @@ def train(folder: Path, name: str, seed: int) -> str:
     recipe = Recipe(epochs=EPOCHS, batch_size=8, learning_rate=0.02, warmup_steps=4, decay="cosine")
     run = RunDirectory(folder, {"model": name, "seed": seed}, resume=True)
 
-    def loss(outputs: tuple[Any, Any], target: Any) -> Any:
-        return cross_entropy(outputs[0], target)
+    def loss(outputs: Any, target: Any) -> Any:
+        return cross_entropy(outputs.logits, target)
 
     objective = Objective(batches, STEPS, loss, evaluate, select="loss", higher_is_better=False)
     fit(model, objective, recipe, run, seed=seed)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import mxnet as mx
 import numpy as np
+import pytest
 from mxnet import autograd, nd
 from mxnet.gluon import Block
 
@@ -58,6 +60,22 @@ def assert_same_outputs(output: Any, expected: Any, *, rtol: float = 1e-4, atol:
     for name in names_of(output):
         values, wanted = getattr(output, name), getattr(expected, name)
         np.testing.assert_allclose(values, wanted, rtol=rtol, atol=atol, err_msg=f"{of} {name}")
+
+
+def watch_graphs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Any]]:
+    """Record which compiled graph MXNet runs at each call from now on, and the shapes of its inputs."""
+    calls: list[tuple[int, Any]] = []
+    compiled = mx.gluon.block.ndarray.CachedOp
+
+    class Watched(compiled):  # type: ignore[misc, valid-type]
+        __slots__ = ()
+
+        def __call__(self, *inputs: nd.NDArray, **rest: Any) -> Any:
+            calls.append((id(self), tuple(one.shape for one in inputs)))
+            return super().__call__(*inputs, **rest)
+
+    monkeypatch.setattr(mx.gluon.block.ndarray, "CachedOp", Watched)
+    return calls
 
 
 def dense(gradient: nd.NDArray) -> np.ndarray:

@@ -120,7 +120,29 @@ def test_configure_after_an_import_under_other_settings_is_refused() -> None:
         MXNET_SUBGRAPH_VERBOSE="0",
     )
     assert "OMP_NUM_THREADS" in answer and "DNNL_MAX_CPU_ISA" not in answer
-    assert answer.count("\n") == 1 and "start anew" in answer
+    assert answer.count("\n") == 1 and "start a new process" in answer
+
+
+OTHERS = ("MXNET_USE_MKLDNN_RNN", "MXNET_ENGINE_TYPE", "DNNL_VERBOSE", "MKLDNN_VERBOSE", "ONEDNN_MAX_CPU_ISA")
+
+
+def test_the_portable_profile_removes_what_else_mxnet_and_onednn_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {name: "0" for name in (*OTHERS, "DNNL_MAX_CPU_ISA", "MXNETLIKE")}
+    monkeypatch.setattr(os, "environ", settings)
+    monkeypatch.setattr(sys, "modules", {name: module for name, module in sys.modules.items() if name != "mxnet"})
+    runtime.configure("portable")
+    portable = {**runtime.environment("portable"), "GLUON_ATTN_PROFILE": "portable"}
+    assert settings == {**portable, "MXNETLIKE": "0"}
+    settings["MXNET_USE_MKLDNN_RNN"] = "0"
+    runtime.configure("fast", 1)
+    assert settings["MXNET_USE_MKLDNN_RNN"] == "0", "this machine as it is"
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_they_are_named_when_it_is_too_late(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "0")
+    with pytest.raises(UsageError, match=name):
+        runtime.configure("portable")
 
 
 def test_what_must_come_before_mxnet_and_numpy_imports_neither() -> None:

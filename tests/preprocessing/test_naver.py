@@ -46,7 +46,9 @@ def test_a_sound_file(tmp_path: Path) -> None:
     ("content", "line", "reason", "remedy"),
     [
         (b"", 1, "the header is ''", "add the header"),
-        (b"\xef\xbb\xbf" + GOOD, 1, "the header is '\\ufeffid", "add the header"),
+        (b"\xef\xbb\xbf" + GOOD, 1, "begins with a byte order mark", "without it"),
+        (GOOD.replace(b"\n", b"\r\n"), 1, "Windows line endings", "Unix line endings"),
+        ("영화\t평\n".encode(), 1, "the header is '영화\\t평'", "add the header"),
         (b"document\tlabel\n", 1, "the header is 'document\\tlabel'", "add the header"),
         (HEADER, 1, "no rows", "fetch"),
         (GOOD + b"3\tx\n", 4, "2 columns, expected 3", "single tabs"),
@@ -56,7 +58,7 @@ def test_a_sound_file(tmp_path: Path) -> None:
         (GOOD + b"3\tx\t2\n", 4, "label '2', expected 0 or 1", "0 for negative"),
         (GOOD + b"3\tx\t\n", 4, "label ''", "0 for negative"),
         (GOOD + b"3\tx\t10\n", 4, "label '10'", "0 for negative"),
-        (GOOD + b"3\tx\t1\r\n", 4, "label '1\\r'", "line feed only"),
+        (GOOD + b"3\tx\t1\r\n", 4, "Windows line endings", "Unix line endings"),
         (GOOD + "3\tx\t가\n".encode(), 4, "label '가'", "0 for negative"),
         (GOOD + b"3\t\xff\t1\n4\ty\t1\n", 4, "invalid UTF-8 (byte 0xff", "UTF-8"),
         (GOOD + "3\t좋".encode()[:-1], 4, "invalid UTF-8", "fetch"),
@@ -198,7 +200,7 @@ def test_only_an_earlier_result_is_overwritten_and_only_on_request(sample: Resul
     naver.write(sample, out, overwrite=True)
     assert not (out / "more").exists() and (out / "card.json").exists()
     (tmp_path / "precious").write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match="other files than a result"):
+    with pytest.raises(InputError, match="files that are not a result"):
         naver.write(sample, tmp_path, overwrite=True)
     with pytest.raises(InputError, match="is a file"):
         naver.write(sample, tmp_path / "precious", overwrite=True)
@@ -221,6 +223,7 @@ def test_nothing_is_half_written(sample: Result, tmp_path: Path, monkeypatch: py
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("nsmc")
 def test_the_card_of_nsmc_states_what_nobody_states() -> None:
     result = naver.prepare("nsmc", processes=2)
@@ -251,6 +254,7 @@ def test_the_card_of_nsmc_states_what_nobody_states() -> None:
     assert facts["unknown"]["train"]["unknown"] < facts["vocabulary"]["types_in_train"]
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("nsmc")
 def test_the_repaired_text_is_that_of_the_crawl() -> None:
     with tarfile.open(locate.find("nsmc-raw").paths["raw"]) as archive:

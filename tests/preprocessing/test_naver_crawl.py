@@ -109,8 +109,8 @@ def test_a_crawl_worked_out_by_hand(tmp_path: Path) -> None:
     steps = {step["name"]: step for step in result.card["steps"]}
     assert list(steps) == ["read-crawl", "drop-empty", "leave-out", "hold-out", "tokenize", "vocabulary", "encode"]
     assert [(one["reason"], one["examples"]) for one in steps["leave-out"]["dropped"]] == [
-        ("text stands in the test split of NSMC", ["8", "9", "5"]),
-        ("text stands in the validation split of NSMC", ["10", "4"]),
+        ("text occurs in the test split of NSMC", ["8", "9", "5"]),
+        ("text occurs in the validation split of NSMC", ["10", "4"]),
     ]
     assert steps["drop-empty"]["dropped"][0]["examples"] == ["3"]
 
@@ -141,7 +141,7 @@ def test_copies_of_a_held_out_text_are_held_out(tmp_path: Path) -> None:
     [
         ({"1.json": b"[{"}, {}, "raw.tar.xz:raw/1.json: not JSON"),
         ({"1.json": film([("1", "a", "9"), ("2", "b", "11")])}, {}, "1.json: review 2 has the rating '11'"),
-        ({"notes": b""}, {}, "raw.tar.xz: holds no <movie id>.json"),
+        ({"notes": b""}, {}, "raw.tar.xz: contains no <movie id>.json"),
         ({"1.json": film([("1", "가", "9")])}, {}, "step hold-out: of 1 reviews none is left for"),
         (None, {"test": "id\tdocument\tlabel\n1\tx\t2\n"}, "test, line 2: label '2', expected 0 or 1"),
         (None, {"train": "id\tdocument\n"}, "train, line 1: the header is"),
@@ -195,10 +195,11 @@ def test_the_sample_also_from_the_cache() -> None:
 def test_without_the_official_files_the_crawl_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
     (tmp_path / "nsmc" / "raw").mkdir(parents=True)
-    with pytest.raises(InputError, match="corpus nsmc is not there"):
+    with pytest.raises(InputError, match="corpus nsmc is missing"):
         naver_crawl.files()
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("nsmc")
 def test_the_card_of_the_crawl() -> None:
     """With the cheapest tokenizer: nothing that is counted here depends on tokens."""

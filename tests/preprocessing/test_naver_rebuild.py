@@ -212,7 +212,7 @@ def changed(**change: Any) -> bytes:
         (changed(rating="11"), "review 2 has the rating '11'"),
         (changed(rating="0"), "review 2 has the rating '0'"),
         (changed(review_id="1\t2"), "review 2 has the review_id '1\\t2'"),
-        (changed(review="\ud800"), "review 2 holds half a surrogate pair"),
+        (changed(review="\ud800"), "review 2 contains half a surrogate pair"),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
@@ -264,17 +264,17 @@ def bad_raw(kind: str, path: Path) -> None:
     ("kind", "reason"),
     [
         ("missing", "no such file or folder"),
-        ("empty folder", "holds no <movie id>.json"),
-        ("empty file", "cut short"),
+        ("empty folder", "contains no <movie id>.json"),
+        ("empty file", "truncated"),
         ("text", "not a whole .tar.xz archive"),
         ("plain tar", "not a whole .tar.xz archive"),
         ("xz without tar", "not a whole .tar.xz archive"),
-        ("truncated", "cut short"),
-        ("last byte lost", "cut short"),
+        ("truncated", "truncated"),
+        ("last byte lost", "truncated"),
         ("corrupt", "not a whole .tar.xz archive"),
-        ("wrong archive", "holds no <movie id>.json"),
+        ("wrong archive", "contains no <movie id>.json"),
         ("twice", "a second 9.json"),
-        ("incomplete", "holds 2 reviews labelled 1 where 4 are needed"),
+        ("incomplete", "has 2 reviews labelled 1, 4 are needed"),
         ("folder for a file", "cannot be read (Is a directory)"),
     ],
 )
@@ -301,7 +301,7 @@ def test_output_is_overwritten_only_when_told_and_only_if_it_is_ours(tmp_path: P
     assert contents(out) == first
 
     (out / "repaired" / "thesis.tex").write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match=r"holds 'repaired/thesis\.tex', which no rebuild wrote"):
+    with pytest.raises(InputError, match=r"contains 'repaired/thesis\.tex', which no rebuild wrote"):
         rebuild_small(raw, out, overwrite=True)
     assert (out / "repaired" / "thesis.tex").exists()
     with pytest.raises(InputError, match="is a file"):
@@ -337,6 +337,7 @@ def test_verdict_is_that_of_the_known_bytes() -> None:
     assert verdict("ratings.txt", "other") == verdict("repaired/ratings.txt", "other") == "differs"
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_real_crawl_gives_the_official_files(tmp_path: Path) -> None:
     root = os.environ.get("GLUON_ATTN_DATA")

@@ -49,8 +49,8 @@ def test_the_stream_by_hand(tmp_path: Path) -> None:
     [
         ("", 1, "no lines"),
         ("a b", 1, "the last line has no line feed"),
-        ("a\r\n", 1, "ends with a carriage return"),
-        ("a\nb <eos> c\n", 2, "holds the word <eos>, which is put where lines end"),
+        ("a\r\n", 1, "Windows line endings"),
+        ("a\nb <eos> c\n", 2, "contains the word <eos>, which marks the ends of lines"),
         ("a\nb\nc\n", None, "3 lines, the official file has 2"),
     ],
 )

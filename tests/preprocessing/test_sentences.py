@@ -52,7 +52,7 @@ def test_a_sound_file(tmp_path: Path) -> None:
     [
         (b"", 1, "no lines", "fetch"),
         (b"\xef\xbb\xbf1 a\n", 1, "begins with a byte order mark", "without it"),
-        (b"1 a\r\n", 1, "ends with a carriage return", "line feed only"),
+        (b"1 a\r\n", 1, "Windows line endings", "Unix line endings"),
         (b"1 a", 1, "the last line has no line feed", "add it"),
         (b"1 a\n2 b\n", 2, "label '2', expected 0 to 1", "one of 0, 1 and one space"),
         (b"1 a\n10 b\n", 2, "label '10'", "one space"),

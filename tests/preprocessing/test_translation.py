@@ -244,11 +244,11 @@ def test_german_of_the_sample_is_french_and_says_so_loudly(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         result = sample(source="en", target="de")
-    assert "*** CORPUS sample HAS NO TEXT IN de: ITS TEXT IN fr STANDS IN FOR IT ***" in caplog.text
-    assert result.stand_ins == ["The corpus has no text in de: its text in fr stands in for it."]
+    assert "*** corpus sample has no text in de; using fr instead ***" in caplog.text
+    assert result.stand_ins == ["The corpus has no text in de; its text in fr is used instead."]
     assert result.card["facts"]["stand_ins"] == {"de": result.stand_ins[0]}
     assert result.references("test") == results["words"].references("test") and results["words"].stand_ins == []
-    with pytest.raises(InputError, match="is one language, or one in place of another"):
+    with pytest.raises(InputError, match="is one language, or one in place of the other"):
         sample(source="de", target="fr")
 
 
@@ -364,9 +364,7 @@ def test_own_files_packed_or_not(tmp_path: Path) -> None:
 
 def test_a_fault_leaves_neither_cache_nor_output(tmp_path: Path) -> None:
     files = own(tmp_path / "mine", test_de=["only one"])
-    with pytest.raises(
-        InputError, match=r"test\.en, line 2: 2 lines beside 1 lines of test\.de: they are not parallel"
-    ):
+    with pytest.raises(InputError, match=r"test\.en, line 2: 2 lines, but test\.de has 1: they are not parallel"):
         translation.prepare(files, source="en", target="de")
     assert (
         not Path(os.environ["GLUON_ATTN_CACHE"]).exists() or list(Path(os.environ["GLUON_ATTN_CACHE"]).iterdir()) == []
@@ -380,7 +378,7 @@ def test_a_fault_leaves_neither_cache_nor_output(tmp_path: Path) -> None:
         ("multi30k en-de", {"target": "fr"}, "language 'fr': is not in corpus multi30k en-de; choose from en, de"),
         ("multi30k en-de", {"source": "de"}, "de to de: is one language"),
         ("multi30k en-de", {"tokens": "characters"}, "tokens 'characters': no such choice; choose words or bpe"),
-        ("multi30k en-de", {"truecase": True}, "there is no case left to learn"),
+        ("multi30k en-de", {"truecase": True}, "needs text that is not lower-cased"),
         ("multi30k en-de", {"truecase": True, "lowercase": False, "tokens": "sentencepiece"}, "needs words"),
         ("multi30k en-de", {"min_freq": 0}, "min_freq 0: must be at least 1"),
         ("multi30k en-de", {"operations": 0}, "operations 0: must be at least 1"),
@@ -418,7 +416,7 @@ def test_the_card_says_what_each_step_did(results: dict[str, TranslationResult])
     assert card["splits"]["test"]["rows"] == 30 and card["splits"]["test"]["source_tokens"] > 30
     tokens = card["steps"][8]["tokens"]["train target"]
     assert tokens["out"] == card["splits"]["train"]["target_tokens"] > tokens["in"] > 240
-    assert card["steps"][10]["rule"].endswith("Nothing is added at either end.")
+    assert card["steps"][10]["rule"].endswith("No begin or end token is added.")
     assert "<bos> is 2, <eos> is 3" in card["steps"][9]["rule"]
     assert json.loads(json.dumps(card, allow_nan=False)) == card
     kinds = {kind: [step["name"] for step in result.card["steps"]] for kind, result in results.items()}
@@ -455,6 +453,7 @@ OFFICIAL_WORDS = {
 """Words of the corpus' own tokenised files, as its repository states them."""
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("multi30k")
 @pytest.mark.parametrize("language", ["de", "fr"])
 def test_multi30k_is_whole_and_tokenised_as_by_its_own_script(language: str) -> None:
@@ -481,6 +480,7 @@ def test_multi30k_is_whole_and_tokenised_as_by_its_own_script(language: str) -> 
     assert restored["but_for_spaces"] == 1_000 and restored["exact"] >= 997
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("multi30k")
 def test_the_usual_filters_leave_out_five_pairs_of_multi30k() -> None:
     result = translation.prepare("multi30k en-de", processes=2)
@@ -494,6 +494,7 @@ def test_the_usual_filters_leave_out_five_pairs_of_multi30k() -> None:
     assert result.target_vocabulary["hund"] < 60 and len(result.target_vocabulary) > 7_000
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("ko_en")
 def test_korean_test_sentences_stand_nowhere_in_train_in_either_direction() -> None:
     directions = [

@@ -1,12 +1,12 @@
-"""The preprocessing card as a page a person reads: one HTML file, no script, nothing fetched.
+"""The preprocessing card as a page: one HTML file without scripts and without anything to download.
 
-Shows ``card.json`` (its structure is told in ``card.py``) and adds no number of its own but shares of those there.
+It shows ``card.json`` (for its structure see ``card.py``) and adds no numbers except shares of those in the card.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -16,33 +16,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from preprocessing.files import write_text
 
-KNOWN_FACTS = (
-    "survey",
-    "leaks_as_read",
-    "leaks",
-    "quotes",
-    "lengths",
-    "truncation",
-    "vocabulary",
-    "unknown",
-    "copies",
-    # Of documents.
-    "sentences_per_document",
-    "words_per_sentence",
-    "word_truncation",
-    "sentence_truncation",
-    # Of text for language modelling.
-    "lines",
-    # Of parallel corpora.
-    "collections",
-    "missing",
-    "stand_ins",
-    "hash_split",
-    "overlap",
-    "piece_lengths",
-    "round_trip",
-)
-"""Topics that have a place on the page; any other is shown as it stands in the card."""
+TEMPLATE = "pipeline/card_page/card_page.html.j2"
+_ROOM = Path(__file__).parents[2]
+_NO_UNITS = ("name", "version", "rule", "parameters", "dropped", "examples")
+"""Entries of a step that count nothing; the others (``rows``, ``tokens``) count units by split."""
 
 WIDTH, HEIGHT = 640, 180
 """Of the plotting area of a histogram, in SVG units."""
@@ -52,21 +29,21 @@ _MOST_BARS = 100
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of a histogram in SVG units, y downwards, and what it says when pointed at."""
+    """A bar of a histogram in SVG units, y downwards, and its tooltip."""
 
     x: float
     y: float
     width: float
     height: float
-    says: str
+    tooltip: str
 
 
 @dataclass(frozen=True)
 class Histogram:
     """Everything the template needs to draw one distribution of lengths.
 
-    ``ticks`` are (x, label) below, ``grid`` (y, label) at the left, ``marks`` (x, label, line, anchor) above: the line
-    on which the label stands, so that labels of close marks do not collide, and the SVG text-anchor.
+    ``ticks`` are (x, label) below, ``grid`` (y, label) at the left, ``marks`` (x, label, line, anchor) above, each
+    label on a line of its own so that labels of close marks do not overlap; ``anchor`` is the SVG text-anchor.
     """
 
     title: str
@@ -76,72 +53,54 @@ class Histogram:
     marks: list[tuple[float, str, int, str]]
 
 
-def write(card: Mapping[str, Any], path: Path) -> None:
+def write(
+    card: Mapping[str, Any], path: Path, *, template: str = TEMPLATE, topics: Sequence[str] = (), **values: Any
+) -> None:
     """Write the page of a card, whole or not at all; the same card gives the same bytes.
 
     Args:
-        card: as ``card.build`` makes it or as read from ``card.json``. Topics missing from ``facts`` are left out.
+        card: of ``card.build``, or read from ``card.json``.
         path: the HTML file.
+        template: path below this room; for a kind of data with sections of its own, a template that extends
+            ``TEMPLATE``.
+        topics: those of ``card["facts"]`` that the template shows; any other is shown as JSON.
+        values: what else the template needs.
     """
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=FileSystemLoader(_ROOM), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"count": _count, "percent": percent, "link": _link, "json": _json}
-    facts = {topic: card["facts"].get(topic, {}) for topic in KNOWN_FACTS}
-    for topic in ("lengths", "piece_lengths", "unknown", "round_trip"):
-        facts[topic] = _by_split(facts[topic])
-    vocabularies = {"": facts["vocabulary"]}
-    if _has_sides(facts["vocabulary"]):
-        vocabularies = {f", {side}": vocabulary for side, vocabulary in facts["vocabulary"].items()}
-    characters = {part: survey["characters"] for part, survey in facts["survey"].items()}
-    leaks = {"as read": facts["leaks_as_read"], "after empty rows were dropped": facts["leaks"]}
-    cut = None if facts["collections"] else _own_limit(card, "max_length")
-    words_cut, sentences_cut = _own_limit(card, "max_words"), _own_limit(card, "max_sentences")
-    rows = [name for step in card["steps"] for name in step["rows"]] if facts["collections"] else []
-    counted = [step["tokens"] for step in card["steps"] if step["tokens"]]
-    page = environment.get_template("card_page.html.j2").render(
+    environment.globals |= {"width": WIDTH, "height": HEIGHT}
+    columns = dict.fromkeys(key for split in card["splits"].values() for key in split if not key.startswith("rate_"))
+    page = environment.get_template(template).render(
         card=card,
-        facts=facts,
-        cut=cut,
-        row_columns=list(dict.fromkeys([*card["splits"], *rows])),
-        token_columns=[*counted[-1]] if facts["collections"] and counted else [*card["splits"]],
-        vocabularies=vocabularies,
-        piece_plots=histograms(facts["piece_lengths"]),
-        leaks={when: leak for when, leak in leaks.items() if leak},
-        characters=characters,
-        token_plots=histograms(facts["lengths"], cut),
-        words_cut=words_cut,
-        sentences_cut=sentences_cut,
-        word_plots=histograms(facts["words_per_sentence"], words_cut),
-        sentence_plots=histograms(facts["sentences_per_document"], sentences_cut),
-        character_plots=histograms(characters),
-        other_facts={topic: value for topic, value in card["facts"].items() if topic not in KNOWN_FACTS},
-        width=WIDTH,
-        height=HEIGHT,
+        split_columns=list(columns),
+        units=_units(card),
+        other_facts={topic: value for topic, value in card["facts"].items() if topic not in topics},
+        **values,
     )
     write_text(path, page)
 
 
-def _has_sides(fact: Mapping[str, Any]) -> bool:
-    """Whether a fact is stated for each side of a parallel corpus."""
-    return list(fact) == ["source", "target"]
-
-
-def _by_split(fact: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A fact by side and split as one by split, the sides of each beneath another; any other fact as it is."""
-    if not _has_sides(fact):
-        return fact
-    return {f"{name}, {side}": fact[side][name] for name in fact["source"] for side in fact}
+def _units(card: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What the steps count (``rows``, ``tokens``), each with its columns: the splits of the result, then all others."""
+    names: dict[str, dict[str, None]] = {}
+    for step in card["steps"]:
+        for unit in step:
+            if unit not in _NO_UNITS:
+                names.setdefault(unit, {}).update(dict.fromkeys(step[unit] or {}))
+    return {
+        unit: list(dict.fromkeys([*(name for name in card["splits"] if name in counted), *counted]))
+        for unit, counted in names.items()
+        if counted
+    }
 
 
 def histograms(profiles: Mapping[str, Mapping[str, Any]], cut: int | None = None) -> list[Histogram]:
     """One histogram for each profile with rows, all on the same axes.
 
-    The axis ends a little beyond the longest 99th percentile (and beyond ``cut``); all longer rows share the last bar.
+    The axis ends slightly beyond the longest 99th percentile (and beyond ``cut``); the last bar includes all longer
+    rows.
     """
     profiles = {name: profile for name, profile in profiles.items() if profile["rows"]}
     if not profiles:
@@ -152,7 +111,7 @@ def histograms(profiles: Mapping[str, Mapping[str, Any]], cut: int | None = None
     binned = {}
     for name, profile in profiles.items():
         width = profile["histogram"]["width"]
-        # Bars as wide as a whole number of bins, so that each count stays what the card says.
+        # Bars are a whole number of bins wide, so that every count is a sum of counts of the card.
         grouped = width * ceil(min(reach, longest + 1) / width / _MOST_BARS)
         bars = ceil(min(reach, longest + 1) / grouped)
         binned[name] = grouped, _grouped(profile["histogram"]["counts"], grouped // width, bars)
@@ -161,7 +120,7 @@ def histograms(profiles: Mapping[str, Mapping[str, Any]], cut: int | None = None
 
 
 def _grouped(counts: list[int], together: int, bars: int) -> list[int]:
-    """Counts of ``bars`` groups of ``together`` bins, all that lies beyond added to the last."""
+    """Counts of ``bars`` groups of ``together`` bins, everything beyond them added to the last."""
     groups = [sum(counts[start : start + together]) for start in range(0, bars * together, together)]
     groups[-1] += sum(counts[bars * together :])
     return groups
@@ -173,15 +132,15 @@ def _draw(
     rows, end = profile["rows"], step * len(counts)
     scale = WIDTH / end
     bars = []
-    for place, count in enumerate(counts):
+    for bar, count in enumerate(counts):
         height = HEIGHT * count / rows / highest
-        first, last = place * step, (place + 1) * step - 1
+        first, last = bar * step, (bar + 1) * step - 1
         lengths = f"{first}" if first == last else f"{first} to {last}"
-        if place == len(counts) - 1 and profile["max"] > last:
+        if bar == len(counts) - 1 and profile["max"] > last:
             lengths = f"{first} to {profile['max']}"
-        says = f"length {lengths}: {_count(count)} rows, {percent(count / rows)}"
+        tooltip = f"length {lengths}: {_count(count)} rows, {percent(count / rows)}"
         bars.append(
-            Bar(round(first * scale, 2), round(HEIGHT - height, 2), round(step * scale, 2), round(height, 2), says)
+            Bar(round(first * scale, 2), round(HEIGHT - height, 2), round(step * scale, 2), round(height, 2), tooltip)
         )
     median, most = profile["percentiles"]["50"], profile["percentiles"]["99"]
     notable = [(median + 0.5, f"median: {median}"), (most + 0.5, f"99 %: {most}")]
@@ -192,7 +151,7 @@ def _draw(
         x = round(length * scale, 2)
         marks.append((x, label, line, "end" if x > 0.85 * WIDTH else "start"))
     stride = _nice(end / 8)
-    # Under the middle of a bar that stands for one length, at the left edge of one that stands for several.
+    # At the middle of a bar of one length, at the left edge of a bar of several.
     shift = 0.5 if step == 1 else 0
     ticks = [(round((length + shift) * scale, 2), str(length)) for length in range(0, end, stride)]
     grid_stride = _nice(100 * highest / 3)
@@ -213,19 +172,13 @@ def _nice(least: float) -> int:
         power *= 10
 
 
-def _own_limit(card: Mapping[str, Any], parameter: str) -> int | None:
-    """Where the pipeline itself cuts rows, sentences or documents, None where it does not."""
-    limits = [step["parameters"].get(parameter) for step in card["steps"]]
-    return next((limit for limit in limits if limit is not None), None)
-
-
 def _count(number: int | None) -> str:
     """12,345; a dash where there is nothing to count."""
     return "–" if number is None else f"{number:,}"
 
 
 def percent(fraction: float | None) -> str:
-    """Two decimals, and never a zero that is none."""
+    """Two decimals; a fraction above 0 is never shown as 0."""
     if fraction is None:
         return "–"
     return "< 0.01 %" if 0 < fraction < 5e-5 else f"{100 * fraction:.2f} %"
@@ -236,5 +189,5 @@ def _json(value: Any, indent: int | None = None) -> str:
 
 
 def _link(url: str | None) -> str:
-    """The address if a browser may follow it, else nothing: a card may have been edited by anyone."""
+    """The address if it is a web address, else nothing: anyone may have edited the card."""
     return url if url and url.startswith(("https://", "http://")) else ""

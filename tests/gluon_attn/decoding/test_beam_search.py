@@ -14,11 +14,12 @@ from mxnet import init, nd
 from gluon_attn import runtime
 from gluon_attn.attention.global_attention import GlobalAttention
 from gluon_attn.attention.multiplicative import GeneralScore
-from gluon_attn.decoding.beam_search import Hypothesis, beam_search, length_penalty
+from gluon_attn.decoding.beam_search import SENTENCE_MULTIPLE, Hypothesis, beam_search, length_penalty
 from gluon_attn.models.deep_lstm import DeepLSTM
-from gluon_attn.models.encoder_decoder import Arrays, EncoderDecoder
+from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.models.rnnencdec import RNNEncDec
 from gluon_attn.models.rnnsearch import RNNSearch
+from gluon_attn.typing import Tensors
 from tests.gluon_attn.support import array
 
 VOCABULARY, UNITS, PADDING, BEGIN, END = 30, 12, 1, 2, 3
@@ -213,10 +214,10 @@ class Toy:
             np.ones(len(sentence))
         )
 
-    def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Arrays, Arrays]:
+    def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Tensors, Tensors]:
         return (source,), (nd.zeros((len(source), 12)), nd.zeros((len(source), 1)))
 
-    def step(self, tokens: nd.NDArray, memory: Arrays, state: Arrays) -> tuple[nd.NDArray, nd.NDArray, Arrays]:
+    def step(self, tokens: nd.NDArray, memory: Tensors, state: Tensors) -> tuple[nd.NDArray, nd.NDArray, Tensors]:
         self.rows.append(len(tokens))
         source, said, count = memory[0].asnumpy(), state[0].asnumpy(), state[1].asnumpy()
         assert len(said) == len(count) == len(tokens)
@@ -271,17 +272,16 @@ def test_equals_a_search_without_batches(beam: int, alpha: float, ends: float, m
             np.testing.assert_allclose(one.weights, looked, rtol=1e-5)
 
 
-@pytest.mark.parametrize("rounded", [1, 8])
-def test_finished_sentences_cost_nothing(rounded: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row for each sentence, then for each place in the beam of each sentence that has an unfinished translation."""
-    monkeypatch.setattr("gluon_attn.decoding.beam_search._SENTENCES", rounded)
+def test_finished_sentences_cost_nothing() -> None:
+    """A row for each sentence, then for each position in the beam of each sentence with an unfinished translation;
+    sentences are padded to a multiple, so that few shapes are compiled."""
     toy = Toy(12, 5, ends=0.5)
     source = np.random.RandomState(2).randint(4, 9, (20, 3)).astype(np.int32)
     find([toy], source, np.full(20, 3), beam=4, alpha=0.6, max_steps=10)
     counts = [plain_search([toy], one, beam=4, alpha=0.6, max_steps=10)[1] for one in source.tolist()]
     steps = max(map(len, counts))
     unfinished = [sum(step < len(count) for count in counts) for step in range(steps)]
-    wanted = [left if left == 1 else -(-left // rounded) * rounded for left in unfinished]
+    wanted = [left if left == 1 else -(-left // SENTENCE_MULTIPLE) * SENTENCE_MULTIPLE for left in unfinished]
     assert toy.rows == [wanted[0], *(4 * left for left in wanted[1:])]
     assert unfinished[0] == 20 and 0 < min(unfinished) < 10
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
-import mxnet as mx
 import numpy as np
 import pytest
 from mxnet import autograd, nd
@@ -14,7 +12,7 @@ from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.layers import graphs
 from gluon_attn.layers.graphs import Graphs
-from tests.gluon_attn.support import array, initialize, normal
+from tests.gluon_attn.support import array, initialize, normal, watch_graphs
 
 HYBRIDIZED = {"static_alloc": True, "static_shape": True}
 
@@ -56,20 +54,9 @@ def block() -> TwoMaps:
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, Any]]]:
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Any]]:
     """The compiled graphs that MXNet was asked to run and with what shapes; each graph plans at its first one."""
-    seen: list[tuple[Any, Any]] = []
-    compiled = mx.gluon.block.ndarray.CachedOp
-
-    class Watched(compiled):  # type: ignore[misc, valid-type]
-        __slots__ = ()
-
-        def __call__(self, *inputs: nd.NDArray, **rest: Any) -> Any:
-            seen.append((id(self), tuple(one.shape for one in inputs)))
-            return super().__call__(*inputs, **rest)
-
-    monkeypatch.setattr(mx.gluon.block.ndarray, "CachedOp", Watched)
-    yield seen
+    return watch_graphs(monkeypatch)
 
 
 def test_a_block_that_is_not_hybridized_is_called_as_it_is(block: TwoMaps, calls: list[Any]) -> None:
@@ -100,6 +87,20 @@ def test_one_graph_for_each_method_numbers_and_shapes_never_planned_anew(
     assert len(block.modules) == 5 and nd not in block.modules, "each method is written down once for each graph"
     assert len(calls) == 18 and len({graph for graph, _ in calls}) == 5
     assert len(set(calls)) == 5, "a graph saw two shapes"
+
+
+def test_methods_of_the_same_name_have_graphs_of_their_own(block: TwoMaps) -> None:
+    def named_alike(layer: HybridBlock) -> Any:
+        def apply(F: Any, x: Any) -> Any:
+            return layer(x)
+
+        return apply
+
+    first, second = named_alike(block.first), named_alike(block.second)
+    block.hybridize(**HYBRIDIZED)
+    x = array(normal(2, 3))
+    for apply, layer in ((first, block.first), (second, block.second), (first, block.first)):
+        np.testing.assert_allclose(block.graphs(apply, x).asnumpy(), layer(x).asnumpy(), rtol=1e-6)
 
 
 def test_graphs_give_what_the_block_gives_and_their_gradients(block: TwoMaps) -> None:

@@ -434,7 +434,7 @@ def test_tied_weights_are_trained_once_a_step_and_counted_once(tmp_path: Path) -
 def test_tied_weights_of_other_widths_and_feeding_of_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match=f"not {MAXOUT} features and {TARGET_UNITS} units"):
         rnnsearch(tied=True)
-    with pytest.raises(ValueError, match="there is none"):
+    with pytest.raises(ValueError, match="input feeding needs attention"):
         deep_lstm(None, input_feeding=True)
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from mxnet import autograd, nd
 
-from gluon_attn.models import hierarchical_attention
-from gluon_attn.models.hierarchical_attention import HierarchicalAttentionNetwork, LevelEncoder
+from gluon_attn.models.hierarchical_attention import HierarchicalAttentionNetwork, LevelEncoder, length_groups
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from tests.gluon_attn.support import (
     array,
@@ -22,6 +21,7 @@ from tests.gluon_attn.support import (
     names_of,
     normal,
     numbers,
+    watch_graphs,
 )
 
 VOCABULARY, EMBEDDING, UNITS, ATTENTION, CLASSES = 20, 5, 4, 6, 3
@@ -233,14 +233,14 @@ def test_counts_may_be_integers() -> None:
 @given(lengths=st.lists(st.integers(1, 300), min_size=1, max_size=200))
 def test_groups_hold_every_sentence_in_shapes_of_few_sizes(lengths: list[int]) -> None:
     counts = np.array(lengths)
-    groups = list(hierarchical_attention._groups(counts))
-    rungs = {8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384}
+    groups = list(length_groups(counts))
+    sizes = {8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384}
     first = np.concatenate([group for group, _ in groups])[: len(counts)]
     assert sorted(first) == list(range(len(counts))), "a sentence is left out, or filled up before the end"
     widths = [width for _, width in groups]
     assert widths == sorted(set(widths), reverse=True)
     for group, width in groups:
-        assert len(group) in rungs and width in rungs
+        assert len(group) in sizes and width in sizes
         assert counts[group].max() <= width and (width == 8 or counts[group].max() > width * 2 // 3)
 
 
@@ -248,14 +248,16 @@ def test_groups_hold_every_sentence_in_shapes_of_few_sizes(lengths: list[int]) -
 
 
 @every_pooling
-def test_eager_equals_hybridized_and_few_shapes_are_compiled(pooling: str) -> None:
+def test_eager_equals_hybridized_and_few_shapes_are_compiled(pooling: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = network(pooling, embedding_dropout=0.5, dropout=0.5)
     batches = [batch(DOCUMENTS), batch(documents_of([30, 3], [9] * 9)), batch(DOCUMENTS, (1, 2)), batch(DOCUMENTS)]
     expected = [numbers(model(*inputs)) for inputs in batches]
     model.hybridize(static_alloc=True, static_shape=True)
+    calls = watch_graphs(monkeypatch)
     for inputs, wanted in zip(batches, expected, strict=True):
         assert_same_outputs(numbers(model(*inputs)), wanted)
-    assert len(model._graphs._graphs) == 2 + 3, "one for words and one for sentences; in the second batch three more"
+    graphs = {graph for graph, _ in calls}
+    assert len(graphs) == 2 + 3, "one for words and one for sentences; in the second batch three more"
 
 
 @every_pooling

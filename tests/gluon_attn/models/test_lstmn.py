@@ -21,8 +21,8 @@ from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from gluon_attn.training.loop import fit
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
-from tests.gluon_attn.attention.test_intra import Weights, plain_lstmn, sigmoid, softmax
 from tests.gluon_attn.models.test_learns import NEEDLES, VOCABULARY as NOISE, draw_needle, learn
+from tests.gluon_attn.models.test_lstmn_unrolled import Weights, plain_lstmn, sigmoid, softmax
 from tests.gluon_attn.support import (
     array,
     assert_gradients_are_slopes,
@@ -194,7 +194,7 @@ def test_what_a_word_looks_at_is_what_the_encoder_says(hybridized: bool) -> None
     for mine, its in zip(after, state, strict=True):
         np.testing.assert_allclose(mine.asnumpy(), its.asnumpy(), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(model.attend(INPUTS, *state)[0].asnumpy().sum(axis=2), 1.0, rtol=1e-5)
-    with pytest.raises(TypeError, match="looks at nothing"):
+    with pytest.raises(TypeError, match="only an LSTMN has weights"):
         language_model("lstm").attend(INPUTS)
 
 

@@ -249,7 +249,7 @@ def test_vectors_begin_small_and_what_is_predicted_with_nothing() -> None:
 
 
 def test_another_kind_is_refused_and_parameters_are_counted_without_being_allocated() -> None:
-    with pytest.raises(ValueError, match="'glove' is no kind of word2vec; choose one of skip-gram, cbow"):
+    with pytest.raises(ValueError, match="kind 'glove' is unknown; choose one of skip-gram, cbow"):
         Word2Vec(kind="glove", vocabulary_size=5, units=2, negatives=SMALL.negatives, noise=SMALL.noise)
     assert (
         parameter_count(

@@ -59,8 +59,8 @@ def test_the_same_text_gives_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("paragraphs", "refusal"),
     [
-        ([], "there is no word"),
-        ([Paragraph([], np.zeros(0))], "there is no word"),
+        ([], "no words"),
+        ([Paragraph([], np.zeros(0))], "no words"),
         ([Paragraph(WORDS, np.zeros(6))], "7 words need as many shades"),
         ([Paragraph(WORDS, np.full(7, 1.5))], "from 0 to 1"),
         ([Paragraph(WORDS, np.full(7, np.nan))], "from 0 to 1"),

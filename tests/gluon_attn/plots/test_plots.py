@@ -23,7 +23,7 @@ from gluon_attn.plots import fonts
 from gluon_attn.plots.curves import score_by_length, training_curves, weights_by_distance
 from gluon_attn.plots.distributions import entropy_and_agreement, weights_histogram
 from gluon_attn.plots.heatmap import LONGEST_MATRIX, __file__, attention_matrix
-from gluon_attn.plots.style import COLOURS
+from gluon_attn.plots.style import COLOURS, watermark
 
 SENTENCE = ["가지", "고", "있", "는", "이야기", "에", "비해", "정말로", "수준", "떨어지", "는", "연출", ",", "편집"]
 EPOCHS = [
@@ -93,6 +93,26 @@ def test_the_same_arguments_give_the_same_small_file_whatever_the_user_has_set(
     assert len(first) < 300 * 1024
     assert set(chunks(first)) <= {b"IHDR", b"PLTE", b"pHYs", b"IDAT", b"IEND"}, "no date, no software"
     assert [path.name for path in tmp_path.rglob("*.part")] == []
+
+
+@pytest.mark.parametrize("draw", [draw_matrix, draw_curves])
+def test_a_watermark_is_on_every_figure_of_its_block_and_on_no_other(
+    draw: Callable[[Path], None], tmp_path: Path
+) -> None:
+    draw(tmp_path / "before.png")
+    with watermark("SAMPLE"):
+        draw(tmp_path / "marked.png")
+        with watermark(None):
+            draw(tmp_path / "within.png")
+    draw(tmp_path / "after.png")
+    plain = (tmp_path / "before.png").read_bytes()
+    assert plain == (tmp_path / "within.png").read_bytes() == (tmp_path / "after.png").read_bytes()
+    before, marked = (imread(tmp_path / f"{name}.png")[:, :, :3] for name in ("before", "marked"))
+    assert before.shape == marked.shape
+    changed = np.abs(before - marked).max(axis=2) > 0.1
+    assert 0.02 < changed.mean() < 0.4
+    columns = np.flatnonzero(changed.any(axis=0))
+    assert columns[0] < 0.2 * len(changed[0]) and columns[-1] > 0.8 * len(changed[0]), "across the figure"
 
 
 def test_drawing_leaves_no_global_state_and_imports_neither_pyplot_nor_koreanize(tmp_path: Path) -> None:

@@ -53,5 +53,5 @@ def test_of_equally_likely_translations_the_first_is_taken() -> None:
 
 
 def test_sides_of_different_length_are_refused() -> None:
-    with pytest.raises(ValueError, match="2 source sentences beside 1 target"):
+    with pytest.raises(ValueError, match="2 source sentences but 1 target"):
         ibm_model_1.translations(split("a", "b"), split("c"))

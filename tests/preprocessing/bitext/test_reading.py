@@ -77,13 +77,13 @@ def test_a_packed_file_and_an_archive_are_read_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("en", "ko", "file", "line", "reason"),
     [
-        ("a\nb\n", "가\n", "train.en", 2, "2 lines beside 1 lines of train.ko: they are not parallel"),
-        ("a\n", "가\n나\n다\n", "train.en", 2, "1 lines beside 3 lines of train.ko"),
+        ("a\nb\n", "가\n", "train.en", 2, "2 lines, but train.ko has 1: they are not parallel"),
+        ("a\n", "가\n나\n다\n", "train.en", 2, "1 lines, but train.ko has 3"),
         ("a\n \nc\n", "가\n나\n다\n", "train.en", 2, "the en side is empty"),
         ("a\nb\nc\n", "가\n나\n\n", "train.ko", 3, "the ko side is empty"),
         ("a\n\u3000\nc\n", "가\n\n다\n", "train.en", 2, "the en side is empty"),
         ("a\nb", "가\n나\n", "train.en", 2, "the last line has no line feed"),
-        ("a\nb\n", "가\r\n나\r\n", "train.ko", 1, "ends with a carriage return"),
+        ("a\nb\n", "가\r\n나\r\n", "train.ko", 1, "Windows line endings"),
         ("a\nb\n", "가\n나\n".encode("euc-kr"), "train.ko", 1, "invalid UTF-8 (byte 0xb0"),
         ("a\n" + "b" * 10_001 + "\n", "가\n나\n", "train.en", 2, "a sentence of 10001 characters, at most 10000"),
         ("a\nb\n", "가\n" + "나" * 20_000 + "\n", "train.ko", 2, "a sentence of 20000 characters"),
@@ -159,7 +159,7 @@ def test_a_missing_collection_is_an_error_unless_one_can_go_on_without_it(tmp_pa
         read(files, LINES, Collection("news", "train"))
     data, notes = read(files, LINES, Collection("news", "train", optional=True, note="News."))
     assert len(data.splits["train"]) == 1
-    assert notes.facts["missing"] == {"news": "News. It is not there, and the pipeline goes on without it."}
+    assert notes.facts["missing"] == {"news": "News. Not found; continuing without it."}
     assert "news" not in notes.facts["collections"]
 
 

@@ -91,7 +91,7 @@ def test_a_step_for_one_text_is_applied_to_each_side_and_described_as_one() -> N
     assert said["parameters"]["target"] == {"language": "ko", "versions": {}}
     assert BothSides(Lowercase(), Lowercase()).describe()["rule"] == Lowercase().rule
     one = BothSides(Lowercase(), None)
-    assert one.rule.endswith("Target: nothing is done.") and one.parameters() == {}
+    assert one.rule.endswith("Target: not changed.") and one.parameters() == {}
     lowered, _ = run(bitext(train=[("A", "A")]), one)
     assert lowered.splits["train"].source.prepared.tolist() == ["a"]
     assert lowered.splits["train"].target.prepared.tolist() == ["A"]
@@ -117,7 +117,7 @@ def test_detokenisation_needs_a_tokenizer_with_an_inverse() -> None:
 
 
 def test_the_two_sides_of_a_pair_have_the_same_rows() -> None:
-    with pytest.raises(ValueError, match="2 source rows beside 1 target rows"):
+    with pytest.raises(ValueError, match="2 source rows but 1 target rows"):
         Pair(Split.of(["a", "b"]), Split.of(["c"]))
     data = bitext(train=[("a", "b"), ("c", "d")])
     assert texts(data.with_splits({"train": data.splits["train"].take(np.array([False, True]))}), "train") == [

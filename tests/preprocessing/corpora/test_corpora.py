@@ -87,7 +87,7 @@ def test_a_broken_transfer_goes_on_where_it_stopped(server: Server, tmp_path: Pa
 
 def test_a_later_call_resumes_what_an_earlier_one_left(server: Server, tmp_path: Path) -> None:
     server.cut_after, server.cuts_left = 1_000, 3
-    with pytest.raises(InputError, match="stopped at 3000 of 640000 bytes; run again to go on where it stopped"):
+    with pytest.raises(InputError, match="stopped at 3000 of 640000 bytes; run again to resume the download"):
         download(url(server), tmp_path / "file", sha256=SHA256)
     assert not (tmp_path / "file").exists()
     download(url(server), tmp_path / "file", sha256=SHA256)
@@ -213,11 +213,11 @@ def test_the_hash_of_an_archive_is_that_of_the_text_in_it(
         found = locate.find("tiny")
         assert (found.sha256, found.members) == ({"pairs": SHA256}, {"pairs": "text.txt"})
     path.write_bytes(path.read_bytes()[:-1_000])
-    with pytest.raises(InputError, match=r"text\.zip.*cut short or damaged"):
+    with pytest.raises(InputError, match=r"text\.zip.*truncated or damaged"):
         locate.find("tiny")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("text.txt", b"other")
-    with pytest.raises(InputError, match=r"SHA-256 of text\.txt in it is .*official file has"):
+    with pytest.raises(InputError, match=r"SHA-256 of its member text\.txt is .*official file has"):
         locate.find("tiny")
 
 

@@ -54,7 +54,7 @@ def test_what_cannot_be_unpacked_to_its_end_is_refused(name: str, kept: float | 
     else:
         middle = len(raw) // 2
         path.write_bytes(raw[:middle] + bytes(byte ^ 255 for byte in raw[middle : middle + 8]) + raw[middle + 8 :])
-    with pytest.raises(InputError, match=r"cannot be unpacked to its end|the archive holds no file") as caught:
+    with pytest.raises(InputError, match=r"cannot be decompressed to its end|the archive contains no file") as caught:
         read_lines(path, "text.txt" if path.suffix == ".zip" else None)
     assert caught.value.where == str(path) and "\n" not in str(caught.value)
 
@@ -73,7 +73,7 @@ def test_the_line_is_that_up_to_which_a_packed_file_can_be_read(tmp_path: Path) 
     [
         (b"", 1, "no lines", "fetch"),
         (b"\xef\xbb\xbfa\n", 1, "begins with a byte order mark", "without it"),
-        (b"a\nb\r\nc\n", 2, "ends with a carriage return", "line feed only"),
+        (b"a\nb\r\nc\n", 2, "Windows line endings", "Unix line endings"),
         (b"a\nb\nc", 3, "the last line has no line feed", "add it if the line is whole"),
         (b"a\n\xe9t\xe9\n", 2, "invalid UTF-8 (byte 0xe9", "save the file as UTF-8"),
         ("a\n".encode("utf-16"), 1, "invalid UTF-8 (byte 0xff", "save the file as UTF-8"),
@@ -92,11 +92,11 @@ def test_each_fault_is_named_with_its_line(tmp_path: Path, raw: bytes, line: int
 
 def test_the_member_of_an_archive_must_be_one(tmp_path: Path) -> None:
     path = packed(tmp_path / "text.zip")
-    with pytest.raises(InputError, match=r"holds no file named other\.txt"):
+    with pytest.raises(InputError, match=r"contains no file named other\.txt"):
         read_bytes(path, "other.txt")
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("another/text.txt", RAW)
-    with pytest.raises(InputError, match=r"holds 2 files named text\.txt"):
+    with pytest.raises(InputError, match=r"contains 2 files named text\.txt"):
         read_bytes(path, "text.txt")
 
 

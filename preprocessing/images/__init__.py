@@ -1,0 +1,1 @@
+"""Images as the rows of a pipeline: data, steps, results."""

@@ -1,0 +1,43 @@
+"""Outputs have their names, eager and hybridized; those that a network leaves out are None."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mxnet import nd
+
+from gluon_attn.models.outputs import Classifier
+from tests.gluon_attn.support import names_of
+
+
+class Echo(Classifier):
+    """Returns its input times 1, 2, ... as logits, hops and penalty, or the first of them."""
+
+    outputs = ("hops", "penalty")
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+
+    def hybrid_forward(self, F: Any, x: Any) -> tuple[Any, ...]:
+        return tuple(x * (i + 1) for i in range(self.count))
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_outputs_have_their_names_and_the_others_are_none(count: int, hybridized: bool) -> None:
+    model = Echo(count)
+    model.initialize()
+    model.hybridize(hybridized)
+    for _ in range(2):
+        output = model(nd.ones((2,)))
+        assert names_of(output) == ["logits", "hops", "penalty"][:count]
+        assert [getattr(output, name).asnumpy()[0] for name in names_of(output)] == [1, 2, 3][:count]
+
+
+def test_an_output_without_a_name_is_an_error() -> None:
+    model = Echo(4)
+    model.initialize()
+    with pytest.raises(ValueError, match="argument"):
+        model(nd.ones((2,)))

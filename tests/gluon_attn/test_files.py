@@ -1,0 +1,158 @@
+"""Files: complete or absent, one line when the disk is full or a file is damaged."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gluon_attn.errors import UsageError
+from gluon_attn.files import atomic_file, read_arrays, write_arrays, write_text
+
+ARRAYS = {"a/weight": np.arange(600, dtype=np.float32).reshape(2, 300), "a/empty": np.zeros((0, 2)), "b": np.array(3)}
+REMEDY = "train it again"
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """What a full disk does to a process: a write beyond ``size`` bytes fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_file_appears_when_the_block_ends_and_replaces_the_one_before(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "file"
+    for text in ("one", "둘"):
+        with atomic_file(path) as stream:
+            stream.write(text.encode())
+            assert not path.exists() or path.read_text(encoding="utf-8") == "one"
+        assert path.read_text(encoding="utf-8") == text
+    assert os.listdir(path.parent) == ["file"]
+
+
+def test_an_exception_leaves_the_file_before_and_nothing_else(tmp_path: Path) -> None:
+    write_text(tmp_path / "file", "before")
+    with pytest.raises(ZeroDivisionError), atomic_file(tmp_path / "file") as stream:
+        stream.write(b"after")
+        raise ZeroDivisionError
+    assert (tmp_path / "file").read_text() == "before" and os.listdir(tmp_path) == ["file"]
+
+
+def test_an_error_about_another_file_is_not_taken_for_one_of_writing(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), atomic_file(tmp_path / "file"):
+        Path("/nowhere/at/all").read_bytes()
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 2_000, 2_600, 3_000])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: write_arrays(path, ARRAYS),
+        lambda path: write_text(path, "x" * 4_000),
+    ],
+)
+def test_a_full_disk_is_one_line_with_the_path_and_leaves_the_file_before(
+    write: Callable[[Path], None], size: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "file"
+    write_text(path, "before")
+    with files_of_at_most(size), pytest.raises(UsageError) as refused:
+        write(path)
+    assert str(refused.value) == f"{path}: cannot be written (File too large); free some space"
+    assert path.read_text() == "before" and os.listdir(tmp_path) == ["file"]
+
+
+def test_a_full_disk_prints_nothing_of_its_own(tmp_path: Path) -> None:
+    """Not even when objects that were not closed are collected."""
+    program = (
+        "import resource, sys, numpy\n"
+        "from pathlib import Path\n"
+        "from gluon_attn.errors import UsageError\n"
+        "from gluon_attn.files import write_arrays\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
+        "try: write_arrays(Path(sys.argv[1]), {'a': numpy.zeros(100_000), 'b': numpy.zeros(3)})\n"
+        "except UsageError as error: print(error)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "file.npz")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    assert done.stdout.count("\n") == 1 and done.stderr == ""
+
+
+@pytest.mark.parametrize("blocked", ["file", "file/below", "file/far/below"])
+def test_a_path_that_cannot_be_one_is_one_line(tmp_path: Path, blocked: str) -> None:
+    (tmp_path / "file").mkdir() if blocked == "file" else write_text(tmp_path / "file", "")
+    with pytest.raises(UsageError, match=r"cannot be written \([^\n]*\); make the folder writable"):
+        write_text(tmp_path / blocked, "text")
+
+
+def test_arrays_come_back_by_name_and_prefix(tmp_path: Path) -> None:
+    write_arrays(tmp_path / "arrays.npz", ARRAYS)
+    found = read_arrays(tmp_path / "arrays.npz", remedy=REMEDY)
+    assert list(found) == list(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert found[name].dtype == array.dtype and found[name].tobytes() == array.tobytes()
+    assert read_arrays(tmp_path / "arrays.npz", remedy=REMEDY, prefix="a/").keys() == {"a/weight", "a/empty"}
+    with np.load(tmp_path / "arrays.npz", allow_pickle=False) as plain:
+        np.testing.assert_array_equal(plain["a/weight"], ARRAYS["a/weight"])
+
+
+def test_the_bytes_are_those_of_numpy_savez(tmp_path: Path) -> None:
+    write_arrays(tmp_path / "ours.npz", ARRAYS)
+    np.savez(tmp_path / "numpy.npz", **ARRAYS)
+    assert (tmp_path / "ours.npz").read_bytes() == (tmp_path / "numpy.npz").read_bytes()
+
+
+def test_objects_are_never_pickled(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Object arrays"):
+        write_arrays(tmp_path / "arrays.npz", {"a": np.array([{}], dtype=object)})
+    assert os.listdir(tmp_path) == []
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(UsageError) as refused:
+        read_arrays(path, remedy=REMEDY)
+    assert "\n" not in str(refused.value)
+    assert str(refused.value).startswith(f"{path}: ") and str(refused.value).endswith(f"; {REMEDY}")
+    return str(refused.value)
+
+
+def test_a_file_that_is_not_one_says_so(tmp_path: Path) -> None:
+    assert "cannot be read (No such file" in refusal(tmp_path / "missing.npz")
+    assert "cannot be read (Is a directory" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"\x80\x04N.", b"\x93NUMPY\x01\x00", b"PK\x03\x04 and no more"])
+def test_another_file_is_damaged(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "file.npz").write_bytes(content)
+    assert "damaged (" in refusal(tmp_path / "file.npz")
+
+
+def test_a_member_that_is_no_array_is_damage(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "file.npz", "w") as archive:
+        archive.writestr("a.npx", b"1234")
+    assert "something other than arrays" in refusal(tmp_path / "file.npz")
+
+
+@pytest.mark.parametrize("flip", [0x01, 0x80])
+def test_any_flipped_byte_is_read_or_refused_in_one_line(tmp_path: Path, flip: int) -> None:
+    path = tmp_path / "arrays.npz"
+    write_arrays(path, {"a/weight": np.arange(5, dtype=np.float32), "b": np.array(3)})
+    content = path.read_bytes()
+    for position in range(len(content)):
+        path.write_bytes(content[:position] + bytes([content[position] ^ flip]) + content[position + 1 :])
+        try:
+            read_arrays(path, remedy=REMEDY)
+        except UsageError as error:
+            assert "\n" not in str(error) and str(path) in str(error)

@@ -1,0 +1,53 @@
+"""What opening a run directory does to an earlier run in it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gluon_attn.errors import UsageError
+from gluon_attn.training.run_directory import RunDirectory
+
+CONFIG = {"seed": 1}
+
+
+def refusal(path: Path, **how: bool) -> str:
+    before = sorted(os.listdir(path))
+    with pytest.raises(UsageError) as refused:
+        RunDirectory(path, CONFIG, **how)
+    assert sorted(os.listdir(path)) == before and "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["config.json", "checkpoint.npz", "outcome.json"])
+def test_any_part_of_an_earlier_run_is_refused_without_resume(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("{}", encoding="utf-8")
+    assert "a run is here already" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["config.json", "checkpoint.npz", "outcome.json"])
+def test_overwriting_leaves_nothing_of_an_earlier_run(tmp_path: Path, name: str) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).write_text("{}", encoding="utf-8")
+    RunDirectory(tmp_path / "run", CONFIG, overwrite=True)
+    assert os.listdir(tmp_path) == ["run"] and os.listdir(tmp_path / "run") == ["config.json"]
+
+
+def test_a_checkpoint_without_its_configuration_is_not_resumed(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint.npz").write_bytes(b"")
+    assert refusal(tmp_path, resume=True).startswith(f"{tmp_path / 'config.json'}: missing")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "3", '"text"'])
+def test_a_damaged_configuration_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.json").write_text(text, encoding="utf-8")
+    assert refusal(tmp_path, resume=True).startswith(f"{tmp_path / 'config.json'}: damaged (")
+
+
+def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> None:
+    RunDirectory(tmp_path, CONFIG)
+    (tmp_path / ".checkpoint.npz.123.part").write_bytes(b"half")
+    RunDirectory(tmp_path, CONFIG, resume=True)
+    assert os.listdir(tmp_path) == ["config.json"]

@@ -1,0 +1,142 @@
+"""The wheel holds what runs and nothing else, and runs in an empty folder, away from the repository."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.imports import ROOT
+
+PACKAGES = ("gluon_attn", "preprocessing", "reproductions")
+DATA = {".css", ".j2", ".js"}
+PAPER, VARIANT = "naver_self_attention", "mean"
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    """Standard output of a command that must succeed."""
+    variables = {**os.environ, **environment}
+    done = subprocess.run(command, cwd=cwd, env=variables, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built offline from a copy of the source files, to which outcomes and a figure of a training are added."""
+    source = tmp_path_factory.mktemp("source")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for name in PACKAGES:
+        ignored = shutil.ignore_patterns("__pycache__", "outcomes", "*.png")
+        shutil.copytree(ROOT / name, source / name, ignore=ignored)
+    outcomes = source / "reproductions" / "results" / PAPER / "outcomes" / "cpu"
+    outcomes.mkdir(parents=True)
+    (outcomes / "mean.json").write_text("{}", encoding="utf-8")
+    (outcomes.parents[1] / "curves.png").write_bytes(b"")
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation")
+    run(*pip, "--wheel-dir", folder, source, cwd=folder)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def contents(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if not name.endswith("/")}
+    return {name for name in names if ".dist-info/" not in name}
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("installed")
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", target)
+    run(*pip, wheel, cwd=target)
+    return target
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    """An empty folder to work in."""
+    return tmp_path
+
+
+def gluon_attn(installed: Path, cwd: Path, *arguments: str) -> str:
+    """The command line of the installed wheel.
+
+    ``-S`` leaves out the editable installation of the repository: the packages are those of the wheel or none.
+    """
+    path = os.pathsep.join([str(installed), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
+    variables = {"PYTHONPATH": path, "GLUON_ATTN_CACHE": str(cwd / "cache"), "GLUON_ATTN_OFFLINE": "1"}
+    variables |= {"XDG_CACHE_HOME": str(cwd / "user-cache"), "COLUMNS": "200"}
+    return run(sys.executable, "-S", "-m", "reproductions", *arguments, cwd=cwd, **variables)
+
+
+def below(*folders: str) -> set[str]:
+    return {
+        path.relative_to(ROOT).as_posix()
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_it_holds_every_module_template_sample_and_table(contents: set[str]) -> None:
+    wanted = {name for name in below(*PACKAGES) if Path(name).suffix in {".py", *DATA}}
+    wanted |= below("preprocessing/corpora/sample")
+    wanted |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "reproductions" / "results").glob("*.json")}
+    assert len(wanted) > 200
+    assert sorted(wanted - contents) == []
+    assert sorted(contents - wanted) == []
+
+
+def test_it_is_small(wheel: Path) -> None:
+    assert wheel.stat().st_size < 2**20
+
+
+def test_it_names_the_licence_and_the_command(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        assert [name for name in names if name.endswith("/licenses/LICENSE")] != []
+        (scripts,) = [name for name in names if name.endswith("entry_points.txt")]
+        assert "gluon-attn = reproductions.cli.app:main" in archive.read(scripts).decode()
+
+
+def test_list_names_the_papers_and_their_results(installed: Path, empty: Path) -> None:
+    text = gluon_attn(installed, empty, "list")
+    assert PAPER in text
+    assert "results committed" in text
+
+
+def test_compare_shows_the_table(installed: Path, empty: Path) -> None:
+    assert "accuracy" in gluon_attn(installed, empty, "compare", PAPER)
+
+
+def test_doctor_finds_no_problem(installed: Path, empty: Path) -> None:
+    text = gluon_attn(installed, empty, "doctor")
+    assert text.rstrip().splitlines()[-1].startswith("0 problems")
+    assert "make jvm" not in text, "there is no Makefile"
+
+
+def test_preprocessing_writes_the_sample(installed: Path, empty: Path) -> None:
+    gluon_attn(installed, empty, "preprocess", "naver", "--sample", "--out", "naver")
+    assert (empty / "naver" / "card.html").stat().st_size > 0
+
+
+def test_verify_finds_the_committed_bits(installed: Path, empty: Path) -> None:
+    text = gluon_attn(installed, empty, "verify", PAPER, "--preset", "smoke", "--variant", VARIANT, "--jobs", "1")
+    assert "same bits" in text
+
+
+def test_a_paper_trains_on_the_sample(installed: Path, empty: Path) -> None:
+    gluon_attn(installed, empty, "run", PAPER, "--preset", "smoke", "--variant", VARIANT, "--jobs", "1")
+    assert [path.name for path in (empty / "runs").rglob("results.json")] != []
