@@ -135,7 +135,7 @@ LONG = Recipe(epochs=10, batch_size=128, learning_rate=1e-3)
 SMOKE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3)
 
 REVIEWS = NSMC()
-DRAWN = NSMC(measurements=(featured(SENTENCE),))
+DRAWN = NSMC(measurements=(featured(SENTENCE, "example sentence from the post"),))
 
 
 def without_attention(pooling: str) -> Pooled:

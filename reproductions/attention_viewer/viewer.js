@@ -3,6 +3,7 @@
   // Corpus text reaches the page through textContent, title and dataset only; nothing here parses HTML.
   const data = JSON.parse(document.getElementById("data").textContent);
   const total = data.id.length;
+  const examples = new Set(data.examples); // not of the corpus: shown, not counted
   const PER_PAGE = 25;
   const SURE = 9500, UNSURE = 7000; // ten-thousandths
   const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -133,9 +134,9 @@
     else facts.append(truth === guess ? element("span", "right", "✓ right") : element("span", "wrong", "✗ wrong"));
     facts.append(element("span", "", `predicted ${data.labels[guess]}, ${certainty}`));
     if (truth !== "-") facts.append(element("span", "", `gold ${data.labels[truth]}`));
-    facts.append(element("span", "", `id ${data.id[index]}`));
-    if (data.in_train[index] === "1") facts.append(element("span", "", "stands in train"));
-    if (index in data.matrix) facts.append(element("span", "", "has a matrix"));
+    facts.append(element("span", "", examples.has(index) ? data.id[index] : `id ${data.id[index]}`));
+    if (data.in_train[index] === "1") facts.append(element("span", "", "occurs in train"));
+    if (index in data.matrix) facts.append(element("span", "", "full matrix available"));
     const padding = 1 - weightsOf(data.weights[index]).reduce((sum, weight) => sum + weight, 0);
     if (data.weights[index] && padding > 0.02) facts.append(element("span", "", `${percent(padding)} went to padding`));
     article.append(facts, drawTokens(index));
@@ -152,15 +153,16 @@
   function draw() {
     const pages = Math.max(1, Math.ceil(found.length / PER_PAGE));
     page = Math.min(Math.max(page, 0), pages - 1);
+    const counted = found.filter((index) => !examples.has(index)).length;
     const judged = found.filter((index) => data.gold[index] !== "-");
     const right = judged.filter((index) => data.gold[index] === data.predicted[index]).length;
-    by.count.textContent = `${number(found.length)} of ${number(total)} reviews` +
+    by.count.textContent = `${number(counted)} of ${number(total - examples.size)} reviews` +
       (judged.length ? `, ${percent(right / judged.length)} right` : "");
     by.page.textContent = `${number(page + 1)} of ${number(pages)}`;
     by.previous.disabled = page === 0;
     by.next.disabled = page === pages - 1;
     const shown = found.slice(page * PER_PAGE, (page + 1) * PER_PAGE).map(drawReview);
-    by.reviews.replaceChildren(...(shown.length ? shown : [element("p", "nothing", "No review fits.")]));
+    by.reviews.replaceChildren(...(shown.length ? shown : [element("p", "nothing", "No review matches.")]));
     by.reviews.firstElementChild.lang ||= shown.length ? "" : "en";
   }
 

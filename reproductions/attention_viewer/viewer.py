@@ -1,6 +1,6 @@
 """One HTML file in which every review can be found and read with its attention weights.
 
-The page carries its data, script and style and fetches nothing. The data stand in a JSON block, the script shows them
+The page carries its data, script and style and fetches nothing. The data are in a JSON block, the script shows them
 with ``textContent`` alone, so text from a corpus is never taken for markup; a content security policy that names the
 hashes of our script and style forbids everything else.
 
@@ -9,7 +9,7 @@ joined by line feeds, a space before each token that starts a word; ``weights``,
 4095, of 4095); ``gold``, ``predicted`` and ``in_train``, one character each (``-``: no gold label); ``probability`` of
 the predicted label in ten-thousandths. By position, for those that have it: ``rest``, the end of the text that the
 model did not read; ``text``, where the tokens are not pieces of the text; ``matrix``, all weights, row by row, coded as
-``weights``.
+``weights``. ``examples`` has the positions of the texts that are not of the corpus, which are shown but not counted.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ class Review:
         predicted: the model's label.
         probability: what the model gives that label.
         label: the gold label, None where there is none.
-        text: the text as it stands in the corpus, None to show the tokens alone.
-        in_train: whether the same text stands in the training split.
+        text: the text as it is in the corpus, None to show the tokens alone.
+        in_train: whether the same text occurs in the training split.
         matrix: (queries, tokens), all weights, for the few reviews worth it.
+        is_example: the text is not of the corpus: its id is a description, and it is not counted.
     """
 
     id: str
@@ -64,6 +65,7 @@ class Review:
     text: str | None = None
     in_train: bool = False
     matrix: Sequence[Sequence[float]] | np.ndarray | None = None
+    is_example: bool = False
 
 
 def write(
@@ -81,7 +83,7 @@ def write(
         path: the HTML file.
         title: heading of the page.
         reviews: in the order of the corpus.
-        note: what stands under the heading, at least ``model``, ``corpus`` and ``digest``. When the corpus
+        note: what is below the heading, at least ``model``, ``corpus`` and ``digest``. When the corpus
             is ``sample`` the page says, loudly, that its numbers mean nothing.
         labels: the name of each label, at most ten.
         language: of the reviews, as HTML has it.
@@ -120,6 +122,7 @@ def _columns(reviews: Iterable[Review], labels: Sequence[str]) -> dict[str, Any]
     rest: dict[int, str] = {}
     text: dict[int, str] = {}
     matrix: dict[int, str] = {}
+    examples: list[int] = []
     for position, review in enumerate(reviews):
         _check(review, len(labels))
         ids.append(review.id)
@@ -140,6 +143,8 @@ def _columns(reviews: Iterable[Review], labels: Sequence[str]) -> dict[str, Any]
         probability.append(round(10_000 * float(review.probability)))
         if review.matrix is not None:
             matrix[position] = _code(review.matrix)
+        if review.is_example:
+            examples.append(position)
     return {
         "labels": list(labels),
         "id": ids,
@@ -152,6 +157,7 @@ def _columns(reviews: Iterable[Review], labels: Sequence[str]) -> dict[str, Any]
         "rest": rest,
         "text": text,
         "matrix": matrix,
+        "examples": examples,
     }
 
 

@@ -14,20 +14,22 @@ from reproductions.tasks.classification import Findings, Measurement, Reading
 from reproductions.tasks.text_predictions import TextPredictions, classify
 
 
-def featured(*texts: str) -> Measurement:
-    """A measurement whose example ``featured`` has these texts, with all weights of each; none without attention."""
+def featured(text: str, name: str) -> Measurement:
+    """A measurement whose example ``featured`` is this text with all its weights; none without attention.
+
+    Args:
+        text: of one's own, not of the corpus.
+        name: says on pages where it is from.
+    """
 
     def measure(reading: Reading) -> Findings:
         data = reading.data
-        encoded = data.prepared.encode(list(texts), processes=1)
+        encoded = data.prepared.encode([text], processes=1)
         predictions = classify(reading.model, data.inputs, data.inputs.texts(encoded), matrices=True)
         if not predictions.has_weights:
             return Findings()
-        examples = [
-            {"text": text, **example(predictions, number, encoded.words(number), data.labels, matrix=True)}
-            for number, text in enumerate(texts)
-        ]
-        return Findings(examples={"featured": examples})
+        values = example(predictions, 0, encoded.words(0), data.labels, matrix=True)
+        return Findings(examples={"featured": {"name": name, "text": text, **values}})
 
     return measure
 
@@ -80,7 +82,7 @@ def attention_of_featured(*variants: str) -> Draw:
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
         for outcome in (groups[name][0] for name in variants if name in groups):
-            for example in outcome.examples.get("featured", ())[:1]:
+            if example := outcome.examples.get("featured"):
                 name = outcome.variant
                 probability = example["probabilities"][1]
                 title = f"{name}: positive with probability {probability:.2f} ({outcome.record['corpus']})"

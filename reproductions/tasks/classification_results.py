@@ -134,7 +134,7 @@ def _write_reading_page(outcome: Outcome, path: Path, title: str, every: int) ->
     if probabilities.ndim == 1:
         probabilities = np.stack([1 - probabilities, probabilities], axis=1)
     predicted = probabilities.argmax(axis=1)
-    reviews = [_featured(example) for example in outcome.examples.get("featured", ())]
+    reviews = [_featured(outcome.examples["featured"])] if "featured" in outcome.examples else []
     for number in range(0, len(test_texts), every):
         chosen = slice(ends[number] - texts["token_counts"][number], ends[number])
         reviews.append(
@@ -163,11 +163,12 @@ def _write_reading_page(outcome: Outcome, path: Path, title: str, every: int) ->
 
 def _featured(example: Mapping[str, Any]) -> Review:
     return Review(
-        id="example",
+        id=example["name"],
         tokens=example["tokens"],
         weights=example["weights"],
         predicted=example["predicted"],
         probability=max(example["probabilities"]),
         text=example["text"],
         matrix=example["matrix"],
+        is_example=True,
     )
