@@ -50,15 +50,16 @@ def write_text(path: Path, text: str) -> None:
         stream.write(text.encode("utf-8"))
 
 
-def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays to one uncompressed ``.npz`` file, complete or not at all.
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, compressed: bool = False) -> None:
+    """Write arrays to one ``.npz`` file, complete or not at all.
 
     Raises:
         UsageError: the file cannot be written.
         ValueError: an array of Python objects, which would need a pickle.
     """
     # numpy.savez leaves its ZipFile open when the disk is full, which prints a second error when it is collected.
-    with atomic_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+    compression = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
+    with atomic_file(path) as stream, zipfile.ZipFile(stream, "w", compression) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
@@ -75,6 +76,8 @@ def read_arrays(path: Path, *, remedy: str, prefix: str = "") -> dict[str, np.nd
             archive = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise ValueError("not an archive of arrays")
+            if any(member.comment for member in archive.zip.infolist()):  # its wrong length hides the next array
+                raise ValueError("an array with a comment")
             arrays = {name: archive[name] for name in archive.files if name.startswith(prefix)}
         if not all(isinstance(array, np.ndarray) for array in arrays.values()):
             raise ValueError("it holds something other than arrays")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from gluon_attn.errors import UsageError
-from preprocessing.files import atomic_file, write_json
+from gluon_attn.files import read_arrays, write_arrays
+from preprocessing.files import write_json
 
 SAMPLE = "sample"
 """Name of the embedded corpus, whose numbers mean nothing."""
 
 _RECORD = {"metrics", "history", "train_seconds", "parameters", "parameters_sha256"}
 _RECORD |= {"corpus", "corpora", "pipeline", "commit", "environment"}
+_REMEDY = "delete it and the outcome.json next to it, and run again with --resume"
 _KEPT = ("config.json", "outcome.json", "predictions.npz", "examples.json")
 
 
@@ -139,7 +139,7 @@ class Outcome:
     @cached_property
     def predictions(self) -> dict[str, np.ndarray]:
         """Arrays over the items of the test split, in the order of the corpus."""
-        return _read_arrays(self.directory / "predictions.npz")
+        return read_arrays(self.directory / "predictions.npz", remedy=_REMEDY)
 
     @cached_property
     def examples(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class Outcome:
     def texts(self) -> dict[str, np.ndarray]:
         """What pages show of every test item; empty for a published outcome."""
         path = self.directory / "texts.npz"
-        return _read_arrays(path) if path.exists() else {}
+        return read_arrays(path, remedy=_REMEDY) if path.exists() else {}
 
     def publish(self, root: Path) -> None:
         """Copy what may be published to the same place below a folder of outcomes: no parameters, no corpus texts."""
@@ -171,9 +171,9 @@ def write_outcome(
     texts: dict[str, np.ndarray],
 ) -> None:
     """Write the files of an outcome; ``outcome.json`` is last, so that it is there only when all others are."""
-    _write_arrays(directory / "predictions.npz", predictions)
+    write_arrays(directory / "predictions.npz", predictions, compressed=True)
     if texts:
-        _write_arrays(directory / "texts.npz", texts)
+        write_arrays(directory / "texts.npz", texts, compressed=True)
     if examples:
         write_json(directory / "examples.json", examples)
     write_json(directory / "outcome.json", record)
@@ -223,23 +223,3 @@ def read_json(path: Path) -> Any:
         raise UsageError(f"{path}: is missing; run again with --resume") from None
     except ValueError as error:
         raise UsageError(f"{path}: damaged ({error}); delete it and run again with --resume") from None
-
-
-def _write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    with atomic_file(path) as stream:
-        np.savez_compressed(stream, **arrays)
-
-
-def _read_arrays(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            if any(member.comment for member in arrays.zip.infolist()):  # its wrong length hides the next array
-                raise ValueError("an array with a comment")
-            return dict(arrays)
-    except FileNotFoundError:
-        raise UsageError(
-            f"{path}: is missing; delete the outcome.json next to it and run again with --resume"
-        ) from None
-    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        remedy = "delete it and the outcome.json next to it, and run again with --resume"
-        raise UsageError(f"{path}: damaged ({error}); {remedy}") from None
