@@ -60,6 +60,11 @@ class LanguageModel(HybridBlock):
                 params=self.embedding.params if tied else None,
             )
 
+    @property
+    def window(self) -> int | None:
+        """The number of memories that a word can attend to; None without attention."""
+        return getattr(self.reader, "window", None)
+
     def start(self, batch: int) -> tuple[nd.NDArray, ...]:
         """The state before the first word."""
         return tuple(nd.zeros(shape) for shape in self.reader.state_shapes(batch))

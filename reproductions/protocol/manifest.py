@@ -49,7 +49,10 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     pipelines: dict[str, str] = {}
     for outcome in trained:
         corpus = outcome.record["corpus"]
-        corpora |= {f"{corpus}/{part}": sha256 for part, sha256 in outcome.record["corpora"].items()}
+        for part, sha256 in outcome.record["corpora"].items():
+            # The embedded sample has a part of each name for each kind of task.
+            if corpora.setdefault(f"{corpus}/{part}", sha256) != sha256:
+                corpora[f"{corpus}/{part} of {outcome.variant}"] = sha256
         pipelines[outcome.variant] = outcome.record["pipeline"]
     environments = {outcome.record["environment"] for outcome in trained}
     if len(environments) > 1:

@@ -72,12 +72,11 @@ def _committed(paper: str, preset: Preset, wanted: Sequence[Run]) -> tuple[str, 
     manifest = Result.read(path).manifest
     if manifest["profile"] != "portable":
         raise UsageError(f"{path}: made in the {manifest['profile']} profile, whose bits belong to one machine")
-    for name in dict.fromkeys(run.variant for run in wanted):
-        data = preset.task(name).prepare(preset.variant(name).settings, sample=preset.on_sample)
-        corpora_here = {f"{data.corpus}/{part}": sha256 for part, sha256 in data.corpora.items()}
-        if not corpora_here.items() <= manifest["corpora"].items():
-            raise UsageError(f"{path}: made from other files than the {data.corpus} corpus has here; run it again")
     expected: dict[str, str] = manifest["parameters_sha256"]
     if missing := [run.label for run in wanted if run.label not in expected]:
         raise UsageError(f"{path}: holds no parameters of {', '.join(missing)}; run them with --publish")
+    for name in dict.fromkeys(run.variant for run in wanted):
+        data = preset.task(name).prepare(preset.variant(name).settings, sample=preset.on_sample)
+        if manifest["pipeline"][name] != data.digest:
+            raise UsageError(f"{path}: {name} was trained on other data than the {data.corpus} corpus gives here")
     return path.name, expected

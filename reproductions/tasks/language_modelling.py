@@ -1,146 +1,204 @@
-"""What a script that models language needs: data, training task, what is measured line by line, and prediction."""
+"""Language modelling: from a text to networks, and from networks to perplexity and attention to the words before."""
 
 from __future__ import annotations
 
-import sys
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from mxnet import nd
 
 from gluon_attn.errors import UsageError
-from gluon_attn.evaluation.statistics import Estimate, bootstrap_difference, bootstrap_metric, perplexity
+from gluon_attn.evaluation.statistics import perplexity
 from gluon_attn.models.language_model import LanguageModel
-from gluon_attn.models.lstmn import LSTMN
 from gluon_attn.training import bptt
 from gluon_attn.training.bptt import Piece, language_objective, losses
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Objective
+from gluon_attn.training.recipe import Recipe
 from preprocessing import ptb
 from preprocessing.text.data import Split
+from preprocessing.text.pipeline import Result
 from preprocessing.text.vocabulary import UNKNOWN_ID
-from reproductions.protocol.experiment import Preset, Variant
+from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import row_of
-from reproductions.protocol.runs import Outcome, Unit, load
-from reproductions.tasks.classification import Data
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import AnswerOptions, Evaluation, Settings, Task, TrainedModel, Variant
+from reproductions.tasks import language_modelling_results
 from reproductions.tasks.lines import lines
 
-
-def prepare(preset: Preset, variant: Variant) -> Data:
-    """Read and preprocess the Penn Treebank; on the embedded sample its news."""
-    prepared = ptb.prepare("sample" if preset.corpus == "sample" else variant.settings["corpus"])
-    return Data(prepared.card["corpus"]["name"], prepared.corpora, prepared, labels=())
+_DRAWN, _SHORTEST, _LONGEST = 3, 6, 12  # validation lines whose weights are kept, and how many words these have
 
 
-def pieces(data: Data, ids: np.ndarray, rows: int, steps: int) -> list[Piece]:
-    """A text as a network reads it: from the end of a line on, so that the first word is predicted too."""
-    return bptt.pieces(ids, rows, steps, first=data.prepared.vocabulary[ptb.END_OF_LINE])
+@dataclass(frozen=True, kw_only=True)
+class LanguageModelSettings(Settings):
+    """What all language models share.
 
-
-def task(variant: Variant, data: Data, start: Sequence[nd.NDArray]) -> Objective:
-    """Training stream and validation of a variant; ``start``: the state of its rows before the first word."""
-    rows, steps = variant.recipe.batch_size, variant.settings["steps"]
-    training, validation = (
-        pieces(data, data.prepared.splits[name].ids, rows, steps) for name in ("train", "validation")
-    )
-    return language_objective(start, training, validation, restart=variant.settings["restart"])
-
-
-def evaluate(
-    model: LanguageModel, variant: Variant, data: Data, last: Checkpoint
-) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """Read the test split once, with the parameters of the best epoch: the whole file as one stream, so that each word
-    is predicted behind all that stand before it.
-
-    Returns:
-        Its perplexity, and arrays by line: ``likelihood`` (lines, 2), -ln p in nats and the number of words with the
-        end of the line; of an LSTMN ``looked`` (lines, window), the sum over these of the weights that the words read
-        give the memories before them, the nearest first.
+    Attributes:
+        steps: words between which gradients flow (truncated backpropagation through time).
+        restart: probability with which a row of a batch starts from the state before the first word.
     """
-    test = data.prepared.splits["test"]
-    stream = pieces(data, test.ids, 1, variant.settings["steps"])
-    arrays = {"likelihood": np.stack([_by_line(test, losses(model, stream)), test.lengths], axis=1)}
-    if isinstance(model.reader, LSTMN):
-        arrays["looked"] = _by_line(test, bptt.attention_weights(model, stream)[:, ::-1])
-    return {"perplexity": perplexity(arrays["likelihood"].sum(axis=0))}, arrays
+
+    steps: int = 35
+    restart: float = 0.0
+
+    @abstractmethod
+    def build(self, data: LanguageModellingData) -> LanguageModel:
+        """The network for these data, not yet initialised."""
+
+
+@dataclass(frozen=True)
+class LanguageModellingData:
+    """A prepared text."""
+
+    corpus: str
+    corpora: Mapping[str, str]
+    prepared: Result
+    packages: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        return self.prepared.digest
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of words, the end of a line and the unknown word included."""
+        return len(self.prepared.vocabulary)
+
+    def pieces(self, ids: np.ndarray, rows: int, steps: int) -> list[Piece]:
+        """A text as a network reads it: after an end of line, so that the first word is predicted too."""
+        return bptt.pieces(ids, rows, steps, first=self.prepared.vocabulary[ptb.END_OF_LINE])
+
+
+@dataclass(frozen=True)
+class LanguageModelling(Task[LanguageModelSettings, LanguageModellingData]):
+    """Prediction of each word of a text from all words before it. Kept is the epoch with the lowest validation
+    perplexity."""
+
+    corpus: str = "ptb"
+
+    name = "language modelling"
+    command = "perplexity"
+    columns = language_modelling_results.COLUMNS
+
+    def prepare(self, settings: LanguageModelSettings, *, sample: bool = False) -> LanguageModellingData:
+        prepared = ptb.prepare("sample" if sample else self.corpus)
+        return LanguageModellingData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
+
+    def objective(self, settings: LanguageModelSettings, recipe: Recipe, data: LanguageModellingData) -> Objective:
+        training, validation = (
+            data.pieces(split.ids, recipe.batch_size, settings.steps)
+            for split in (data.prepared.train, data.prepared.validation)
+        )
+        # Only the shapes of the state are asked of this network.
+        start = settings.build(data).start(recipe.batch_size)
+        return language_objective(start, training, validation, restart=settings.restart)
+
+    def evaluate(
+        self, model: Any, settings: LanguageModelSettings, data: LanguageModellingData, last: Checkpoint
+    ) -> Evaluation:
+        """Read the test split as one row, so that each word is predicted from all words before it.
+
+        Predictions are by line: ``likelihood`` (lines, 2), -ln p in nats and the number of words with the end of the
+        line; with attention ``weight_by_distance`` (lines, window), the weights of the memories before each word that
+        is read, summed over these, the nearest memory first. The examples ``lines`` are the first validation lines of 6
+        to 12 known words, with the weights with which each word attends to those before it.
+        """
+        test = data.prepared.test
+        stream = data.pieces(test.ids, 1, settings.steps)
+        arrays = {"likelihood": np.stack([_by_line(test, losses(model, stream)), test.lengths], axis=1)}
+        examples: dict[str, Any] = {}
+        if model.window is not None:
+            arrays["weight_by_distance"] = _by_line(test, bptt.attention_weights(model, stream)[:, ::-1])
+            examples["lines"] = _example_lines(model, settings, data)
+        return Evaluation({"perplexity": perplexity(arrays["likelihood"].sum(axis=0))}, arrays, examples)
+
+    def rows(self, outcomes: Sequence[Outcome], variant: Variant[LanguageModelSettings]) -> list[Row]:
+        return language_modelling_results.rows(outcomes, variant)
+
+    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+        if metric not in ("", "perplexity"):
+            raise UsageError(f"metric {metric!r} is unknown; language modelling has perplexity")
+        return language_modelling_results.compare(better, worse)
+
+    def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
+        language_modelling_results.training_curves(outcomes, path)
+
+    def figures(self, outcome: Outcome, variant: Variant[LanguageModelSettings], directory: Path) -> dict[str, Path]:
+        return language_modelling_results.draw_lines(outcome, variant, directory)
+
+    def answer(
+        self,
+        trained: TrainedModel[LanguageModelSettings, LanguageModellingData],
+        stream: BinaryIO,
+        options: AnswerOptions,
+    ) -> Iterator[str]:
+        """Read each line by itself, as the corpus has them (lower-cased, words between spaces, N for numbers): its
+        perplexity with the end of the line, its number of words, and how many of them are unknown, separated by tabs.
+        With ``options.weights`` also each word with the one that it attends to most, and that weight."""
+        model: Any = trained.model
+        data, steps = trained.data, trained.variant.settings.steps
+        if options.weights and model.window is None:
+            raise UsageError(
+                f"variant {trained.variant.name} has no attention and so no weights; choose another --variant"
+            )
+        for _, text in lines(stream):
+            if not text:
+                yield ""
+                continue
+            line = data.prepared.encode([text])
+            pieces = data.pieces(line.ids, 1, steps)
+            words, unknown = line.words(0)[:-1], int((line.ids == UNKNOWN_ID).sum())
+            answer = f"{np.exp(losses(model, pieces).mean(dtype=np.float64)):.2f}\t{len(words)}\t{unknown}"
+            if options.weights:
+                answer += "\t" + " ".join(_most_attended(words, bptt.attention_weights(model, pieces)))
+            yield answer
+
+
+def line_weights(
+    model: LanguageModel, settings: LanguageModelSettings, data: LanguageModellingData, split: Split, line: int
+) -> np.ndarray:
+    """The weights (words, words) of one line, read after all lines before it. In row t are those of word t of the line:
+    of the end of the line before in column 0, of word i in column i + 1; none after column t, nor further back than the
+    window. The rest of a row to 1 is on words of the lines before.
+    """
+    begin, end = split.offsets[line : line + 2]
+    weights = bptt.attention_weights(model, data.pieces(split.ids[:end], 1, settings.steps))
+    words = int(end - begin) - 1
+    matrix = np.zeros((words, words), np.float32)
+    for t in range(words):
+        memories = min(t + 1, weights.shape[1])
+        # Row i of the weights belongs to the step that reads token i - 1; its last column is the token before that one.
+        matrix[t, t + 1 - memories : t + 1] = weights[begin + t + 1, -memories:]
+    return matrix
+
+
+def _example_lines(
+    model: LanguageModel, settings: LanguageModelSettings, data: LanguageModellingData
+) -> list[dict[str, Any]]:
+    split = data.prepared.validation
+    words = split.lengths - 1
+    unknown = np.add.reduceat(split.ids == UNKNOWN_ID, split.offsets[:-1], dtype=int)
+    chosen = np.flatnonzero((words >= _SHORTEST) & (words <= _LONGEST) & (unknown == 0))[:_DRAWN]
+    examples = []
+    for line in chosen.tolist():
+        *tokens, _ = split.words(line)
+        weights = line_weights(model, settings, data, split, line)
+        examples.append({"line": line, "words": tokens, "weights": weights.tolist(), "window": model.window})
+    return examples
 
 
 def _by_line(split: Split, values: np.ndarray) -> np.ndarray:
-    """Values of each token (tokens, ...) summed over the lines (lines, ...); every line has its end at least."""
+    """Values of each token (tokens, ...) summed over the lines (lines, ...); every line has at least its end."""
     summed: np.ndarray = np.add.reduceat(values.astype(np.float64), split.offsets[:-1], axis=0)
     return summed
 
 
-def rows(outcomes: Sequence[Outcome], variant: Variant) -> list[Row]:
-    """Perplexity on test, with the bootstrap's interval over lines, and the one that selected the epoch, with the range
-    over seeds."""
-    each = np.stack([outcome.predictions["likelihood"] for outcome in outcomes])
-    best = [min(epoch["validation_perplexity"] for epoch in outcome.facts["history"]) for outcome in outcomes]
-    test = [perplexity(one.sum(axis=0)) for one in each], bootstrap_metric(each, perplexity, seed=0)
-    validation = best, Estimate(float(np.mean(best)), min(best), max(best))
-    return [
-        row_of(outcomes, variant, split=split, metric="perplexity", signature=signature, values=values, ci95=interval)
-        for split, signature, (values, interval) in (
-            ("test", "of each word and end of line, the file as one stream", test),
-            ("validation", "best epoch", validation),
-        )
-    ]
-
-
-def difference(groups: Mapping[str, Sequence[Outcome]], first: str, second: str) -> Estimate:
-    """Perplexity of the first variant minus that of the second, mean of their seeds, by paired bootstrap over lines."""
-    sides = [np.stack([outcome.predictions["likelihood"] for outcome in groups[name]]) for name in (first, second)]
-    return bootstrap_difference(sides[0], sides[1], perplexity, seed=0)
-
-
-def what_words_look_at(model: LanguageModel, variant: Variant, data: Data, split: Split, line: int) -> np.ndarray:
-    """Weights (words, words) of one line, read behind all lines before it. Row t is what word t of the line looks at:
-    at the end of the line before in column 0, at word i in column i + 1, nowhere behind column t, nor further back than
-    the tape reaches. What a row lacks to 1 is on words of the lines before.
-    """
-    begin, end = split.offsets[line : line + 2]
-    looked = bptt.attention_weights(model, pieces(data, split.ids[:end], 1, variant.settings["steps"]))
-    words = int(end - begin) - 1
-    found = np.zeros((words, words), np.float32)
-    for t in range(words):
-        memories = min(t + 1, looked.shape[1])
-        # Row i of `looked` is of the step that reads token i - 1; its last place is the token before that one.
-        found[t, t + 1 - memories : t + 1] = looked[begin + t + 1, -memories:]
-    return found
-
-
-def predict(unit: Unit, stream: BinaryIO, *, weights: bool) -> Iterator[str]:
-    """Read lines of UTF-8 as the corpus has them (words between spaces, small letters, N for numbers), each by itself,
-    and yield for each its perplexity with the end of the line, the number of its words, and how many of them are
-    unknown; if asked for, each word with the one that it looks at most and that weight. An empty line gives an empty
-    answer.
-
-    Raises:
-        UsageError: a line is not UTF-8, or weights are asked of a network without attention.
-    """
-    model, variant, data = load(unit)
-    if weights and not isinstance(model.reader, LSTMN):
-        raise UsageError(f"variant {unit.variant} has no attention and so no weights; choose another --variant")
-    if data.corpus == "sample":
-        print("*** TRAINED ON THE EMBEDDED SAMPLE: THESE ANSWERS MEAN NOTHING ***", file=sys.stderr)
-    for _, text in lines(stream):
-        if not text:
-            yield ""
-            continue
-        line = data.prepared.encode([text])
-        read = pieces(data, line.ids, 1, variant.settings["steps"])
-        words, unknown = line.words(0)[:-1], int((line.ids == UNKNOWN_ID).sum())
-        answer = f"{np.exp(losses(model, read).mean(dtype=np.float64)):.2f}\t{len(words)}\t{unknown}"
-        if weights:
-            answer += "\t" + " ".join(_most_looked_at(words, bptt.attention_weights(model, read)))
-        yield answer
-
-
-def _most_looked_at(words: Sequence[str], looked: np.ndarray) -> Iterator[str]:
-    """``word>looked-at:weight`` for each word of a line; looked: (words + 1, window)."""
-    before: list[Any] = [ptb.END_OF_LINE, *words]
-    for place, word in enumerate(words, start=1):
-        back = int(looked[place, ::-1].argmax()) + 1
-        yield f"{word}>{before[place - back]}:{looked[place, -back]:.3f}"
+def _most_attended(words: Sequence[str], weights: np.ndarray) -> Iterator[str]:
+    """``word>attended:weight`` for each word of a line; weights: (words + 1, window)."""
+    before = [ptb.END_OF_LINE, *words]
+    for position, word in enumerate(words, start=1):
+        distance = int(weights[position, ::-1].argmax()) + 1
+        yield f"{word}>{before[position - distance]}:{weights[position, -distance]:.3f}"

@@ -35,6 +35,13 @@ def test_corpora_of_several_tasks_are_all_named(tmp_path: Path) -> None:
     assert of_outcomes(outcomes)["corpora"] == {"a/train": "1" * 64, "b/train": "2" * 64}
 
 
+def test_parts_of_the_sample_with_one_name_are_all_named(tmp_path: Path) -> None:
+    outcomes = [
+        outcome(tmp_path, name, 1, corpus="sample", corpora={"train": digit * 64}) for name, digit in ("a1", "b2", "c1")
+    ]
+    assert of_outcomes(outcomes)["corpora"] == {"sample/train": "1" * 64, "sample/train of b": "2" * 64}
+
+
 def test_an_ensemble_is_no_training(tmp_path: Path) -> None:
     members = [outcome(tmp_path, "mean", seed) for seed in (1, 2)]
     committee = outcome(tmp_path, "committee", "1+2", commit="0" * 40, environment="another")

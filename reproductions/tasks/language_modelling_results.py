@@ -1,0 +1,123 @@
+"""From outcomes of language modelling to rows, effects and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gluon_attn.evaluation.statistics import bootstrap_difference, bootstrap_metric, perplexity
+from gluon_attn.plots.curves import Score, training_curves as draw_training_curves, weights_by_distance
+from gluon_attn.plots.heatmap import attention_matrix
+from preprocessing.ptb import END_OF_LINE
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.protocol.results import Row
+from reproductions.protocol.rows import best_validation, row, seed_range
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Column, Variant
+
+COLUMNS = (Column("perplexity", "perplexity"),)
+
+
+def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
+    """Perplexity on test, with the bootstrap's interval over lines, and the one that selected the epoch, with the range
+    over seeds."""
+    each = stacked(outcomes, "likelihood")
+    best = [best_validation(outcome, "perplexity", lower_is_better=True) for outcome in outcomes]
+    measured = (
+        (
+            "test",
+            "of each word and end of line, the file as one stream",
+            [perplexity(one.sum(axis=0)) for one in each],
+            bootstrap_metric(each, perplexity, seed=0),
+        ),
+        ("validation", "best epoch", best, seed_range(best)),
+    )
+    return [
+        row(outcomes, variant, split=split, metric="perplexity", signature=signature, values=values, ci95=interval)
+        for split, signature, values, interval in measured
+    ]
+
+
+def stacked(outcomes: Sequence[Outcome], array: str) -> np.ndarray:
+    """An array of the predictions of each seed: (seeds, lines, ...)."""
+    return np.stack([outcome.predictions[array] for outcome in outcomes])
+
+
+def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    """By how much perplexity is lower on the first side, mean of the seeds; paired bootstrap over lines."""
+    sides = stacked(better, "likelihood"), stacked(worse, "likelihood")
+    estimate = bootstrap_difference(sides[1], sides[0], perplexity, seed=0)
+    return Effect(estimate, "by how much perplexity is lower", "lines", (better, worse))
+
+
+def nearest_third(outcomes: Sequence[Outcome]) -> Effect:
+    """By how much the share of the weight on the nearest third of the memories exceeds their even share, in per cent;
+    bootstrap over lines."""
+    by_distance, tokens = stacked(outcomes, "weight_by_distance"), stacked(outcomes, "likelihood")[:, :, 1]
+    window = by_distance.shape[2]
+    nearest = window // 3
+
+    def above_even(totals: np.ndarray) -> float:
+        return float(100 * (totals[0] / totals[1] - nearest / window))
+
+    each = np.stack([by_distance[:, :, :nearest].sum(axis=2), tokens], axis=2)
+    what = f"per cent of the weight on the nearest {nearest} of {window} memories, minus the even share"
+    return Effect(bootstrap_metric(each, above_even, seed=0), what, "lines", (outcomes,))
+
+
+def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
+    """Loss, and perplexity on validation."""
+    curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
+    score = Score("perplexity", "perplexity")
+    draw_training_curves(curves, path, score=score, loss_per="word", lower_is_better=True)
+
+
+def draw_lines(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
+    """The weights of the validation lines that an outcome holds, the end of the line before included; none without
+    attention."""
+    paths = {}
+    for number, line in enumerate(outcome.examples.get("lines", ()), start=1):
+        path = directory / f"attention_{variant.name}_{number}.png"
+        words, weights = line["words"], np.array(line["weights"], np.float32)
+        before = 1 - weights.sum() / len(words)
+        attention_matrix(
+            words,
+            [END_OF_LINE, *words[:-1]],
+            weights,
+            path,
+            f"{variant.name}: validation line {line['line'] + 1} ({outcome.record['corpus']}); "
+            f"{before:.0%} of the weight is on lines before",
+            axis_labels=("word", "memory before it"),
+            masked=outside_window(weights, line["window"]),
+        )
+        paths[f"attention {number} of {variant.name}"] = path
+    return paths
+
+
+def outside_window(weights: np.ndarray, window: int) -> np.ndarray:
+    """Where words cannot attend to, in a matrix with a row for each word and a column for each memory from the one
+    before the first word on: to later memories, and to those that are no longer on the tape."""
+    everywhere = np.ones(weights.shape, bool)
+    return np.triu(everywhere, 1) | np.tril(everywhere, -window)
+
+
+def attention_by_distance(*variants: str) -> Draw:
+    """A figure of the mean weight of a memory by its distance, of these variants."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        weights = {}
+        for name in variants:
+            if name in groups:
+                arrays = groups[name][0].predictions
+                weights[name] = arrays["weight_by_distance"].sum(axis=0) / arrays["likelihood"][:, 1].sum()
+        if not weights:
+            return {}
+        path = directory / "weights_by_distance.png"
+        weights_by_distance(weights, path)
+        return {"weights by distance": path}
+
+    return draw
