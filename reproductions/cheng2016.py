@@ -239,8 +239,8 @@ REPRODUCTION = Reproduction(
     notes=(
         "Both language models are near the paper's LSTM, and the interval of their difference on test includes zero. "
         "Memories have no order, so the LSTMN has to learn which is the latest before it can do what an LSTM does from "
-        "the start: it is behind at every epoch, at the end by 0.6 of validation perplexity, when most of its weight is "
-        "on the latest state. With a tape of 3 states the claim about the nearest third is close to self-evident; what "
+        "the start: it is behind at every epoch, at the end by 0.6 of validation perplexity, when the latest state has "
+        "most of its weight. With a tape of 3 states the claim about the nearest third is close to self-evident; what "
         "the paper claims of long memories is not tested.",
         "The recipe is one that both encoders learn by; for the LSTM alone SGD is faster. Test was read once before, "
         "with an earlier recipe of six epochs without dropout: LSTM 118.9, LSTMN 121.7.",
