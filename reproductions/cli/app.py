@@ -68,11 +68,13 @@ class RunOptions:
 
 
 @app.command("list")
-def list_papers() -> None:
+def list_papers(
+    paper: Annotated[str | None, typer.Argument(help="A paper, or the path of a script. Default: all papers.")] = None,
+) -> None:
     """The papers, their presets and variants, and which of them have results."""
     from reproductions.protocol import papers
 
-    for name in papers.names():
+    for name in [paper] if paper is not None else papers.names():
         reproduction = papers.load(name)
         print(f"{name}  {reproduction.title}\n  {reproduction.source}")
         for preset in reproduction.presets.values():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -141,7 +141,8 @@ def dead_settings(
     no output, no loss. A setting that only evaluation reads is one of them.
 
     Args:
-        variant: whose settings are changed one by one: a number to a larger one, a Boolean to its opposite.
+        variant: whose settings are changed one by one, a number to a larger one, a Boolean to its opposite; those of a
+            part too, such as ``attention.units``.
         task: of the variant.
         other: for settings that are neither, what to change each of their values to; also for numbers that must become
             another one.
@@ -165,21 +166,29 @@ def dead_settings(
     before = fingerprint(variant.settings)
     assert fingerprint(variant.settings) == before, f"{variant.name}: two passes with the same seed differ"
     dead = []
-    for field in fields(variant.settings):
-        value = _other_value(field.name, getattr(variant.settings, field.name), other or {})
+    for name, changed in _changes(variant.settings, other or {}):
         try:
-            after = fingerprint(replace(variant.settings, **{field.name: value}))
+            after = fingerprint(changed)
         except (KeyError, TypeError, ValueError, UsageError):
             continue  # this value needs another setting changed too: the setting is read
         if after == before:
-            dead.append(field.name)
+            dead.append(name)
     return dead
 
 
-def _other_value(name: str, value: Any, other: Mapping[str, Mapping[Any, Any]]) -> Any:
-    if name in other:
-        return other[name][value]
-    if isinstance(value, bool):
-        return not value
-    assert isinstance(value, int | float), f"setting {name} is {value!r}: say what to change it to"
-    return value + 1 if isinstance(value, int) else value * 1.5 or 0.5
+def _changes(settings: Any, other: Mapping[str, Mapping[Any, Any]], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Name of each setting, and the settings with another value of it."""
+    for field in fields(settings):
+        name, value = prefix + field.name, getattr(settings, field.name)
+        if name in other and value in other[name]:
+            yield name, replace(settings, **{field.name: other[name][value]})
+        elif not is_dataclass(value):
+            assert name not in other, f"setting {name} is {value!r}: say what to change it to"
+            assert isinstance(value, int | float), f"setting {name} is {value!r}: say what to change it to"
+            larger = (
+                not value if isinstance(value, bool) else value + 1 if isinstance(value, int) else value * 1.5 or 0.5
+            )
+            yield name, replace(settings, **{field.name: larger})
+        if is_dataclass(value):
+            for part, changed in _changes(value, other, f"{name}."):
+                yield part, replace(settings, **{field.name: changed})

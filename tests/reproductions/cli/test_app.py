@@ -1,4 +1,4 @@
-"""Every command of the command line on the embedded sample, from a stranger's first look to what goes wrong."""
+"""Every command on the toy paper and the embedded sample, from a first look to what goes wrong."""
 
 from __future__ import annotations
 
@@ -15,30 +15,42 @@ import numpy as np
 import pytest
 
 from preprocessing.corpora.locate import SAMPLE_ROOT
-from reproductions.protocol.papers import preset
-from reproductions.protocol.report import results_path
+from reproductions.protocol import papers
 from reproductions.protocol.results import Result
-from reproductions.protocol.runs import Unit
-from tests.reproductions.support import PAPER, ROOT, Answer, gluon_attn
+from reproductions.protocol.runs import Outcome, Run
+from tests.reproductions.support import ROOT, Answer, gluon_attn, run
+from tests.reproductions.toy import REPRODUCTION
 
-LOUD = "MEAN NOTHING ***"
-
-
-def on_smoke(command: str, runs: Path, *more: object, stdin: bytes = b"") -> Answer:
-    return gluon_attn(command, PAPER, "--preset", "smoke", "--runs", runs, *more, stdin=stdin)
-
-
-def unit(runs: Path, variant: str, preset_name: str = "smoke", *, on_sample: bool = False) -> Unit:
-    return Unit(PAPER, preset_name, variant, 1, "portable", None, runs, on_sample)
+WARNING = "MEAN NOTHING ***"
 
 
 def files(folder: Path) -> dict[str, tuple[str, int]]:
-    """Hash and time of last change of every file below a folder; locks hold nothing."""
+    """Hash and time of last change of every file below a folder; locks are empty."""
     return {
         str(path.relative_to(folder)): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.suffix != ".lock"
     }
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    return {name: sha256 for name, (sha256, _) in files(folder).items()}
+
+
+class Project:
+    """A script of one's own and a folder of its runs."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self.script = str(shutil.copy(Path(__file__).parents[1] / "toy.py", folder / "toy.py"))
+        self.runs = folder / "runs"
+
+    def command(self, name: str, *more: object, stdin: bytes = b"") -> Answer:
+        """A command on the smoke preset."""
+        return gluon_attn(name, self.script, "--preset", "smoke", "--runs", self.runs, *more, stdin=stdin)
+
+    def run(self, variant: str, **parts: object) -> Run:
+        return run(self.runs, variant, paper=self.script, **parts)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -51,336 +63,292 @@ def no_corpora(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Answer]:
-    """Two variants with one seed, trained side by side: the folder of the runs, and what the command said."""
-    runs = tmp_path_factory.mktemp("runs")
-    return runs, on_smoke("run", runs, "--variant", "as-written", "--variant", "mean", "--jobs", 2)
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Answer]:
+    """Two variants with one seed, trained in parallel: the project, which no test changes, and what was printed."""
+    project = Project(tmp_path_factory.mktemp("project"))
+    return project, project.command("run", "--variant", "straight", "--variant", "curved", "--jobs", 2)
+
+
+@pytest.fixture
+def copy(trained: tuple[Project, Answer], tmp_path: Path) -> Project:
+    """A copy of that project."""
+    copy = Project(tmp_path / "copy")
+    shutil.copytree(trained[0].runs, copy.runs)
+    return copy
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project where nothing was trained."""
+    return Project(tmp_path)
 
 
 # --- a first look ---
 
 
-@pytest.mark.parametrize(
-    "command", ["run", "reproduce", "compare", "verify", "report", "predict", "preprocess", "rebuild"]
-)
-def test_each_command_explains_itself(command: str) -> None:
-    answer = gluon_attn(command, "--help")
-    assert answer.code == 0
-    assert f"{command} [OPTIONS]" in answer.out
-
-
-def test_the_first_page_names_every_command_but_the_inner_one() -> None:
-    answer = gluon_attn("--help")
-    assert answer.code == 0
-    for command in (
-        "list",
-        "run",
-        "reproduce",
-        "compare",
-        "verify",
-        "report",
-        "predict",
-        "preprocess",
-        "rebuild",
-        "doctor",
-    ):
-        assert f" {command} " in answer.out
-    assert "train-unit" not in answer.out
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_the_help_lists_commands_but_not_the_inner_one(flag: str) -> None:
+    answer = gluon_attn(flag)
+    assert answer.code == 0 and " reproduce " in answer.out and "train-run" not in answer.out
 
 
 def test_list_shows_papers_presets_and_variants() -> None:
     answer = gluon_attn("list")
     assert answer.code == 0
-    assert answer.out.startswith(f"{PAPER}  Self-attention")
-    assert "preset smoke: corpus sample, seeds 1, results committed" in answer.out
-    for variant in preset(PAPER, "cpu").variants:
-        assert f"{variant.name}: {variant.title}" in answer.out
+    for name in papers.names():
+        paper = papers.load(name)
+        assert f"{name}  {paper.title}\n  {paper.source}\n  preset smoke: corpus sample, seeds 1, " in answer.out
+        assert all(f"    {variant.name}: {variant.title}\n" in answer.out for variant in paper.variants)
+
+
+def test_list_shows_one_paper_by_name_or_path(project: Project) -> None:
+    assert gluon_attn("list", project.script).out.splitlines() == [
+        f"{project.script}  Quadrants: the hidden layer",
+        "  Someone (1969)",
+        "  preset smoke: corpus sample, seeds 1, no results yet",
+        *(variants := [f"    {variant.name}: {variant.title}" for variant in REPRODUCTION.variants]),
+        "  preset cpu: corpus nsmc, seeds 1, 2, no results yet",
+        *variants,
+        "  preset paper: corpus nsmc, seeds 3, no results yet",
+        "    curved: with a hidden layer",
+    ]
+    answer = gluon_attn("list", "cho2014")
+    assert answer.out.startswith("cho2014  RNN encoder-decoder") and "bahdanau2014" not in answer.out
+    assert "preset cpu: corpus multi30k en-fr, seeds 1, 2, results published" in answer.out
+    assert "paper 'bahdanau' is unknown" in gluon_attn("list", "bahdanau").refusal
 
 
 # --- run ---
 
 
-def test_run_writes_results_figures_and_page(trained: tuple[Path, Answer]) -> None:
-    runs, answer = trained
+def test_run_writes_results_figures_and_pages(trained: tuple[Project, Answer]) -> None:
+    project, answer = trained
     assert answer.code == 0, answer.err
-    place = unit(runs, "mean").place
-    result = Result.read(place / "results.json")
-    assert [row.variant for row in result.rows] == ["as-written"] * 3 + ["mean"] * 3
-    assert list(result.manifest["parameters_sha256"]) == ["as-written/1", "mean/1"]
-    command = f"gluon-attn run {PAPER} --preset smoke --variant as-written --variant mean --jobs 2"
-    assert result.manifest["command"] == command  # no path of this machine
+    root = project.run("curved").root
+    result = Result.read(root / "results.json")
+    assert [row.variant for row in result.rows] == ["curved"] * 3 + ["straight"] * 3  # as the table has them
+    assert list(result.manifest["parameters_sha256"]) == ["curved/1", "straight/1"]
+    command = f"gluon-attn run {project.script} --preset smoke --variant straight --variant curved --jobs 2"
+    assert result.manifest["command"] == command  # without the folder of the runs
+    assert [claim.id for claim in result.claims] == ["bend", "chance"]
     named = dict(line.split(": ", 1) for line in answer.out.splitlines() if ": /" in line)
-    assert set(named) == {"results", "figure, training curves", "figure, attention of as-written", "reading page"}
-    assert all(Path(path).stat().st_size > 1_000 for path in named.values())
+    figures = ("training curves", "points of curved", "points of straight", "both")
+    pages = ("all points of curved", "all points of straight", "notes")
+    assert list(named) == ["results", *(f"figure, {title}" for title in figures), *pages]
+    assert all(Path(path).stat().st_size > 0 for path in named.values())
 
 
-def test_each_run_directory_holds_what_a_stranger_looks_for(trained: tuple[Path, Answer]) -> None:
-    directory = unit(trained[0], "mean").directory
-    assert {path.name for path in directory.iterdir()} == {
-        "checkpoint.npz",
-        "config.json",
-        "metrics.csv",
-        "metrics.jsonl",
-        "outcome.json",
-        "predictions.npz",
-    }
-    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
-    variant = preset(PAPER, "smoke").variant("mean")
-    assert config["settings"] == dict(variant.settings)
-    assert config["recipe"]["learning_rate"] == variant.recipe.learning_rate
-    assert len((directory / "metrics.jsonl").read_text(encoding="utf-8").splitlines()) == variant.recipe.epochs
-
-
-def test_what_ran_on_the_sample_says_so_everywhere(trained: tuple[Path, Answer]) -> None:
-    runs, answer = trained
-    assert LOUD in answer.out
-    assert "SAMPLE" in answer.out
-    place = unit(runs, "mean").place
-    raw = json.loads((place / "results.json").read_text(encoding="utf-8"))
+def test_what_was_run_on_the_sample_says_so_everywhere(trained: tuple[Project, Answer]) -> None:
+    project, answer = trained
+    assert answer.out.rstrip().endswith(WARNING)
+    assert "SAMPLE: means nothing" in answer.out
+    raw = json.loads((project.run("curved").root / "results.json").read_text(encoding="utf-8"))
     for row in raw["rows"]:
-        assert (row["corpus"], row["comparable"]) == ("sample", False)
-        assert "SAMPLE" in row["differs"]
-    assert "sample" in (place / "reviews.html").read_text(encoding="utf-8")
+        assert (row["corpus"], row["comparable"], row["differs"]) == ("sample", False, "SAMPLE: means nothing")
+    assert all("SAMPLE" in claim["measure"] for claim in raw["claims"])
 
 
-def test_the_trained_parameters_are_the_committed_ones(trained: tuple[Path, Answer]) -> None:
-    committed = Result.read(results_path(PAPER, "smoke")).manifest["parameters_sha256"]
-    found = Result.read(unit(trained[0], "mean").place / "results.json").manifest["parameters_sha256"]
-    assert found == {name: committed[name] for name in found}
-
-
-def test_a_second_run_is_refused_and_nothing_is_lost(trained: tuple[Path, Answer]) -> None:
-    runs, _ = trained
-    before = files(runs)
-    refusal = on_smoke("run", runs, "--variant", "mean", "--variant", "last").refusal
-    assert str(unit(runs, "mean").directory) in refusal
+def test_a_second_run_is_refused_and_nothing_is_lost(trained: tuple[Project, Answer]) -> None:
+    project, _ = trained
+    before = files(project.runs)
+    refusal = project.command("run", "--variant", "curved", "--variant", "pretrained").refusal
+    assert str(project.run("curved").directory) in refusal
     assert "--resume" in refusal and "--overwrite" in refusal
-    assert files(runs) == before  # nor was the other variant trained
+    assert "choose one" in project.command("run", "--variant", "curved", "--resume", "--overwrite").refusal
+    assert files(project.runs) == before  # nor was the other variant trained
 
 
-def test_resume_leaves_finished_trainings_alone(trained: tuple[Path, Answer]) -> None:
-    runs, first = trained
-    directory = unit(runs, "mean").directory
-    before = files(directory)
-    answer = on_smoke("run", runs, "--variant", "mean", "--resume")
+def test_resume_leaves_finished_runs_alone(copy: Project) -> None:
+    before = files(copy.run("curved").directory)
+    answer = copy.command("run", "--variant", "curved", "--resume")
     assert answer.code == 0, answer.err
-    after = files(directory)
-    assert {name: entry for name, entry in after.items() if name != "config.json"} == {
-        name: entry for name, entry in before.items() if name != "config.json"
-    }
+    after = files(copy.run("curved").directory)
+    assert {**after, "config.json": ""} == {**before, "config.json": ""}
     assert after["config.json"][0] == before["config.json"][0]
-    row = next(line for line in answer.out.splitlines() if line.startswith("│ mean"))
-    assert row.split("│")[2] in next(line for line in first.out.splitlines() if line.startswith("│ mean"))
 
 
-def test_overwrite_replaces_and_gives_the_same_bytes(trained: tuple[Path, Answer], tmp_path: Path) -> None:
-    shutil.copytree(trained[0] / PAPER, tmp_path / PAPER)
-    directory = unit(tmp_path, "mean").directory
-    (directory / "outcome.json").write_text("{}", encoding="utf-8")
-    (directory / "stale").touch()
-    answer = on_smoke("run", tmp_path, "--variant", "mean", "--overwrite")
+def test_overwrite_replaces_and_gives_the_same_parameters(copy: Project) -> None:
+    one = copy.run("curved")
+    before = Outcome.of(one).record["parameters_sha256"]
+    (one.directory / "outcome.json").write_text("{}", encoding="utf-8")
+    (one.directory / "stale").touch()
+    answer = copy.command("run", "--variant", "curved", "--overwrite")
     assert answer.code == 0, answer.err
-    assert not (directory / "stale").exists()
-    hashes = [
-        json.loads((unit(runs, "mean").directory / "outcome.json").read_text(encoding="utf-8"))["parameters_sha256"]
-        for runs in (tmp_path, trained[0])
-    ]
-    assert hashes[0] == hashes[1]
+    assert not (one.directory / "stale").exists()
+    assert Outcome.of(one).record["parameters_sha256"] == before
 
 
-def test_resume_and_overwrite_contradict_each_other(trained: tuple[Path, Answer]) -> None:
-    before = files(trained[0])
-    assert "choose one" in on_smoke("run", trained[0], "--variant", "mean", "--resume", "--overwrite").refusal
-    assert files(trained[0]) == before
-
-
-def test_a_run_with_other_settings_is_not_resumed(trained: tuple[Path, Answer], tmp_path: Path) -> None:
-    source, target = unit(trained[0], "mean").directory, unit(tmp_path, "mean").directory
-    shutil.copytree(source, target)
-    config = json.loads((target / "config.json").read_text(encoding="utf-8"))
+def test_a_run_with_other_settings_is_not_resumed(copy: Project) -> None:
+    """The reason is that of the process that trains."""
+    path = copy.run("curved").directory / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
     config["settings"]["units"] += 1
-    (target / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    before = files(target)
-    refusal = on_smoke("run", tmp_path, "--variant", "mean", "--resume", "--jobs", 2).refusal
-    assert "mean seed 1" in refusal
-    assert "differs in settings" in refusal
-    assert files(target) == before
+    path.write_text(json.dumps(config), encoding="utf-8")
+    before = files(copy.runs)
+    refusal = copy.command("run", "--variant", "curved", "--resume", "--jobs", 2).refusal
+    assert "curved seed 1" in refusal and "differs in settings" in refusal
+    assert files(copy.runs) == before
 
 
-def test_reproduce_goes_on_and_ends_with_table_figure_and_page(trained: tuple[Path, Answer]) -> None:
-    runs, _ = trained
-    before = files(unit(runs, "as-written").directory)
-    answer = on_smoke("reproduce", runs)
+def test_reproduce_continues_and_ends_with_table_figures_and_pages(copy: Project) -> None:
+    """Of the headline's two variants one was trained."""
+    shutil.rmtree(copy.run("straight").directory)
+    before = files(copy.run("curved").directory)
+    answer = copy.command("reproduce")
     assert answer.code == 0, answer.err
-    after = files(unit(runs, "as-written").directory)
-    assert after["outcome.json"] == before["outcome.json"]
+    assert files(copy.run("curved").directory)["outcome.json"] == before["outcome.json"]
+    assert Outcome.of(copy.run("straight"))
     for heading in ("variant", "ours", "reported", "differs"):
         assert heading in answer.out
-    for variant in preset(PAPER, "smoke").headline:
+    for variant in REPRODUCTION.headline:
         assert f"│ {variant} " in answer.out
     named = dict(line.split(": ", 1) for line in answer.out.splitlines() if ": /" in line)
-    assert named["reading page"].endswith("reviews.html")
-    assert any(name.startswith("figure") for name in named)
-    assert all(Path(path).is_file() for path in named.values())
-    assert answer.out.splitlines()[-1].endswith(LOUD)
+    assert {"results", "figure, both", "notes"} <= named.keys()
+    assert answer.out.splitlines()[-1].endswith(WARNING)
+
+
+def test_a_whole_preset_is_trained_combined_and_published(project: Project) -> None:
+    """Two seeds, so that there is an ensemble, and a network that is initialised from another of them."""
+    script = Path(project.script)
+    text = script.read_text(encoding="utf-8").replace("smoke=Override(smoke)", "smoke=Override(smoke, seeds=(1, 2))")
+    script.write_text(text, encoding="utf-8")
+    answer = project.command("run", "--publish")
+    assert answer.code == 0, answer.err
+    published = Result.read(script.parent / "results" / "toy.smoke.json")
+    assert published == Result.read(project.run("curved").root / "results.json")
+    labels = ["curved/1", "curved/2", "straight/1", "straight/2", "pretrained/1"]
+    assert list(published.manifest["parameters_sha256"]) == labels
+    assert all(row.per_seed.keys() == {"1+2"} for row in published.rows if row.variant == "committee")
+    compared = gluon_attn("compare", project.script, "--preset", "smoke")
+    for name in ("curved", "straight", "pretrained", "committee"):
+        assert f"│ {name} " in compared.out and f"│ {name} " in answer.out
+    assert "bootstrap" in compared.out and compared.out.rstrip().endswith(WARNING)
+
+
+def test_only_a_whole_table_is_published(project: Project) -> None:
+    for more in (("--variant", "curved"), ("--seed", 1)):
+        assert "a published table is whole" in project.command("run", "--publish", *more).refusal
+    answer = gluon_attn("run", project.script, "--preset", "cpu", "--runs", project.runs, "--publish")
+    assert answer.code == 2 and "on the embedded sample are not published" in answer.err.splitlines()[-1]
+    assert sorted(path.name for path in project.runs.parent.iterdir()) == ["toy.py"]
 
 
 # --- without the corpus, and with a damaged one ---
 
 
-def test_without_the_corpus_the_sample_is_read_and_everything_says_so(tmp_path: Path) -> None:
-    answer = gluon_attn(
-        "run", PAPER, "--preset", "cpu", "--variant", "mean", "--seed", 1, "--seed", 1, "--runs", tmp_path
-    )
+def test_without_the_corpus_the_sample_is_read_and_everything_says_so(project: Project) -> None:
+    options = ("--variant", "curved", "--seed", 1, "--seed", 1, "--runs", project.runs)
+    answer = gluon_attn("run", project.script, "--preset", "cpu", *options)
     assert answer.code == 0, answer.err
     assert "corpus nsmc is missing" in answer.err
-    assert "*** NO nsmc: THE EMBEDDED SAMPLE IS READ" in answer.err
-    assert LOUD in answer.out
-    assert not unit(tmp_path, "mean", "cpu").place.exists()  # where a run on the corpus would go
-    ran = unit(tmp_path, "mean", "cpu", on_sample=True)
-    result = Result.read(ran.place / "results.json")
-    assert len(result.rows) == 3
-    for row in result.rows:
-        assert (row.corpus, row.comparable) == ("sample", False)
-        assert "SAMPLE" in row.differs
-    said = gluon_attn("predict", PAPER, "--variant", "mean", "--runs", tmp_path, stdin="재미있다\n".encode())
-    assert (said.code, said.out.count("\n")) == (0, 1)
-    assert "TRAINED ON THE EMBEDDED SAMPLE" in said.err
-
-
-def test_what_ran_on_the_sample_is_not_published(tmp_path: Path) -> None:
-    answer = gluon_attn("run", PAPER, "--preset", "cpu", "--runs", tmp_path, "--publish")
-    assert answer.code == 2
-    assert "not published" in answer.err.splitlines()[-1]
-    assert list(tmp_path.iterdir()) == []
+    assert "*** nsmc IS MISSING: USING THE EMBEDDED SAMPLE" in answer.err
+    assert WARNING in answer.out
+    assert not project.run("curved", preset="cpu").root.exists()  # where a run on the corpus would be
+    on_sample = project.run("curved", preset="cpu", on_sample=True)
+    result = Result.read(on_sample.root / "results.json")
+    assert [(row.corpus, row.comparable) for row in result.rows] == [("sample", False)] * 3
+    assert len(Outcome.of(on_sample).record["history"]) == 3  # the recipe is that of the preset
+    answer = gluon_attn("predict", project.script, "--runs", project.runs, stdin=b"0.5 0.5\n")
+    assert (answer.code, answer.out.count("\n")) == (0, 1)
+    assert "TRAINED ON THE EMBEDDED SAMPLE" in answer.err
 
 
 @pytest.mark.parametrize("command", ["run", "reproduce"])
 def test_a_damaged_corpus_is_refused_and_not_replaced_by_the_sample(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "nsmc").mkdir()
     for name in ("ratings_train.txt", "ratings_test.txt"):
         shutil.copy(SAMPLE_ROOT / "reviews" / name, tmp_path / "nsmc" / name)
     monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
-    refusal = gluon_attn(command, PAPER, "--preset", "cpu", "--runs", tmp_path / "runs").refusal
-    assert str(tmp_path / "nsmc" / "ratings_train.txt") in refusal
-    assert "SHA-256" in refusal and "delete it and fetch it again" in refusal
-    assert not (tmp_path / "runs").exists()
+    refusal = gluon_attn(command, project.script, "--preset", "cpu", "--runs", project.runs).refusal
+    assert str(tmp_path / "nsmc" / "ratings_train.txt") in refusal and "SHA-256" in refusal
+    assert not project.runs.exists()
 
 
 # --- compare ---
 
 
-def test_compare_shows_the_committed_table_and_the_claims() -> None:
-    answer = gluon_attn("compare", PAPER, "--preset", "smoke")
+@pytest.mark.parametrize("paper", [name for name in papers.names() if papers.results_path(name, "smoke").exists()])
+def test_compare_shows_the_published_table_and_the_claims(paper: str) -> None:
+    answer = gluon_attn("compare", paper, "--preset", "smoke")
     assert answer.code == 0
-    for variant in Result.read(results_path(PAPER, "smoke")).rows:
-        assert f"│ {variant.variant} " in answer.out
-    assert "verdict" in answer.out
-    assert answer.out.rstrip().endswith(LOUD)
+    result = Result.read(papers.results_path(paper, "smoke"))
+    for row in result.rows:
+        assert f"│ {row.variant} " in answer.out
+    assert "verdict" in answer.out and answer.out.count("bootstrap") >= len(result.claims) > 0
+    assert answer.out.rstrip().endswith(WARNING)
 
 
-def test_compare_shows_the_results_of_a_run(trained: tuple[Path, Answer]) -> None:
-    answer = gluon_attn("compare", PAPER, "--results", unit(trained[0], "mean").place / "results.json")
+def test_compare_shows_the_results_of_a_run(trained: tuple[Project, Answer]) -> None:
+    project, _ = trained
+    path = project.run("curved").root / "results.json"
+    answer = gluon_attn("compare", project.script, "--preset", "smoke", "--results", path)
     assert answer.code == 0, answer.err
-    assert "│ mean " in answer.out
+    assert "│ curved " in answer.out and "A hidden layer" in answer.out and "verdict" in answer.out
+
+
+def test_the_results_of_another_paper_are_refused(trained: tuple[Project, Answer]) -> None:
+    path = trained[0].run("curved").root / "results.json"
+    assert f"{path}: results of toy, not of cho2014" in gluon_attn("compare", "cho2014", "--results", path).refusal
 
 
 @pytest.mark.parametrize(
     "content",
     ["", "{", "null", "[]", '"rows"', '{"rows": []}', '{"rows": [{"variant": "x"}], "claims": []}', "\ufeff{}"],
 )
-def test_a_damaged_results_file_is_refused(content: str, tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
+def test_a_damaged_results_file_is_refused(content: str, project: Project) -> None:
+    path = project.runs.with_name("results.json")
     path.write_text(content, encoding="utf-8")
-    assert str(path) in gluon_attn("compare", PAPER, "--results", path).refusal
+    assert str(path) in gluon_attn("compare", project.script, "--results", path).refusal
 
 
-def test_missing_results_are_refused(tmp_path: Path) -> None:
-    assert "no results here" in gluon_attn("compare", PAPER, "--results", tmp_path / "results.json").refusal
+def test_missing_results_are_refused(project: Project) -> None:
+    assert "no results here" in gluon_attn("compare", project.script).refusal
+    assert "no results here" in gluon_attn("compare", "cho2014", "--results", project.runs / "results.json").refusal
 
 
 # --- predict ---
 
 
-def predict(trained: tuple[Path, Answer], text: bytes | str, *more: object, variant: str = "as-written") -> Answer:
-    stdin = text.encode() if isinstance(text, str) else text
-    return on_smoke("predict", trained[0], "--variant", variant, *more, stdin=stdin)
-
-
-def test_predict_gives_a_line_for_each_line(trained: tuple[Path, Answer]) -> None:
-    answer = predict(trained, "재미있다\n\n   \n정말 최악의 영화\r\n끝이 없다")
+def test_predict_answers_each_line(trained: tuple[Project, Answer]) -> None:
+    answer = trained[0].command("predict", stdin=b"0.9 0.9\n\n   \n-0.9 0.9\r\n-0.9 -0.9")
     assert answer.code == 0, answer.err
     lines = answer.out.split("\n")
     assert [bool(line) for line in lines] == [True, False, False, True, True, False]
-    for line in filter(None, lines):
-        label, probability = line.split("\t")
-        assert label in ("negative", "positive")
-        assert 0.5 <= float(probability) <= 1  # that of the label, whichever it is
+    assert {line for line in lines if line} <= {"0", "1"}
     assert "MEAN NOTHING" in answer.err
+    assert trained[0].command("predict", stdin=b"") == Answer(0, "", answer.err)
 
 
-def test_predict_shows_the_weight_of_each_token(trained: tuple[Path, Answer]) -> None:
-    answer = predict(trained, "정말 최악의 영화 :)\n", "--weights")
-    assert answer.code == 0, answer.err
-    pairs = [pair.rsplit(":", 1) for pair in answer.out.rstrip("\n").split("\t")[2].split(" ")]
-    assert "".join(token for token, _ in pairs) == "정말최악의영화:)"
-    assert all(0 < float(weight) < 1 for _, weight in pairs)
+def test_predict_takes_the_first_variant_of_the_headline_or_another(trained: tuple[Project, Answer]) -> None:
+    project, _ = trained
+    assert project.command("predict", "--variant", "straight", stdin=b"1 1").code == 0
+    refusal = project.command("predict", "--variant", "pretrained", stdin=b"1 1").refusal
+    assert "pretrained with seed 1 has not been trained yet. Train it with: gluon-attn run" in refusal
+    assert refusal.endswith(f"{project.script} --preset smoke --variant pretrained --seed 1")
+    assert "curved with seed 2 has not been trained" in project.command("predict", "--seed", 2).refusal
 
 
-def test_predict_with_nothing_to_read_says_nothing(trained: tuple[Path, Answer]) -> None:
-    answer = predict(trained, b"")
-    assert (answer.code, answer.out) == (0, "")
-
-
-def test_predict_reads_the_beginning_of_a_very_long_line_and_says_so(trained: tuple[Path, Answer]) -> None:
-    text = "재미있는 영화 " * 20_000
-    answer = predict(trained, f"{text}\n{text[:200]}\n", "--weights")
-    assert answer.code == 0
-    long, cut = answer.out.splitlines()
-    assert long == cut
-    assert "line 1: 60000 tokens, the first 30 are read" in answer.err
-
-
-def test_predict_ignores_a_byte_order_mark_and_reads_what_has_no_token(trained: tuple[Path, Answer]) -> None:
-    with_mark, without, no_token = (
-        predict(trained, text, "--weights") for text in ("\ufeff재미있다\n", "재미있다\n", b"\0\n")
-    )
-    assert with_mark.out == without.out
-    assert no_token.code == 0
-    assert no_token.out.endswith("\t\n")
-
-
-def test_predict_refuses_what_is_not_utf8(trained: tuple[Path, Answer]) -> None:
-    answer = predict(trained, "재미\n".encode() + "재미\n".encode("euc-kr"))
-    assert answer.code == 2
-    assert answer.out.count("\n") == 1
+def test_predict_refuses_what_is_not_utf8_after_the_lines_before_it(trained: tuple[Project, Answer]) -> None:
+    answer = trained[0].command("predict", stdin="1 1\n영화\n".encode("euc-kr"))
+    assert (answer.code, answer.out.count("\n")) == (2, 1)
     assert answer.err.splitlines()[-1].startswith("gluon-attn: standard input, line 2: not UTF-8")
 
 
-def test_predict_refuses_weights_of_a_network_that_has_none(trained: tuple[Path, Answer]) -> None:
-    assert "mean has no attention" in predict(trained, "재미\n", "--weights", variant="mean").refusal
+@pytest.mark.parametrize("command", ["neighbours", "perplexity", "translate"])
+def test_a_command_for_another_task_names_that_of_the_paper(trained: tuple[Project, Answer], command: str) -> None:
+    project, _ = trained
+    refusal = project.command(command).refusal
+    assert refusal == f"{project.script} curved: its task is quadrants; use gluon-attn predict {project.script}"
 
 
-def test_predict_says_how_to_train_what_is_not_trained(trained: tuple[Path, Answer]) -> None:
-    refusal = predict(trained, "재미\n", variant="dot").refusal
-    assert "dot with seed 1 is not trained" in refusal
-    assert f"gluon-attn run {PAPER} --preset smoke --variant dot --seed 1" in refusal
-
-
-def test_predict_writes_hangul_to_a_terminal_of_another_encoding(trained: tuple[Path, Answer]) -> None:
-    command = [sys.executable, "-m", "reproductions", "predict", PAPER, "--preset", "smoke", "--runs", str(trained[0])]
-    done = subprocess.run(
-        [*command, "--weights"],
-        cwd=ROOT,
-        input="재미\U0001f600\n".encode(),
-        env={**os.environ, "PYTHONIOENCODING": "euc-kr"},
-        capture_output=True,
-    )
+def test_a_terminal_of_another_encoding_gets_escapes() -> None:
+    command = [sys.executable, "-m", "reproductions", "list", "naver_self_attention"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True)
     assert done.returncode == 0, done.stderr
-    assert "재미" in done.stdout.decode("euc-kr")
-    assert "\\U0001f600" in done.stdout.decode("euc-kr")
+    assert b"\\uc5b4\\ud150\\uc158" in done.stdout
 
 
 # --- preprocess, rebuild ---
@@ -404,9 +372,7 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
     assert files(out) == before
     again = gluon_attn(*options, "--overwrite", "--processes", 1)
     assert again.code == 0
-    assert {name: digest for name, (digest, _) in files(out).items()} == {
-        n: digest for n, (digest, _) in before.items()
-    }
+    assert hashes(out) == {name: digest for name, (digest, _) in before.items()}
 
 
 @pytest.mark.parametrize(
@@ -482,9 +448,7 @@ def test_preprocess_writes_parallel_text(tokens: str, tmp_path: Path) -> None:
     assert "the directory is not empty" in gluon_attn(*options).refusal
     again = gluon_attn(*options, "--overwrite", "--processes", 1)
     assert again.code == 0
-    assert {name: digest for name, (digest, _) in files(out).items()} == {
-        n: digest for n, (digest, _) in before.items()
-    }
+    assert hashes(out) == {name: digest for name, (digest, _) in before.items()}
 
 
 def test_preprocess_reads_ones_own_parallel_files_and_names_their_faults(tmp_path: Path) -> None:
@@ -518,48 +482,51 @@ def test_rebuild_refuses_a_path_that_leads_nowhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("run", "bahdanau"), "paper 'bahdanau' is unknown; choose from naver_self_attention"),
+        (("run", "bahdanau"), "paper 'bahdanau' is unknown; choose from bahdanau2014"),
         (("compare", "bahdanau"), "paper 'bahdanau' is unknown"),
         (("predict", "bahdanau"), "paper 'bahdanau' is unknown"),
+        (("publish", "bahdanau"), "paper 'bahdanau' is unknown"),
+        (("run", "{toy}", "--preset", "gpu"), "preset 'gpu' is unknown; choose smoke, cpu or paper"),
+        (("compare", "{toy}", "--preset", "gpu"), "preset 'gpu' is unknown"),
+        (("verify", "{toy}", "--preset", "gpu"), "preset 'gpu' is unknown"),
+        (("publish", "{toy}", "--preset", "gpu"), "preset 'gpu' is unknown"),
+        (("reproduce", "{toy}", "--preset", "gpu"), "preset 'gpu' is unknown"),
         (
-            ("run", PAPER, "--preset", "gpu"),
-            "preset 'gpu' is unknown for naver_self_attention; choose from smoke, cpu, paper",
+            ("run", "{toy}", "--preset", "smoke", "--variant", "hard"),
+            "variant 'hard' is unknown in preset smoke; choose",
         ),
-        (("compare", PAPER, "--preset", "gpu"), "preset 'gpu' is unknown"),
-        (("verify", PAPER, "--preset", "gpu"), "preset 'gpu' is unknown"),
-        (("run", PAPER, "--preset", "smoke", "--variant", "hard"), "variant 'hard' is unknown in preset smoke; choose"),
-        (("verify", PAPER, "--preset", "smoke", "--variant", "hard"), "variant 'hard' is unknown"),
-        (("predict", PAPER, "--variant", "hard"), "variant 'hard' is unknown"),
+        (("verify", "{toy}", "--preset", "smoke", "--variant", "hard"), "variant 'hard' is unknown"),
+        (("predict", "{toy}", "--variant", "hard"), "variant 'hard' is unknown"),
         (
-            ("run", PAPER, "--preset", "smoke", "--profile", "slow"),
+            ("run", "{toy}", "--preset", "smoke", "--profile", "slow"),
             "profile 'slow' is unknown; choose one of portable, fast",
         ),
-        (("run", PAPER, "--preset", "smoke", "--threads", 2), "the portable profile runs on one thread, not 2"),
-        (("verify", PAPER, "--preset", "smoke", "--profile", "fast", "--threads", 0), "0 threads cannot run"),
+        (("run", "{toy}", "--preset", "smoke", "--threads", 2), "the portable profile runs on one thread, not 2"),
+        (("verify", "{toy}", "--profile", "fast", "--threads", 0), "0 threads cannot run anything"),
     ],
 )
-def test_what_is_unknown_is_refused_in_one_line(tmp_path: Path, arguments: tuple[object, ...], reason: str) -> None:
-    runs = ("--runs", tmp_path / "runs") if arguments[0] in ("run", "predict") else ()
-    assert reason in gluon_attn(*arguments, *runs).refusal
-    assert not (tmp_path / "runs").exists()
+def test_what_is_unknown_is_refused_in_one_line(project: Project, arguments: tuple[object, ...], reason: str) -> None:
+    words = [str(word).format(toy=project.script) for word in arguments]
+    runs = ("--runs", project.runs) if words[0] in ("run", "predict", "reproduce") else ()
+    assert reason in gluon_attn(*words, *runs).refusal
+    assert not project.runs.exists()
 
 
 @pytest.mark.parametrize("arguments", [("--jobs", 0), ("--jobs", "many"), ("--seed", "one"), ("--colour",)])
-def test_an_option_that_makes_no_sense_is_refused(tmp_path: Path, arguments: tuple[object, ...]) -> None:
-    answer = on_smoke("run", tmp_path, *arguments)
+def test_an_option_that_makes_no_sense_is_refused(project: Project, arguments: tuple[object, ...]) -> None:
+    answer = project.command("run", *arguments)
     assert answer.code == 2
     assert str(arguments[0]) in answer.err
     assert "Traceback" not in answer.err
 
 
-def test_the_exit_status_of_a_real_process_is_2_and_there_is_no_traceback() -> None:
-    command = [sys.executable, "-m", "reproductions", "run", PAPER, "--profile", "slow"]
+def test_the_exit_status_of_a_real_process_is_2_and_there_is_no_traceback(project: Project) -> None:
+    command = [sys.executable, "-m", "reproductions", "run", project.script, "--profile", "slow"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "gluon-attn: profile 'slow' is unknown; choose one of portable, fast\n"
 
 
-def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    refusal = on_smoke("run", tmp_path / "file", "--variant", "mean", "--jobs", 2).refusal
-    assert str(tmp_path / "file") in refusal
+def test_a_folder_that_cannot_be_written_is_refused(project: Project) -> None:
+    project.runs.touch()
+    assert str(project.runs) in project.command("run", "--variant", "curved", "--jobs", 2).refusal

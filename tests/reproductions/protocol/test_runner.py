@@ -76,7 +76,7 @@ def test_a_missing_corpus_is_replaced_by_the_sample_for_the_whole_run(
     on_sample = corpus_or_sample(preset)
     assert on_sample == replace(preset, on_sample=True)
     printed = capsys.readouterr().err
-    assert "corpus nsmc is not there" in printed and "*** nsmc IS MISSING: USING THE EMBEDDED SAMPLE" in printed
+    assert "corpus nsmc is missing" in printed and "*** nsmc IS MISSING: USING THE EMBEDDED SAMPLE" in printed
     (one,) = runs("curved", seeds=(1,), preset=on_sample)
     assert one.on_sample and preset_of(replace(one, paper=toy)) == on_sample
 
