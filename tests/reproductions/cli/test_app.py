@@ -502,7 +502,7 @@ def test_rebuild_refuses_a_path_that_leads_nowhere(tmp_path: Path) -> None:
             "profile 'slow' is unknown; choose one of portable, fast",
         ),
         (("run", "{toy}", "--preset", "smoke", "--threads", 2), "the portable profile runs on one thread, not 2"),
-        (("verify", "{toy}", "--profile", "fast", "--threads", 0), "0 threads cannot run anything"),
+        (("verify", "{toy}", "--profile", "fast", "--threads", 0), "0 threads cannot run"),
     ],
 )
 def test_what_is_unknown_is_refused_in_one_line(project: Project, arguments: tuple[object, ...], reason: str) -> None:

@@ -195,4 +195,4 @@ def test_an_outcome_that_lacks_something_is_refused(missing: str, whole: Path) -
 
 def test_missing_predictions_are_refused(whole: Path) -> None:
     (whole / "predictions.npz").unlink()
-    assert "is missing" in refused(whole, "predictions.npz")
+    assert "No such file" in refused(whole, "predictions.npz")
