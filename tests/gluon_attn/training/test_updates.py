@@ -198,3 +198,14 @@ def test_an_unknown_optimizer_and_one_that_cannot_be_resumed_are_refused() -> No
         Updates(parameters, "adamm")
     with pytest.raises(UsageError, match="nadam cannot be resumed"):
         Updates(parameters, "nadam")
+
+
+def test_a_parameter_without_a_new_gradient_is_not_updated_by_an_old_one() -> None:
+    net = network()
+    updates = Updates(trained(net), "sgd")
+    backward(net, 0)
+    updates.step(0.1)
+    before = values(net)
+    with pytest.raises(UserWarning, match="has not been updated by backward"):
+        updates.step(0.1)
+    assert_same_bits(values(net), before)
