@@ -176,17 +176,17 @@ class LeaveOut(Step[Data]):
         for name in ("test", "validation"):
             theirs = [_letters(naver.unquote(text)) for text in divided.splits[name].text]
             wanted = {text for text in theirs if text}
-            here = keep & np.fromiter((text in wanted for text in letters), np.bool_, len(letters))
-            keep &= ~here
+            matching = keep & np.fromiter((text in wanted for text in letters), np.bool_, len(letters))
+            keep &= ~matching
             facts[name] = {
                 "official_rows": len(theirs),
                 "of_them_empty": theirs.count(""),
                 "of_them_in_the_crawl": sum(text in crawled for text in theirs if text),
-                "reviews_left_out": int(here.sum()),
+                "reviews_left_out": int(matching.sum()),
             }
-            if rows := int(here.sum()):
+            if rows := int(matching.sum()):
                 reason = f"text occurs in the {name} split of NSMC"
-                dropped.append(Dropped("train", reason, rows, train.row_id[here][:SHOWN].tolist()))
+                dropped.append(Dropped("train", reason, rows, train.row_id[matching][:SHOWN].tolist()))
         return data.with_splits({"train": train.take(keep)}), Notes(facts={"left_out": facts}, dropped=dropped)
 
 

@@ -173,18 +173,18 @@ def rebuild(
         "repaired/ratings_test.txt": (test, 0),
     }
 
-    reviews, kept, total = len(crawl.reviews), len(spaced), len(sample)
+    reviews, rated, total = len(crawl.reviews), len(spaced), len(sample)
     respaced = sum(before != after for before, after in zip(labelled, spaced, strict=True))
     quoted = sum('"' in review.text for review in sample)
     steps = (
         RebuildStep(
             "read", "every movie's JSON in the order of the file names as strings, top to bottom", reviews, reviews
         ),
-        RebuildStep("label", "ratings 9-10 become 1, ratings 1-4 become 0, ratings 5-8 are dropped", reviews, kept),
-        RebuildStep("whitespace", "each run of whitespace becomes one space", kept, kept, respaced),
-        RebuildStep("shuffle", f"numpy.random.RandomState({SEED}) permutes the rows", kept, kept),
+        RebuildStep("label", "ratings 9-10 become 1, ratings 1-4 become 0, ratings 5-8 are dropped", reviews, rated),
+        RebuildStep("whitespace", "each run of whitespace becomes one space", rated, rated, respaced),
+        RebuildStep("shuffle", f"numpy.random.RandomState({SEED}) permutes the rows", rated, rated),
         RebuildStep(
-            "balance", f"the first {per_class} rows labelled 1, then the first {per_class} labelled 0", kept, total
+            "balance", f"the first {per_class} rows labelled 1, then the first {per_class} labelled 0", rated, total
         ),
         RebuildStep("quote", "minimal quoting: ratings.txt", total, total, quoted),
         RebuildStep(

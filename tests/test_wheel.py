@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -58,9 +59,14 @@ def contents(wheel: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("installed")
+    """Installed inside a clone of another project, whose commits are not ours."""
+    clone = tmp_path_factory.mktemp("clone")
+    run("git", "init", "--quiet", cwd=clone)
+    author = ("-c", "user.name=someone", "-c", "user.email=someone@example.org")
+    run("git", *author, "commit", "--quiet", "--allow-empty", "--message=other", cwd=clone)
+    target = clone / "packages"
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", target)
-    run(*pip, wheel, cwd=target)
+    run(*pip, wheel, cwd=clone)
     return target
 
 
@@ -139,4 +145,5 @@ def test_verify_finds_the_committed_bits(installed: Path, empty: Path) -> None:
 
 def test_a_paper_trains_on_the_sample(installed: Path, empty: Path) -> None:
     gluon_attn(installed, empty, "run", PAPER, "--preset", "smoke", "--variant", VARIANT, "--jobs", "1")
-    assert [path.name for path in (empty / "runs").rglob("results.json")] != []
+    (results,) = (empty / "runs").rglob("results.json")
+    assert json.loads(results.read_text(encoding="utf-8"))["manifest"]["commit"] == "unknown"

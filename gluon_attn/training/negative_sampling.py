@@ -66,13 +66,13 @@ def noise_distribution(counts: np.ndarray) -> np.ndarray:
     return powers / powers.sum()
 
 
-def batches_per_epoch(corpus: TokenStream, sampling: Sampling) -> int:
+def batches_per_epoch(stream: TokenStream, sampling: Sampling) -> int:
     """The number of batches for the words that subsampling is expected to keep, at least 1."""
-    words = float(keep_probability(corpus.counts, sampling.threshold)[corpus.ids].sum())
+    words = float(keep_probability(stream.counts, sampling.threshold)[stream.ids].sum())
     return max(1, round(words / (sampling.rows * sampling.length)))
 
 
-def batches(corpus: TokenStream, sampling: Sampling, generator: np.random.RandomState) -> Iterator[Batch]:
+def batches(stream: TokenStream, sampling: Sampling, generator: np.random.RandomState) -> Iterator[Batch]:
     """The batches of one epoch, :func:`batches_per_epoch` of them, as :class:`Word2Vec` reads them.
 
     The words are subsampled and cut into pieces, which are shuffled. The number of words that subsampling keeps is
@@ -80,12 +80,12 @@ def batches(corpus: TokenStream, sampling: Sampling, generator: np.random.Random
     placeholder: the model predicts its inputs.
     """
     window, length = sampling.window, sampling.length
-    kept = generator.random_sample(len(corpus.ids)) < keep_probability(corpus.counts, sampling.threshold)[corpus.ids]
+    kept = generator.random_sample(len(stream.ids)) < keep_probability(stream.counts, sampling.threshold)[stream.ids]
     pieces = max(1, -(-int(kept.sum()) // length))
     around = (window, window + pieces * length - int(kept.sum()))
-    ids, text = np.pad(corpus.ids[kept], around), np.pad(corpus.text[kept], around, constant_values=-1)
-    order = np.resize(generator.permutation(pieces), batches_per_epoch(corpus, sampling) * sampling.rows)
-    cumulative = np.cumsum(noise_distribution(corpus.counts))
+    ids, text = np.pad(stream.ids[kept], around), np.pad(stream.text[kept], around, constant_values=-1)
+    order = np.resize(generator.permutation(pieces), batches_per_epoch(stream, sampling) * sampling.rows)
+    cumulative = np.cumsum(noise_distribution(stream.counts))
     distance = np.abs(np.arange(-window, window + 1))
     for chosen in order.reshape(-1, sampling.rows):
         near = length * chosen[:, None] + np.arange(length + 2 * window)
@@ -110,10 +110,10 @@ def mean_loss(outputs: tuple[nd.NDArray, nd.NDArray], _: nd.NDArray) -> nd.NDArr
     return loss.sum() / nd.maximum(examples.sum(), 1.0)
 
 
-def held_out_loss(model: Word2Vec, corpus: TokenStream, sampling: Sampling, seed: int) -> float:
+def held_out_loss(model: Word2Vec, stream: TokenStream, sampling: Sampling, seed: int) -> float:
     """The mean loss of the examples of held-out texts, in nats; the same draws for the same seed."""
     sums = np.zeros(2)
-    for batch in batches(corpus, sampling, np.random.RandomState(seed)):
+    for batch in batches(stream, sampling, np.random.RandomState(seed)):
         outputs = model(*(nd.array(array, dtype=array.dtype) for array in batch.inputs))
         sums += [float(output.asnumpy().sum(dtype=np.float64)) for output in outputs]
     return float(sums[0] / max(1.0, sums[1]))

@@ -13,7 +13,7 @@ from mxnet.gluon import HybridBlock
 
 @dataclass(frozen=True)
 class Batch:
-    """What one step reads: the model's inputs and the loss's target, batch first, as NumPy arrays."""
+    """The model's inputs and the loss's target of one step, batch first, as NumPy arrays."""
 
     inputs: tuple[np.ndarray, ...]
     target: np.ndarray
@@ -24,12 +24,12 @@ class Objective:
     """What to train for; how is the :class:`~gluon_attn.training.recipe.Recipe`.
 
     Attributes:
-        batches: the batches of one epoch, drawn with the generator it is given.
+        batches: the batches of one epoch, from a generator that is seeded for this epoch.
         steps: number of batches of an epoch.
         loss: (model outputs, target) -> losses (batch,).
-        evaluate: the model's validation metrics; training selects by ``select``.
-        select: name of the metric.
-        higher_is_better: which way ``select`` points.
+        evaluate: the model's validation metrics by name.
+        select: the metric whose best epoch is selected.
+        higher_is_better: whether the best value of ``select`` is the largest.
     """
 
     batches: Callable[[np.random.RandomState], Iterable[Batch]]

@@ -58,6 +58,7 @@ class Updates:
 
         Raises:
             FloatingPointError: the norm of the gradients is not finite; the parameters stay as they are.
+            UserWarning: a parameter was not part of the last backward pass; set its ``grad_req`` to ``null``.
         """
         self._trainer.set_learning_rate(learning_rate)
         self._trainer.allreduce_grads()

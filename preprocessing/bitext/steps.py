@@ -38,8 +38,8 @@ class Deduplicate(Step[Bitext]):
         train = data.splits["train"]
         first: dict[tuple[str, str], int] = {}
         rows = zip(train.source.prepared, train.target.prepared, strict=True)
-        kept = np.array([first.setdefault(pair, row) == row for row, pair in enumerate(rows)], np.bool_)
-        return _with_train(data, kept, "a repeated pair")
+        keep = np.array([first.setdefault(pair, row) == row for row, pair in enumerate(rows)], np.bool_)
+        return _with_train(data, keep, "a repeated pair")
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,13 @@ class Overlap(Step[Bitext]):
         dropped = Notes()
         trained = {side: set(keys["train"][side]) for side in SIDES}
         if self.drop:
-            kept = np.ones(len(splits["train"]), np.bool_)
+            keep = np.ones(len(splits["train"]), np.bool_)
             for side in SIDES:
                 elsewhere = {key for name in others for key in keys[name][side]}
-                kept &= np.array([key not in elsewhere for key in keys["train"][side]], np.bool_)
-            data, dropped = _with_train(data, kept, "a sentence of another split")
+                keep &= np.array([key not in elsewhere for key in keys["train"][side]], np.bool_)
+            data, dropped = _with_train(data, keep, "a sentence of another split")
             trained = {
-                side: {key for key, stays in zip(keys["train"][side], kept, strict=True) if stays} for side in SIDES
+                side: {key for key, stays in zip(keys["train"][side], keep, strict=True) if stays} for side in SIDES
             }
         marked = {"train": data.splits["train"]}
         for name, pair in others.items():
@@ -137,18 +137,18 @@ class FilterLengths(Step[Bitext]):
             faults[f"more than {self.max_length} tokens"] = longer > self.max_length
         if self.max_ratio is not None:
             faults[f"a length ratio above {self.max_ratio:g}"] = longer > self.max_ratio * shorter
-        kept = np.ones(len(train), np.bool_)
+        keep = np.ones(len(train), np.bool_)
         dropped, examples = [], []
         for reason, fault in faults.items():
-            rows = np.flatnonzero(fault & kept)
-            kept[rows] = False
+            rows = np.flatnonzero(fault & keep)
+            keep[rows] = False
             if len(rows):
                 dropped.append(Dropped("train", reason, len(rows), train.row_id[rows[:SHOWN]].tolist()))
             examples += [
                 (f"{train.source.text[row]} ||| {train.target.text[row]}", f"left out: {reason}")
                 for row in rows[:SHOWN]
             ]
-        return _with_train(data, kept, "")[0], Notes(dropped=dropped, examples=examples)
+        return _with_train(data, keep, "")[0], Notes(dropped=dropped, examples=examples)
 
 
 @dataclass(frozen=True)
@@ -231,16 +231,16 @@ def whole_words(data: Data, tokens: Sequence[str]) -> Sequence[str]:
     return joined(tokens) if CODES in data.learned else tokens
 
 
-def _with_train(data: Bitext, kept: np.ndarray, reason: str) -> tuple[Bitext, Notes]:
+def _with_train(data: Bitext, keep: np.ndarray, reason: str) -> tuple[Bitext, Notes]:
     train = data.splits["train"]
-    if not kept.any():
+    if not keep.any():
         raise InputError("train split", "no pair is left", remedy="relax the filters, or give more pairs")
-    dropped = Dropped("train", reason, int((~kept).sum()), train.row_id[~kept][:SHOWN].tolist())
+    dropped = Dropped("train", reason, int((~keep).sum()), train.row_id[~keep][:SHOWN].tolist())
     examples = [
         (f"{train.source.text[row]} ||| {train.target.text[row]}", f"left out: {reason}")
-        for row in np.flatnonzero(~kept)[:SHOWN]
+        for row in np.flatnonzero(~keep)[:SHOWN]
     ]
-    without = data.with_splits({**data.splits, "train": train.take(kept)})
+    without = data.with_splits({**data.splits, "train": train.take(keep)})
     return without, Notes(dropped=[dropped] if dropped.rows else [], examples=examples)
 
 

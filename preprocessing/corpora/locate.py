@@ -44,15 +44,15 @@ class CorpusFiles:
 
     def only(self, parts: Iterable[str]) -> CorpusFiles:
         """The same corpus restricted to these parts; a part that it does not have is ignored."""
-        kept = [part for part in parts if part in self.paths]
+        available = [part for part in parts if part in self.paths]
         return replace(
             self,
-            paths={part: self.paths[part] for part in kept},
-            sha256={part: self.sha256[part] for part in kept},
-            urls={part: self.urls[part] for part in kept if part in self.urls},
-            rows={part: self.rows[part] for part in kept if part in self.rows},
-            members={part: self.members[part] for part in kept if part in self.members},
-            contents={part: self.contents[part] for part in kept if part in self.contents},
+            paths={part: self.paths[part] for part in available},
+            sha256={part: self.sha256[part] for part in available},
+            urls={part: self.urls[part] for part in available if part in self.urls},
+            rows={part: self.rows[part] for part in available if part in self.rows},
+            members={part: self.members[part] for part in available if part in self.members},
+            contents={part: self.contents[part] for part in available if part in self.contents},
         )
 
 

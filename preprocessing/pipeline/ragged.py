@@ -83,9 +83,9 @@ class Ragged:
     def padded(self, pad: int, max_length: int | None = None) -> np.ndarray:
         """(rows, T) int32, ``pad`` after each row; T is ``max_length``, else the longest row. Longer rows are cut."""
         width = int(self.lengths.max(initial=0)) if max_length is None else max_length
-        kept = self.truncated(width)
+        rows = self.truncated(width)
         out = np.full((len(self), width), pad, np.int32)
-        out[np.arange(width) < kept.lengths[:, None]] = kept.ids
+        out[np.arange(width) < rows.lengths[:, None]] = rows.ids
         return out
 
     def _gather(self, starts: np.ndarray, lengths: np.ndarray) -> Ragged:

@@ -33,13 +33,13 @@ class DropEmpty(Step[Data]):
         return "Rows whose text is empty or only white space are left out of every split."
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
-        kept, dropped = {}, []
+        splits, dropped = {}, []
         for name, split in data.splits.items():
             blank = np.array([not text.strip() for text in split.prepared], np.bool_)
-            kept[name] = split.take(~blank)
+            splits[name] = split.take(~blank)
             if rows := int(blank.sum()):
                 dropped.append(Dropped(name, "empty text", rows, split.row_id[blank][:SHOWN].tolist()))
-        return data.with_splits(kept), Notes(dropped=dropped)
+        return data.with_splits(splits), Notes(dropped=dropped)
 
 
 @dataclass(frozen=True)

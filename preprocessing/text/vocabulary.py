@@ -57,9 +57,9 @@ class Vocabulary:
             raise ValueError(f"min_freq must be at least 1, got {min_freq}")
         frequency = counts.tolist()
         frequent = np.flatnonzero(counts >= min_freq).tolist()
-        kept = [index for index in frequent if symbols[index] not in specials]
-        kept.sort(key=lambda index: (-frequency[index], symbols[index]))
-        return cls((symbols[index] for index in kept[:max_size]), specials)
+        candidates = [index for index in frequent if symbols[index] not in specials]
+        candidates.sort(key=lambda index: (-frequency[index], symbols[index]))
+        return cls((symbols[index] for index in candidates[:max_size]), specials)
 
     @property
     def learned(self) -> list[str]:

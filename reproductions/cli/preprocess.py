@@ -51,10 +51,15 @@ def naver_reviews(
 ) -> None:
     """The Naver sentiment movie corpus."""
     from preprocessing import naver
-    from preprocessing.corpora import locate
 
-    pipeline = naver.pipeline(tokenizer=tokenizer, max_length=max_length, min_freq=min_freq, text=text)
-    prepared = pipeline.run(locate.find("sample" if sample else "nsmc"), processes=processes)
+    prepared = naver.prepare(
+        "sample" if sample else "nsmc",
+        tokenizer=tokenizer,
+        max_length=max_length,
+        min_freq=min_freq,
+        text=text,
+        processes=processes,
+    )
     _write(prepared, out, overwrite, "reviews", "tokens")
 
 
@@ -214,11 +219,11 @@ def parallel_text(
     card_page.write(prepared.card, out / "card.html")
     for name, pair in prepared.splits.items():
         print(f"{name}: {len(pair)} pairs, {len(pair.source.ids)} and {len(pair.target.ids)} tokens")
-    for part, says in prepared.card["facts"].get("missing", {}).items():
-        print(f"*** {part}: {says} ***")
-    for says in prepared.stand_ins:
-        print(f"*** {says} ***")
-    print(f"digest {prepared.digest}\nwritten to {out}; read {out / 'card.html'}")
+    for part, message in prepared.card["facts"].get("missing", {}).items():
+        print(f"*** {part}: {message} ***")
+    for message in prepared.stand_ins:
+        print(f"*** {message} ***")
+    print(f"digest {prepared.digest}\nwritten to {out}; see {out / 'card.html'}")
 
 
 def _write(prepared: Result, out: Path, overwrite: bool, rows: str, tokens: str) -> None:
@@ -229,4 +234,4 @@ def _write(prepared: Result, out: Path, overwrite: bool, rows: str, tokens: str)
     card_page.write(prepared.card, out / "card.html")
     for name, split in prepared.splits.items():
         print(f"{name}: {len(split)} {rows}, {len(split.ids)} {tokens}")
-    print(f"digest {prepared.digest}\nwritten to {out}; read {out / 'card.html'}")
+    print(f"digest {prepared.digest}\nwritten to {out}; see {out / 'card.html'}")

@@ -69,19 +69,20 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def commit() -> str:
-    """The commit of this tree, marked when code that trains differs from it; ``unknown`` outside a clone."""
+    """The commit of this tree, marked when code that trains differs from it; ``unknown`` outside a clone of it."""
     try:
-        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=_ROOT, capture_output=True, text=True, check=True)
-        dirty = subprocess.run(
-            ["git", "status", "--porcelain", "--untracked-files=no", "--", *_ROOMS],
-            cwd=_ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        if Path(_git("rev-parse", "--show-toplevel")).resolve() != _ROOT.resolve():
+            return "unknown"  # installed in a folder that another project's clone contains
+        head = _git("rev-parse", "HEAD")
+        changed = _git("status", "--porcelain", "--untracked-files=no", "--", *_ROOMS)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return head.stdout.strip() + ("-modified" if dirty.stdout.strip() else "")
+    return head + ("-modified" if changed else "")
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=_ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def environment_digest(packages: Sequence[str] = ()) -> str:

@@ -164,9 +164,9 @@ def test_a_damaged_archive_is_refused(name: str, damage: str, tmp_path: Path) ->
 
 
 def test_what_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="is not a regular file"):
-        own_documents(tmp_path / "absent")
     with pytest.raises(InputError, match="no such file"):
+        own_documents(tmp_path / "absent")
+    with pytest.raises(InputError, match="is not a regular file"):
         locate.given("mine", {"train": tmp_path})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(

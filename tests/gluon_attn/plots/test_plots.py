@@ -101,9 +101,9 @@ def test_a_watermark_is_on_every_figure_of_its_block_and_on_no_other(
 ) -> None:
     draw(tmp_path / "before.png")
     with watermark("SAMPLE"):
-        draw(tmp_path / "marked.png")
         with watermark(None):
             draw(tmp_path / "within.png")
+        draw(tmp_path / "marked.png")
     draw(tmp_path / "after.png")
     plain = (tmp_path / "before.png").read_bytes()
     assert plain == (tmp_path / "within.png").read_bytes() == (tmp_path / "after.png").read_bytes()

@@ -156,10 +156,14 @@ def test_a_norm_that_is_not_finite_updates_nothing(value: float) -> None:
 
 
 def step_on_two_devices(net: nn.HybridSequential, updates: Updates, step: int) -> None:
-    """Each device has half of the loss."""
+    """Each device has half of the rows."""
     ids, target = batch(step)
     with autograd.record():
-        losses = [0.5 * ((net(nd.array(ids, device)) - nd.array(target, device)) ** 2).mean() for device in TWO_DEVICES]
+        losses = []
+        for number, device in enumerate(TWO_DEVICES):
+            rows = slice(number * ROWS // 2, (number + 1) * ROWS // 2)
+            outputs = net(nd.array(ids[rows], device))
+            losses.append(((outputs - nd.array(target[rows], device)) ** 2).sum() / ROWS)
     autograd.backward(losses)
     updates.step(rate(step))
 
@@ -168,18 +172,21 @@ TWO_DEVICES = [mx.cpu(0), mx.cpu(1)]
 
 
 @pytest.mark.parametrize("clip_norm", [None, 0.2])
-def test_gradients_of_two_devices_are_summed_before_their_norm_is_taken(clip_norm: float | None) -> None:
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_gradients_of_two_devices_are_summed_before_their_norm_is_taken(
+    optimizer: str, clip_norm: float | None
+) -> None:
     net = network(TWO_DEVICES)
-    updates = Updates(trained(net), "adam", clip_norm=clip_norm)
+    updates = Updates(trained(net), optimizer, clip_norm=clip_norm)
     step_on_two_devices(net, updates, 0)
     resumed = network(TWO_DEVICES)
     for (_, target), (_, parameter) in zip(named_parameters(resumed), named_parameters(net), strict=True):
         target.set_data(parameter.data(TWO_DEVICES[0]))
-    goes_on = Updates(trained(resumed), "adam", clip_norm=clip_norm)
+    goes_on = Updates(trained(resumed), optimizer, clip_norm=clip_norm)
     goes_on.restore(updates.state())
     for step in range(1, STEPS):
         step_on_two_devices(resumed, goes_on, step)
-    for name, alone in by_updater("adam", clip_norm).items():
+    for name, alone in by_updater(optimizer, clip_norm).items():
         parameter = dict(named_parameters(resumed))[name]
         for device in TWO_DEVICES:
             np.testing.assert_allclose(parameter.data(device).asnumpy(), alone, rtol=1e-4, atol=1e-6, err_msg=name)
@@ -191,3 +198,14 @@ def test_an_unknown_optimizer_and_one_that_cannot_be_resumed_are_refused() -> No
         Updates(parameters, "adamm")
     with pytest.raises(UsageError, match="nadam cannot be resumed"):
         Updates(parameters, "nadam")
+
+
+def test_a_parameter_without_a_new_gradient_is_not_updated_by_an_old_one() -> None:
+    net = network()
+    updates = Updates(trained(net), "sgd")
+    backward(net, 0)
+    updates.step(0.1)
+    before = values(net)
+    with pytest.raises(UserWarning, match="has not been updated by backward"):
+        updates.step(0.1)
+    assert_same_bits(values(net), before)
