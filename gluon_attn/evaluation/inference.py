@@ -1,0 +1,156 @@
+"""Inference over seeds and test items: is a difference between two systems more than noise?
+
+A measured difference varies for two reasons: other test items would give another one, and so would trainings with other
+seeds. A bootstrap over items knows the first, a t interval over seeds the second. Here the squares of their half-widths
+are added,
+
+    half^2 = (t_{n-1} s / sqrt n)^2 + (z SE_items)^2
+
+with s the standard deviation of the effect over n seeds and SE_items its standard error by bootstrap over items.
+
+Chosen by simulation (``tests/gluon_attn/evaluation/test_inference.py``): with two, three and five seeds, and whatever
+part of the noise is the seeds', at most one verdict in twenty is false. With two seeds a bootstrap over seeds and items
+gives up to 30 % false verdicts, because it sees half of the variance, and Welch and Satterthwaite's degrees of freedom
+up to 13 %. The price is a wider interval: with three seeds up to 1.75 times the shortest possible.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+from scipy.optimize import brentq
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Inference:
+    """An effect with its errors over seeds and items.
+
+    Attributes:
+        effect: mean over seeds.
+        seed_error: standard error of the mean over seeds, with its degrees of freedom.
+        degrees: see ``seed_error``.
+        item_error: standard error over items.
+    """
+
+    effect: float
+    seed_error: float
+    degrees: float
+    item_error: float
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """The interval of the effect over seeds and items."""
+        half = float(half_width(level, self.seed_error, self.degrees, self.item_error))
+        return self.effect - half, self.effect + half
+
+    @property
+    def p(self) -> float:
+        """One minus the level of the interval that just reaches no effect."""
+
+        def beyond(level: float) -> float:
+            return float(half_width(level, self.seed_error, self.degrees, self.item_error)) - abs(self.effect)
+
+        most = 1 - 1e-12
+        if self.effect == 0:
+            return 1.0
+        return 1 - most if beyond(most) < 0 else 1 - float(brentq(beyond, 0.0, most))
+
+
+def paired(effects: np.ndarray, item_error: float) -> Inference:
+    """Inference from the effect of each seed, where both systems were trained with the same seeds.
+
+    Args:
+        effects: (seeds,) of two seeds or more.
+        item_error: standard error of the mean effect over items, by bootstrap.
+
+    Raises:
+        ValueError: there is one seed only.
+    """
+    return _combined(float(np.mean(effects)), [effects], item_error)
+
+
+def unpaired(first: np.ndarray, second: np.ndarray, item_error: float) -> Inference:
+    """Inference from the scores of two systems that were trained with different seeds.
+
+    Args:
+        first, second: (seeds,) scores of each, of two seeds or more.
+        item_error: standard error of the difference of their means over items, by bootstrap.
+
+    Raises:
+        ValueError: one of them has one seed only.
+    """
+    return _combined(float(np.mean(first) - np.mean(second)), [first, second], item_error)
+
+
+def _combined(effect: float, samples: list[np.ndarray], item_error: float) -> Inference:
+    if min(map(len, samples)) < 2:
+        raise ValueError("a deviation over seeds needs two seeds or more")
+    # The squared error of each sample's mean, and the degrees of freedom of their sum (Welch, 1947).
+    squares = [float(np.var(sample, ddof=1)) / len(sample) for sample in samples]
+    weights = sum(square**2 / (len(sample) - 1) for square, sample in zip(squares, samples, strict=True))
+    degrees = sum(squares) ** 2 / weights if weights > 0 else math.inf
+    seed_error = math.sqrt(sum(squares))
+
+    return Inference(effect, seed_error, degrees, item_error)
+
+
+def half_width(level: float, seed_error: ArrayLike, degrees: float, item_error: float) -> np.ndarray:
+    """Half of the interval of that level.
+
+    Args:
+        level: such as 0.95.
+        seed_error: standard errors of means over seeds, of any shape.
+        degrees: of freedom of these errors.
+        item_error: standard error over items.
+
+    Returns:
+        Of the shape of ``seed_error``.
+    """
+    tail = 0.5 + level / 2
+    width: np.ndarray = np.hypot(stats.t.ppf(tail, degrees) * np.asarray(seed_error), stats.norm.ppf(tail) * item_error)
+    return width
+
+
+def holm(p_values: list[float]) -> list[float]:
+    """Adjusted p-values of several tests (Holm, 1979), in their order."""
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def pooled_deviation(samples: list[np.ndarray]) -> float | None:
+    """The standard deviation over seeds, pooled over systems with two seeds or more; None where there is none."""
+    several = [sample for sample in samples if len(sample) > 1]
+    if not several:
+        return None
+    squares = sum(float(np.var(sample, ddof=1)) * (len(sample) - 1) for sample in several)
+    return math.sqrt(squares / sum(len(sample) - 1 for sample in several))
+
+
+def seeds_needed(
+    effect: float, deviation: float, item_error: float, *, power: float = 0.8, most: int = 100
+) -> int | None:
+    """How many paired seeds show an effect with this power; None where even ``most`` are too few, as the test split is
+    too small.
+
+    Args:
+        effect: the true one.
+        deviation: of the effect over seeds.
+        item_error: standard error of the effect over items, which more seeds do not lower.
+        power: probability of a definite verdict.
+        most: the largest number tried.
+    """
+    for seeds in range(2, most + 1):
+        seed_error = deviation / math.sqrt(seeds)
+        missing = abs(effect) - float(half_width(LEVEL, seed_error, seeds - 1, item_error))
+        if stats.norm.cdf(missing / math.hypot(seed_error, item_error)) >= power:
+            return seeds
+    return None
