@@ -43,17 +43,24 @@ class Inference:
     degrees: float
     item_error: float
 
+    def half(self, level: float = LEVEL) -> float:
+        """Half of the interval over seeds and items."""
+        return float(half_width(level, self.seed_error, self.degrees, self.item_error))
+
+    def half_of_seeds(self, level: float = LEVEL) -> float:
+        """Half of the interval over seeds alone."""
+        return float(half_width(level, self.seed_error, self.degrees, 0.0))
+
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
         """The interval of the effect over seeds and items."""
-        half = float(half_width(level, self.seed_error, self.degrees, self.item_error))
-        return self.effect - half, self.effect + half
+        return self.effect - self.half(level), self.effect + self.half(level)
 
     @property
     def p(self) -> float:
         """One minus the level of the interval that just reaches no effect."""
 
         def beyond(level: float) -> float:
-            return float(half_width(level, self.seed_error, self.degrees, self.item_error)) - abs(self.effect)
+            return self.half(level) - abs(self.effect)
 
         most = 1 - 1e-12
         if self.effect == 0:
@@ -61,8 +68,8 @@ class Inference:
         return 1 - most if beyond(most) < 0 else 1 - float(brentq(beyond, 0.0, most))
 
 
-def paired(effects: np.ndarray, item_error: float) -> Inference:
-    """Inference from the effect of each seed, where both systems were trained with the same seeds.
+def over_seeds(effects: np.ndarray, item_error: float) -> Inference:
+    """Inference from the effect of each seed; of a comparison, that of two systems trained with the same seed.
 
     Args:
         effects: (seeds,) of two seeds or more.
@@ -71,32 +78,10 @@ def paired(effects: np.ndarray, item_error: float) -> Inference:
     Raises:
         ValueError: there is one seed only.
     """
-    return _combined(float(np.mean(effects)), [effects], item_error)
-
-
-def unpaired(first: np.ndarray, second: np.ndarray, item_error: float) -> Inference:
-    """Inference from the scores of two systems that were trained with different seeds.
-
-    Args:
-        first, second: (seeds,) scores of each, of two seeds or more.
-        item_error: standard error of the difference of their means over items, by bootstrap.
-
-    Raises:
-        ValueError: one of them has one seed only.
-    """
-    return _combined(float(np.mean(first) - np.mean(second)), [first, second], item_error)
-
-
-def _combined(effect: float, samples: list[np.ndarray], item_error: float) -> Inference:
-    if min(map(len, samples)) < 2:
+    if len(effects) < 2:
         raise ValueError("a deviation over seeds needs two seeds or more")
-    # The squared error of each sample's mean, and the degrees of freedom of their sum (Welch, 1947).
-    squares = [float(np.var(sample, ddof=1)) / len(sample) for sample in samples]
-    weights = sum(square**2 / (len(sample) - 1) for square, sample in zip(squares, samples, strict=True))
-    degrees = sum(squares) ** 2 / weights if weights > 0 else math.inf
-    seed_error = math.sqrt(sum(squares))
-
-    return Inference(effect, seed_error, degrees, item_error)
+    seed_error = float(np.std(effects, ddof=1)) / math.sqrt(len(effects))
+    return Inference(float(np.mean(effects)), seed_error, len(effects) - 1, item_error)
 
 
 def half_width(level: float, seed_error: ArrayLike, degrees: float, item_error: float) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +21,24 @@ class Estimate:
     low: float
     high: float
 
+    @property
+    def error(self) -> float:
+        """The standard error: that of a normal distribution with this interval."""
+        return (self.high - self.low) / (2 * 1.959964)
+
+
+_WITHOUT_INTERVALS = ContextVar("without intervals", default=False)
+
+
+@contextmanager
+def without_intervals() -> Iterator[None]:
+    """Inside, estimates have no interval: the mean stands for both ends, and nothing is resampled."""
+    token = _WITHOUT_INTERVALS.set(True)
+    try:
+        yield
+    finally:
+        _WITHOUT_INTERVALS.reset(token)
+
 
 def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 2_000) -> Estimate:
     """Mean of per-item values and its 95 % percentile interval over items drawn with replacement.
@@ -32,12 +52,15 @@ def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 2_000) -> Estim
         resamples: number of resamples.
     """
     values = np.asarray(values, dtype=np.float64)
+    mean = float(values.mean())
+    if _WITHOUT_INTERVALS.get():
+        return Estimate(mean, mean, mean)
     generator = np.random.RandomState(derive(seed, "bootstrap"))
     means = np.empty(resamples)
     for index in range(resamples):
         means[index] = values[generator.randint(0, len(values), len(values))].mean()
     low, high = np.percentile(means, [2.5, 97.5])
-    return Estimate(float(values.mean()), float(low), float(high))
+    return Estimate(mean, float(low), float(high))
 
 
 def bootstrap_metric(
@@ -88,10 +111,13 @@ def _mean_score(totals: np.ndarray, score: Callable[[np.ndarray], float], times_
 
 def _bootstrap_of_sums(statistic: Callable[[np.ndarray], float], items: int, seed: int, resamples: int) -> Estimate:
     """``statistic`` reads how often each item was drawn, (items,)."""
+    mean = statistic(np.ones(items, np.int64))
+    if _WITHOUT_INTERVALS.get():
+        return Estimate(mean, mean, mean)
     generator = np.random.RandomState(derive(seed, "bootstrap"))
     draws = (np.bincount(generator.randint(0, items, items), minlength=items) for _ in range(resamples))
     low, high = np.percentile([statistic(times_drawn) for times_drawn in draws], [2.5, 97.5])
-    return Estimate(statistic(np.ones(items, np.int64)), float(low), float(high))
+    return Estimate(mean, float(low), float(high))
 
 
 def perplexity(totals: np.ndarray) -> float:

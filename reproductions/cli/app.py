@@ -10,7 +10,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -20,6 +20,9 @@ from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
 from reproductions.cli import preprocess
 from reproductions.cli.preprocess import Replace
+
+if TYPE_CHECKING:
+    from reproductions.protocol.results import Result
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -197,20 +200,51 @@ def compare(
     paper: Paper,
     preset: PresetName = "cpu",
     results: Annotated[Path | None, typer.Option(help="A results file. Default: the published one.")] = None,
+    claim: Annotated[str | None, typer.Option(help="One claim: its seeds, and its intervals.")] = None,
 ) -> None:
     """Print the table of measured next to reported, and the verdicts on the claims."""
     from reproductions.protocol import papers
-    from reproductions.protocol.report import claims_table, sample_warning, terminal_tables
-    from reproductions.protocol.results import Result
+    from reproductions.protocol.report import claim_details, claims_table, sample_warning, terminal_tables
 
     reproduction = papers.load(paper)
     declared = reproduction.preset(preset)
-    result = Result.read(results or papers.results_path(paper, preset))
-    if result.paper != Path(paper).stem:
-        raise UsageError(f"{results}: results of {result.paper}, not of {paper}; gluon-attn compare {result.paper}")
-    console.print(terminal_tables(reproduction, declared, result))
-    console.print(claims_table(result))
+    result = _results(paper, preset, results)
+    if claim is not None:
+        console.print(claim_details(result.claim(claim)))
+    else:
+        console.print(terminal_tables(reproduction, declared, result))
+        console.print(claims_table(result))
     print(sample_warning(result), end="")
+
+
+@app.command()
+def power(
+    paper: Paper,
+    claim: Annotated[str, typer.Option(help="Which claim.")],
+    effect: Annotated[float, typer.Option(help="The effect to show, in the unit of the claim.")],
+    preset: PresetName = "cpu",
+    results: Annotated[Path | None, typer.Option(help="A results file. Default: the published one.")] = None,
+) -> None:
+    """How many seeds per variant a verdict on a claim would need."""
+    from reproductions.protocol import judging
+
+    judged = _results(paper, preset, results).claim(claim)
+    seeds = judging.power(judged, abs(effect))
+    if seeds is None:
+        print(f"{claim}: no number of seeds shows {effect:g} on this test split; it needs more test items")
+    else:
+        print(f"{claim}: {seeds} seeds per variant show {effect:g} with a probability of 0.8")
+
+
+def _results(paper: str, preset: str, path: Path | None) -> Result:
+    """A results file of a paper: the published one, or another."""
+    from reproductions.protocol import papers
+    from reproductions.protocol.results import Result
+
+    result = Result.read(path or papers.results_path(paper, preset))
+    if result.paper != Path(paper).stem:
+        raise UsageError(f"{path}: results of {result.paper}, not of {paper}; gluon-attn compare {result.paper}")
+    return result
 
 
 @app.command()

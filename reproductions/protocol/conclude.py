@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gluon_attn.evaluation.statistics import Estimate
-from reproductions.protocol.claims import Better, Claim, Effect
-from reproductions.protocol.reproduction import Groups, Preset, Reproduction
+from reproductions.protocol.judging import judge
+from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import JudgedClaim, Row
-from reproductions.protocol.rows import SAMPLE_WARNING
 from reproductions.protocol.runs import Outcome, by_variant
 
 
@@ -21,49 +19,9 @@ def conclude(
     rows: list[Row] = []
     for name, group in groups.items():
         rows += preset.task(name).rows(group, preset.variant(name))
-    judged = []
-    for claim in reproduction.claims:
-        if all(name in groups for name in claim.variants):
-            effect = _effect(claim, preset, groups)
-            if effect is not None:
-                judged.append(judge(claim, effect, on_sample=outcomes[0].on_sample))
-    return rows, judged
-
-
-def _effect(claim: Claim, preset: Preset, groups: Groups) -> Effect | None:
-    if isinstance(claim, Better):
-        return preset.task(claim.better).compare(claim.metric, groups[claim.better], groups[claim.worse])
-    return claim.effect(*(groups[name] for name in claim.variants))
-
-
-def judge(claim: Claim, effect: Effect, *, on_sample: bool) -> JudgedClaim:
-    """The verdict on a claim: supported when the interval of the effect is above zero."""
-    estimate = effect.estimate
-    interval = (estimate.low, estimate.high)
-    measure = _measure(effect) + (f"; {SAMPLE_WARNING}" if on_sample else "")
-    return JudgedClaim(claim.id, claim.statement, claim.source, estimate.mean, interval, verdict(estimate), measure)
-
-
-def verdict(estimate: Estimate) -> str:
-    """The verdict on an effect that a claim wants above zero."""
-    if estimate.low > 0:
-        return "supported"
-    return "not supported" if estimate.high < 0 else "inconclusive"
-
-
-def _measure(effect: Effect) -> str:
-    """How an effect was measured, in words."""
-    seeds = [len(side) for side in effect.sides]
-    if len(seeds) == 2 and seeds[0] != seeds[1]:
-        trained = f", means of {seeds[0]} and {seeds[1]} seeds"
-    elif len(seeds) == 2:
-        trained = ", one seed per variant" if seeds[0] == 1 else f", mean of {seeds[0]} seeds per variant"
-    elif len(seeds) == 1:
-        trained = ", one seed" if seeds[0] == 1 else f", mean of {seeds[0]} seeds"
-    else:
-        trained = ""
-    paired = "" if len(seeds) == 1 else "paired "
-    return f"{effect.split}, {effect.what}, {paired}bootstrap over {effect.items}{trained}"
+    complete = [claim for claim in reproduction.claims if all(name in groups for name in claim.variants)]
+    judged = [judge(reproduction, claim, preset, groups, rows) for claim in complete]
+    return rows, [claim for claim in judged if claim is not None]
 
 
 def draw_figures(

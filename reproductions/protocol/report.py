@@ -14,6 +14,7 @@ from rich.table import Table
 from gluon_attn.errors import UsageError
 from preprocessing.files import write_text
 from reproductions.protocol import papers
+from reproductions.protocol.judging import after_holm
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import JudgedClaim, Result, Row
@@ -45,7 +46,8 @@ class Line:
 
     @property
     def reported(self) -> Reported | None:
-        return Reported(**self.row.reported) if self.row.reported else None
+        """The reported number, where corpus, split and metric are the same."""
+        return Reported(**self.row.reported) if self.row.reported and self.row.comparable else None
 
 
 def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> list[Line]:
@@ -88,7 +90,8 @@ def row_of(result: Result, variant: str, column: Column) -> Row | None:
 
 
 def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) -> Group:
-    """Test results of each variant next to what others report, and below, who reports it and what differs."""
+    """Test results of each variant next to what others report where the two compare, and below, who reports it and what
+    differs."""
     numbers = Table(title=f"{reproduction.title} ({_corpora(result)}, preset {result.preset})")
     first, *others = (column.title for column in reproduction.table_columns)
     for heading in ("variant", f"ours, {first}", *others, "reported"):
@@ -98,7 +101,7 @@ def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) 
     lines = table_lines(reproduction, preset, result)
     for line in lines:
         reported = line.reported
-        value = f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none published"
+        value = f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none"
         numbers.add_row(line.name, *line.numbers, value)
         if reported or line.row.differs:
             by = f"{reported.system} ({reported.source})" if reported else ""
@@ -115,10 +118,26 @@ def sample_warning(result: Result) -> str:
 def claims_table(result: Result) -> Table:
     """The claims with effect, interval and verdict."""
     table = Table(title=f"Claims ({_corpora(result)}, preset {result.preset})")
-    for heading in ("claim", "effect", "95 % interval", "verdict", "measured as"):
+    for heading in _CLAIM_HEADINGS:
         table.add_column(heading, overflow="fold")
     for claim in result.claims:
-        table.add_row(claim.statement, f"{claim.effect:+.3f}", _interval(claim), claim.verdict, claim.measure)
+        table.add_row(*_claim_cells(claim))
+    return table
+
+
+def claim_details(claim: JudgedClaim) -> Table:
+    """One claim with the effect of each seed, and its intervals over items, over seeds and over both."""
+    table = Table("", "", title=f"{claim.id}: {claim.statement} ({claim.source})", show_header=False)
+    for seed, effect in claim.per_seed.items():
+        table.add_row(f"seed {seed}", f"{effect:+.3f}")
+    table.add_row("effect", f"{claim.effect:+.3f}")
+    if claim.reported is not None:
+        table.add_row("in the paper, on its own corpus", f"{claim.reported:+.3f}")
+    table.add_row("95 % interval over items", _interval(claim.ci95_items))
+    table.add_row("95 % interval over seeds", _interval(claim.ci95_seeds) if claim.ci95_seeds else "one seed")
+    table.add_row("95 % interval over both", _interval(claim.ci95) if claim.ci95_seeds else "one seed")
+    table.add_row("verdict", f"{claim.verdict} ({claim.basis})")
+    table.add_row("measured as", claim.measure)
     return table
 
 
@@ -149,7 +168,7 @@ def results_readme(reproduction: Reproduction, preset: Preset, result: Result, f
             line.title,
             *numbers,
             f"{row.parameters:,}".replace(",", " "),
-            f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none",
+            f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "",
             f"{reported.system} ({reported.source})" if reported else "",
             row.differs,
         )
@@ -213,7 +232,7 @@ def papers_markdown() -> str:
         by_name = {line.name: line for line in _lines(preset, result, reproduction.table_columns)}
         line = by_name[reproduction.main]
         column = reproduction.table_columns[line.column]
-        reported = line.reported if line.row.comparable else None
+        reported = line.reported
         value = f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else ""
         what = f"{line.title}: {line.row.corpus}, {column.title}"
         link = f"[{reproduction.title}](reproductions/results/{name}/README.md)"
@@ -255,9 +274,15 @@ def _corpora(result: Result) -> str:
 
 
 def _value(row: Row | None) -> str:
+    """The mean over seeds with its standard deviation; of two seeds both values, which say more than a deviation."""
     if row is None:
         return ""
-    return f"{row.mean:.2f} ± {row.std:.2f}" if len(row.per_seed) > 1 else f"{row.mean:.2f}"
+    values = list(row.per_seed.values())
+    if len(values) == 1:
+        return f"{row.mean:.2f}"
+    if len(values) == 2:
+        return f"{row.mean:.2f} ({values[0]:.2f}, {values[1]:.2f})"
+    return f"{row.mean:.2f} ± {row.std:.2f}"
 
 
 def _provenance(result: Result) -> str:
@@ -282,20 +307,36 @@ def _seeds(result: Result) -> str:
         f"`{name}`: {', '.join(seeds)}" for name, seeds in seeds_of.items() if len(seeds) > 1 and seeds != usual
     ]
     if len(all_seeds) > 1 and any(len(seeds) == 1 for seeds in seeds_of.values()):
-        exceptions.append("rows without ± have one")
+        exceptions.append("rows with one value have one")
     return ", ".join(usual) + (f" ({'; '.join(exceptions)})" if exceptions else "")
 
 
-def _interval(claim: JudgedClaim) -> str:
-    return f"[{claim.ci95[0]:+.3f}, {claim.ci95[1]:+.3f}]"
+def _interval(interval: tuple[float, float]) -> str:
+    return f"[{interval[0]:+.3f}, {interval[1]:+.3f}]"
+
+
+_CLAIM_HEADINGS = ("claim", "in the paper", "effect", "by seed", "95 % interval", "verdict", "measured as")
+
+
+def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
+    reported = "" if claim.reported is None else f"{claim.reported:+.2f}"
+    by_seed = ", ".join(f"{effect:+.2f}" for effect in claim.per_seed.values())
+    verdict = f"{claim.verdict} ({claim.basis})"
+    return (claim.statement, reported, f"{claim.effect:+.3f}", by_seed, _interval(claim.ci95), verdict, claim.measure)
 
 
 def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
-    lines = ["| claim | effect | 95 % interval | verdict | measured as |", "|-|-:|-:|-|-|"]
-    for claim in claims:
-        cells = (claim.statement, f"{claim.effect:+.3f}", _interval(claim), f"**{claim.verdict}**", claim.measure)
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+    lines = [f"| {' | '.join(_CLAIM_HEADINGS)} |", "|-|-:|-:|-:|-:|-|-|"]
+    lines += [f"| {' | '.join(_claim_cells(claim))} |" for claim in claims]
+    judged = [claim for claim in claims if claim.verdict != "not judged"]
+    lost = ", ".join(f"`{claim.id}`" for claim in after_holm(claims)) or "none"
+    return [
+        *lines,
+        "",
+        f"{len(claims)} claims, {len(judged)} judged, each at the 95 % level without correction. After Holm's correction "
+        f"over the claims of this paper with several seeds, these verdicts would be inconclusive: {lost}. Effects in the "
+        "paper are those on its own corpus.",
+    ]
 
 
 def _reported_markdown(reported: Sequence[Reported]) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gluon_attn.evaluation.inference import half_width, holm, paired, pooled_deviation, seeds_needed, unpaired
+from gluon_attn.evaluation.inference import half_width, holm, over_seeds, pooled_deviation, seeds_needed
 
 SEEDS = (2, 3, 5)
 TRIALS = 20_000
@@ -72,7 +72,7 @@ def test_a_bootstrap_over_two_seeds_is_too_narrow() -> None:
 def test_an_effect_that_is_there_is_found() -> None:
     generator = np.random.RandomState(1)
     found = [
-        paired(4.0 + generator.standard_normal() + generator.standard_normal(3), 1.0).interval()[0] > 0
+        over_seeds(4.0 + generator.standard_normal() + generator.standard_normal(3), 1.0).interval()[0] > 0
         for _ in range(500)
     ]
     assert np.mean(found) > 0.5
@@ -81,29 +81,23 @@ def test_an_effect_that_is_there_is_found() -> None:
 def test_without_item_error_it_is_the_t_interval() -> None:
     effects = np.array([0.3, 0.5, 0.1])
     expected = stats.ttest_1samp(effects, 0.0)
-    result = paired(effects, 0.0)
+    result = over_seeds(effects, 0.0)
     assert result.p == pytest.approx(expected.pvalue)
     assert result.interval() == pytest.approx(tuple(expected.confidence_interval(0.95)))
 
 
-def test_unpaired_without_item_error_is_welchs() -> None:
-    first, second = np.array([87.9, 86.8, 87.1]), np.array([86.4, 86.8])
-    expected = stats.ttest_ind(first, second, equal_var=False)
-    assert unpaired(first, second, 0.0).p == pytest.approx(expected.pvalue)
-
-
 def test_without_seed_deviation_it_is_the_normal_interval() -> None:
-    result = paired(np.array([1.0, 1.0]), 0.5)
+    result = over_seeds(np.array([1.0, 1.0]), 0.5)
     assert result.interval() == pytest.approx((1.0 - 1.95996 * 0.5, 1.0 + 1.95996 * 0.5), abs=1e-4)
 
 
 def test_equal_systems_have_no_effect() -> None:
-    assert paired(np.zeros(2), 0.0).p == 1.0
+    assert over_seeds(np.zeros(2), 0.0).p == 1.0
 
 
 def test_one_seed_is_refused() -> None:
     with pytest.raises(ValueError, match="two seeds or more"):
-        paired(np.array([1.0]), 0.1)
+        over_seeds(np.array([1.0]), 0.1)
 
 
 def test_holms_adjustment_by_hand() -> None:

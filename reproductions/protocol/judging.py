@@ -1,0 +1,152 @@
+"""Verdicts on claims, from seeds and items.
+
+A verdict needs two seeds or more per variant: the effect of each seed gives its deviation over seeds, the bootstrap
+over test items its standard error over items. A claim is *supported* when the 95 % interval over both is above zero,
+*contradicted* when it is below, *inconclusive* otherwise. One seed per variant is *not judged*, unless the effect
+exceeds three times the deviation over seeds that is known of the task, times the square root of two for a difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gluon_attn.errors import UsageError
+from gluon_attn.evaluation.inference import holm, over_seeds, pooled_deviation, seeds_needed
+from gluon_attn.evaluation.statistics import Estimate, without_intervals
+from reproductions.protocol import papers
+from reproductions.protocol.claims import Better, Claim, Effect
+from reproductions.protocol.reproduction import Groups, Preset, Reproduction
+from reproductions.protocol.results import JudgedClaim, Result, Row
+from reproductions.protocol.rows import SAMPLE_WARNING
+from reproductions.protocol.task import Task
+
+CLEAR = 3 * math.sqrt(2)
+"""How many deviations over seeds a difference of single seeds must exceed to be judged."""
+
+
+def judge(
+    reproduction: Reproduction, claim: Claim, preset: Preset, groups: Groups, rows: Sequence[Row]
+) -> JudgedClaim | None:
+    """The verdict on a claim whose variants are all trained; None where its effect cannot be measured.
+
+    Args:
+        reproduction, claim, preset: what was trained.
+        groups: outcomes by variant.
+        rows: of these outcomes, for the deviation over seeds.
+    """
+    effect = measure(claim, preset, groups)
+    if effect is None:
+        return None
+    by_seed = effects_by_seed(claim, preset, groups)
+    estimate = effect.estimate
+    deviation = known_deviation(reproduction, claim, preset, rows)
+    interval, by_seeds, p = (estimate.low, estimate.high), None, None
+    if len(by_seed) > 1:
+        inference = over_seeds(np.array(list(by_seed.values())), estimate.error)
+        half = inference.half()
+        interval, p = (estimate.mean - half, estimate.mean + half), inference.p
+        by_seeds = (estimate.mean - inference.half_of_seeds(), estimate.mean + inference.half_of_seeds())
+        basis = f"{len(by_seed)} seeds"
+    elif deviation is not None and abs(estimate.mean) > CLEAR * deviation:
+        basis = f"one seed; exceeds 3 √2 times the deviation over seeds of this task, {deviation:.2f}"
+    else:
+        basis = ""
+    verdict = "not judged"
+    if basis:
+        verdict = "supported" if interval[0] > 0 else "contradicted" if interval[1] < 0 else "inconclusive"
+    on_sample = groups[claim.variants[0]][0].on_sample
+    warning = f"; {SAMPLE_WARNING}" if on_sample else ""
+    return JudgedClaim(
+        id=claim.id,
+        statement=claim.statement,
+        source=claim.source,
+        effect=estimate.mean,
+        ci95=interval,
+        verdict=verdict,
+        basis=basis or "one seed per variant",
+        measure=f"{effect.split}, {effect.what}, bootstrap over {effect.items}{warning}",
+        per_seed={str(seed): value for seed, value in by_seed.items()},
+        ci95_items=(estimate.low, estimate.high),
+        ci95_seeds=by_seeds,
+        seed_deviation=_deviation(by_seed, deviation),
+        p=p,
+        reported=claim.reported,
+    )
+
+
+def measure(claim: Claim, preset: Preset, groups: Groups) -> Effect | None:
+    """The effect of a claim with its interval over items, the mean over the seeds of each variant."""
+    if isinstance(claim, Better):
+        return preset.task(claim.better).compare(claim.metric, groups[claim.better], groups[claim.worse])
+    return claim.effect(*(groups[name] for name in claim.variants))
+
+
+def effects_by_seed(claim: Claim, preset: Preset, groups: Groups) -> dict[int | str, float]:
+    """The effect of each seed that all variants of a claim were trained with."""
+    of_variant = [{outcome.seed: outcome for outcome in groups[name]} for name in claim.variants]
+    shared = [seed for seed in of_variant[0] if all(seed in seeds for seeds in of_variant)]
+    effects: dict[int | str, float] = {}
+    with without_intervals():
+        for seed in shared:
+            single = {name: [seeds[seed]] for name, seeds in zip(claim.variants, of_variant, strict=True)}
+            effect = measure(claim, preset, single)
+            if effect is not None:
+                effects[seed] = effect.estimate.mean
+    return effects
+
+
+def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, rows: Sequence[Row]) -> float | None:
+    """The standard deviation over seeds of the metric that a claim compares, pooled over all systems of the same task
+    with two seeds or more, here and in every other published table. None for claims with an effect of their own, and
+    where no system has two seeds."""
+    if not isinstance(claim, Better):
+        return None
+    task = preset.task(claim.better)
+    metric = claim.metric or task.columns[0].metric
+    samples = _samples(rows, preset, task, metric)
+    for name in () if preset.on_sample else papers.names():
+        path = papers.results_path(name, preset.name)
+        if path.exists() and papers.load(name) is not reproduction:
+            samples += _samples(Result.read(path).rows, papers.load(name).preset(preset.name), task, metric)
+    return pooled_deviation(samples)
+
+
+def power(claim: JudgedClaim, effect: float) -> int | None:
+    """How many seeds per variant would show an effect with a probability of 0.8; None where the test split is too small
+    for it, whatever the number of seeds.
+
+    Raises:
+        UsageError: the deviation over seeds is not known.
+    """
+    if claim.seed_deviation is None:
+        raise UsageError(f"claim {claim.id}: its deviation over seeds is not known; train two seeds or more")
+    low, high = claim.ci95_items
+    return seeds_needed(effect, claim.seed_deviation, Estimate(claim.effect, low, high).error)
+
+
+def after_holm(claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
+    """The definite verdicts that do not survive Holm's correction over all judged claims of a paper."""
+    tested = [claim for claim in claims if claim.p is not None]
+    adjusted = holm([claim.p for claim in tested if claim.p is not None])
+    definite = ("supported", "contradicted")
+    return [claim for claim, p in zip(tested, adjusted, strict=True) if claim.verdict in definite and p >= 0.05]
+
+
+def _deviation(by_seed: Mapping[int | str, float], of_task: float | None) -> float | None:
+    """The deviation of an effect over seeds: its own, or that of the difference of two systems of the task."""
+    if len(by_seed) > 1:
+        return float(np.std(list(by_seed.values()), ddof=1))
+    return None if of_task is None else math.sqrt(2) * of_task
+
+
+def _samples(rows: Sequence[Row], preset: Preset, task: Task[Any, Any], metric: str) -> list[np.ndarray]:
+    """The values over seeds of the systems of a task, in the way of counting that the table compares."""
+    samples: dict[str, np.ndarray] = {}
+    for row in rows:
+        if (row.split, row.metric) == ("test", metric) and preset.task(row.variant) == task:
+            samples.setdefault(row.variant, np.array(list(row.per_seed.values())))
+    return list(samples.values())
