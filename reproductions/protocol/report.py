@@ -333,9 +333,9 @@ def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
     return [
         *lines,
         "",
-        f"{len(claims)} claims, {len(judged)} judged, each at the 95 % level without correction. After Holm's correction "
-        f"over the claims of this paper with several seeds, these verdicts would be inconclusive: {lost}. Effects in the "
-        "paper are those on its own corpus.",
+        f"{len(claims)} claims, {len(judged)} judged, each at the 95 % level without correction. Verdicts that would be "
+        f"inconclusive after Holm's correction over the claims of this paper with several seeds: {lost}. Effects in the "
+        "paper are on its own corpus.",
     ]
 
 
