@@ -116,12 +116,12 @@ def sample_warning(result: Result) -> str:
 
 
 def claims_table(result: Result) -> Table:
-    """The claims with effect, interval and verdict."""
+    """The claims with effect, interval and verdict; :func:`claim_details` has the rest."""
     table = Table(title=f"Claims ({_corpora(result)}, preset {result.preset})")
-    for heading in _CLAIM_HEADINGS:
+    for heading in ("claim", "effect", "95 % interval", "verdict", "measured as"):
         table.add_column(heading, overflow="fold")
     for claim in result.claims:
-        table.add_row(*_claim_cells(claim))
+        table.add_row(claim.statement, f"{claim.effect:+.3f}", _interval(claim.ci95), claim.verdict, claim.measure)
     return table
 
 
@@ -330,13 +330,11 @@ def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
     lines += [f"| {' | '.join(_claim_cells(claim))} |" for claim in claims]
     judged = [claim for claim in claims if claim.verdict != "not judged"]
     lost = ", ".join(f"`{claim.id}`" for claim in after_holm(claims)) or "none"
-    return [
-        *lines,
-        "",
-        f"{len(claims)} claims, {len(judged)} judged, each at the 95 % level without correction. Verdicts that would be "
-        f"inconclusive after Holm's correction over the claims of this paper with several seeds: {lost}. Effects in the "
-        "paper are on its own corpus.",
-    ]
+    note = (
+        f"{len(claims)} claims, {len(judged)} judged, each at the 95 % level without correction. Inconclusive after "
+        f"Holm's correction over the claims with several seeds: {lost}. Effects in the paper are on its own corpus."
+    )
+    return [*lines, "", note]
 
 
 def _reported_markdown(reported: Sequence[Reported]) -> list[str]:

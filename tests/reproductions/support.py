@@ -18,6 +18,7 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import named_parameters
 from reproductions.cli.app import main
+from reproductions.protocol.results import JudgedClaim
 from reproductions.protocol.runs import Outcome, Run, write_outcome
 from reproductions.protocol.task import Settings, Task, Variant
 
@@ -120,6 +121,27 @@ class _Identified(Protocol):
 
 
 ClaimT = TypeVar("ClaimT", bound=_Identified)
+
+
+def judged(**changes: Any) -> JudgedClaim:
+    """A made-up claim with a verdict from two seeds."""
+    given: dict[str, Any] = {
+        "id": "a",
+        "statement": "A is better than B",
+        "source": "sec. 1",
+        "effect": -0.5,
+        "ci95": (-0.75, -0.25),
+        "verdict": "contradicted",
+        "basis": "2 seeds",
+        "measure": "points",
+        "per_seed": {"1": -0.4, "2": -0.6},
+        "ci95_items": (-0.6, -0.4),
+        "ci95_seeds": (-0.7, -0.3),
+        "seed_deviation": 0.14,
+        "p": 0.01,
+        "reported": None,
+    }
+    return JudgedClaim(**(given | changes))
 
 
 def claims_by_id(claims: Iterable[ClaimT]) -> dict[str, ClaimT]:

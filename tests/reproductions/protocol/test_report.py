@@ -15,6 +15,7 @@ from rich.console import Console, RenderableType
 from gluon_attn.errors import UsageError
 from reproductions.protocol import papers, report
 from reproductions.protocol.report import (
+    claim_details,
     claims_table,
     papers_markdown,
     results_readme,
@@ -28,7 +29,7 @@ from reproductions.protocol.report import (
 from reproductions.protocol.reproduction import Reproduction
 from reproductions.protocol.results import JudgedClaim, Result, Row
 from reproductions.protocol.task import Column
-from tests.reproductions.support import ROOT, Answer, gluon_attn
+from tests.reproductions.support import ROOT, Answer, gluon_attn, judged
 from tests.reproductions.toy import REPRODUCTION
 
 CPU = REPRODUCTION.preset("cpu")
@@ -41,7 +42,7 @@ REPORTED = {
     "checked": "text",
     "details": "",
 }
-CLAIM = JudgedClaim("a", "A is better than B", "sec. 1", -0.5, (-0.75, -0.25), "not supported", "points")
+CLAIM = judged()
 
 
 def row(variant: str, split: str = "test", mean: float = 86.125, **changes: Any) -> Row:
@@ -102,12 +103,12 @@ def cells(page: str, variant: str) -> list[str]:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_terminal_table_has_ours_reported_and_differs_at_any_width(width: int) -> None:
-    of = result(*three("curved", reported=REPORTED, differs="no GRU"), *three("straight"))
+    of = result(*three("curved", reported=REPORTED, comparable=True, differs="no GRU"), *three("straight"))
     table = printed(terminal_tables(REPRODUCTION, CPU, of), width)
     assert max(map(len, table.splitlines())) <= width
     lines = {name: next(line for line in table.splitlines() if f"│ {name} " in line) for name in ("curved", "straight")}
     shown = [cell.strip() for cell in lines["curved"].split("│")[1:5]]
-    assert shown == ["curved", "86.12 ± 0.25", "85.50 ± 0.25", "86.37"]
+    assert shown == ["curved", "86.12 (85.88, 86.38)", "85.50 (85.25, 85.75)", "86.37"]
     assert "none" in lines["straight"]
     assert "no GRU" in table
     assert "(nsmc, preset cpu)" in " ".join(table.split())
@@ -115,7 +116,7 @@ def test_the_terminal_table_has_ours_reported_and_differs_at_any_width(width: in
 
 @pytest.mark.parametrize(("checked", "mark"), [("text", ""), ("memory", " †"), ("secondary", " (secondary source)")])
 def test_the_terminal_table_marks_what_was_not_checked_against_the_text(checked: str, mark: str) -> None:
-    of = result(*three("curved", reported=REPORTED | {"checked": checked}))
+    of = result(*three("curved", reported=REPORTED | {"checked": checked}, comparable=True))
     table = printed(terminal_tables(REPRODUCTION, CPU, of), 200)
     assert f" 86.37{mark} │" in table
     assert ("† from memory" in table) == (checked == "memory")
@@ -125,7 +126,7 @@ def test_the_terminal_table_marks_what_was_not_checked_against_the_text(checked:
 def test_the_claims_table_has_effect_interval_and_verdict(width: int) -> None:
     table = printed(claims_table(result(*three("curved"), claims=(CLAIM,))), width)
     assert max(map(len, table.splitlines())) <= width
-    for shown in ("-0.500", "[-0.750,", "-0.250]", "supported", "points", "nsmc, preset cpu"):
+    for shown in ("-0.500", "[-0.750,", "-0.250]", "contradicted", "points", "nsmc, preset cpu"):
         assert shown in table
 
 
@@ -153,8 +154,8 @@ def test_a_variant_without_a_number_in_the_first_column_has_a_line_all_the_same(
     language = row("straight", corpus="ptb", metric="perplexity", mean=120.0, ci95=(119.0, 121.0), reported=REPORTED)
     mixed = result(language, *three("curved"))
     page = markdown(mixed, paper)
-    assert cells(page, "straight")[2:5] == ["120.00 ± 0.25 [119.00, 121.00]", "", ""]
-    assert cells(page, "curved")[2:5] == ["", "86.12 ± 0.25 [85.50, 86.75]", "85.50 ± 0.25"]
+    assert cells(page, "straight")[2:5] == ["120.00 (119.75, 120.25) [119.00, 121.00]", "", ""]
+    assert cells(page, "curved")[2:5] == ["", "86.12 (85.88, 86.38) [85.50, 86.75]", "85.50 (85.25, 85.75)"]
     assert [line.column for line in table_lines(paper, paper.preset("cpu"), mixed)] == [0, 1]
     assert "│ curved" in printed(terminal_tables(paper, paper.preset("cpu"), mixed), 140)
 
@@ -168,12 +169,12 @@ def test_an_ensemble_has_a_line_with_its_title() -> None:
 
 
 def test_the_readme_of_a_paper_shows_every_number_of_a_row() -> None:
-    page = markdown(result(*three("curved", reported=REPORTED, differs="no GRU")))
+    page = markdown(result(*three("curved", reported=REPORTED, comparable=True, differs="no GRU")))
     assert cells(page, "curved") == [
         "`curved`",
         "with a hidden layer",
-        "86.12 ± 0.25 [85.50, 86.75]",
-        "85.50 ± 0.25",
+        "86.12 (85.88, 86.38) [85.50, 86.75]",
+        "85.50 (85.25, 85.75)",
         "1 234 567",
         "86.37",
         "a peer (its/repository)",
@@ -186,7 +187,7 @@ def test_the_readme_of_a_paper_shows_every_number_of_a_row() -> None:
 
 def test_the_readme_of_a_paper_marks_what_was_not_checked_against_the_text() -> None:
     for checked, mark in (("text", ""), ("memory", " †"), ("secondary", " (secondary source)")):
-        page = markdown(result(*three("curved", reported=REPORTED | {"checked": checked})))
+        page = markdown(result(*three("curved", reported=REPORTED | {"checked": checked}, comparable=True)))
         assert cells(page, "curved")[5] == f"86.37{mark}"
 
 
@@ -194,7 +195,8 @@ def test_the_tables_of_a_readme_are_complete_and_list_all_peers() -> None:
     page = markdown(result(*three("curved"), *three("straight"), claims=(CLAIM,)))
     for table in re.findall(r"(?:^\|.*\n?)+", page, re.MULTILINE):
         assert len({line.count("|") for line in table.splitlines()}) == 1, table
-    assert "| A is better than B | -0.500 | [-0.750, -0.250] | **not supported** | points |" in page
+    line = "| A is better than B |  | -0.500 | -0.40, -0.60 | [-0.750, -0.250] | contradicted (2 seeds) | points |"
+    assert line in page
     assert "| a perceptron | nsmc | accuracy | 96.50 † | Someone (1969), Table 1 |" in page
     assert "| a committee (three members) | nsmc | accuracy | 99.00 † | Someone (1969), Table 1 |" in page
     assert "| a re-implementation | nsmc | accuracy | 97.00 (secondary source) | its/repository |" in page
@@ -213,6 +215,36 @@ def test_notes_and_figures_are_in_the_readme() -> None:
     assert "## Figures" not in markdown(result(*three("curved")))
 
 
+def test_three_seeds_have_a_standard_deviation() -> None:
+    rows = [replace(each, per_seed={"1": 86.0, "2": 86.125, "3": 86.25}, std=0.125) for each in three("curved")]
+    assert cells(markdown(result(*rows)), "curved")[2] == "86.12 ± 0.12 [85.50, 86.75]"
+
+
+def test_a_reported_number_that_does_not_compare_is_not_next_to_ours() -> None:
+    page = markdown(result(*three("curved", reported=REPORTED, comparable=False)))
+    assert cells(page, "curved")[5:7] == ["", ""]
+
+
+def test_the_effect_in_the_paper_is_next_to_ours() -> None:
+    page = markdown(result(*three("curved"), claims=(judged(reported=1.6),)))
+    assert "| A is better than B | +1.60 | -0.500 |" in page
+
+
+def test_below_the_claims_stands_what_a_correction_would_change() -> None:
+    several = (judged(id="clear", p=0.001), judged(id="weak", p=0.03), judged(id="none", verdict="not judged", p=None))
+    page = markdown(result(*three("curved"), claims=several))
+    assert "3 claims, 2 judged," in page and "several seeds: none." in page
+    page = markdown(result(*three("curved"), claims=(*several, judged(id="other", verdict="inconclusive", p=0.5))))
+    assert "several seeds: `weak`." in page
+
+
+def test_one_claim_shows_its_seeds_and_its_intervals() -> None:
+    table = printed(claim_details(judged(reported=0.25)), 100)
+    for shown in ("seed 1", "-0.400", "[-0.600, -0.400]", "[-0.700, -0.300]", "[-0.750, -0.250]", "+0.250", "2 seeds"):
+        assert shown in table
+    assert "one seed" in printed(claim_details(judged(ci95_seeds=None, per_seed={"1": -0.5})), 100)
+
+
 def test_one_seed_has_no_standard_deviation() -> None:
     rows = [replace(each, per_seed={"1": 86.125}) for each in three("curved")]
     assert "±" not in "".join(cells(markdown(result(*rows)), "curved"))
@@ -223,7 +255,7 @@ def test_the_seeds_of_rows_that_have_others_are_named() -> None:
     two = three("curved")
     assert "over seeds 1, 2;" in markdown(result(*two, *three("straight")))
     one = [replace(each, per_seed={"1": 86.0}) for each in three("straight")]
-    assert "over seeds 1, 2 (rows without ± have one);" in markdown(result(*two, *one))
+    assert "over seeds 1, 2 (rows with one value have one);" in markdown(result(*two, *one))
     more = [replace(each, per_seed={"1": 86.0, "2": 86.0, "3": 86.0}) for each in three("pretrained")]
     both = [replace(each, per_seed={"1+2+3": 86.0}) for each in three("committee")]
     page = markdown(result(*more, *both, *two, *three("straight"), seeds=[1, 2, 3]))
@@ -281,7 +313,9 @@ def test_the_best_system_of_a_baseline_on_the_same_corpus_is_below_ours(own: Pat
     low, high = ([replace(each, mean=mean) for each in three(name)] for name, mean in (("low", 84.0), ("high", 85.25)))
     publish(replace(result(*low, *high, *far), paper="floor"))
     lines = [line for line in markdown(mine, paper).splitlines() if "floor" in line]
-    assert len(lines) == 1 and lines[0].startswith("| `floor high` | title of high | 85.25 ± 0.25 [85.50, 86.75] |")
+    assert len(lines) == 1 and lines[0].startswith(
+        "| `floor high` | title of high | 85.25 (85.88, 86.38) [85.50, 86.75] |"
+    )
     shown = printed(terminal_tables(paper, paper.preset("cpu"), mine), 140)
     assert "floor high" in shown and "floor low" not in shown and "imdb" not in shown
     of_floor = markdown(Result.read(papers.results_path("floor", "cpu")), FLOOR)
@@ -296,12 +330,12 @@ def test_the_readme_has_a_line_for_each_published_paper_with_its_main_result(own
     _, _, line = papers_markdown().splitlines()
     link = "[Quadrants: the hidden layer](reproductions/results/toy/README.md) (Someone (1969))"
     what = "with a hidden layer: nsmc, accuracy"
-    assert line == f"| {link} | {what} | 86.12 ± 0.25 | 86.37 | 2 not supported |"
+    assert line == f"| {link} | {what} | 86.12 (85.88, 86.38) | 86.37 | 2 contradicted |"
     supported = replace(CLAIM, verdict="supported")
     publish(result(*three("curved", reported=REPORTED), claims=(CLAIM, supported, CLAIM)))
-    assert papers_markdown().splitlines()[2].endswith("| 86.12 ± 0.25 |  | 2 not supported, 1 supported |")
+    assert papers_markdown().splitlines()[2].endswith("| 86.12 (85.88, 86.38) |  | 2 contradicted, 1 supported |")
     publish(replace(result(*three("low")), paper="floor"))
-    assert "| title of low: nsmc, accuracy | 86.12 ± 0.25 |" in papers_markdown().splitlines()[3]
+    assert "| title of low: nsmc, accuracy | 86.12 (85.88, 86.38) |" in papers_markdown().splitlines()[3]
 
 
 def test_results_of_other_presets_do_not_reach_the_readme(own: Path) -> None:

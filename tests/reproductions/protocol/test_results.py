@@ -12,15 +12,18 @@ import pytest
 
 from gluon_attn.errors import UsageError
 from reproductions.protocol import papers
-from reproductions.protocol.results import JudgedClaim, Result, Row
-from tests.reproductions.support import ROOT
+from reproductions.protocol.results import Result, Row
+from tests.reproductions.support import ROOT, judged
 from tests.reproductions.toy import PEER
 
 ROW = {
     "variant", "corpus", "split", "metric", "signature", "mean", "std", "per_seed", "ci95", "parameters",
     "train_seconds", "reported", "comparable", "differs",
 }  # fmt: skip
-CLAIM = {"id", "statement", "source", "effect", "ci95", "verdict", "measure"}
+CLAIM = {
+    "id", "statement", "source", "effect", "ci95", "verdict", "basis", "measure", "per_seed", "ci95_items", "ci95_seeds",
+    "seed_deviation", "p", "reported",
+}  # fmt: skip
 MANIFEST = {
     "command", "commit", "seeds", "profile", "threads", "corpora", "pipeline", "environment", "hardware",
     "parameters_sha256", "started", "seconds",
@@ -31,7 +34,7 @@ CORPORA = {
 }  # fmt: skip
 METRICS = {"accuracy", "bleu", "sacrebleu", "chrf", "perplexity", "bleu-1", "bleu-2", "bleu-3", "bleu-4"}
 METRICS |= {"agreement", "loss"}  # of word vectors
-VERDICTS = {"supported", "not supported", "inconclusive"}
+VERDICTS = {"supported", "contradicted", "inconclusive", "not judged"}
 SHA256 = re.compile("[0-9a-f]{64}")
 
 RESULTS = ROOT / "reproductions" / "results"
@@ -43,7 +46,7 @@ def made_up() -> Result:
         "curved", "nsmc", "test", "accuracy", "all", 85.5, 0.5, {"1": 85.0, "2": 86.0}, (85.0, 86.0), 7, 1.5,
         asdict(PEER), True, "",
     )  # fmt: skip
-    claim = JudgedClaim("a", "“A” is better than B", "sec. 1", 1.0, (0.5, 1.5), "supported", "points")
+    claim = judged(statement="“A” is better than B", ci95_seeds=None, p=None)
     return Result("toy", "cpu", [row], [claim], {"seeds": [1, 2], "한글": "reads as it is"})
 
 

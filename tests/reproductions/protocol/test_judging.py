@@ -1,0 +1,149 @@
+"""Verdicts on claims, from seeds and items."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gluon_attn.errors import UsageError
+from gluon_attn.evaluation.statistics import bootstrap
+from reproductions.protocol import papers
+from reproductions.protocol.claims import Better, Effect, Measured
+from reproductions.protocol.conclude import conclude
+from reproductions.protocol.judging import after_holm, power
+from reproductions.protocol.results import JudgedClaim, Result
+from reproductions.protocol.runs import Outcome
+from tests.reproductions.support import judged, outcome
+from tests.reproductions.toy import REPRODUCTION
+
+CPU = REPRODUCTION.preset("cpu")
+BETTER = Better("bend", "A hidden layer is better than none", "curved", "straight", source="sec. 1", reported=1.5)
+ITEMS = 400
+
+
+@pytest.fixture(autouse=True)
+def no_other_papers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(papers, "names", tuple)
+
+
+def finished(folder: Path, variant: str, seed: int | str, right: float, **record: Any) -> Outcome:
+    """A made-up outcome of points of which that part is right, the same ones for every seed and variant."""
+    return outcome(folder, variant, seed, {"right": np.arange(ITEMS) < ITEMS * right}, **record)
+
+
+def verdict(folder: Path, *, curved: tuple[float, ...], straight: tuple[float, ...], **changes: Any) -> JudgedClaim:
+    """The verdict on the claim that ``curved`` is better, from the accuracy of each seed of both."""
+    paper = replace(REPRODUCTION, claims=(replace(BETTER, **changes),))
+    outcomes = [
+        finished(folder, name, seed, right)
+        for name, accuracies in (("curved", curved), ("straight", straight))
+        for seed, right in enumerate(accuracies, start=1)
+    ]
+    (claim,) = conclude(paper, CPU, outcomes)[1]
+    return claim
+
+
+def test_a_clear_effect_over_three_seeds_is_supported(tmp_path: Path) -> None:
+    claim = verdict(tmp_path, curved=(0.90, 0.91, 0.92), straight=(0.70, 0.72, 0.71))
+    assert claim.verdict == "supported" and claim.basis == "3 seeds"
+    assert list(claim.per_seed) == ["1", "2", "3"]
+    assert list(claim.per_seed.values()) == pytest.approx([20, 19, 21])
+    assert claim.effect == pytest.approx(20) and claim.reported == 1.5
+    assert claim.seed_deviation == pytest.approx(1.0) and claim.p is not None and claim.p < 0.01
+
+
+def test_the_interval_over_both_is_the_wider_one(tmp_path: Path) -> None:
+    claim = verdict(tmp_path, curved=(0.90, 0.91, 0.92), straight=(0.70, 0.72, 0.71))
+    assert claim.ci95_seeds is not None
+    half, of_items, of_seeds = ((high - low) / 2 for low, high in (claim.ci95, claim.ci95_items, claim.ci95_seeds))
+    assert half == pytest.approx(np.hypot(of_items, of_seeds), rel=0.01)
+
+
+def test_what_items_alone_would_call_clear_is_inconclusive_when_seeds_disagree(tmp_path: Path) -> None:
+    claim = verdict(tmp_path, curved=(0.90, 0.74), straight=(0.74, 0.75))
+    assert claim.ci95_items[0] > 0 and claim.verdict == "inconclusive"
+
+
+def test_the_other_way_round_it_is_contradicted(tmp_path: Path) -> None:
+    claim = verdict(tmp_path, curved=(0.70, 0.72, 0.71), straight=(0.90, 0.91, 0.92))
+    assert claim.verdict == "contradicted" and claim.effect < 0
+
+
+def test_one_seed_per_variant_is_not_judged(tmp_path: Path) -> None:
+    claim = verdict(tmp_path, curved=(0.90,), straight=(0.70,))
+    assert claim.verdict == "not judged" and claim.basis == "one seed per variant"
+    assert claim.ci95 == claim.ci95_items and claim.ci95_seeds is None and claim.p is None
+
+
+def test_seeds_that_only_one_side_has_are_no_pairs(tmp_path: Path) -> None:
+    claim = verdict(tmp_path, curved=(0.90, 0.91), straight=(0.70,))
+    assert list(claim.per_seed) == ["1"]
+
+
+@pytest.mark.parametrize(("deviation", "expected"), [(0.5, "supported"), (8.0, "not judged")])
+def test_one_seed_is_judged_when_the_effect_dwarfs_the_deviation_of_the_task(
+    deviation: float, expected: str, tmp_path: Path
+) -> None:
+    """``pretrained`` has two seeds, from which the deviation is known: the effect of 20 must exceed it 4.2 times."""
+    spread = deviation / 100 / np.sqrt(2)
+    paper = replace(REPRODUCTION, claims=(BETTER,))
+    outcomes = [finished(tmp_path, name, 1, right) for name, right in (("curved", 0.9), ("straight", 0.7))]
+    outcomes += [finished(tmp_path, "pretrained", seed, 0.5 + sign * spread) for seed, sign in ((1, 1), (2, -1))]
+    (claim,) = conclude(paper, CPU, outcomes)[1]
+    assert claim.verdict == expected
+    assert ("deviation over seeds of this task" in claim.basis) == (expected == "supported")
+    assert claim.seed_deviation == pytest.approx(np.sqrt(2) * deviation, rel=0.3)
+
+
+def test_the_deviation_of_other_published_tables_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = replace(REPRODUCTION, title="another")
+    outcomes = [finished(tmp_path, "pretrained", seed, right) for seed, right in ((1, 0.50), (2, 0.51))]
+    rows, _ = conclude(other, CPU, outcomes)
+    Result("other", "cpu", rows, [], {}).write(tmp_path / "other.json")
+    alone = verdict(tmp_path / "alone", curved=(0.9,), straight=(0.7,))
+    monkeypatch.setattr(papers, "names", lambda: ("other",))
+    monkeypatch.setattr(papers, "load", lambda name: other)
+    monkeypatch.setattr(papers, "results_path", lambda name, preset: tmp_path / "other.json")
+    together = verdict(tmp_path / "together", curved=(0.9,), straight=(0.7,))
+    assert (alone.verdict, together.verdict) == ("not judged", "supported")
+
+
+def test_an_effect_of_its_own_has_a_value_for_each_seed(tmp_path: Path) -> None:
+    def effect(side: list[Outcome]) -> Effect:
+        values = np.mean([one.predictions["right"] for one in side], axis=0) - 0.5
+        return Effect(bootstrap(values, seed=0), "part that is right, minus a half", "points", (side,))
+
+    paper = replace(REPRODUCTION, claims=(Measured("own", "More than half", "ours", ("curved",), effect),))
+    outcomes = [finished(tmp_path, "curved", seed, right) for seed, right in ((1, 0.8), (2, 0.9), (3, 0.85))]
+    (claim,) = conclude(paper, CPU, outcomes)[1]
+    assert list(claim.per_seed.values()) == pytest.approx([0.3, 0.4, 0.35]) and claim.verdict == "supported"
+    assert claim.measure == "test, part that is right, minus a half, bootstrap over points"
+
+
+def test_the_same_outcomes_give_the_same_verdict(tmp_path: Path) -> None:
+    numbers = {"curved": (0.90, 0.91), "straight": (0.88, 0.87)}
+    assert verdict(tmp_path / "a", **numbers) == verdict(tmp_path / "b", **numbers)
+
+
+def test_power_needs_more_seeds_for_smaller_effects() -> None:
+    claim = judged(ci95_items=(-0.52, -0.48), seed_deviation=0.2)
+    large, small = power(claim, 1.0), power(claim, 0.2)
+    assert large is not None and small is not None and 2 <= large < small
+    assert power(judged(ci95_items=(-5.0, 5.0)), 0.1) is None
+    with pytest.raises(UsageError, match="claim a: its deviation over seeds is not known; train two seeds or more"):
+        power(judged(seed_deviation=None), 0.3)
+
+
+def test_holm_names_the_verdicts_that_a_correction_would_take_back() -> None:
+    clear, weak, open_ = (
+        judged(id="clear", p=0.001),
+        judged(id="weak", p=0.03),
+        judged(id="open", verdict="inconclusive"),
+    )
+    assert after_holm([clear, weak]) == []
+    assert after_holm([clear, weak, replace(open_, p=0.4)]) == [weak]
+    assert after_holm([judged(p=None, verdict="supported")]) == []
