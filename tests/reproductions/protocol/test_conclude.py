@@ -11,6 +11,7 @@ import pytest
 
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import Estimate
+from reproductions.protocol import papers
 from reproductions.protocol.claims import Better, Effect, Measured
 from reproductions.protocol.conclude import conclude, draw_again, draw_figures, write_pages
 from reproductions.protocol.reproduction import Reproduction
@@ -27,6 +28,7 @@ def nothing_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.fail("data were prepared")
 
     monkeypatch.setattr(Quadrants, "prepare", prepare)
+    monkeypatch.setattr(papers, "names", tuple)  # whose published tables would be read too
 
 
 def finished(folder: Path, variant: str, seed: int | str = 1, right: float = 0.5, **record: Any) -> Outcome:

@@ -21,8 +21,8 @@ ROW = {
     "train_seconds", "reported", "comparable", "differs",
 }  # fmt: skip
 CLAIM = {
-    "id", "statement", "source", "effect", "ci95", "verdict", "basis", "measure", "per_seed", "ci95_items", "ci95_seeds",
-    "seed_deviation", "p", "reported",
+    "id", "statement", "source", "effect", "ci95", "verdict", "basis", "measure", "per_seed", "ci95_items",
+    "ci95_seeds", "seed_deviation", "p", "reported",
 }  # fmt: skip
 MANIFEST = {
     "command", "commit", "seeds", "profile", "threads", "corpora", "pipeline", "environment", "hardware",
