@@ -54,7 +54,9 @@ def verdict(estimate: Estimate) -> str:
 def _measure(effect: Effect) -> str:
     """How an effect was measured, in words."""
     seeds = [len(side) for side in effect.sides]
-    if len(seeds) == 2 and seeds[0] != seeds[1]:
+    if any(outcome.is_ensemble for side in effect.sides for outcome in side):
+        trained = ", " + " against ".join(map(_system, effect.sides))
+    elif len(seeds) == 2 and seeds[0] != seeds[1]:
         trained = f", means of {seeds[0]} and {seeds[1]} seeds"
     elif len(seeds) == 2:
         trained = ", one seed per variant" if seeds[0] == 1 else f", mean of {seeds[0]} seeds per variant"
@@ -64,6 +66,12 @@ def _measure(effect: Effect) -> str:
         trained = ""
     paired = "" if len(seeds) == 1 else "paired "
     return f"{effect.split}, {effect.what}, {paired}bootstrap over {effect.items}{trained}"
+
+
+def _system(side: Sequence[Outcome]) -> str:
+    if side[0].is_ensemble:
+        return f"ensemble of seeds {side[0].seed}"
+    return "one seed" if len(side) == 1 else f"the mean of {len(side)} seeds"
 
 
 def draw_figures(

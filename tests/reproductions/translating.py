@@ -62,8 +62,8 @@ def network(settings: TranslationSettings, data: TranslationData, seed: int = 5)
 
 
 def undecided(model: EncoderDecoder) -> EncoderDecoder:
-    """The same network, but at every step it generates an unknown token or, hardly less likely, ends the sentence: which
-    translation is the best depends on the search."""
+    """The same network, but at every step it generates an unknown token or, almost as likely, ends the sentence: which
+    translation is best depends on the search."""
     bias = model.output.bias.data().copy()
     bias[UNKNOWN_ID], bias[END_ID] = 20.3, 20.0
     model.output.bias.set_data(bias)
