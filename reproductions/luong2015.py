@@ -226,7 +226,7 @@ REPRODUCTION = Reproduction(
         Better("predicting", "With general, local-p beats local-m", "local-p-general", "local-m-general", "Table 4"),
         Measured("unknown", "Replacing unknown words helps", "Table 1", ("local-p-general",), gained_by_replacing),
         Measured(
-            "long", "Attention helps most on long sentences", "Figure 6", ("location", "dropout"), gained_more_when_long
+            "long", "Attention helps more on long sentences", "Figure 6", ("location", "dropout"), gained_more_when_long
         ),
     ),
     headline=("dropout", "location"),
