@@ -119,6 +119,9 @@ class Sentiment(SequenceSettings):
         )
 
 
+ANOTHER_RECIPE = "another recipe, with dropout; whether the authors' state goes on from line to line is not known"
+ANOTHER_NETWORK = "a convolutional network; trained for 200 epochs"
+
 language = Language(tape=Tape(window=3, attention_units=300), dropout=0.2)
 sentiment = Sentiment()
 LANGUAGE = Recipe(epochs=10, batch_size=20, learning_rate=2e-3, warmup_steps=200, decay="cosine", clip_norm=1.0)
@@ -137,12 +140,8 @@ def smoke(variant: Variant[Any]) -> Variant[Any]:
 def paper(variant: Variant[Any]) -> Variant[Any]:
     if isinstance(variant.settings, Language):
         whole = Language(tape=variant.settings.tape and Language.tape)
-        return replace(variant, settings=whole, recipe=replace(LANGUAGE, batch_size=40))
+        return replace(variant, settings=whole, recipe=replace(LANGUAGE, batch_size=40), differs=ANOTHER_RECIPE)
     return replace(variant, recipe=replace(SENTIMENT, batch_size=5))
-
-
-ANOTHER_RECIPE = "another recipe, with dropout; whether the authors' state goes on from line to line is not known"
-ANOTHER_NETWORK = "a convolutional network; trained for 200 epochs"
 
 
 def pair(corpus: str, what: str, beside: Reported) -> tuple[Variant[Any], ...]:

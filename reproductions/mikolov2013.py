@@ -192,8 +192,8 @@ REPRODUCTION = Reproduction(
     ),
     notes=(
         "There is no list of analogies for these reviews. Instead we count how many of the nearest words share the "
-        "sentiment of a word, which training has not seen; the script says how. What these vectors bring to a classifier "
-        "is among the claims of `naver_self_attention` and `lin2017`.",
+        "sentiment of a word, which training has not seen; the script says how. What these vectors bring to a "
+        "classifier is among the claims of `naver_self_attention` and `lin2017`.",
         "Skip-gram and CBOW are compared at the epoch of lowest validation loss. The agreement of CBOW's neighbours is "
         "highest after two epochs and then falls by about two points: on validation skip-gram is ahead by about two "
         "points if each has its best epoch. Losses compare only between rows with the same network and threshold.",

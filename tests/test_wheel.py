@@ -22,12 +22,12 @@ PAPER, VARIANT = "naver_self_attention", "mean"
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
-def run(*command: str | Path, cwd: Path, **environment: str) -> str:
-    """Standard output of a command that must succeed."""
+def run(*command: str | Path, cwd: Path, status: int = 0, **environment: str) -> str:
+    """Standard output of a command that must succeed; standard error of one that must end with another status."""
     variables = {**os.environ, **environment}
     done = subprocess.run(command, cwd=cwd, env=variables, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    assert done.returncode == status, f"{' '.join(map(str, command))}\n{done.stdout}\n{done.stderr}"
+    return done.stderr if status else done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def empty(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def gluon_attn(installed: Path, cwd: Path, *arguments: str) -> str:
+def gluon_attn(installed: Path, cwd: Path, *arguments: str, status: int = 0) -> str:
     """The command line of the installed wheel.
 
     ``-S`` leaves out the editable installation of the repository: the packages are those of the wheel or none.
@@ -84,7 +84,7 @@ def gluon_attn(installed: Path, cwd: Path, *arguments: str) -> str:
     path = os.pathsep.join([str(installed), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
     variables = {"PYTHONPATH": path, "GLUON_ATTN_CACHE": str(cwd / "cache"), "GLUON_ATTN_OFFLINE": "1"}
     variables |= {"XDG_CACHE_HOME": str(cwd / "user-cache"), "COLUMNS": "200"}
-    return run(sys.executable, "-S", "-m", "reproductions", *arguments, cwd=cwd, **variables)
+    return run(sys.executable, "-S", "-m", "reproductions", *arguments, cwd=cwd, status=status, **variables)
 
 
 def below(*folders: str) -> set[str]:
@@ -120,11 +120,19 @@ def test_it_names_the_licence_and_the_command(wheel: Path) -> None:
 def test_list_names_the_papers_and_their_results(installed: Path, empty: Path) -> None:
     text = gluon_attn(installed, empty, "list")
     assert PAPER in text
-    assert "results committed" in text
+    assert "results published" in text
 
 
 def test_compare_shows_the_table(installed: Path, empty: Path) -> None:
     assert "accuracy" in gluon_attn(installed, empty, "compare", PAPER)
+
+
+@pytest.mark.parametrize("command", [("publish", PAPER), ("report",), ("report", "--check")], ids=" ".join)
+def test_what_needs_a_clone_says_so(installed: Path, empty: Path, command: tuple[str, ...]) -> None:
+    refusal = gluon_attn(installed, empty, *command, status=2)
+    assert refusal.startswith("gluon-attn: "), refusal
+    assert "use a clone of the project" in refusal
+    assert refusal.count("\n") == 1
 
 
 def test_doctor_finds_no_problem(installed: Path, empty: Path) -> None:

@@ -39,7 +39,6 @@ class Better:
         better, worse: names of variants.
         source: where the paper states it.
         metric: of the task; its main metric if empty.
-        reported: the difference in the paper, on its own corpus.
     """
 
     id: str
@@ -48,7 +47,6 @@ class Better:
     worse: str
     source: str = "ours"
     metric: str = ""
-    reported: float | None = None
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -64,7 +62,6 @@ class Measured:
         id, statement, source: as of :class:`Better`.
         variants: names of the variants that it needs.
         effect: called with the outcomes of each of them; None where they do not allow to measure it.
-        reported: the effect in the paper, on its own corpus.
     """
 
     id: str
@@ -72,7 +69,6 @@ class Measured:
     source: str
     variants: tuple[str, ...]
     effect: Callable[..., Effect | None]
-    reported: float | None = None
 
 
 Claim = Better | Measured

@@ -74,7 +74,7 @@ def judge(
         ci95_seeds=by_seeds,
         seed_deviation=_deviation(by_seed, deviation),
         p=p,
-        reported=claim.reported,
+        reported=reported_difference(claim, preset),
     )
 
 
@@ -113,6 +113,22 @@ def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, ro
         if path.exists() and papers.load(name) is not reproduction:
             samples += _samples(Result.read(path).rows, papers.load(name).preset(preset.name), task, metric)
     return pooled_deviation(samples)
+
+
+def reported_difference(claim: Claim, preset: Preset) -> float | None:
+    """The difference that a paper reports between the two systems of a claim, positive when it is as the claim states;
+    None where it does not report both in the metric of the claim, on one corpus."""
+    if not isinstance(claim, Better):
+        return None
+    better, worse = (preset.variant(name).beside for name in claim.variants)
+    if better is None or worse is None or better == worse:
+        return None
+    metric = claim.metric or preset.task(claim.better).columns[0].metric
+    same_paper = better.source.partition(",")[0] == worse.source.partition(",")[0]
+    if not same_paper or better.corpus != worse.corpus or {better.metric, worse.metric} != {metric}:
+        return None
+    difference = better.value - worse.value
+    return -difference if metric == "perplexity" else difference
 
 
 def power(claim: JudgedClaim, effect: float) -> int | None:

@@ -173,7 +173,7 @@ def results_readme(reproduction: Reproduction, preset: Preset, result: Result, f
             row.differs,
         )
         lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", _provenance(result), *(line for note in reproduction.notes for line in ("", note))]
+    lines += ["", _provenance(result), *(line for note in reproduction.all_notes for line in ("", note))]
     lines += ["", "## Claims", "", *_claims_markdown(result.claims)]
     lines += ["", "## Reported by others", "", *_reported_markdown(reproduction.reported)]
     if figures:

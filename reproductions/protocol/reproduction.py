@@ -195,9 +195,17 @@ class Reproduction:
         return Preset(name, changed, override.seeds, headline, ensembles, on_sample=name == "smoke")
 
     @property
+    def all_notes(self) -> tuple[str, ...]:
+        """Those of its tasks, and its own."""
+        return (*dict.fromkeys(note for task in self._tasks for note in task.notes), *self.notes)
+
+    @property
     def table_columns(self) -> tuple[Column, ...]:
         """The columns of the results table."""
         if self.columns is not None:
             return self.columns
-        tasks = [variant.task or self.task for variant in self.variants]
-        return tuple(dict.fromkeys(column for task in tasks for column in task.columns))
+        return tuple(dict.fromkeys(column for task in self._tasks for column in task.columns))
+
+    @property
+    def _tasks(self) -> list[Task[Any, Any]]:
+        return [variant.task or self.task for variant in self.variants]

@@ -152,11 +152,13 @@ class Task(ABC, Generic[SettingsT, DataT]):
         columns: of a results table. A variant is compared by the first in which it has a number.
         corpus: its name in the registry.
         group: variants of one group share a figure of training curves.
+        notes: paragraphs of every results README with this task: how its numbers are counted.
     """
 
     name: ClassVar[str]
     command: ClassVar[str]
     columns: ClassVar[tuple[Column, ...]]
+    notes: ClassVar[tuple[str, ...]] = ()
     corpus: str
 
     @property

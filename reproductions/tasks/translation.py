@@ -63,6 +63,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
     name = "translation"
     command = "translate"
     columns = translation_results.COLUMNS
+    notes = translation_results.NOTES
 
     @property
     def official(self) -> Bleu:

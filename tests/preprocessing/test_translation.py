@@ -523,7 +523,7 @@ def test_korean_test_sentences_stand_nowhere_in_train_in_either_direction() -> N
         assert not keys["test"] & keys["validation"]
     facts = result.card["facts"]
     assert facts["collections"]["korsts-train"]["note"] == "The Korean side is machine translation."
-    assert facts["missing"]["park-train"].endswith("goes on without it.")
+    assert facts["missing"]["park-train"].endswith("continuing without it.")
     assert all(found["exact"] == found["rows"] for found in facts["round_trip"]["source"].values()), "Korean: always"
     assert {row_id.split(":")[0] for row_id in result.splits["test"].row_id} == {"tatoeba"}
 

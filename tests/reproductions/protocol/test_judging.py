@@ -14,14 +14,15 @@ from gluon_attn.evaluation.statistics import bootstrap
 from reproductions.protocol import papers
 from reproductions.protocol.claims import Better, Effect, Measured
 from reproductions.protocol.conclude import conclude
-from reproductions.protocol.judging import after_holm, power
+from reproductions.protocol.judging import after_holm, power, reported_difference
+from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.results import JudgedClaim, Result
 from reproductions.protocol.runs import Outcome
 from tests.reproductions.support import judged, outcome
 from tests.reproductions.toy import REPRODUCTION
 
 CPU = REPRODUCTION.preset("cpu")
-BETTER = Better("bend", "A hidden layer is better than none", "curved", "straight", source="sec. 1", reported=1.5)
+BETTER = Better("bend", "A hidden layer is better than none", "curved", "straight", source="sec. 1")
 ITEMS = 400
 
 
@@ -52,7 +53,7 @@ def test_a_clear_effect_over_three_seeds_is_supported(tmp_path: Path) -> None:
     assert claim.verdict == "supported" and claim.basis == "3 seeds"
     assert list(claim.per_seed) == ["1", "2", "3"]
     assert list(claim.per_seed.values()) == pytest.approx([20, 19, 21])
-    assert claim.effect == pytest.approx(20) and claim.reported == 1.5
+    assert claim.effect == pytest.approx(20)
     assert claim.seed_deviation == pytest.approx(1.0) and claim.p is not None and claim.p < 0.01
 
 
@@ -127,6 +128,23 @@ def test_an_effect_of_its_own_has_a_value_for_each_seed(tmp_path: Path) -> None:
 def test_the_same_outcomes_give_the_same_verdict(tmp_path: Path) -> None:
     numbers = {"curved": (0.90, 0.91), "straight": (0.88, 0.87)}
     assert verdict(tmp_path / "a", **numbers) == verdict(tmp_path / "b", **numbers)
+
+
+def test_the_difference_in_the_paper_is_that_of_the_reported_systems(tmp_path: Path) -> None:
+    table = Table("Someone (1969), Table 2", corpus="figures", metric="accuracy")
+    curved, straight = table.entry("a network", 96.0), table.entry("a perceptron", 75.5)
+
+    def reported(first: Reported | None, second: Reported | None) -> float | None:
+        sides = {"curved": first, "straight": second}
+        variants = tuple(replace(CPU.variant(name), beside=beside) for name, beside in sides.items())
+        return reported_difference(BETTER, replace(CPU, variants=variants))
+
+    assert reported(curved, straight) == pytest.approx(20.5)
+    assert reported(curved, None) is None and reported(None, straight) is None
+    assert reported(curved, curved) is None  # one peer next to both says nothing of their difference
+    assert reported(curved, replace(straight, corpus="another")) is None
+    assert reported(curved, replace(straight, source="Someone else (1970), Table 1")) is None
+    assert reported(*(replace(one, metric="perplexity") for one in (curved, straight))) is None
 
 
 def test_power_needs_more_seeds_for_smaller_effects() -> None:

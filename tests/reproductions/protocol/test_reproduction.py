@@ -152,7 +152,7 @@ def test_every_paper_names_what_is_known(name: str) -> None:
         assert preset.seeds and preset.headline and preset.variants
         assert set(preset.corpora) <= CORPORA
         for variant in preset.variants:
-            assert variant.seeds is None or set(variant.seeds) <= set(preset.seeds)
+            assert variant.seeds is None or set(variant.seeds) & set(preset.seeds)
     for system in (*paper.variants, *paper.ensembles):
         assert system.beside is None or system.beside in paper.reported
         assert system.differs or not system.beside, f"{system.name}: say in what the peer differs"

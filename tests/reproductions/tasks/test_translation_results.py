@@ -1,204 +1,172 @@
-"""Rows, claims and figures of the scripts that translate, from made-up outcomes and from real ones of the sample."""
+"""Rows, effects, figures and pages of translation, from made-up outcomes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from mxnet import autograd, init, nd
 
-from gluon_attn import runtime
-from reproductions import bahdanau2014, luong2015, sutskever2014
-from reproductions.protocol.papers import preset, script
+from preprocessing.pipeline.ragged import pack_strings
+from reproductions import bahdanau2014, sutskever2014
+from reproductions.protocol.report import row_of
 from reproductions.protocol.results import Result
-from reproductions.tasks import translation, translation_results
-from reproductions.tasks.bleu import bleu
+from reproductions.protocol.runs import Outcome
+from reproductions.tasks import translation_results
+from reproductions.tasks.bleu import PEERS, Bleu, bleu
 from reproductions.tasks.translation_results import (
-    Comparison,
+    alignments,
+    bleu_by_length,
     by_halves,
-    conclude,
-    difference,
-    ensemble_row,
+    by_length,
+    compare,
+    draw_alignment,
+    length_labels,
     long_minus_short,
+    rows,
+    write_translations,
 )
-from tests.reproductions.support import gluon_attn, outcome
+from tests.reproductions.translating import SENTENCES, counts, translated
 
-SMOKE = bahdanau2014.PRESETS["smoke"]
-TRANSLATING = ("sutskever2014", "cho2014", "bahdanau2014", "luong2015")
-SENTENCES = 40
-
-
-def counts(quality: float, sentences: int = SENTENCES) -> np.ndarray:
-    """Counts of sentences of ten words of which a share is right."""
-    right = int(10 * quality)
-    row = [right, max(0, right - 1), max(0, right - 2), max(0, right - 3), 10, 9, 8, 7, 10, 10]
-    return np.array([row] * sentences, np.int32)
+SEARCH = bahdanau2014.REPRODUCTION.preset("smoke").variant("search-all")
+SUTSKEVER = sutskever2014.REPRODUCTION
+REVERSED = SUTSKEVER.preset("smoke").variant("reversed")
+OFFICIAL = Bleu("13a", lowercase=True)
+BEAMS = {"bleu_beam_2": counts(0.8), "bleu_beam_1": counts(0.7)}
 
 
-def made(folder: Path, variant: str, quality: float, *, seed: int = 1, **arrays: Any) -> Any:
-    given: Mapping[str, Any] = {
-        "bleu": counts(quality),
-        "sacrebleu": counts(quality - 0.1),
-        "likelihood": np.tile([20.0 / quality, 10.0], (SENTENCES, 1)),
-        "words": np.arange(SENTENCES),
-        **arrays,
-    }
-    facts = {"history": [{"validation_bleu": 1.0}, {"validation_bleu": 3.0}], "metrics": {"chrf": 50.0}}
-    return outcome(folder, variant, seed, given, **facts)
+def score(quality: float) -> float:
+    return bleu(counts(quality).sum(axis=0))
 
 
-@pytest.fixture(scope="module")
-def data() -> translation.Data:
-    return translation.prepare(SMOKE, SMOKE.variant("search-all"))
-
-
-def test_rows_come_from_the_counts(tmp_path: Path, data: translation.Data) -> None:
-    good = made(tmp_path, "search-all", 0.9)
-    rows = translation_results.rows([good], SMOKE.variant("search-all"), data)
-    values = {(row.split, row.metric): row.mean for row in rows}
-    assert values["test", "bleu"] == pytest.approx(bleu(counts(0.9).sum(axis=0)))
+def test_rows_come_from_the_counts(tmp_path: Path) -> None:
+    made = rows([translated(tmp_path, "search-all", 0.9)], SEARCH, OFFICIAL)
+    values = {(row.split, row.metric): row.mean for row in made}
+    assert values["test", "bleu"] == pytest.approx(score(0.9))
     assert values["test", "sacrebleu"] < values["test", "bleu"]
     assert values["test", "perplexity"] == pytest.approx(np.exp(2.0 / 0.9))
     assert values["test", "chrf"] == 50.0 and values["validation", "bleu"] == 3.0
-    assert all(row.ci95[0] <= row.mean + 1e-9 and row.mean <= row.ci95[1] + 1e-9 for row in rows)
-    better = difference({"a": [good], "b": [made(tmp_path, "encdec-all", 0.6)]}, "a", "b")
-    expected = bleu(counts(0.9).sum(axis=0)) - bleu(counts(0.6).sum(axis=0))
-    assert better.mean == pytest.approx(expected) and better.low > 0
+    assert all(row.ci95[0] <= row.mean + 1e-9 and row.mean <= row.ci95[1] + 1e-9 for row in made)
+    assert made[0].signature == f"{PEERS.signature}; beam 5, alpha 1"
 
 
-def test_other_searches_have_rows_of_their_own(tmp_path: Path, data: translation.Data) -> None:
-    arrays = {"bleu_beam_2": counts(0.8), "bleu_beam_1": counts(0.7), "bleu_replaced": counts(1.0)}
-    variant = sutskever2014.PRESETS["smoke"].variant("reversed")
-    rows = translation_results.rows([made(tmp_path, "reversed", 0.9, **arrays)], variant, data)
-    found = {row.signature.split("; ")[1]: row.mean for row in rows if (row.split, row.metric) == ("test", "bleu")}
-    assert found == pytest.approx(
+def test_other_searches_have_rows_of_their_own_without_what_is_reported(tmp_path: Path) -> None:
+    outcomes = [translated(tmp_path, "reversed", 0.9, bleu_replaced=counts(1.0), **BEAMS)]
+    made = [row for row in rows(outcomes, REVERSED, OFFICIAL) if (row.split, row.metric) == ("test", "bleu")]
+    assert {row.signature.split("; ")[1]: row.mean for row in made} == pytest.approx(
         {
-            "beam 12, alpha 0": bleu(counts(0.9).sum(axis=0)),
-            "beam 1, alpha 0": bleu(counts(0.7).sum(axis=0)),
-            "beam 2, alpha 0": bleu(counts(0.8).sum(axis=0)),
-            "beam 12, alpha 0, unknown words replaced": bleu(counts(1.0).sum(axis=0)),
+            "beam 12, alpha 0": score(0.9),
+            "beam 1, alpha 0": score(0.7),
+            "beam 2, alpha 0": score(0.8),
+            "beam 12, alpha 0, unknown words replaced": score(1.0),
         }
     )
+    assert [row.signature.split("; ")[1] for row in made if row.reported] == ["beam 12, alpha 0"]
 
 
-def test_every_column_of_a_script_finds_its_rows(tmp_path: Path) -> None:
-    from reproductions.protocol.report import row_of
-
-    arrays = {"bleu_beam_2": counts(0.8), "bleu_beam_1": counts(0.7)}
-    outcomes = [made(tmp_path, "reversed", 0.9, **arrays)]
-    rows, _ = conclude(outcomes, sutskever2014.PRESETS["smoke"], ())
-    result = Result("sutskever2014", "smoke", rows, [], {})
-    values = [row_of(result, "reversed", column) for column in sutskever2014.COLUMNS]
-    assert [row and row.mean for row in values[:3]] == pytest.approx(
-        [bleu(counts(quality).sum(axis=0)) for quality in (0.9, 0.8, 0.7)]
-    )
+def test_every_column_finds_its_row(tmp_path: Path) -> None:
+    made = rows([translated(tmp_path, "reversed", 0.9, **BEAMS)], REVERSED, OFFICIAL)
+    result = Result("sutskever2014", "smoke", made, [], {})
+    values = [row_of(result, "reversed", column) for column in SUTSKEVER.table_columns]
+    assert [row and row.mean for row in values[:3]] == pytest.approx([score(quality) for quality in (0.9, 0.8, 0.7)])
     assert all(values)
 
 
-def test_a_claim_is_a_comparison_of_what_is_there(tmp_path: Path) -> None:
-    outcomes = [made(tmp_path, "search-all", 0.9), made(tmp_path, "encdec-all", 0.6)]
-    comparisons = (
-        Comparison("a", "attention helps", "Table 1", "search-all", "encdec-all"),
-        Comparison("b", "it does not", "Table 1", "encdec-all", "search-all"),
-        Comparison("c", "it has a better perplexity", "Table 1", "search-all", "encdec-all", "likelihood"),
-        Comparison("d", "not trained", "Table 1", "search-short", "encdec-all"),
-    )
-    _, claims = conclude(outcomes, SMOKE, comparisons)
-    assert {claim.id: claim.verdict for claim in claims} == {"a": "supported", "b": "not supported", "c": "supported"}
-    assert claims[0].effect == -claims[1].effect > 0
-    assert claims[2].effect == pytest.approx(np.exp(2.0 / 0.6) - np.exp(2.0 / 0.9))
-    assert all("SAMPLE" in claim.measure for claim in claims)
+def test_an_ensemble_has_one_row_for_each_beam(tmp_path: Path) -> None:
+    ensemble = SUTSKEVER.preset("smoke").variant("reversed-ensemble")
+    outcome = translated(tmp_path, "reversed-ensemble", 0.9, seed="1+2", **BEAMS)
+    for array in ("sacrebleu", "likelihood"):
+        del outcome.predictions[array]
+    made = rows([outcome], ensemble, OFFICIAL)
+    assert {(row.variant, row.metric, row.std) for row in made} == {("reversed-ensemble", "bleu", 0.0)}
+    assert [row.per_seed for row in made] == [{"1+2": row.mean} for row in made]
+    assert [row.mean for row in made] == pytest.approx([score(0.9), score(0.7), score(0.8)])
+    assert [row.reported and row.reported["value"] for row in made] == [33.27, None, None]
 
 
-def test_the_row_of_an_ensemble_counts_all_its_members(tmp_path: Path) -> None:
-    variant = sutskever2014.PRESETS["smoke"].variant("reversed")
-    members = [made(tmp_path, "reversed", quality, seed=seed) for seed, quality in ((1, 0.5), (2, 0.6))]
-    row = ensemble_row(members, replace(variant, name="both"), counts(0.9), 12)
-    assert (row.variant, row.parameters, row.std) == ("both", 20, 0.0)
-    assert row.per_seed == {"1+2": row.mean} and row.mean == pytest.approx(bleu(counts(0.9).sum(axis=0)))
-    assert "; beam 12," in row.signature
+def test_two_systems_are_compared_by_the_means_of_all_their_seeds(tmp_path: Path) -> None:
+    def side(name: str, *qualities: float) -> Sequence[Outcome]:
+        return [translated(tmp_path, name, quality, seed=seed) for seed, quality in enumerate(qualities, start=1)]
+
+    better, worse = side("reversed", 0.9, 0.7), side("forward", 0.6, 0.5)
+    effect = compare("", better, worse)
+    assert effect.estimate.mean == pytest.approx((score(0.9) + score(0.7) - score(0.6) - score(0.5)) / 2)
+    assert effect.estimate.low > 0 and effect.sides == (better, worse)
+    assert compare("bleu", worse, better).estimate.mean == -effect.estimate.mean
+    lower = compare("perplexity", better, worse)
+    expected = (np.exp(2 / 0.6) + np.exp(2 / 0.5) - np.exp(2 / 0.9) - np.exp(2 / 0.7)) / 2
+    assert lower.estimate.mean == pytest.approx(expected)
 
 
-def test_long_and_short_sentences_are_counted_apart() -> None:
+def test_long_and_short_sentences_are_scored_apart(tmp_path: Path) -> None:
     words = np.array([5, 12, 13, 30])
     each = np.concatenate([counts(0.5, 2), counts(0.9, 2)])
-    totals = by_halves([{"words": words, "bleu": each}])[0].sum(axis=0)
-    expected = bleu(counts(0.9).sum(axis=0)) - bleu(counts(0.5).sum(axis=0))
-    assert long_minus_short(totals) == pytest.approx(expected)
+    outcomes = [translated(tmp_path, "forward", 0.5, seed=seed, words=words, bleu=each) for seed in (1, 2)]
+    totals = by_halves(outcomes)
+    assert totals.shape == (2, 4, 20)
+    assert long_minus_short(totals[1].sum(axis=0)) == pytest.approx(score(0.9) - score(0.5))
 
 
-@pytest.mark.parametrize("paper", TRANSLATING)
-def test_every_variant_learns_something_in_one_step(paper: str) -> None:
-    """Each is built as its settings say; a gradient reaches all that it has, and the loss falls."""
-    module, chosen = script(paper), preset(paper, "smoke")
-    for variant in chosen.variants:
-        data = module.prepare(chosen, variant)
-        runtime.seed_all(3)
-        model = module.build(variant, data)
-        model.initialize(init.Xavier())
-        task = module.task(variant, data)
-        batch = next(iter(task.batches(np.random.RandomState(1))))
-        inputs, tokens = [nd.array(array, dtype=array.dtype) for array in batch.inputs], nd.array(batch.target)
-        losses = []
-        for _ in range(2):
-            with autograd.record(train_mode=False):
-                loss = task.loss(model(*inputs), tokens)
-            loss.backward()
-            for name, parameter in model.collect_params().items():
-                gradient = parameter.grad().tostype("default").asnumpy()
-                assert np.abs(gradient).max() > 0, f"{variant.name}: {name} learns nothing"
-                parameter.set_data(parameter.data() - 0.05 * nd.array(gradient))
-            losses.append(float(loss.asscalar()))
-        assert losses[1] < losses[0], variant.name
+def test_bleu_by_length_has_a_number_for_each_range(tmp_path: Path) -> None:
+    words = np.where(np.arange(SENTENCES) % 2, 20, 5)
+    each = np.where((words > 12)[:, None], counts(0.9), counts(0.5))
+    scores = by_length(translated(tmp_path, "forward", 0.5, words=words, bleu=each))
+    assert len(scores) == len(length_labels())
+    assert scores[0] == pytest.approx(score(0.5)) and scores[-1] == pytest.approx(score(0.9))
 
 
-def test_the_systems_of_luong_differ_in_one_thing_each() -> None:
-    """Table 1 adds one thing after another; Table 4 changes the attention alone."""
-    chosen = luong2015.PRESETS["cpu"]
-
-    def changes(first: str, second: str) -> set[str]:
-        one, other = chosen.variant(first).settings, chosen.variant(second).settings
-        assert chosen.variant(first).recipe == chosen.variant(second).recipe
-        return {name for name in one if one[name] != other[name]}
-
-    assert changes("base", "reverse") == {"backwards"}
-    assert changes("reverse", "dropout") == {"dropout"}
-    assert changes("dropout", "location") == {"attention", "score"}
-    assert changes("location", "feed") == {"feeding"}
-    for name in ("dot", "general", "concat"):
-        assert changes("feed", name) == {"score"}
-    for name in ("local-m-general", "local-p-general"):
-        assert changes("general", name) == {"attention"}
-        assert changes(name, name.replace("general", "dot")) == {"score"}
+def test_bleu_by_length_is_drawn_of_what_was_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[dict[str, list[float]], list[str]]] = []
+    monkeypatch.setattr(
+        translation_results, "score_by_length", lambda lines, labels, path, name: drawn.append((lines, labels))
+    )
+    joined = {"joined_2": counts(0.7, 20), "joined_2_words": np.full(20, 31)}
+    groups = {name: [translated(tmp_path, name, 0.9, **joined)] for name in ("forward", "reversed")}
+    assert bleu_by_length("other")(groups, tmp_path) == {} and not drawn
+    assert list(bleu_by_length("other", "reversed")(groups, tmp_path)) == ["BLEU by length"]
+    assert list(drawn[0][0]) == ["reversed"] and drawn[0][1] == length_labels()
+    bleu_by_length("reversed", "forward", joined=(2,))(groups, tmp_path)
+    lines, labels = drawn[1]
+    assert list(lines) == ["reversed", "forward"] and labels == [*length_labels(), "31\n(2 joined)"]
+    assert [line[-1] for line in lines.values()] == pytest.approx([score(0.7)] * 2)
 
 
-def test_sutskever_runs_whole_with_beams_and_ensemble(tmp_path: Path) -> None:
-    done = gluon_attn("run", "sutskever2014", "--preset", "smoke", "--variant", "reversed", "--runs", tmp_path)
-    assert done.code == 0, done.err
-    result = Result.read(next(tmp_path.rglob("results.json")))
-    beams = {row.signature.split("; ")[1] for row in result.rows if row.variant == "reversed-ensemble"}
-    assert beams == {"beam 12, alpha 0", "beam 2, alpha 0", "beam 1, alpha 0"}
-    assert {claim.id for claim in result.claims} == {"beam-2", "long", "ensemble"}
-    ensemble = [row for row in result.rows if row.variant == "reversed-ensemble"]
-    assert all(row.per_seed == {"1+2": row.mean} for row in ensemble)
-    assert len(list(tmp_path.rglob("figures/*.png"))) == 2
-    (page,) = tmp_path.rglob("translations_reversed.tsv")
-    lines = page.read_text("utf-8").splitlines()
-    assert lines[0].split("\t") == ["source", "reference", "translation"]
-    assert len(lines) > 20 and all(line.count("\t") == 2 for line in lines)
+def test_alignments_are_drawn_of_the_first_seed_of_the_variants_that_have_some(tmp_path: Path) -> None:
+    alignment = {"row": 6, "source": ["a", "dog"], "target": ["un"], "weights": [[0.9, 0.1], [0.2, 0.8]]}
+    examples = {"alignments": [alignment, alignment]}
+    groups = {
+        "aligned": [translated(tmp_path, "aligned", 0.9, seed=seed, examples=examples) for seed in (1, 2)],
+        "none": [translated(tmp_path, "none", 0.9)],
+        "not asked": [translated(tmp_path, "not-asked", 0.9, examples=examples)],
+    }
+    paths = alignments("aligned", "none", "not trained")(groups, tmp_path)
+    assert list(paths) == ["alignment 1 of aligned", "alignment 2 of aligned"]
+    assert [path.name for path in paths.values()] == ["alignment_aligned_1.png", "alignment_aligned_2.png"]
+    assert all(path.stat().st_size > 1_000 for path in paths.values())
 
 
-def test_luong_replaces_unknown_words_and_draws_alignments(tmp_path: Path) -> None:
-    flags = ["--preset", "smoke", "--variant", "local-p-general", "--variant", "dropout", "--runs", tmp_path]
-    done = gluon_attn("run", "luong2015", *flags)
-    assert done.code == 0, done.err
-    result = Result.read(next(tmp_path.rglob("results.json")))
-    replaced = {row.variant for row in result.rows if "unknown words replaced" in row.signature}
-    assert replaced == {"local-p-general"}, "a network without attention has nowhere to look"
-    assert {claim.id for claim in result.claims} == {"unknown"}
-    names = {path.name for path in tmp_path.rglob("figures/*.png")}
-    assert names >= {"bleu_by_length.png", "training_curves.png", "alignment_local-p-general_1.png"}
+def test_attached_morphemes_are_drawn_with_a_hyphen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    drawn: list[list[str]] = []
+    monkeypatch.setattr(
+        translation_results, "attention_matrix", lambda rows, columns, *_, **__: drawn.extend([rows, columns])
+    )
+    draw_alignment(["학교", "￭에서", "밥@@"], ["먹", "￭다"], np.ones((3, 3)), tmp_path / "a.png", "title")
+    assert drawn == [["먹", "-다", "</s>"], ["학교", "-에서", "밥@@"]]
+
+
+def test_translations_are_written_next_to_source_and_reference(tmp_path: Path) -> None:
+    packed = {"source": ["a\tdog", ""], "reference": ["un chien", ""], "text": ["un chat", "rien"]}
+    arrays = {f"{name}_{part}": array for name, texts in packed.items() for part, array in _packed(texts).items()}
+    predictions = {name: array for name, array in arrays.items() if name.startswith("text")}
+    pages = {name: array for name, array in arrays.items() if not name.startswith("text")}
+    here = translated(tmp_path, "forward", 0.9, texts=pages, **predictions)
+    (path,) = write_translations(here, REVERSED, tmp_path).values()
+    assert path.read_text("utf-8") == "source\treference\ttranslation\na dog\tun chien\tun chat\n\t\trien\n"
+    published = translated(tmp_path / "published", "forward", 0.9, **predictions)
+    assert write_translations(published, REVERSED, tmp_path) == {}
+
+
+def _packed(texts: list[str]) -> dict[str, np.ndarray]:
+    utf8, offsets = pack_strings(texts)
+    return {"utf8": utf8, "offsets": offsets}

@@ -13,6 +13,7 @@ from mxnet import init
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
+from gluon_attn.training.negative_sampling import word_vector_objective
 from preprocessing import naver_crawl
 from preprocessing.text.vocabulary import SPECIALS
 from reproductions.mikolov2013 import REPRODUCTION, Settings
@@ -145,6 +146,9 @@ def test_words_loss_and_sentiment_are_those_of_the_split(data: WordVectorData) -
     np.testing.assert_array_equal(arrays["rare"], arrays["reviews"] < SETTINGS.on_sample().frequent)
     assert evaluation.metrics["agreement"] == arrays["agreement"].mean()
     validation = TASK.objective(SETTINGS, SMOKE.recipe, data).evaluate(model)
+    for split, metrics in (("test", evaluation.metrics), ("validation", validation)):
+        own = word_vector_objective(data.texts["train"], data.texts[split], SETTINGS.sampling(8), seed=1)
+        assert metrics["loss"] == own.evaluate(model)["loss"]
     assert (
         evaluation.metrics["loss"] != validation["loss"] and evaluation.metrics["agreement"] != validation["agreement"]
     )

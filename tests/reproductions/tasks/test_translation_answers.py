@@ -1,0 +1,49 @@
+"""The command that translates lines, end to end on the embedded sentences."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.reproductions.support import gluon_attn
+
+
+@pytest.fixture(scope="module")
+def flags(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
+    """Of a small network that was trained from Korean to English."""
+    flags = ["--preset", "smoke", "--variant", "rnnsearch-ko-en", "--runs", tmp_path_factory.mktemp("runs")]
+    trained = gluon_attn("run", "bahdanau2014", *flags, "--jobs", "1")
+    assert trained.code == 0, trained.err
+    assert "MEAN NOTHING" in trained.out and "rnnsearch-ko-en" in trained.out
+    return flags
+
+
+def test_each_line_is_translated_and_aligned(flags: list[object], tmp_path: Path) -> None:
+    lines = "아이가 앉아 있다.\n\n기차가 떠났다.\n".encode()
+    folder = tmp_path / "alignments"
+    answer = gluon_attn("translate", "bahdanau2014", *flags, "--alignments", folder, stdin=lines)
+    assert answer.code == 0, answer.err
+    assert answer.out.count("\n") == 3 and answer.out.split("\n")[1] == ""
+    records = [json.loads(line) for line in (folder / "alignments.jsonl").read_text("utf-8").splitlines()]
+    assert [record["line"] for record in records] == [1, 3]
+    assert all((folder / f"line-{record['line']}.png").stat().st_size > 1_000 for record in records)
+    assert all(len(row) == len(record["source"]) for record in records for row in record["weights"])
+    again = gluon_attn("translate", "bahdanau2014", *flags, "--alignments", folder, stdin=lines)
+    assert "is there already" in again.refusal or "exists" in again.refusal
+
+
+def test_long_lines_are_shortened_and_have_no_heatmap(flags: list[object], tmp_path: Path) -> None:
+    lines = b"\n".join("가 ".encode() * number for number in (90, 600)) + "\n아이가 앉아 있다.\n".encode()
+    answer = gluon_attn("translate", "bahdanau2014", *flags, "--alignments", tmp_path / "long", stdin=lines)
+    assert answer.code == 0 and answer.out.count("\n") == 3, answer.err
+    assert "line 1: too long for a heatmap" in answer.err
+    assert "line 2: 600 tokens, only the first 500 are translated" in answer.err
+    assert len((tmp_path / "long" / "alignments.jsonl").read_text("utf-8").splitlines()) == 3
+    assert [path.name for path in (tmp_path / "long").glob("*.png")] == ["line-3.png"]
+
+
+def test_lines_that_are_not_utf8_are_refused(flags: list[object]) -> None:
+    answer = gluon_attn("translate", "bahdanau2014", *flags, stdin=b"caf\xe9\n")
+    assert answer.code == 2 and "line 1: not UTF-8" in answer.err

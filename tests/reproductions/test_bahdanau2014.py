@@ -1,0 +1,96 @@
+"""Bahdanau, Cho and Bengio (2015): sizes, systems, claims, and a whole run on the embedded sentences."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reproductions.bahdanau2014 import REPRODUCTION
+from reproductions.protocol.conclude import conclude
+from reproductions.protocol.results import Result
+from tests.reproductions.support import claims_by_id, gluon_attn
+from tests.reproductions.translating import SENTENCES, counts, learns_in_one_step, parameter_count, translated
+
+SMOKE, CPU = REPRODUCTION.preset("smoke"), REPRODUCTION.preset("cpu")
+
+
+def test_rnnsearch_has_the_matrices_of_appendix_a() -> None:
+    """n = 1000, m = 620, l = 500, n' = 1000 and 30 000 words; an encoder each way."""
+    n, m, hidden, readout, words = 1000, 620, 1000, 500, 30_000
+    encoder = 2 * 3 * (n * (m + n) + 2 * n)  # MXNet's unit has two biases for each gate
+    attention = hidden * n + hidden * 2 * n + hidden
+    decoder = 3 * n * (m + n + 2 * n) + 3 * n
+    initial = n * n + n
+    maxout = 2 * readout * (n + m + 2 * n) + 2 * readout
+    expected = 2 * words * m + encoder + attention + decoder + initial + maxout + words * (readout + 1)
+    assert parameter_count("bahdanau2014", "search-all", words, words) == expected
+
+
+def test_rnnencdec_has_the_matrices_of_appendix_a() -> None:
+    n, m, readout, words = 1000, 620, 500, 30_000
+    encoder = 3 * (n * (m + n) + 2 * n)
+    summary = 2 * (n * n + n)
+    decoder = 3 * n * (m + n + n) + 3 * n
+    maxout = 2 * readout * (n + m + n) + 2 * readout
+    expected = 2 * words * m + encoder + summary + decoder + maxout + words * (readout + 1)
+    assert parameter_count("bahdanau2014", "encdec-all", words, words) == expected
+
+
+def test_the_systems_of_table_1_differ_in_attention_and_length_of_training_sentences() -> None:
+    def changed(first: str, second: str) -> dict[str, object]:
+        one, other = CPU.variant(first), CPU.variant(second)
+        assert one.recipe == other.recipe
+        settings = asdict(other.settings)
+        return {name: settings[name] for name, value in asdict(one.settings).items() if settings[name] != value}
+
+    for length in ("short", "all"):
+        assert changed(f"search-{length}", f"encdec-{length}") == {"attention": False}
+    for name in ("search", "encdec"):
+        assert changed(f"{name}-all", f"{name}-short") == {"max_length": 12}
+
+
+def test_each_pair_of_languages_is_translated_by_the_same_settings() -> None:
+    names = ("rnnsearch", "rnnsearch-fr", "rnnsearch-ko-en", "rnnsearch-en-ko")
+    assert len({CPU.variant(name).settings for name in names}) == 1
+    assert len({CPU.task(name) for name in names}) == 4
+
+
+@pytest.mark.parametrize("variant", [variant.name for variant in SMOKE.variants])
+def test_every_variant_learns_something_in_one_step(variant: str) -> None:
+    learns_in_one_step("bahdanau2014", variant)
+
+
+def test_claims_of_length_and_order_are_judged_from_outcomes(tmp_path: Path) -> None:
+    words = np.where(np.arange(SENTENCES) % 2, 20, 5)
+    third = SENTENCES // 3
+    halved = np.where((words > 12)[:, None], counts(0.4), counts(0.9))
+    outcomes = [
+        translated(tmp_path, "encdec-all", 0.8, joined_3=3 * counts(0.4, third), words=words, bleu=halved),
+        translated(tmp_path, "search-all", 0.9, joined_3=3 * counts(0.9, third), words=words),
+        *(
+            translated(tmp_path, "rnnsearch", 0.9, seed=seed, monotone=np.full(SENTENCES, order))
+            for seed, order in ((1, 0.7), (2, 0.5))
+        ),
+    ]
+    claims = claims_by_id(conclude(REPRODUCTION, SMOKE, outcomes)[1])
+    assert set(claims) == {"attention", "length", "length-share", "length-captions", "monotone"}
+    assert {claim.verdict for claim in claims.values()} == {"supported"}
+    assert claims["monotone"].effect == pytest.approx(0.1)
+    assert "bootstrap over sentences, mean of 2 seeds" in claims["monotone"].measure
+
+
+@pytest.mark.slow
+def test_it_runs_whole(tmp_path: Path) -> None:
+    names = ("rnnsearch", "encdec-all", "search-all")
+    flags = [flag for name in names for flag in ("--variant", name)]
+    done = gluon_attn("run", "bahdanau2014", "--preset", "smoke", *flags, "--runs", tmp_path, "--jobs", "2")
+    assert done.code == 0, done.err
+    result = Result.read(next(tmp_path.rglob("results.json")))
+    assert {row.variant for row in result.rows} == set(names)
+    assert {claim.id for claim in result.claims} >= {"attention", "length", "length-share", "length-captions"}
+    figures = {path.name for path in tmp_path.rglob("figures/*.png")}
+    assert figures >= {"bleu_by_length.png", "training_curves.png", "alignment_rnnsearch_1.png"}
+    assert not any("search-all" in name for name in figures)

@@ -1,0 +1,50 @@
+"""Cho et al. (2014): sizes, systems, and a whole run on the embedded sentences."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from reproductions.cho2014 import REPRODUCTION
+from reproductions.protocol.results import Result
+from tests.reproductions.support import gluon_attn
+from tests.reproductions.translating import learns_in_one_step, parameter_count
+
+SMOKE, CPU = REPRODUCTION.preset("smoke"), REPRODUCTION.preset("cpu")
+
+
+def test_it_has_the_matrices_of_appendix_a() -> None:
+    """1 000 units, embeddings of 100, 500 maxout units, 15 000 words."""
+    n, m, readout, words = 1000, 100, 500, 15_000
+    encoder = 3 * (n * (m + n) + 2 * n)
+    summary = 2 * (n * n + n)
+    decoder = 3 * n * (m + n + n) + 3 * n
+    maxout = 2 * readout * (n + m + n) + 2 * readout
+    expected = 2 * words * m + encoder + summary + decoder + maxout + words * (readout + 1)
+    assert parameter_count("cho2014", "encdec", words, words) == expected
+
+
+def test_the_compared_systems_differ_in_one_thing_each() -> None:
+    whole = CPU.variant("encdec-small")
+    for name, changed in (("start-only", "context_at_every_step"), ("plain-readout", "maxout")):
+        part = CPU.variant(name)
+        assert part.recipe == whole.recipe
+        settings = asdict(part.settings).items() - asdict(whole.settings).items()
+        assert settings == {(changed, False)}
+
+
+@pytest.mark.parametrize("variant", [variant.name for variant in SMOKE.variants])
+def test_every_variant_learns_something_in_one_step(variant: str) -> None:
+    learns_in_one_step("cho2014", variant)
+
+
+@pytest.mark.slow
+def test_it_runs_whole(tmp_path: Path) -> None:
+    done = gluon_attn("run", "cho2014", "--preset", "smoke", "--runs", tmp_path, "--jobs", "2")
+    assert done.code == 0, done.err
+    result = Result.read(next(tmp_path.rglob("results.json")))
+    assert {row.variant for row in result.rows} == {variant.name for variant in SMOKE.variants}
+    assert {claim.id for claim in result.claims} == {"everywhere", "maxout"}
+    assert {path.name for path in tmp_path.rglob("figures/*.png")} == {"bleu_by_length.png", "training_curves.png"}

@@ -1,0 +1,365 @@
+"""Every published number follows from the committed predictions, by NumPy alone: nothing of the tasks that computed it.
+
+A number is computed here as its row's signature and its claim's measure state it. Intervals are percentiles of 2 000
+resamples of per-item values or 1 000 of sums over items, drawn with ``numpy.random.RandomState`` from the seed that is
+the upper 31 bits of the first four bytes of SHA-256 of ``(0, 'bootstrap')``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reproductions.protocol import papers
+from reproductions.protocol.claims import Better
+from tests.reproductions.support import ROOT, claims_by_id
+
+RESULTS = ROOT / "reproductions" / "results"
+PUBLISHED = sorted(path.stem for path in RESULTS.glob("*.json") if "." not in path.stem)
+SEED = int.from_bytes(hashlib.sha256(b"(0, 'bootstrap')").digest()[:4], "big") >> 1
+
+Arrays = dict[str, np.ndarray]
+Numbers = tuple[float, float, float]
+"""A number and the ends of its interval."""
+
+
+# --- what is committed ---
+
+
+@cache
+def results(paper: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((RESULTS / f"{paper}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def folder(paper: str, variant: str, seed: str) -> Path:
+    return RESULTS / paper / "outcomes" / variant / f"seed-{seed}"
+
+
+@cache
+def record(paper: str, variant: str, seed: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder(paper, variant, seed) / "outcome.json").read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def arrays(paper: str, variant: str, seed: str) -> Arrays:
+    with np.load(folder(paper, variant, seed) / "predictions.npz", allow_pickle=False) as stored:
+        return dict(stored)
+
+
+def sides(paper: str, *variants: str) -> list[list[Arrays]]:
+    """The predictions of each variant, by seed."""
+    seeds = {row["variant"]: list(row["per_seed"]) for row in results(paper)["rows"]}
+    return [[arrays(paper, variant, seed) for seed in seeds[variant]] for variant in variants]
+
+
+# --- metrics of sums over items ---
+
+
+def bleu(totals: np.ndarray) -> float:
+    """Papineni et al. (2002) of (matches of 1- to 4-grams, n-grams, length, length of the reference), in per cent."""
+    matches, ngrams, (length, reference) = totals[:4], totals[4:8], totals[8:]
+    assert matches.all(), "nothing is smoothed here"
+    brevity = min(0.0, 1 - reference / length)
+    return 100 * math.exp(brevity + np.log(matches / ngrams).mean())
+
+
+def perplexity(totals: np.ndarray) -> float:
+    nats, tokens = totals
+    return math.exp(nats / tokens)
+
+
+# --- intervals ---
+
+
+def resamples(items: int, number: int) -> Iterator[np.ndarray]:
+    generator = np.random.RandomState(SEED)
+    for _ in range(number):
+        yield generator.randint(0, items, items)
+
+
+def ends(values: list[float]) -> tuple[float, float]:
+    """The 2.5 and 97.5 percentiles, linear between the values."""
+    ordered, positions = sorted(values), [(len(values) - 1) * share for share in (0.025, 0.975)]
+    low, high = (
+        ordered[int(at)] + (at - int(at)) * (ordered[min(int(at) + 1, len(ordered) - 1)] - ordered[int(at)])
+        for at in positions
+    )
+    return low, high
+
+
+def mean_of(values: np.ndarray, *, interval: bool) -> Numbers:
+    """Mean of the values of items, (items,)."""
+    mean = float(values.sum() / len(values))
+    low, high = ends([values[rows].mean() for rows in resamples(len(values), 2_000)]) if interval else (mean, mean)
+    return mean, low, high
+
+
+def score_of(
+    positive: Sequence[np.ndarray],
+    score: Callable[[np.ndarray], float],
+    negative: Sequence[np.ndarray] = (),
+    *,
+    interval: bool,
+) -> Numbers:
+    """Mean score of the sums over items of each seed (items, counts), minus that of other seeds; both have the same
+    items."""
+
+    def scored(times: np.ndarray) -> float:
+        first, second = ([score((each * times[:, None]).sum(axis=0)) for each in side] for side in (positive, negative))
+        return sum(first) / len(first) - (sum(second) / len(second) if second else 0.0)
+
+    items = len(positive[0])
+    value = scored(np.ones(items, int))
+    if not interval:
+        return value, value, value
+    low, high = ends([scored(np.bincount(rows, minlength=items)) for rows in resamples(items, 1_000)])
+    return value, low, high
+
+
+# --- rows ---
+
+
+def selected(paper: str, variant: str, seed: str, metric: str) -> float:
+    """The best validation result."""
+    epochs = [epoch[f"validation_{metric}"] for epoch in record(paper, variant, seed)["history"]]
+    return float(min(epochs) if metric in ("perplexity", "loss") else max(epochs))
+
+
+def counts_of(row: dict[str, Any], one: Arrays) -> np.ndarray:
+    """The array (sentences, 10) that a row of BLEU is of."""
+    if "unknown words replaced" in row["signature"]:
+        return one["bleu_replaced"]
+    if row["metric"] == "sacrebleu":
+        return one["sacrebleu"]
+    others = [name for name in one if f"beam {name.removeprefix('bleu_beam_')}," in row["signature"]]
+    return one[others[0]] if others else one["bleu"]
+
+
+def recomputed(paper: str, row: dict[str, Any], *, interval: bool) -> tuple[list[float], Numbers]:
+    """The value of each seed, and mean and interval."""
+    seeds, signature = list(row["per_seed"]), row["signature"]
+    kind = row["split"], row["metric"]
+
+    def over_seeds(values: list[float]) -> tuple[list[float], Numbers]:
+        return values, (sum(values) / len(values), min(values), max(values))
+
+    if row["split"] == "validation":
+        return over_seeds([selected(paper, row["variant"], seed, row["metric"]) for seed in seeds])
+    if kind in (("test", "chrf"), ("test", "loss")):
+        return over_seeds([record(paper, row["variant"], seed)["metrics"][row["metric"]] for seed in seeds])
+    each = [arrays(paper, row["variant"], seed) for seed in seeds]
+    if kind == ("test", "accuracy"):
+        unseen = "does not occur in train" in signature
+        rights = [100.0 * one["right"][~one["seen_in_train"] if unseen else slice(None)] for one in each]
+        assert signature.startswith(f"{len(rights[0])} test ") and (unseen or "the empty ones left out" in signature)
+        return [float(right.mean()) for right in rights], mean_of(np.mean(rights, axis=0), interval=interval)
+    if kind == ("test", "agreement"):
+        words = [one["agreement"][one["rare"] if "rare words" in signature else slice(None)] for one in each]
+        assert f"nearest words of {len(words[0])} " in signature
+        return [float(one.mean()) for one in words], mean_of(np.mean(words, axis=0), interval=interval)
+    score = perplexity if row["metric"] == "perplexity" else bleu
+    assert kind[0] == "test" and row["metric"] in ("bleu", "sacrebleu", "perplexity")
+    totals = [one["likelihood"] if score is perplexity else counts_of(row, one) for one in each]
+    return [score(one.sum(axis=0)) for one in totals], score_of(totals, score, interval=interval)
+
+
+def check_rows(paper: str, *, interval: bool) -> None:
+    for row in results(paper)["rows"]:
+        values, (mean, low, high) = recomputed(paper, row, interval=interval)
+        where = (row["variant"], row["split"], row["metric"], row["signature"])
+        assert list(row["per_seed"].values()) == pytest.approx(values, rel=1e-12), where
+        assert row["mean"] == pytest.approx(mean, rel=1e-12), where
+        deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / max(len(values) - 1, 1))
+        assert row["std"] == pytest.approx(deviation, rel=1e-9, abs=1e-12), where
+        if interval:
+            assert row["ci95"] == pytest.approx([low, high], rel=1e-9), where
+
+
+# --- claims ---
+
+
+def mean_right(side: list[Arrays]) -> np.ndarray:
+    return np.mean([100.0 * one["right"] for one in side], axis=0)
+
+
+def mean_array(side: list[Arrays], name: str) -> np.ndarray:
+    return np.mean([one[name].astype(np.float64) for one in side], axis=0)
+
+
+def totals(side: list[Arrays], name: str) -> list[np.ndarray]:
+    return [one[name] for one in side]
+
+
+def better(first: list[Arrays], second: list[Arrays], metric: str, *, interval: bool) -> Numbers:
+    """By how much the first side is better in a metric; in what its predictions are of if that is empty."""
+    if metric == "perplexity" or ("likelihood" in first[0] and "bleu" not in first[0]):
+        return score_of(totals(second, "likelihood"), perplexity, totals(first, "likelihood"), interval=interval)
+    if "bleu" in first[0]:
+        return score_of(totals(first, "bleu"), bleu, totals(second, "bleu"), interval=interval)
+    if "agreement" in first[0]:
+        words = first[0]["rare"] if "rare" in metric else slice(None)
+        difference = mean_array(first, "agreement") - mean_array(second, "agreement")
+        return mean_of(difference[words], interval=interval)
+    return mean_of(mean_right(first) - mean_right(second), interval=interval)
+
+
+def halves(side: list[Arrays]) -> list[np.ndarray]:
+    """BLEU counts of sentences of more than 12 words, and of the others: (sentences, 20)."""
+    return [
+        np.hstack([one["bleu"] * chosen[:, None] for chosen in (one["words"] > 12, one["words"] <= 12)]) for one in side
+    ]
+
+
+def long_minus_short(sums: np.ndarray) -> float:
+    return bleu(sums[:10]) - bleu(sums[10:])
+
+
+def beams(side: list[Arrays]) -> list[np.ndarray]:
+    return [np.hstack([one["bleu_beam_1"], one["bleu_beam_2"], one["bleu"]]) for one in side]
+
+
+def first_gain_minus_second(sums: np.ndarray) -> float:
+    one, two, twelve = (bleu(sums[start : start + 10]) for start in (0, 10, 20))
+    return 2 * two - one - twelve
+
+
+def nearest(side: list[Arrays]) -> list[np.ndarray]:
+    return [np.stack([one["weight_by_distance"][:, 0], one["likelihood"][:, 1]], axis=1) for one in side]
+
+
+def without_missing(values: np.ndarray) -> np.ndarray:
+    return values[~np.isnan(values)]
+
+
+def unreadable(side: list[Arrays], what: str) -> np.ndarray:
+    return mean_array(side, f"{what}_best") - mean_array(side, f"{what}_last")
+
+
+def joined(side: list[Arrays]) -> list[np.ndarray]:
+    """BLEU counts of three consecutive sentences, translated one by one and as one: (groups, 20)."""
+    groups = [len(one["joined_3"]) for one in side]
+    return [
+        np.hstack([one["bleu"][: 3 * number].reshape(number, 3, 10).sum(axis=1), one["joined_3"]])
+        for one, number in zip(side, groups, strict=True)
+    ]
+
+
+def lost(sums: np.ndarray) -> float:
+    return bleu(sums[:10]) - bleu(sums[10:])
+
+
+def share_lost(sums: np.ndarray) -> float:
+    return 100 * (1 - bleu(sums[10:]) / bleu(sums[:10]))
+
+
+def both_right(first: list[Arrays], second: list[Arrays]) -> list[np.ndarray]:
+    return [np.stack([mean_right(first), mean_right(second), np.ones(len(first[0]["right"]))], axis=1)]
+
+
+def weights_of(side: list[Arrays], word: str, label: int) -> list[np.ndarray]:
+    """Sum of the weights of a word and its occurrences, in reviews of a class and in the others: (reviews, 4)."""
+    found = []
+    for one in side:
+        sums, rows = np.zeros((len(one["label"]), 4)), one[f"rows_of_{word}"]
+        column = np.where(one["label"][rows] == label, 0, 2)
+        np.add.at(sums, (rows, column), one[f"weights_of_{word}"].astype(np.float64))
+        np.add.at(sums, (rows, column + 1), 1)
+        found.append(sums)
+    return found
+
+
+def heavier(sums: np.ndarray) -> float:
+    return sums[0] / sums[1] - sums[2] / sums[3]
+
+
+Measure = Callable[..., Numbers]
+MEASURED: dict[str, Measure] = {
+    "bahdanau2014 length": lambda a, b, **how: score_of(joined(a), lost, joined(b), **how),
+    "bahdanau2014 length-share": lambda a, b, **how: score_of(joined(a), share_lost, joined(b), **how),
+    "bahdanau2014 length-captions": lambda a, b, **how: score_of(halves(b), long_minus_short, halves(a), **how),
+    "bahdanau2014 monotone": lambda side, **how: mean_of(without_missing(mean_array(side, "monotone")) - 0.5, **how),
+    "cheng2016 recent": lambda side, **how: score_of(
+        nearest(side), lambda sums: 100 * (sums[0] / sums[1] - 1 / 3), **how
+    ),
+    "luong2015 unknown": lambda side, **how: score_of(totals(side, "bleu_replaced"), bleu, totals(side, "bleu"), **how),
+    "luong2015 long": lambda a, b, **how: score_of(halves(a), long_minus_short, halves(b), **how),
+    "sutskever2014 beam-2": lambda side, **how: score_of(beams(side), first_gain_minus_second, **how),
+    "sutskever2014 long": lambda side, **how: score_of(halves(side), lambda sums: long_minus_short(sums) + 2, **how),
+    "yang2016 ave-max": lambda a, b, **how: score_of(
+        both_right(a, b), lambda sums: 0.5 - abs(sums[0] - sums[1]) / sums[2], **how
+    ),
+    "yang2016 context-good": lambda side, **how: score_of(weights_of(side, "good", 1), heavier, **how),
+    "yang2016 context-bad": lambda side, **how: score_of(weights_of(side, "bad", 0), heavier, **how),
+    "naver_self_attention readable-agreement": lambda side, **how: mean_of(unreadable(side, "agreement"), **how),
+    "naver_self_attention readable-entropy": lambda side, **how: mean_of(-unreadable(side, "entropy"), **how),
+}
+for one in ("nsmc", "imdb"):
+    MEASURED[f"lin2017 overlap-{one}"] = lambda free, strict, **how: mean_of(
+        without_missing(mean_array(free, "overlap") - mean_array(strict, "overlap")), **how
+    )
+for one in ("skip-gram", "cbow"):
+    MEASURED[f"mikolov2013 alike-{one}"] = lambda side, **how: mean_of(
+        mean_array(side, "agreement") - mean_array(side, "chance"), **how
+    )
+
+
+def check_claims(paper: str, *, interval: bool) -> None:
+    declared = claims_by_id(papers.load(paper).claims)
+    for claim in results(paper)["claims"]:
+        name, declaration = f"{paper} {claim['id']}", declared[claim["id"]]
+        given = sides(paper, *declaration.variants)
+        if isinstance(declaration, Better):
+            effect, low, high = better(given[0], given[1], declaration.metric, interval=interval)
+        else:
+            effect, low, high = MEASURED[name](*given, interval=interval)
+        assert claim["effect"] == pytest.approx(effect, rel=1e-9, abs=1e-11), name
+        if interval:
+            assert claim["ci95"] == pytest.approx([low, high], rel=1e-9, abs=1e-11), name
+        low, high = claim["ci95"]
+        assert claim["verdict"] == ("supported" if low > 0 else "not supported" if high < 0 else "inconclusive"), name
+
+
+# --- the tests ---
+
+
+@pytest.mark.parametrize("paper", PUBLISHED)
+def test_every_published_number_follows_from_the_committed_predictions(paper: str) -> None:
+    check_rows(paper, interval=False)
+    check_claims(paper, interval=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", PUBLISHED)
+def test_every_published_interval_follows_from_the_committed_predictions(paper: str) -> None:
+    check_rows(paper, interval=True)
+    check_claims(paper, interval=True)
+
+
+@pytest.mark.parametrize("paper", PUBLISHED)
+def test_what_is_right_follows_from_label_and_probability(paper: str) -> None:
+    for variant, seed in {(row["variant"], seed) for row in results(paper)["rows"] for seed in row["per_seed"]}:
+        one = arrays(paper, variant, seed)
+        if "right" in one:
+            probability = one["probability"]
+            predicted = probability > 0.5 if probability.ndim == 1 else probability.argmax(axis=1)
+            assert np.array_equal(predicted == one["label"], one["right"]), (variant, seed)
+            assert 100 * one["right"].mean() == pytest.approx(record(paper, variant, seed)["metrics"]["accuracy"])
+
+
+@pytest.mark.parametrize("paper", PUBLISHED)
+def test_the_epoch_that_was_kept_is_the_best_on_validation(paper: str) -> None:
+    for row in results(paper)["rows"]:
+        if row["split"] == "validation":
+            for seed, value in row["per_seed"].items():
+                kept = record(paper, row["variant"], seed)
+                assert kept["history"][kept["best_epoch"] - 1][f"validation_{row['metric']}"] == value

@@ -1,0 +1,58 @@
+"""The documents agree with the project: links lead somewhere, the example of a paper trains, metadata are the same."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.imports import ROOT
+from tests.reproductions.support import gluon_attn
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")])
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_to_files(document: Path) -> None:
+    links = [link for link in LINK.findall(document.read_text(encoding="utf-8")) if "://" not in link]
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_contributing_links_both_guides() -> None:
+    links = LINK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    assert {"docs/adding_a_paper.md", "docs/adding_a_corpus.md"} <= set(links)
+
+
+@pytest.mark.slow
+def test_the_example_of_a_paper_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (example,) = CODE.findall((ROOT / "docs" / "adding_a_paper.md").read_text(encoding="utf-8"))
+    script = tmp_path / "author2014.py"
+    script.write_text(example, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    answer = gluon_attn("run", script.name, "--preset", "smoke", "--jobs", "1")
+    assert answer.code == 0, answer
+    (results,) = (tmp_path / "runs").rglob("results.json")
+    written = json.loads(results.read_text(encoding="utf-8"))
+    assert {row["variant"] for row in written["rows"]} == {"every-step", "first-step"}
+    assert [claim["id"] for claim in written["claims"]] == ["everywhere"]
+
+
+def test_the_citation_is_of_this_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (citation["version"], citation["license"]) == (project["version"], project["license"])
+    assert citation["authors"] == project["authors"]
+    assert citation["title"].startswith(project["name"])
+
+
+def test_the_changelog_knows_the_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    versions = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert versions[0] == "Unreleased"
+    assert project["version"] in versions

@@ -1,0 +1,207 @@
+"""Imports go one way: which room may import which, no circles, and imports inside functions only where they must be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.imports import ROOT, circles, imports, imports_of, modules
+
+PACKAGES = ("gluon_attn", "preprocessing", "reproductions")
+MODULES = modules(*PACKAGES, "benchmarks")
+IMPORTS = {name: imports_of(name, file) for name, file in MODULES.items()}
+
+# Room -> the rooms it may import besides itself. A room is a folder, or one of the groups of `GROUPS`.
+BASE = {"gluon_attn"}
+MAY_IMPORT: Mapping[str, set[str]] = {
+    "gluon_attn": set(),
+    "gluon_attn.attention": BASE,
+    "gluon_attn.layers": BASE | {"gluon_attn.attention"},
+    "gluon_attn.models": BASE | {"gluon_attn.attention", "gluon_attn.layers"},
+    "gluon_attn.training": BASE | {"gluon_attn.attention", "gluon_attn.layers", "gluon_attn.models"},
+    "gluon_attn.decoding": BASE | {"gluon_attn.attention", "gluon_attn.layers", "gluon_attn.models"},
+    "gluon_attn.evaluation": BASE | {"gluon_attn.attention", "gluon_attn.layers", "gluon_attn.models"},
+    "gluon_attn.plots": BASE,
+    "preprocessing.base": set(),
+    "preprocessing.corpora": {"preprocessing.base"},
+    "preprocessing.pipeline": {"preprocessing.base", "preprocessing.corpora"},
+    "preprocessing.text": {"preprocessing.base", "preprocessing.corpora", "preprocessing.pipeline"},
+    "preprocessing.images": {"preprocessing.base", "preprocessing.corpora", "preprocessing.pipeline"},
+    "preprocessing.bitext": {
+        "preprocessing.base",
+        "preprocessing.corpora",
+        "preprocessing.pipeline",
+        "preprocessing.text",
+    },
+    "preprocessing": {
+        "preprocessing.base",
+        "preprocessing.corpora",
+        "preprocessing.pipeline",
+        "preprocessing.text",
+        "preprocessing.bitext",
+        "preprocessing.images",
+    },
+    "reproductions.protocol": set(),
+    "reproductions.attention_viewer": set(),
+    "reproductions.tasks": {"reproductions.protocol", "reproductions.attention_viewer"},
+    "reproductions": {"reproductions.protocol", "reproductions.tasks"},
+    "reproductions.cli": {"reproductions", "reproductions.protocol", "reproductions.tasks"},
+    "reproductions.main": {"reproductions.cli"},
+    "benchmarks": {"reproductions", "reproductions.protocol", "reproductions.tasks", "reproductions.cli"},
+}
+
+# Single modules whose room is not their folder.
+GROUPS = {
+    "preprocessing.errors": "preprocessing.base",
+    "preprocessing.files": "preprocessing.base",
+    "reproductions.__main__": "reproductions.main",
+}
+
+# Package -> the packages whose rooms it may import.
+PACKAGE_MAY_IMPORT = {
+    "gluon_attn": set(),
+    "preprocessing": set(),
+    "reproductions": {"gluon_attn", "preprocessing"},
+    "benchmarks": {"gluon_attn", "preprocessing", "reproductions"},
+}
+
+# Importer -> why it imports rooms inside functions.
+DELAYED = {
+    "reproductions.cli.app": "a command sets the runtime profile before anything loads MXNet",
+    "reproductions.cli.preprocess": "each command loads only its own corpus and tokenizer",
+    "reproductions.cli.doctor": "a check that cannot import what it checks is reported, and the others go on",
+}
+
+# The module that imports others by a name known only at run time.
+BY_NAME = {"reproductions.protocol.papers": "a paper is named on the command line"}
+
+
+def room(module: str) -> str:
+    """The room of a module: its folder below the package, or the package for the files at its top."""
+    if module in GROUPS:
+        return GROUPS[module]
+    package, *rest = module.split(".")
+    in_folder = len(rest) > 1 or (rest and MODULES[module].name == "__init__.py")
+    return f"{package}.{rest[0]}" if in_folder and package != "benchmarks" else package
+
+
+def module_of(target: str) -> str:
+    """The module that an imported name belongs to, itself when it is one; empty outside the repository."""
+    while target and target not in MODULES:
+        target = target.rpartition(".")[0]
+    return target
+
+
+ARROWS = [
+    (importer, module_of(each.target), each)
+    for importer, found in IMPORTS.items()
+    for each in found
+    if module_of(each.target) and not each.by_name
+]
+
+
+def where(importer: str, line: int) -> str:
+    return f"{MODULES[importer].relative_to(ROOT)}:{line}"
+
+
+def test_every_room_has_its_rule() -> None:
+    rooms = {room(name) for name in MODULES}
+    assert sorted(rooms - MAY_IMPORT.keys()) == []
+    assert len(ARROWS) > 200, "the imports were not read"
+
+
+def test_each_package_imports_only_those_below_it() -> None:
+    wrong = []
+    for importer, module, each in ARROWS:
+        mine, other = importer.partition(".")[0], module.partition(".")[0]
+        if mine != other and other not in PACKAGE_MAY_IMPORT[mine]:
+            wrong.append(f"{where(importer, each.line)}: {mine} may not import {module}")
+    assert wrong == []
+
+
+def test_each_room_imports_only_those_below_it() -> None:
+    wrong = []
+    for importer, module, each in ARROWS:
+        mine, other = room(importer), room(module)
+        if mine == other or mine.partition(".")[0] != other.partition(".")[0]:
+            continue
+        if other not in MAY_IMPORT[mine]:
+            wrong.append(f"{where(importer, each.line)}: {mine} may not import {module}")
+    assert wrong == []
+
+
+def test_no_paper_imports_another() -> None:
+    wrong = [
+        f"{where(importer, each.line)}: imports {module}"
+        for importer, module, each in ARROWS
+        if room(importer) == room(module) == "reproductions" and "reproductions" not in (importer, module)
+    ]
+    assert wrong == []
+
+
+def test_only_tasks_write_the_attention_viewer() -> None:
+    importers = {room(importer) for importer, module, _ in ARROWS if room(module) == "reproductions.attention_viewer"}
+    assert importers - {"reproductions.attention_viewer"} == {"reproductions.tasks"}
+
+
+def test_the_protocol_names_no_task_and_no_paper() -> None:
+    """Neither in an import nor in the name that it gives to ``import_module``."""
+    wrong = []
+    for importer, found in IMPORTS.items():
+        for each in found:
+            ours = each.package in (*PACKAGES, "benchmarks")
+            if each.by_name and ours and importer not in BY_NAME:
+                wrong.append(f"{where(importer, each.line)}: imports {each.target} by name")
+            elif each.by_name and ours and each.target != "reproductions.":
+                wrong.append(f"{where(importer, each.line)}: names the paper {each.target}")
+    assert wrong == []
+
+
+def test_nothing_imports_in_a_circle() -> None:
+    graph: dict[str, set[str]] = {name: set() for name in MODULES}
+    for importer, module, _ in ARROWS:
+        if importer != module:
+            graph[importer].add(module)
+    assert circles(graph) == []
+
+
+def test_imports_inside_functions_have_a_reason() -> None:
+    """Not asked of benchmarks, which set the threads of each side before they load it."""
+    delayed = [
+        (importer, module, each) for importer, module, each in ARROWS if each.delayed and room(importer) != "benchmarks"
+    ]
+    wrong = [
+        f"{where(importer, each.line)}: imports {module}"
+        for importer, module, each in delayed
+        if importer not in DELAYED
+    ]
+    assert wrong == []
+    assert sorted(DELAYED.keys() - {importer for importer, _, _ in delayed}) == [], "listed, but imports at its top"
+
+
+# --- the reader of imports ---
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "delayed", "by_name"),
+    [
+        ("import a.b", "a.b", False, False),
+        ("from a.b import c as d", "a.b.c", False, False),
+        ("from . import c", "room.inner.c", False, False),
+        ("from ..other import c", "room.other.c", False, False),
+        ("if TYPE_CHECKING:\n    import a", "a", False, False),
+        ("def f():\n    if x:\n        import a", "a", True, False),
+        ("class C:\n    async def f(self):\n        from a import b", "a.b", True, False),
+        ("importlib.import_module('a.b')", "a.b", False, True),
+        ("f = lambda x: import_module(f'a.{x}')", "a.", True, True),
+    ],
+)
+def test_imports_are_read(source: str, target: str, delayed: bool, by_name: bool) -> None:
+    (only,) = imports(source, "room.inner.module")
+    assert (only.target, only.delayed, only.by_name) == (target, delayed, by_name)
+
+
+def test_circles_are_found() -> None:
+    arrows = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"e"}, "e": {"f"}, "f": {"d"}, "g": {"a"}}
+    assert circles(arrows) == [["b", "c"], ["d", "e", "f"]]
