@@ -48,8 +48,6 @@ PEER_DE = Reported(
 )
 PEER_FR = replace(PEER_DE, value=52.5, corpus="multi30k en-fr")
 CALIXTO = Table("Calixto et al. (2017)", corpus="multi30k en-de", metric="bleu", checked="memory")
-TUTORIAL = Table("a public tutorial's README", corpus="multi30k en-de", metric="bleu", checked="secondary")
-NOTEBOOK = Table("a public tutorial's notebook", corpus="multi30k de-en", metric="bleu", checked="secondary")
 SCALE = "another corpus, a thousandth of its size; 128 units, not 1 000"
 OTHER_SYSTEM = "another implementation: other sizes and search"
 SHORT = 12  # source and target tokens, in place of the paper's 30 words
@@ -130,8 +128,6 @@ REPRODUCTION = Reproduction(
         PEER_DE,
         CALIXTO.entry("text-only RNN with attention", 33.7),
         PEER_FR,
-        TUTORIAL.entry("BiLSTM 2 x 512 with additive attention, beam 5", 30.05, "words that occur twice or more"),
-        NOTEBOOK.entry("BiGRU 512 with additive attention, greedy", 28.11, "the other direction"),
     ),
     variants=(
         Variant(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from gluon_attn.models.rnnencdec import RNNEncDec
 from reproductions.protocol.claims import Better
-from reproductions.protocol.reported import Reported, Table
+from reproductions.protocol.reported import Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
 from reproductions.tasks.translation import SMALL, SMOKE, STANDARD, Translation, TranslationData, TranslationSettings
@@ -69,7 +69,6 @@ REPRODUCTION = Reproduction(
         WITH_RNN,
         TABLE_1.entry("phrase-based system with CSLM and RNN scores", 34.64),
         TABLE_1.entry("phrase-based system with CSLM, RNN and word penalty", 34.54),
-        Reported("GRU of 512 units", 37.5, "multi30k de-en", "perplexity", "a public tutorial's notebook", "secondary"),
     ),
     variants=(
         Variant("encdec", "RNN encoder-decoder", full, STANDARD, beside=WITH_RNN, differs=RESCORES),

@@ -183,8 +183,13 @@ REPRODUCTION = Reproduction(
     claims=(
         in_table_2("att-ave", "Attention is better than the mean", "att", "ave"),
         in_table_2("att-max", "Attention is better than the maximum", "att", "max"),
-        in_table_2("hierarchical", "Hierarchical is better than flat", "att", "flat"),
-        in_table_2("structure", "Hierarchical without attention is better than flat with it", "ave", "flat"),
+        in_table_2("hierarchical", "Hierarchical is better than flat (400 words)", "att", "flat"),
+        in_table_2(
+            "structure",
+            "Hierarchical without attention is better than flat (400 words) with it",
+            "ave",
+            "flat",
+        ),
         Measured("ave-max", f"Mean and maximum are alike: at most {MARGIN} apart", "Table 2", ("ave", "max"), alike),
         in_context("context-good", '"good" weighs more in positive reviews', effect=partial(weighs_more, "good", 1)),
         in_context("context-bad", '"bad" weighs more in negative reviews', effect=partial(weighs_more, "bad", 0)),

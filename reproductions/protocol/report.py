@@ -24,7 +24,6 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 BENCHMARKS = ROOT / "benchmarks"
 _FROM_MEMORY = "† from memory, not checked against the published text."
-_DAGGER = {"text": "", "secondary": " (secondary source)", "memory": " †"}
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) 
     lines = table_lines(reproduction, preset, result)
     for line in lines:
         reported = line.reported
-        value = f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "none"
+        value = reported.shown if reported else "none"
         numbers.add_row(line.name, *line.numbers, value)
         if reported or line.row.differs:
             by = f"{reported.system} ({reported.source})" if reported else ""
@@ -168,7 +167,7 @@ def results_readme(reproduction: Reproduction, preset: Preset, result: Result, f
             line.title,
             *numbers,
             f"{row.parameters:,}".replace(",", " "),
-            f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else "",
+            reported.shown if reported else "",
             f"{reported.system} ({reported.source})" if reported else "",
             row.differs,
         )
@@ -233,7 +232,7 @@ def papers_markdown() -> str:
         line = by_name[reproduction.main]
         column = reproduction.table_columns[line.column]
         reported = line.reported
-        value = f"{reported.value:.2f}{_DAGGER[reported.checked]}" if reported else ""
+        value = reported.shown if reported else ""
         what = f"{line.title}: {line.row.corpus}, {column.title}"
         link = f"[{reproduction.title}](reproductions/results/{name}/README.md)"
         cells = (f"{link} ({reproduction.source})", what, line.numbers[line.column], value, _verdicts(result))
@@ -341,7 +340,7 @@ def _reported_markdown(reported: Sequence[Reported]) -> list[str]:
     lines = ["| system | corpus | metric | value | source |", "|-|-|-|-:|-|"]
     for peer in reported:
         details = f" ({peer.details})" if peer.details else ""
-        value = f"{peer.value:.2f}{_DAGGER[peer.checked]}"
+        value = peer.shown
         lines.append(f"| {peer.system}{details} | {peer.corpus} | {peer.metric} | {value} | {peer.source} |")
     if any(peer.checked == "memory" for peer in reported):
         lines += ["", _FROM_MEMORY]

@@ -10,7 +10,7 @@ class Reported:
     """A number reported by a paper or a public implementation.
 
     ``checked`` is ``text`` (compared with the published text), ``secondary`` (with a summary or README) or ``memory``;
-    a number from memory is printed with a dagger.
+    a number from memory is printed with a dagger. ``digits`` after the point are those that the source gives.
     """
 
     system: str
@@ -20,6 +20,13 @@ class Reported:
     source: str
     checked: str = "text"
     details: str = ""
+    digits: int = 2
+
+    @property
+    def shown(self) -> str:
+        """The value with as many digits as its source gives, and how it was checked."""
+        mark = {"text": "", "secondary": " (secondary source)", "memory": " †"}[self.checked]
+        return f"{self.value:.{self.digits}f}{mark}"
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,6 @@ class Table:
     metric: str
     checked: str = "text"
 
-    def entry(self, system: str, value: float, details: str = "", *, metric: str = "") -> Reported:
+    def entry(self, system: str, value: float, details: str = "", *, metric: str = "", digits: int = 2) -> Reported:
         """One number of the table; ``metric`` where the table has several."""
-        return Reported(system, value, self.corpus, metric or self.metric, self.source, self.checked, details)
+        return Reported(system, value, self.corpus, metric or self.metric, self.source, self.checked, details, digits)
