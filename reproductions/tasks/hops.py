@@ -102,7 +102,7 @@ def summed_hops(corpus: str, *variants: str, tokens: int, count: int) -> Draw:
 def _chosen(outcomes: Sequence[Outcome], tokens: int, count: int) -> list[list[Mapping[str, Any]]]:
     """Of the examples of about this length, for each outcome the same: those nearest to it that all networks are right
     about, then others, in the order of the corpus."""
-    if not all(f"of_length_{tokens}" in outcome.examples for outcome in outcomes):
+    if not outcomes or not all(f"of_length_{tokens}" in outcome.examples for outcome in outcomes):
         return [[] for _ in outcomes]
     each: list[list[Mapping[str, Any]]] = [outcome.examples[f"of_length_{tokens}"] for outcome in outcomes]
     right = np.array(

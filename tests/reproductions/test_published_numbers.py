@@ -7,7 +7,9 @@ the upper 31 bits of the first four bytes of SHA-256 of ``(0, 'bootstrap')``.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +19,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sacrebleu
 
+from preprocessing.corpora import find
 from reproductions.protocol import papers
 from reproductions.protocol.claims import Better
 from tests.reproductions.support import ROOT, claims_by_id
@@ -363,3 +367,29 @@ def test_the_epoch_that_was_kept_is_the_best_on_validation(paper: str) -> None:
             for seed, value in row["per_seed"].items():
                 kept = record(paper, row["variant"], seed)
                 assert kept["history"][kept["best_epoch"] - 1][f"validation_{row['metric']}"] == value
+
+
+@pytest.mark.slow
+@pytest.mark.corpus("multi30k")
+@pytest.mark.parametrize("paper", ["bahdanau2014", "cho2014", "luong2015", "sutskever2014"])
+def test_published_translations_have_the_published_sacrebleu_and_chrf(paper: str) -> None:
+    """Against the official file, read here: sacreBLEU's own numbers of the whole corpus."""
+    checked = 0
+    for row in results(paper)["rows"]:
+        if row["metric"] not in ("sacrebleu", "chrf") or not row["corpus"].startswith("multi30k"):
+            continue
+        language = row["corpus"].split("-")[-1]
+        with gzip.open(find(row["corpus"]).paths[f"test.{language}"], "rt", encoding="utf-8") as stream:
+            references = [line.strip() for line in stream]
+        for seed, value in row["per_seed"].items():
+            one = arrays(paper, row["variant"], seed)
+            utf8, offsets = one["text_utf8"].tobytes(), one["text_offsets"].tolist()
+            texts = [utf8[start:end].decode("utf-8") for start, end in itertools.pairwise(offsets)]
+            assert len(texts) == len(references) == 1000
+            if row["metric"] == "chrf":
+                score = sacrebleu.corpus_chrf([text.lower() for text in texts], [[line.lower() for line in references]])
+            else:
+                score = sacrebleu.corpus_bleu(texts, [references], lowercase=True, tokenize="13a")
+            assert value == pytest.approx(score.score, rel=1e-9), (row["variant"], seed)
+            checked += 1
+    assert checked

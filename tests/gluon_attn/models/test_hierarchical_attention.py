@@ -113,6 +113,24 @@ def test_a_level_pools_the_states_of_its_encoder(pooling: str) -> None:
         np.testing.assert_allclose(vector[row], expected[pooling], rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+def test_the_pooling_is_that_of_both_levels(pooling: str) -> None:
+    """HN-AVE and HN-MAX, pooled here: a maximum of the words and a mean of the sentences is neither."""
+    model = network(pooling)
+    pool = {"mean": np.mean, "max": np.max}[pooling]
+    logits = numbers(model(*batch(DOCUMENTS))).logits
+    weight, bias = (getattr(model.output, name).data().asnumpy() for name in ("weight", "bias"))
+    for row, document in enumerate(DOCUMENTS):
+        vectors = []
+        for sentence in document:
+            length = array([len(sentence)], "float32")
+            states, _ = model.words.encoder(model.embedding(array([sentence], "int32")), length)
+            vectors.append(pool(states.asnumpy()[0], axis=0))
+        states, _ = model.sentences.encoder(array([vectors]), array([len(document)], "float32"))
+        vector = pool(states.asnumpy()[0], axis=0)
+        np.testing.assert_allclose(logits[row], weight @ vector + bias, rtol=1e-4, atol=1e-5)
+
+
 def test_weights_are_distributions_over_words_and_over_sentences() -> None:
     documents = documents_of([3, 40, 1], [7], [2, 2, 2, 2, 2])
     output = numbers(network()(*batch(documents, (2, 3), seed=1)))

@@ -228,6 +228,20 @@ def test_dropout_is_active_in_training_alone(changed: dict[str, Any], reaches_we
     assert_same_outputs(numbers(model(*inputs())), numbers(model(*inputs())), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_the_hidden_layer_is_dropped_out_too(hybridized: bool) -> None:
+    """Its units are made constant, so that no other dropout reaches the classes."""
+    model = network(dropout=0.5)
+    model.hidden.weight.set_data(nd.zeros_like(model.hidden.weight.data()))
+    model.hidden.bias.set_data(nd.ones_like(model.hidden.bias.data()))
+    model.hybridize(hybridized)
+    with autograd.train_mode():
+        first, second = (numbers(model(*inputs())).logits for _ in range(2))
+    assert np.abs(first - second).max() > 1e-3
+    still = numbers(model(*inputs())).logits
+    np.testing.assert_allclose(still, np.tile(layer(model.output, np.ones(HIDDEN)), (3, 1)), rtol=1e-4, atol=1e-6)
+
+
 # --- sizes ---
 
 

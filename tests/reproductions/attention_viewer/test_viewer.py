@@ -102,6 +102,15 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
     np.testing.assert_allclose(decoded(data["matrix"]["0"]), matrix.ravel(), atol=0.5 / 4095)
 
 
+def test_examples_are_known_by_their_position(tmp_path: Path) -> None:
+    """They are shown, but are no reviews of the corpus: the script does not count them."""
+    example = review(["좋", "다"], id="example sentence from the post", label=None, is_example=True)
+    data = page_of(tmp_path, example, review(["나쁘", "다"], id="2")).data
+    assert data["examples"] == [0] and data["id"][0] == "example sentence from the post"
+    script = (Path(viewer.__file__).parent / "viewer.js").read_text(encoding="utf-8")
+    assert "${number(counted)} of ${number(total - examples.size)} reviews" in script
+
+
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
     hostile = [ATTACK, "&lt;b&gt;", "]]>", "\u2028", "{{ 7*7 }}", "'\"\\"]
     page = page_of(

@@ -1,11 +1,11 @@
-"""Batches, scores and weights of networks that read texts, with a network whose answers are known beforehand."""
+"""The task of classifying texts: data, objective, what an outcome holds, rows, ensembles, pages and answers."""
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,302 +13,360 @@ import pytest
 from mxnet import init, nd
 from mxnet.gluon import nn
 
+from gluon_attn import runtime
 from gluon_attn.errors import UsageError
-from gluon_attn.models.outputs import ClassifierOutput
+from gluon_attn.layers.embeddings import SpelledEmbedding
+from gluon_attn.models.outputs import Classifier, ClassifierOutput
+from gluon_attn.models.stacked_classifier import StackedClassifier
 from gluon_attn.training.recipe import Recipe
-from preprocessing.pipeline.ragged import Ragged
-from preprocessing.text.data import Split
-from preprocessing.text.vocabulary import PADDING_ID, UNKNOWN_ID, Vocabulary
-from reproductions.protocol.experiment import Preset, Variant
-from reproductions.protocol.papers import preset, script
-from reproductions.protocol.runs import Unit, load
-from reproductions.tasks.classification import (
-    Data,
-    Read,
-    begin_with,
-    classify,
-    drop_tokens,
-    inputs,
-    prepare,
-    scores,
-    task,
-)
-from reproductions.tasks.word_vectors import WordVectors
-from tests.reproductions.support import PAPER, outcome
+from preprocessing.text.vocabulary import UNKNOWN_ID
+from reproductions.protocol.reported import Reported
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import AnswerOptions, TrainedModel, Variant
+from reproductions.tasks.classification import NSMC, SST, ClassificationData, Findings, IMDb, Syllables, scores
+from reproductions.tasks.classification_examples import featured, of_length
+from reproductions.tasks.classification_results import averaged, reading_page
+from reproductions.tasks.classifier_settings import StackedSettings, StructuredSettings
+from reproductions.tasks.text_predictions import TextPredictions
+from tests.reproductions.support import outcome
+
+RECIPE = Recipe(epochs=1, batch_size=8, learning_rate=0.1)
+SIZES: dict[str, Any] = {"min_freq": 1, "max_length": 20, "embedding_units": 6, "units": 4, "attention_units": 3}
+STACKED = StackedSettings(**SIZES)
+HOPS = StructuredSettings(**SIZES, cell="gru", hops=3, hidden=5, embedding_dropout=0.0, dropout=0.0, penalty=0.5)
 
 
-def variant(model: str = "masked", max_length: int = 5, **settings: Any) -> Variant:
-    return Variant("made-up", "", {"model": model, "max_length": max_length, **settings}, Recipe(1, 3, 0.1))
+def network(settings: Any, data: ClassificationData) -> Any:
+    """Not trained, but always the same."""
+    runtime.seed_all(1)
+    model = settings.build(data)
+    model.initialize(init.Xavier())
+    return model
 
 
-def ids(*rows: Sequence[int]) -> list[np.ndarray]:
-    return [np.array(row, np.int32) for row in rows]
+# --- data ---
 
 
-def split(rows: list[np.ndarray], label: Sequence[int]) -> Split:
-    made = Split.of([""] * len(rows), label=np.array(label, np.int8))
-    return Split(
-        made.row_id, made.text, made.label, made.seen_in_train, encoded=Ragged.from_rows([row.tolist() for row in rows])
-    )
+def test_each_corpus_has_its_own_part_of_the_sample_and_its_labels() -> None:
+    tasks: list[Any] = [NSMC(), IMDb(), SST("sst-2"), SST("sst-5")]
+    prepared = [task.prepare(STACKED, sample=True) for task in tasks]
+    assert [data.corpus for data in prepared] == ["sample"] * 4
+    assert [data.classes for data in prepared] == [2, 2, 2, 5]
+    assert prepared[3].labels[2] == "neutral" and prepared[3].prepared.train.label.max() == 4
+    assert len({data.digest for data in prepared}) == 4
+    names = [name for data in prepared for name in data.corpora]
+    assert len(set(names)) == len(names), "one manifest holds the files of all corpora"
 
 
-def data(**splits: Split) -> Data:
-    return Data("nsmc", {}, SimpleNamespace(splits=splits, digest="d"))  # type: ignore[arg-type]
+def test_the_settings_reach_the_pipeline() -> None:
+    def digest(task: Any, **changed: Any) -> str:
+        digest: str = task.prepare(StackedSettings(**SIZES | changed), sample=True).digest
+        return digest
+
+    assert digest(NSMC()) != digest(NSMC(), min_freq=2)
+    assert digest(NSMC()) != digest(NSMC(), max_length=3)
+    assert digest(NSMC()) != digest(NSMC(tokenizer="syllable"))
+    assert digest(IMDb()) != digest(IMDb(max_words=5)) != digest(IMDb(max_words=5, overlong="wrap"))
+    assert digest(IMDb()) == digest(IMDb(), max_length=3), "the network cuts these reviews, not the pipeline"
 
 
-# --- what a network begins with ---
+# --- initialisation from word vectors ---
 
 
-@pytest.mark.parametrize("spelled", [False, True])
-def test_words_that_have_a_trained_vector_begin_with_it_and_the_others_as_drawn(spelled: bool) -> None:
-    vocabulary = Vocabulary(["배우", "감독", "영화"])
-    table = nn.Embedding(len(vocabulary), 3)
-    table.initialize(init.Constant(0.5))
-    prepared = SimpleNamespace(vocabulary=vocabulary, tokenizer=SimpleNamespace(name="mecab"))
-    known = Data("nsmc", {}, prepared, spelling=spelled or None)  # type: ignore[arg-type]
-    model = SimpleNamespace(embedding=SimpleNamespace(token=table) if spelled else table)
-    trained = WordVectors(["영화", "배우"], "mecab", np.array([[1, 2, 3], [4, 5, 6]], np.float32), "")
-    begin_with(model, variant(), known, trained)  # type: ignore[arg-type]
-    drawn = [0.5] * 3
-    assert table.weight.data().asnumpy().tolist() == [drawn, drawn, [4, 5, 6], drawn, [1, 2, 3]]
-    narrow = WordVectors(["영화"], "mecab", np.ones((1, 2), np.float32), "")
-    with pytest.raises(UsageError, match="embeddings of 3 units cannot begin with vectors of 2; make them equal"):
-        begin_with(model, variant(), known, narrow)  # type: ignore[arg-type]
+@dataclass
+class Vectors:
+    """A pretrained network: 배우 and 영화 have vectors."""
+
+    units: int
+
+    def vectors(self) -> np.ndarray:
+        return np.concatenate([np.zeros((2, self.units)), [[1] * self.units, [2] * self.units]]).astype(np.float32)
 
 
-# --- what a network reads ---
+def pretrained(units: int, tokenizer: str = "mecab") -> TrainedModel[Any, Any]:
+    class Prepared:
+        vocabulary = type("Words", (), {"learned": ["배우", "영화"]})
+        tokenizer: Any
+
+    Prepared.tokenizer = type("Tokenizer", (), {"name": tokenizer})
+    data = type("Data", (), {"prepared": Prepared})
+    variant = Variant("skip-gram", "", STACKED, RECIPE)
+    return TrainedModel(Vectors(units), variant, data, "0" * 64)  # type: ignore[arg-type]
 
 
-def test_the_network_of_the_post_reads_a_fixed_length_and_no_lengths() -> None:
-    (padded,) = inputs(variant("as written"), ids([7, 8], [], [2, 3, 4, 5, 6, 7, 8]))
-    assert padded.tolist() == [
-        [7, 8, PADDING_ID, PADDING_ID, PADDING_ID],
-        [UNKNOWN_ID, PADDING_ID, PADDING_ID, PADDING_ID, PADDING_ID],
-        [2, 3, 4, 5, 6],
-    ]
+@pytest.mark.parametrize("syllables", [None, Syllables(units=2, min_freq=1)], ids=["tokens", "spelled"])
+def test_tokens_with_a_trained_vector_are_initialised_from_it_and_the_others_stay_random(syllables: Any) -> None:
+    settings = StackedSettings(**SIZES, syllables=syllables)
+    task, data = NSMC(), NSMC().prepare(settings, sample=True)
+    assert {"배우", "영화"} < set(data.prepared.vocabulary.idx_to_token)
+    model, drawn = (network(settings, data) for _ in range(2))
+    assert isinstance(model.embedding, SpelledEmbedding if syllables else nn.Embedding)
+    task.initialize(model, data, pretrained(6))
+    after, before = (each.token_embedding.weight.data().asnumpy() for each in (model, drawn))
+    for row, token in enumerate(data.prepared.vocabulary.idx_to_token):
+        expected = {"배우": np.ones(6), "영화": np.full(6, 2)}.get(token, before[row])
+        np.testing.assert_array_equal(after[row], expected)
 
 
-def test_other_networks_read_padding_to_a_multiple_of_four_and_the_lengths() -> None:
-    padded, lengths = inputs(variant(), ids([7, 8], [], [2, 3, 4, 5, 6, 7, 8]))
-    assert padded.shape == (3, 8) and padded.dtype == np.int32
-    assert lengths.tolist() == [2, 1, 5] and lengths.dtype == np.float32
-    assert padded[2].tolist() == [2, 3, 4, 5, 6, PADDING_ID, PADDING_ID, PADDING_ID]
+def test_vectors_that_do_not_fit_are_refused() -> None:
+    data = NSMC().prepare(STACKED, sample=True)
+    model = network(STACKED, data)
+    with pytest.raises(UsageError, match="word vectors of 5 units cannot initialise embeddings of 6; make them equal"):
+        NSMC().initialize(model, data, pretrained(5))
+    with pytest.raises(UsageError, match="vectors of the tokens of okt, not of mecab"):
+        NSMC().initialize(model, data, pretrained(6, "okt"))
+    without = TrainedModel(model, Variant("mean", "", STACKED, RECIPE), data, "0" * 64)
+    with pytest.raises(UsageError, match="mean: has no word vectors"):
+        NSMC().initialize(model, data, without)
 
 
-@pytest.mark.parametrize("model", ["as written", "masked"])
-def test_an_epoch_reads_every_review_once_with_its_label(model: str) -> None:
-    rows = ids([2], [3, 3], [4, 4, 4], [5], [6, 6], [7], [8, 8, 8, 8])
-    train = split(rows, [0, 1, 0, 1, 0, 1, 0])
-    made = task(variant(model), data(train=train, validation=train))
-    batches = list(made.batches(np.random.RandomState(1)))
-    assert made.steps == len(batches) == 3
+# --- objective ---
+
+
+def test_an_epoch_reads_every_review_once_with_its_label() -> None:
+    data = NSMC().prepare(STACKED, sample=True)
+    objective = NSMC().objective(STACKED, RECIPE, data)
+    batches = list(objective.batches(np.random.RandomState(1)))
+    train = data.prepared.train
+    assert objective.steps == len(batches) == -(-len(train) // 8)
     read = sorted(
-        (int(batch.inputs[0][row, 0]), int(label)) for batch in batches for row, label in enumerate(batch.target)
+        (tuple(ids[: int(length)]), int(label))
+        for batch in batches
+        for ids, length, label in zip(*batch.inputs, batch.target, strict=True)
     )
-    assert read == [(int(row[0]), int(label)) for row, label in zip(rows, train.label, strict=True)]
-    again, other = (list(made.batches(np.random.RandomState(seed))) for seed in (1, 2))
-    assert all((one.inputs[0] == two.inputs[0]).all() for one, two in zip(batches, again, strict=True))
-    assert any(
-        one.inputs[0].shape != two.inputs[0].shape or (one.inputs[0] != two.inputs[0]).any()
-        for one, two in zip(batches, other, strict=True)
-    )
+    expected = zip(train.sequences(), train.label, strict=True)
+    assert read == sorted((tuple(ids) or (UNKNOWN_ID,), int(label)) for ids, label in expected)
 
 
-def test_tokens_that_come_with_their_syllables_are_padded_as_rows() -> None:
-    """An empty review is one unknown token without syllables."""
-    padded, lengths = inputs(variant(), [np.array([[7, 3], [8, 4]], np.int32), np.zeros((0, 2), np.int32)])
-    assert padded.dtype == np.int32 and lengths.tolist() == [2, 1]
-    nothing = [PADDING_ID, PADDING_ID]
-    assert padded.tolist() == [
-        [[7, 3], [8, 4], nothing, nothing],
-        [[UNKNOWN_ID, PADDING_ID], nothing, nothing, nothing],
+def test_the_penalty_is_a_part_of_the_loss_where_the_network_has_one() -> None:
+    data = NSMC().prepare(HOPS, sample=True)
+    output = ClassifierOutput(nd.zeros((2, 2)), hops=nd.ones((2, 3, 1)), penalty=nd.array([4.0, 8.0]))
+    target = nd.array([0, 1])
+
+    def losses(settings: Any, given: ClassifierOutput) -> np.ndarray:
+        loss: np.ndarray = NSMC().objective(settings, RECIPE, data).loss(given, target).asnumpy()
+        return loss
+
+    np.testing.assert_allclose(losses(HOPS, output), np.log(2) + np.array([2.0, 4.0]), rtol=1e-5)
+    np.testing.assert_allclose(losses(HOPS, output._replace(penalty=None)), np.log(2), rtol=1e-5)
+    np.testing.assert_allclose(losses(STACKED, output), np.log(2), rtol=1e-5)
+
+
+def test_tokens_are_dropped_in_training_and_nowhere_else() -> None:
+    """Else all accuracies were those of texts with unknown words: three tokens of ten here."""
+    settings = StackedSettings(**SIZES, token_dropout=0.3)
+    plain, data = NSMC().prepare(STACKED, sample=True), NSMC().prepare(settings, sample=True)
+    model = network(STACKED, plain)
+    batches = [
+        next(iter(NSMC().objective(each, RECIPE, data).batches(np.random.RandomState(1))))
+        for each in (STACKED, settings)
     ]
-
-
-def test_half_of_the_dropped_tokens_lose_their_syllables_too() -> None:
-    tokens = np.tile(np.array([7, 3, 4], np.int32), (10_000, 1))
-    [dropped] = drop_tokens([tokens], 0.2, np.random.RandomState(0))
-    kinds, counts = np.unique(dropped, axis=0, return_counts=True)
-    assert kinds.tolist() == [[UNKNOWN_ID, PADDING_ID, PADDING_ID], [UNKNOWN_ID, 3, 4], [7, 3, 4]]
-    np.testing.assert_allclose(counts / 10_000, [0.1, 0.1, 0.8], atol=4 * np.sqrt(0.16 / 10_000))
-    assert (tokens == [7, 3, 4]).all()  # the corpus itself stays as it is
-
-
-def test_dropped_tokens_are_unknown_as_often_as_asked_and_nothing_else_changes() -> None:
-    rows = [np.full(1_000, 7), np.full(9_000, 9)]
-    dropped = drop_tokens(rows, 0.15, np.random.RandomState(0))
-    assert [set(row.tolist()) for row in dropped] == [{UNKNOWN_ID, 7}, {UNKNOWN_ID, 9}]
-    share = np.mean(np.concatenate(dropped) == UNKNOWN_ID)
-    assert share == pytest.approx(0.15, abs=4 * np.sqrt(0.15 * 0.85 / 10_000))
-    assert drop_tokens(rows, 0.0, np.random.RandomState(0)) is rows
-
-
-# --- what it answers ---
-
-
-class Counting:
-    """Not a network: the logit of "positive" is the first id, and each token's weight is its id over the sum."""
-
-    def __init__(self, *, attention: str) -> None:
-        self.attention = attention
-
-    def __call__(self, padded: nd.NDArray, lengths: nd.NDArray) -> ClassifierOutput:
-        assert padded.dtype == np.int32
-        first = padded[:, 0].astype("float32")
-        logits = nd.stack(nd.zeros_like(first), first - 5, axis=1)
-        values = padded.asnumpy() * (np.arange(padded.shape[1]) < lengths.asnumpy()[:, None])
-        weights = values / np.maximum(values.sum(axis=1, keepdims=True), 1)
-        if self.attention == "matrix":
-            length = padded.shape[1]
-            matrix = np.repeat(weights[:, None], length, axis=1) * (1 + np.arange(length))[:, None]
-            return ClassifierOutput(logits, matrix=nd.array(matrix))
-        return ClassifierOutput(logits, weights=nd.array(weights) if self.attention == "vector" else None)
-
-
-REVIEWS = ids([2, 6], [9], [], [4, 1, 1, 1, 3, 3, 3], [8, 8])
-
-
-def test_answers_come_back_in_the_order_of_the_reviews() -> None:
-    read = classify(Counting(attention="vector"), variant(), REVIEWS)
-    expected = 1 / (1 + np.exp(5 - np.array([2, 9, UNKNOWN_ID, 4, 8])))
-    np.testing.assert_allclose(read.probability, expected, rtol=1e-5)
-    for weights, wanted in zip(
-        read.token_weights, [[0.25, 0.75], [1], [], [0.4, 0.1, 0.1, 0.1, 0.3], [0.5, 0.5]], strict=True
-    ):
-        np.testing.assert_allclose(weights, wanted, rtol=1e-6)
-
-
-def test_the_weight_of_a_token_is_its_mean_over_the_queries_of_the_review_alone() -> None:
-    read = classify(Counting(attention="matrix"), variant(), REVIEWS, matrices=True)
-    np.testing.assert_allclose(read.matrices[0], [[0.25, 0.75], [0.5, 1.5]], rtol=1e-6)
-    np.testing.assert_allclose(read.token_weights[0], [0.375, 1.125], rtol=1e-6)
-    assert [matrix.shape for matrix in read.matrices] == [(2, 2), (1, 1), (0, 0), (5, 5), (2, 2)]
-    assert read.token_weights[2].shape == (0,)
-
-
-def test_without_attention_there_are_no_weights() -> None:
-    read = classify(Counting(attention=""), variant(), REVIEWS, matrices=True)
-    assert [len(weights) for weights in read.token_weights] == [0] * 5
-    assert read.probability.min() > 0
+    assert (batches[0].inputs[0] != batches[1].inputs[0]).mean() > 0.05
+    validated = [NSMC().objective(each, RECIPE, data).evaluate(model) for each in (STACKED, settings)]
+    assert validated[0] == validated[1]
+    last: Any = None
+    tested = [NSMC().evaluate(model, each, data, last) for each in (STACKED, settings)]
+    np.testing.assert_array_equal(tested[0].predictions["probability"], tested[1].predictions["probability"])
+    assert tested[0].metrics == tested[1].metrics
 
 
 def test_scores_are_accuracy_and_cross_entropy() -> None:
-    read = classify(Counting(attention=""), variant(), ids([9], [2], [4], [8]))
-    found = scores(read, data(validation=split(ids([9], [2], [4], [8]), [1, 0, 1, 0])), "validation")
-    probability = 1 / (1 + np.exp(5 - np.array([9, 2, 4, 8])))
-    right = np.array([probability[0], 1 - probability[1], probability[2], 1 - probability[3]])
-    assert found["accuracy"] == 50.0
-    assert found["loss"] == pytest.approx(-np.log(right).mean(), rel=1e-5)
-
-
-# --- trained networks ---
-
-
-def test_a_network_trained_on_other_data_is_not_loaded(tmp_path: Path) -> None:
-    trained = outcome(tmp_path, "mean", 1, {})
-    with pytest.raises(
-        UsageError, match="seed-1: trained on other data than the sample corpus gives now; run it again"
-    ):
-        load(trained.unit)
-
-
-def test_a_network_that_is_not_trained_is_not_loaded(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is not trained to its end"):
-        load(Unit(PAPER, "smoke", "mean", 1, "portable", None, tmp_path))
-
-
-def test_a_checkpoint_of_another_network_is_not_loaded(tmp_path: Path) -> None:
-    """The settings were changed after the training, in a way that leaves the preprocessing alone; or the code was."""
-    from gluon_attn.training import checkpoint
-
-    smoke = preset(PAPER, "smoke")
-    settings = dict(smoke.variant("mean").settings)
-    digest = script(PAPER).prepare(smoke, smoke.variant("mean")).digest
-    trained = outcome(tmp_path, "mean", 1, {}, pipeline=digest)
-    config = trained.unit.directory / "config.json"
-    config.write_text(json.dumps({"settings": {**settings, "units": settings["units"] + 1}}), encoding="utf-8")
-    with pytest.raises(UsageError, match="trained with other settings than mean has now; run it again"):
-        load(trained.unit)
-    config.write_text(json.dumps({"settings": settings}), encoding="utf-8")
-    checkpoint.save(trained.unit.directory / "checkpoint.npz", {"best": {"embedding.weight": np.zeros((3, 2))}}, {})
-    with pytest.raises(UsageError, match="parameters belong to another model"):
-        load(trained.unit)
-
-
-# --- documents, more classes, a penalty ---
-
-DOCUMENTS = [ids([7, 8], [9]), [], ids([2, 3, 4])]
-
-
-def test_documents_are_read_by_sentence_and_an_empty_one_as_one_unknown_word() -> None:
-    padded, counts, words = inputs(variant("hierarchical"), DOCUMENTS)
-    assert padded.tolist() == [
-        [[7, 8, PADDING_ID], [9, PADDING_ID, PADDING_ID]],
-        [[UNKNOWN_ID, PADDING_ID, PADDING_ID], [PADDING_ID] * 3],
-        [[2, 3, 4], [PADDING_ID] * 3],
-    ]
-    assert counts.tolist() == [2, 1, 1] and words.tolist() == [[2, 1], [1, 0], [3, 0]]
-    assert padded.dtype == counts.dtype == words.dtype == np.int32
-
-
-def test_dropped_words_of_documents_leave_the_sentences_as_they_are() -> None:
-    documents = [[np.full(4_000, 7), np.full(6_000, 9)]]
-    [dropped] = drop_tokens(documents, 0.15, np.random.RandomState(0))
-    assert [set(sentence.tolist()) for sentence in dropped] == [{UNKNOWN_ID, 7}, {UNKNOWN_ID, 9}]
-    assert np.mean(np.concatenate(dropped) == UNKNOWN_ID) == pytest.approx(0.15, abs=0.015)
-    assert set(documents[0][0].tolist()) == {7}
-
-
-def test_the_weight_of_a_word_of_a_document_is_that_in_its_sentence_times_that_of_the_sentence() -> None:
-    def model(padded: nd.NDArray, counts: nd.NDArray, words: nd.NDArray) -> ClassifierOutput:
-        real = np.arange(padded.shape[2]) < words.asnumpy()[:, :, None]
-        of_words = padded.asnumpy() * real / np.maximum(1, (padded.asnumpy() * real).sum(axis=2, keepdims=True))
-        of_sentences = words.asnumpy() / words.asnumpy().sum(axis=1, keepdims=True)
-        logits = nd.zeros((len(padded), 3))
-        return ClassifierOutput(logits, word_weights=nd.array(of_words), sentence_weights=nd.array(of_sentences))
-
-    read = classify(model, variant("hierarchical"), DOCUMENTS)  # type: ignore[arg-type]
-    np.testing.assert_allclose(read.token_weights[0], [2 / 3 * 7 / 15, 2 / 3 * 8 / 15, 1 / 3], rtol=1e-6)
-    np.testing.assert_allclose(read.token_weights[2], [2 / 9, 3 / 9, 4 / 9], rtol=1e-6)
-    assert [len(weights) for weights in read.token_weights] == [3, 0, 3]
-    assert [np.round(weights * 3).tolist() for weights in read.sentence_weights] == [[2, 1], [], [3]]
-    np.testing.assert_allclose(read.probabilities, 1 / 3, rtol=1e-6)
-
-
-def test_hops_of_a_short_text_are_all_kept() -> None:
-    def model(padded: nd.NDArray, lengths: nd.NDArray) -> ClassifierOutput:
-        hops = nd.ones((len(padded), 3, padded.shape[1])) / padded.shape[1]
-        return ClassifierOutput(nd.zeros((len(padded), 2)), hops=hops, penalty=nd.zeros((len(padded),)))
-
-    read = classify(model, variant("structured", hops=3), ids([4, 5], [6]), matrices=True)  # type: ignore[arg-type]
-    assert [matrix.shape for matrix in read.matrices] == [(3, 2), (3, 1)]
-    np.testing.assert_allclose(read.token_weights[0], [0.25, 0.25])
-
-
-def test_scores_of_several_classes() -> None:
     probabilities = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
-    read = Read(probabilities, [], [], [])
-    found = scores(read, data(test=split(ids([2], [3]), [0, 1])), "test")
-    assert found["accuracy"] == 50.0
-    assert found["loss"] == pytest.approx(-(np.log(0.5) + np.log(0.2)) / 2)
+    measured = scores(TextPredictions(probabilities, [], [], []), np.array([0, 1]))
+    assert measured["accuracy"] == 50.0
+    assert measured["loss"] == pytest.approx(-(np.log(0.5) + np.log(0.2)) / 2)
 
 
-def test_the_penalty_is_a_part_of_the_loss() -> None:
-    made = data(train=split(ids([2], [3]), [0, 1]), validation=split(ids([2]), [0]))
-    output = ClassifierOutput(nd.zeros((2, 2)), hops=nd.ones((2, 3, 1)), penalty=nd.array([4.0, 8.0]))
-    plain, with_it = (
-        task(variant("structured", penalty=part), made).loss(output, nd.array([0, 1])) for part in (0, 0.5)
+# --- what an outcome holds ---
+
+
+def test_an_evaluation_holds_what_rows_pages_and_figures_need() -> None:
+    def counted(reading: Any) -> Findings:
+        return Findings({"tokens": reading.test.lengths}, {"first": reading.test.words(0)})
+
+    task = NSMC(measurements=(featured("정말 좋은 영화", "example"), of_length(6, 4, matrix=True), counted))
+    data = task.prepare(HOPS, sample=True)
+    last: Any = None
+    evaluation = task.evaluate(network(HOPS, data), HOPS, data, last)
+    test = data.prepared.test
+    assert list(evaluation.predictions) == ["probability", "right", "label", "seen_in_train", "tokens"]
+    predicted = evaluation.predictions["probability"] > 0.5
+    np.testing.assert_array_equal(evaluation.predictions["right"], predicted == test.label)
+    np.testing.assert_array_equal(evaluation.predictions["label"], test.label)
+    np.testing.assert_array_equal(evaluation.predictions["seen_in_train"], test.seen_in_train)
+    assert evaluation.metrics["accuracy"] == 100 * evaluation.predictions["right"].mean()
+    examples = json.loads(json.dumps(evaluation.examples))
+    assert examples["featured"]["name"] == "example" and examples["featured"]["tokens"][0] == "정말"
+    assert np.shape(examples["featured"]["matrix"]) == (3, len(examples["featured"]["tokens"]))
+    near = examples["of_length_6"]
+    distances = [abs(len(test.words(example["row"])) - 6) for example in near]
+    assert distances == sorted(np.abs(test.lengths - 6))[:4]
+    assert [example["tokens"] for example in near] == [test.words(example["row"]) for example in near]
+    for example in near:
+        assert example["label"] == data.labels[int(predicted[example["row"]])]
+        np.testing.assert_allclose(np.mean(example["matrix"], axis=0), example["weights"], rtol=1e-5)
+    assert evaluation.texts["token_counts"].sum() == len(evaluation.texts["token_weights"])
+
+
+def test_five_classes_have_five_probabilities() -> None:
+    task = SST("sst-5")
+    data = task.prepare(HOPS, sample=True)
+    last: Any = None
+    probability = task.evaluate(network(HOPS, data), HOPS, data, last).predictions["probability"]
+    assert probability.shape == (len(data.prepared.test), 5)
+
+
+# --- rows, effects, ensembles ---
+
+
+def test_rows_count_all_of_test_and_what_is_not_in_train_and_validation(tmp_path: Path) -> None:
+    right, seen = np.arange(80) % 4 > 0, np.arange(80) < 20
+    peer = Reported("peer", 80.0, "nsmc", "accuracy", "somewhere")
+    variant = Variant("mean", "", STACKED, RECIPE, beside=peer, comparable=True)
+    made = outcome(tmp_path, "mean", arrays={"right": right | seen, "seen_in_train": seen})
+    everything, without, validation = NSMC().rows([made], variant)
+    assert [(row.split, row.mean) for row in (everything, without, validation)] == [
+        ("test", 81.25),
+        ("test", 75.0),
+        ("validation", 50.0),
+    ]
+    assert "80 test reviews" in everything.signature and "60 test reviews" in without.signature
+    assert everything.reported and everything.comparable
+    assert without.reported is None and validation.reported is None
+    first, second = NSMC.columns
+    assert first.signature in everything.signature and second.signature in without.signature
+    assert first.signature not in without.signature and second.signature not in everything.signature
+
+
+def test_an_effect_is_a_difference_of_accuracies_in_points(tmp_path: Path) -> None:
+    better, worse = (
+        [outcome(tmp_path, name, seed, {"right": np.arange(80) % 4 > low}) for seed in (1, 2)]
+        for name, low in (("better", 0), ("worse", 2))
     )
-    np.testing.assert_allclose(with_it.asnumpy() - plain.asnumpy(), [2.0, 4.0], rtol=1e-6)
-    np.testing.assert_allclose(plain.asnumpy(), np.log(2), rtol=1e-5)
+    effect = NSMC().compare("", better, worse)
+    assert effect.estimate.mean == 50.0 and effect.sides == (better, worse) and effect.items == "reviews"
+    with pytest.raises(UsageError, match="metric 'bleu' is unknown; classification has accuracy"):
+        NSMC().compare("bleu", better, worse)
 
 
-def test_a_corpus_is_prepared_as_its_settings_say_and_on_the_sample_by_its_part() -> None:
-    chosen = Preset("smoke", "sample", (1,), (), ())
-    five = prepare(chosen, variant("structured", corpus="sst-5", min_freq=1))
-    assert five.labels[2] == "neutral" and five.prepared.train.label.max() == 4 and five.corpus == "sample"
-    read = prepare(chosen, variant("hierarchical", corpus="imdb", min_freq=1))
-    train = read.prepared.train
-    texts = read.texts(train)
-    assert [len(text) for text in texts] == train.sentence_lengths.lengths.tolist()
-    assert np.concatenate(texts[0]).tolist() == train.sequences()[0].tolist()
+@pytest.mark.parametrize(
+    ("probabilities", "label", "right"),
+    [
+        ([[0.9, 0.4, 0.2], [0.2, 0.8, 0.3]], [1, 0, 0], [True, False, True]),
+        ([[[0.5, 0.3, 0.2], [0.1, 0.5, 0.4]], [[0.1, 0.7, 0.2], [0.1, 0.2, 0.7]]], [1, 2], [True, True]),
+    ],
+    ids=["two classes", "three classes"],
+)
+def test_an_ensemble_has_the_mean_of_its_members_probabilities(
+    probabilities: Any, label: list[int], right: list[bool], tmp_path: Path
+) -> None:
+    """Of two classes: 0.55, 0.6 and 0.25. Of three classes the first text is of class 1, the second of class 2."""
+    members = [
+        outcome(
+            tmp_path,
+            "best",
+            seed,
+            {
+                "probability": probability,
+                "label": label,
+                "seen_in_train": [False] * len(label),
+                "right": [True] * len(label),
+            },
+        )
+        for seed, probability in enumerate(probabilities, start=1)
+    ]
+    evaluation = NSMC().combine(members, list)
+    np.testing.assert_allclose(evaluation.predictions["probability"], np.mean(probabilities, axis=0))
+    assert evaluation.predictions["right"].tolist() == right
+    assert evaluation.metrics == {"accuracy": 100 * np.mean(right)}
+    assert {"label", "seen_in_train"} < set(evaluation.predictions)
+
+
+def test_an_ensemble_is_named_after_its_members_and_has_no_validation(tmp_path: Path) -> None:
+    peer = Reported("peer", 80.0, "nsmc", "accuracy", "somewhere")
+    ensemble = averaged("best", peer)
+    assert (ensemble.name, ensemble.members, ensemble.beside, ensemble.comparable) == (
+        "best-averaged",
+        "best",
+        peer,
+        False,
+    )
+    arrays = {"right": np.ones(4, bool), "seen_in_train": np.zeros(4, bool)}
+    made = outcome(tmp_path, ensemble.name, "1+2", arrays, history=[])
+    rows = NSMC().rows([made], Variant(ensemble.name, "", STACKED, RECIPE))
+    assert [row.split for row in rows] == ["test", "test"] and rows[0].per_seed == {"1+2": 100.0}
+
+
+# --- pages and answers ---
+
+
+def evaluated(folder: Path, settings: Any = HOPS, **changed: Any) -> Outcome:
+    task = NSMC(measurements=(featured("정말 좋은 영화", "example"),))
+    data = task.prepare(settings, sample=True)
+    last: Any = None
+    evaluation = task.evaluate(network(settings, data), settings, data, last)
+    return outcome(
+        folder,
+        "best",
+        1,
+        evaluation.predictions,
+        examples=evaluation.examples,
+        texts=evaluation.texts,
+        **{"corpus": "sample"} | changed,
+    )
+
+
+def test_the_reading_page_is_written_from_the_outcome_alone(tmp_path: Path) -> None:
+    made = evaluated(tmp_path)
+    write = reading_page("A title", "absent", "best", every=7)
+    paths = write({"best": [made], "mean": [made]}, tmp_path)
+    page = paths["reading page"].read_text(encoding="utf-8")
+    data = json.loads(page.split('<script type="application/json" id="data">')[1].split("</script>")[0])
+    reviews = len(made.predictions["right"])
+    assert len(data["id"]) == 1 + reviews and data["examples"] == [0] and data["id"][0] == "example"
+    assert "0" in data["matrix"] and data["gold"][1:] == "".join(map(str, made.predictions["label"]))
+    assert "A title" in page and 'lang="ko"' in page and made.record["parameters_sha256"] in page
+    fewer = evaluated(tmp_path / "corpus", corpus="nsmc")
+    page = write({"best": [fewer]}, tmp_path)["reading page"].read_text(encoding="utf-8")
+    assert f"one in 7 of the {reviews} test texts" in page
+    assert write({"mean": [made]}, tmp_path) == {}
+
+
+def test_a_published_outcome_has_no_page(tmp_path: Path) -> None:
+    made = evaluated(tmp_path)
+    made.publish(tmp_path / "published")
+    published = Outcome.read(tmp_path / "published" / "best" / "seed-1", "best", 1)
+    assert reading_page("A title", "best")({"best": [published]}, tmp_path) == {}
+    assert published.examples == made.examples
+
+
+def answers(settings: Any, text: bytes, *, weights: bool = False) -> list[str]:
+    data = NSMC().prepare(settings, sample=True)
+    trained = TrainedModel(network(settings, data), Variant("best", "", settings, RECIPE), data, "0" * 64)
+    return list(NSMC().answer(trained, io.BytesIO(text), AnswerOptions(weights=weights)))
+
+
+def test_each_line_is_answered_by_label_probability_and_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    first, empty, long = answers(HOPS, f"정말 좋은 영화\n\n{'영화 ' * 30}\n".encode(), weights=True)
+    label, probability, pairs = first.split("\t")
+    assert label in ("negative", "positive") and 0.5 <= float(probability) <= 1 and empty == ""
+    tokens, shares = zip(*(pair.rsplit(":", 1) for pair in pairs.split(" ")), strict=True)
+    assert tokens[0] == "정말" and sum(map(float, shares)) == pytest.approx(1, abs=0.01)
+    assert len(long.split("\t")[2].split(" ")) == 20
+    assert capsys.readouterr().err == "line 3: 30 tokens, only the first 20 are read\n"
+
+
+def test_weights_of_a_network_without_attention_are_refused() -> None:
+    settings = StructuredSettings(
+        **SIZES, cell="gru", hops=0, pooling="max", hidden=5, embedding_dropout=0.0, dropout=0.0
+    )
+    assert len(answers(settings, "좋다\n".encode())) == 1
+    with pytest.raises(UsageError, match="variant best has no attention and so no weights; choose another --variant"):
+        answers(settings, "좋다\n".encode(), weights=True)
+
+
+def test_a_network_says_which_table_its_tokens_are_in() -> None:
+    assert issubclass(StackedClassifier, Classifier)
+    data = NSMC().prepare(STACKED, sample=True)
+    model = network(STACKED, data)
+    assert model.token_embedding is model.embedding
