@@ -188,19 +188,9 @@ REPRODUCTION = Reproduction(
     ensembles=(averaged("best", PEER),),
     claims=(
         Better(
-            "penalty",
-            "The penalty helps on long texts, with the paper's coefficient of 1",
-            "imdb-r6-strict",
-            "imdb-r6-free",
-            "Table 3, Yelp",
+            "penalty", "The paper's penalty of 1 helps on long texts", "imdb-r6-strict", "imdb-r6-free", "Table 3, Yelp"
         ),
-        Better(
-            "penalty-small",
-            "The penalty helps on long texts, with a coefficient of 0.1",
-            "imdb-r6",
-            "imdb-r6-free",
-            "Table 3, Yelp",
-        ),
+        Better("penalty-small", "A penalty of 0.1 helps on long texts", "imdb-r6", "imdb-r6-free", "Table 3, Yelp"),
         Better("one-hop", "One hop is worse than six", "nsmc-r6-free", "nsmc-r1-free", "Figure 5"),
         Better("one-hop-long", "One hop is worse than six, on long texts", "imdb-r6-free", "imdb-r1-free", "Figure 5"),
         Better(

@@ -241,6 +241,7 @@ def _results(paper: str, preset: str, path: Path | None) -> Result:
     from reproductions.protocol import papers
     from reproductions.protocol.results import Result
 
+    papers.load(paper).preset(preset)  # refuses what is unknown
     result = Result.read(path or papers.results_path(paper, preset))
     if result.paper != Path(paper).stem:
         raise UsageError(f"{path}: results of {result.paper}, not of {paper}; gluon-attn compare {result.paper}")

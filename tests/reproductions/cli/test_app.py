@@ -18,7 +18,7 @@ from preprocessing.corpora.locate import SAMPLE_ROOT
 from reproductions.protocol import papers
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome, Run
-from tests.reproductions.support import ROOT, Answer, gluon_attn, run
+from tests.reproductions.support import ROOT, Answer, gluon_attn, judged, run
 from tests.reproductions.toy import REPRODUCTION
 
 WARNING = "MEAN NOTHING ***"
@@ -286,6 +286,31 @@ def test_compare_shows_the_results_of_a_run(trained: tuple[Project, Answer]) -> 
     answer = gluon_attn("compare", project.script, "--preset", "smoke", "--results", path)
     assert answer.code == 0, answer.err
     assert "│ curved " in answer.out and "A hidden layer" in answer.out and "verdict" in answer.out
+
+
+def test_compare_shows_one_claim_with_its_intervals(trained: tuple[Project, Answer]) -> None:
+    project, _ = trained
+    path = project.run("curved").root / "results.json"
+    options = (project.script, "--preset", "smoke", "--results", path)
+    (claim, *_) = Result.read(path).claims
+    answer = gluon_attn("compare", *options, "--claim", claim.id)
+    assert claim.statement.split()[0] in answer.out and "interval over items" in answer.out
+    assert claim.verdict in " ".join(answer.out.split())
+    assert (
+        "claim 'nothing' is not among the results of toy"
+        in gluon_attn("compare", *options, "--claim", "nothing").refusal
+    )
+
+
+def test_power_says_how_many_seeds_a_claim_needs(tmp_path: Path, project: Project) -> None:
+    claims = [judged(id="known"), judged(id="small", ci95_items=(-50.0, 50.0)), judged(id="one", seed_deviation=None)]
+    Result("toy", "smoke", [], claims, {}).write(tmp_path / "results.json")
+    options = (project.script, "--preset", "smoke", "--results", tmp_path / "results.json", "--effect", 0.5)
+    assert (
+        "seeds per variant show 0.5 with a probability of 0.8" in gluon_attn("power", *options, "--claim", "known").out
+    )
+    assert "needs more test items" in gluon_attn("power", *options, "--claim", "small").out
+    assert "deviation over seeds is not known" in gluon_attn("power", *options, "--claim", "one").refusal
 
 
 def test_the_results_of_another_paper_are_refused(trained: tuple[Project, Answer]) -> None:
