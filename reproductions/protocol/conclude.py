@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from gluon_attn.plots.style import watermark
 from reproductions.protocol.judging import judge
 from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import JudgedClaim, Row
@@ -28,7 +29,14 @@ def draw_figures(
     reproduction: Reproduction, preset: Preset, outcomes: Sequence[Outcome], directory: Path
 ) -> dict[str, Path]:
     """Draw all figures of a paper: training curves by group of tasks, the figures of each task, and the paper's own. Of
-    several seeds the first is drawn. PNGs by title."""
+    several seeds the first is drawn. Figures of the embedded sample are marked. PNGs by title."""
+    with watermark("SAMPLE" if outcomes[0].on_sample else None):
+        return _draw_figures(reproduction, preset, outcomes, directory)
+
+
+def _draw_figures(
+    reproduction: Reproduction, preset: Preset, outcomes: Sequence[Outcome], directory: Path
+) -> dict[str, Path]:
     groups = by_variant(outcomes)
     first = {name: group[0] for name, group in groups.items() if not group[0].is_ensemble}
     curves: dict[str, dict[str, Outcome]] = {}
