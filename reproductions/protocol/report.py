@@ -189,7 +189,12 @@ def write_reports(*, check: bool) -> list[Path]:
 
     Returns:
         The files that differed.
+
+    Raises:
+        UsageError: the project is installed without its READMEs.
     """
+    if not README.is_file():
+        raise UsageError(f"{README}: there is no README to write tables into; use a clone of the project")
     texts: dict[Path, str] = {}
     for name in papers.names():
         if papers.results_path(name, "cpu").exists():
