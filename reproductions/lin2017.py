@@ -245,6 +245,6 @@ REPRODUCTION = Reproduction(
         "the penalty is at its minimum for the length of the review, which is above zero for reviews of fewer than six "
         "tokens. Whether accuracy gains depends on corpus and coefficient; most differences are no larger than those "
         "between seeds. On SST, training ends while the maximum of the states still improves. Networks read the first "
-        "400 words of IMDb's reviews, the baseline reads whole ones.",
+        "400 words of IMDb's reviews, the baseline all. `imdb-r6` was added after others of its table had been scored.",
     ),
 )

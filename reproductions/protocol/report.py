@@ -295,7 +295,8 @@ def _provenance(result: Result) -> str:
     return (
         f"Mean ± standard deviation over seeds {_seeds(result)}; "
         "in brackets the 95 % bootstrap interval over test items. "
-        f"Epoch selected on validation, test read once. Profile `{manifest['profile']}`, {manifest['threads']} thread; "
+        "Epoch selected on validation; each training scores the test split once, at its end. "
+        f"Profile `{manifest['profile']}`, {manifest['threads']} thread; "
         f"trained at {commits}; table written on {manifest['hardware']}."
     )
 
