@@ -42,8 +42,9 @@ from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classification import SST, ClassificationData, SequenceSettings
+from reproductions.tasks.classification import SST
 from reproductions.tasks.classification_results import reading_page
+from reproductions.tasks.classifier_settings import ClassificationData, SequenceSettings
 from reproductions.tasks.intra_attention import attention_to_earlier_words, correct_sentence
 from reproductions.tasks.language_modelling import LanguageModelling, LanguageModellingData, LanguageModelSettings
 from reproductions.tasks.language_modelling_results import attention_by_distance, nearest_third

@@ -28,7 +28,8 @@ from reproductions.protocol.claims import Better
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classification import NSMC, SST, Classification, ClassificationData, IMDb, SequenceSettings
+from reproductions.tasks.classification import NSMC, SST, Classification, IMDb
+from reproductions.tasks.classifier_settings import ClassificationData, SequenceSettings
 from reproductions.tasks.text_inputs import BagsOfNgrams, TextInputs
 
 TABLE_1 = Table("Joulin et al. (2017), Table 1", corpus="yelp polarity", metric="accuracy", checked="secondary")

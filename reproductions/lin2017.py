@@ -38,10 +38,10 @@ from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classification import NSMC, SST, IMDb, Syllables
+from reproductions.tasks.classification import NSMC, SST, IMDb
 from reproductions.tasks.classification_examples import of_length
 from reproductions.tasks.classification_results import averaged, reading_page
-from reproductions.tasks.classifier_settings import StructuredSettings
+from reproductions.tasks.classifier_settings import StructuredSettings, Syllables
 from reproductions.tasks.hops import hops_of_review, less_overlap, measure_hops, penalty_by_length, summed_hops
 
 TITLE = "Structured self-attentive sentence embedding"

@@ -40,15 +40,10 @@ from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classification import (
-    NSMC,
-    ClassificationData,
-    SequenceSettings,
-    Syllables,
-)
+from reproductions.tasks.classification import NSMC
 from reproductions.tasks.classification_examples import attention_of_featured, featured
 from reproductions.tasks.classification_results import averaged, reading_page
-from reproductions.tasks.classifier_settings import StackedSettings
+from reproductions.tasks.classifier_settings import ClassificationData, SequenceSettings, StackedSettings, Syllables
 from reproductions.tasks.faithfulness import faithfulness_by_epoch, faithfulness_of_epochs, less_agreement, more_entropy
 from reproductions.tasks.text_inputs import FixedLength, TextInputs, TokenSequences
 

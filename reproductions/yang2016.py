@@ -41,9 +41,9 @@ from reproductions.protocol.reported import Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classification import ClassificationData, ClassificationSettings, IMDb
+from reproductions.tasks.classification import IMDb
 from reproductions.tasks.classification_results import reading_page
-from reproductions.tasks.classifier_settings import StructuredSettings
+from reproductions.tasks.classifier_settings import ClassificationData, ClassificationSettings, StructuredSettings
 from reproductions.tasks.document_attention import (
     draw_shaded_reviews,
     shaded_reviews,

@@ -1,14 +1,132 @@
-"""Settings of networks that read tokens, with or without their syllables."""
+"""What networks that classify texts are built from: prepared data, and the settings that several papers share."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gluon_attn.layers.embeddings import SpelledEmbedding
 from gluon_attn.models.outputs import ClassifierOutput
 from gluon_attn.models.stacked_classifier import StackedClassifier
 from gluon_attn.models.structured_classifier import StructuredClassifier
 from gluon_attn.typing import Tensor
-from reproductions.tasks.classification import ClassificationData, SpelledSettings
+from preprocessing.text.pipeline import Result
+from preprocessing.text.syllables import Spelling
+from reproductions.protocol.task import Settings
+from reproductions.tasks.text_inputs import TextInputs, TokenSequences
+
+
+@dataclass(frozen=True)
+class ClassificationData:
+    """A prepared corpus, and how its texts are read.
+
+    Attributes:
+        corpus, corpora: its name, and the SHA-256 of each file.
+        prepared: the result of its pipeline.
+        inputs: how texts become what a network reads.
+        labels: their names.
+        packages: as the protocol has it.
+    """
+
+    corpus: str
+    corpora: Mapping[str, str]
+    prepared: Result
+    inputs: TextInputs
+    labels: tuple[str, ...] = ("negative", "positive")
+    packages: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        return self.prepared.digest
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of tokens with an embedding."""
+        return len(self.prepared.vocabulary)
+
+    @property
+    def classes(self) -> int:
+        """Number of labels."""
+        return len(self.labels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassificationSettings(Settings):
+    """What all networks that classify texts share.
+
+    Attributes:
+        min_freq: how often a token is in the training split to be in the vocabulary.
+        token_dropout: probability with which a token becomes unknown in training.
+    """
+
+    min_freq: int
+    token_dropout: float = 0.0
+
+    @abstractmethod
+    def inputs(self, prepared: Result) -> TextInputs:
+        """How texts become what the network reads."""
+
+    def losses(self, output: ClassifierOutput, cross_entropy: Tensor) -> Tensor:
+        """What is minimised, (batch,): the cross-entropy, (batch,), and what a network adds to it."""
+        return cross_entropy
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceSettings(ClassificationSettings):
+    """Of networks that read a text as one sequence of tokens, up to ``max_length`` of them."""
+
+    max_length: int
+
+    def inputs(self, prepared: Result) -> TextInputs:
+        return TokenSequences(self.max_length)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Syllables:
+    """The syllables that are read with each token.
+
+    Attributes:
+        units: width of the vector of a syllable.
+        min_freq: how often a syllable is in the tokens of the training split to have a vector.
+        per_token: number of syllables of a token that are read.
+    """
+
+    units: int = 100
+    min_freq: int = 5
+    per_token: int = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpelledSettings(SequenceSettings):
+    """Of networks that may also read the syllables of each token.
+
+    Attributes:
+        embedding_units: width of the vector of a token.
+        syllables: those of each token; None for tokens alone.
+    """
+
+    embedding_units: int
+    syllables: Syllables | None = None
+
+    def inputs(self, prepared: Result) -> TextInputs:
+        if self.syllables is None:
+            return TokenSequences(self.max_length)
+        width, min_freq = self.syllables.per_token, self.syllables.min_freq
+        return TokenSequences(self.max_length, Spelling.learn(prepared.train, width=width, min_freq=min_freq))
+
+    def embedding(self, data: ClassificationData) -> SpelledEmbedding | None:
+        """The layer that gives the vectors of tokens with their syllables; None for tokens alone."""
+        spelling = data.inputs.spelling
+        if self.syllables is None or spelling is None:
+            return None
+        return SpelledEmbedding(
+            vocabulary_size=data.vocabulary_size,
+            units=self.embedding_units,
+            syllables=len(spelling.syllables),
+            syllable_units=self.syllables.units,
+            width=spelling.width,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

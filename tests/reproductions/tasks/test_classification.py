@@ -23,10 +23,10 @@ from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, TrainedModel, Variant
-from reproductions.tasks.classification import NSMC, SST, ClassificationData, Findings, IMDb, Syllables, scores
+from reproductions.tasks.classification import NSMC, SST, Findings, IMDb, scores
 from reproductions.tasks.classification_examples import featured, of_length
 from reproductions.tasks.classification_results import averaged, reading_page
-from reproductions.tasks.classifier_settings import StackedSettings, StructuredSettings
+from reproductions.tasks.classifier_settings import ClassificationData, StackedSettings, StructuredSettings, Syllables
 from reproductions.tasks.text_predictions import TextPredictions
 from tests.reproductions.support import outcome
 
