@@ -5,7 +5,7 @@
 The sentences are the test split of Multi30k (2016), English to German in byte pairs; the network and the search are
 those of ``bahdanau2014``, ``rnnsearch`` of preset ``cpu``: 256 units, beam 5. From ids to ids:
 
-- ``batched``: in batches of like length, as ``reproductions.tasks.translation.translate`` makes them;
+- ``batched``: in batches of like length, as ``reproductions.tasks.translation_decoding.translate`` makes them;
 - ``one by one``: the same search with batches of one;
 - ``gluonnlp``: one by one with GluonNLP's ``BeamSearchSampler`` on the steps of our network, for reference, once;
 - ``PyTorch eager``: the same network with a batched beam search of its own, ``peers/torch_decoders.py``, in batches of

@@ -18,21 +18,34 @@ from benchmarks.stopwatch import keep_to, second_epoch
 from gluon_attn import runtime
 
 
-def prepared(variant_name: str, steps: int) -> tuple[Any, Any, Any]:
-    """The script, the variant, and its data with ``steps`` batches of training reviews, drawn once for all rows."""
+def prepared(variant_name: str, steps: int) -> tuple[Any, Any]:
+    """The variant, and its data with ``steps`` batches of training reviews, drawn once for all rows."""
     import numpy as np
 
-    from reproductions import naver_self_attention as script
+    from reproductions.naver_self_attention import REPRODUCTION
     from reproductions.protocol.runner import corpus_or_sample
 
-    preset = corpus_or_sample(script.PRESETS["cpu"])
-    variant = preset.variant(variant_name)
-    data = script.prepare(preset, variant)
+    preset = corpus_or_sample(REPRODUCTION.preset("cpu"))
+    variant: Any = preset.variant(variant_name)
+    data = variant.task.prepare(variant.settings, sample=preset.on_sample)
     train = data.prepared.train
     order = np.random.RandomState(1).permutation(len(train))
     drawn = train.take(np.resize(order, steps * variant.recipe.batch_size))  # a short corpus is repeated
     result = replace(data.prepared, data=data.prepared.data.with_splits({**data.prepared.splits, "train": drawn}))
-    return script, variant, replace(data, prepared=result)
+    return variant, replace(data, prepared=result)
+
+
+def settings_of(variant: Any, vocabulary_size: int) -> dict[str, Any]:
+    """What the peers build the same network from."""
+    settings = variant.settings
+    names = ("max_length", "embedding_units", "units", "dropout")
+    return {
+        "model": "masked" if hasattr(settings, "pooling") else "as written",
+        **{name: getattr(settings, name) for name in names},
+        "attention_units": settings.attention.units,
+        "attention_dropout": settings.attention.dropout,
+        "vocabulary_size": vocabulary_size,
+    }
 
 
 def describe(variant_name: str, steps: int, path: Path) -> dict[str, Any]:
@@ -41,19 +54,19 @@ def describe(variant_name: str, steps: int, path: Path) -> dict[str, Any]:
     import numpy as np
 
     from gluon_attn.training.checkpoint import parameter_count
-    from reproductions.tasks.classification import inputs
+    from reproductions.tasks.text_inputs import FixedLength
 
-    script, variant, data = prepared(variant_name, steps)
+    variant, data = prepared(variant_name, steps)
     train = data.prepared.train
-    fixed = replace(variant, settings={**variant.settings, "model": "as written"})
-    (ids,) = inputs(fixed, train.sequences())
+    (ids,) = FixedLength(variant.settings.max_length).arrays(train.sequences())
     lengths = np.maximum(1, train.lengths)  # an empty review is read as one unknown token
     np.savez(path, ids=ids.astype(np.int64), lengths=lengths, labels=train.label.astype(np.int64))
-    model = script.build(variant, data)
+    model = variant.settings.build(data)
     model.initialize()
-    batch = next(iter(script.task(variant, data).batches(np.random.RandomState(1))))
+    objective = variant.task.objective(variant.settings, variant.recipe, data)
+    batch = next(iter(objective.batches(np.random.RandomState(1))))
     model(*(mx.nd.array(array, dtype=array.dtype) for array in batch.inputs))  # some shapes are only known now
-    settings = {**variant.settings, "vocabulary_size": len(data.prepared.vocabulary)}
+    settings = settings_of(variant, data.vocabulary_size)
     return {
         "corpus": data.corpus,
         "pipeline": data.digest,
@@ -91,12 +104,13 @@ def train(variant_name: str, steps: int) -> dict[str, float]:
 
     from gluon_attn.training.checkpoint import parameter_count
 
-    script, variant, data = prepared(variant_name, steps)
+    variant, data = prepared(variant_name, steps)
     runtime.seed_all(1)
-    model = script.build(variant, data)
+    model = variant.settings.build(data)
     model.initialize(mx.init.Xavier())
     model.hybridize(static_alloc=True, static_shape=True)
-    measured = second_epoch(model, script.task(variant, data), variant.recipe)
+    objective = variant.task.objective(variant.settings, variant.recipe, data)
+    measured = second_epoch(model, objective, variant.recipe)
     return {**measured, "parameters": parameter_count(model)}
 
 

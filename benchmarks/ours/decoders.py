@@ -31,21 +31,22 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
     """
     import numpy as np
 
+    from gluon_attn.models.rnnsearch import RNNSearch
     from gluon_attn.training.checkpoint import parameter_arrays, parameter_count, parameters_sha256
     from preprocessing.text.vocabulary import BEGIN_ID, END_ID
-    from reproductions.protocol.runs import load
-    from reproductions.tasks.translation import TRANSLATED, inputs
+    from reproductions.protocol.loading import load
+    from reproductions.tasks.translation_decoding import TRANSLATED, inputs
 
     if spec["checkpoint"]:
-        unit = unit_of(Path(spec["checkpoint"]))
-        model, variant, data = load(unit)
-        weights = f"of {unit.paper}, preset {unit.preset}, {unit.variant}, seed {unit.seed}, {unit.profile} profile"
+        run = run_of(Path(spec["checkpoint"]))
+        network = load(run)
+        weights = f"of {run.paper}, preset {run.preset}, {run.variant}, seed {run.seed}, {run.profile} profile"
     else:
-        model, variant, data = trained(spec["updates"])
+        network = trained(spec["updates"])
         weights = f"after {spec['updates']} updates"
-    settings = variant.settings
-    if settings["model"] != "rnnsearch":
-        sys.exit(f"{spec['checkpoint']}: holds {settings['model']}; the peer is rnnsearch, give a run of that")
+    model, settings, data = network.model, network.variant.settings, network.data
+    if not isinstance(model, RNNSearch):
+        sys.exit(f"{spec['checkpoint']}: holds {type(model).__name__}; the peer is RNNsearch, give a run of that")
     test = data.prepared.splits["test"]
     source, lengths = (array.astype(np.int64) for array in inputs(test.source.sequences()[: spec["sentences"]]))
     parameters = parameter_arrays(model)
@@ -61,8 +62,8 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
         "weights": weights,
         "parameters_sha256": parameters_sha256(parameters),
         "parameters": parameter_count(model),
-        "settings": {**{name: settings[name] for name in SIZES}, **vocabularies, "dropout": 0.0},
-        "search": {"beam": settings["beam"], "alpha": settings["alpha"], "begin": BEGIN_ID, "end": END_ID},
+        "settings": {**{name: getattr(settings, name) for name in SIZES}, **vocabularies, "dropout": 0.0},
+        "search": {"beam": settings.beam, "alpha": settings.alpha, "begin": BEGIN_ID, "end": END_ID},
         "batch": TRANSLATED,
         "sentences": len(source),
         "source_tokens": int(lengths.sum()),
@@ -70,55 +71,56 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def unit_of(directory: Path) -> Any:
-    """The training whose run directory this is.
+def run_of(directory: Path) -> Any:
+    """The run whose directory this is.
 
     Raises:
         UsageError: it is none.
     """
-    from reproductions.protocol.runs import Unit
+    from reproductions.protocol.runs import Run
 
     if not (directory / "config.json").exists():
-        raise UsageError(f"{directory}: no run is here; give the run directory of a finished training of rnnsearch")
+        raise UsageError(f"{directory}: no run is here; give the directory of a finished run of RNNsearch")
     config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
     names = {name: config[name] for name in ("paper", "preset", "variant", "seed", "profile")}
-    place = directory.resolve().parents[1]
-    return Unit(**names, threads=None, runs=place.parents[1], on_sample=place.name.endswith("-sample"))
+    root = directory.resolve().parents[1]
+    return Run(**names, threads=None, runs=root.parents[1], on_sample=root.name.endswith("-sample"))
 
 
-def trained(updates: int) -> tuple[Any, Any, Any]:
-    """RNNsearch after a few updates, its variant and its data: it translates badly, but ends its sentences."""
+def trained(updates: int) -> Any:
+    """RNNsearch after a few updates: it translates badly, but ends its sentences."""
     import mxnet as mx
 
     from gluon_attn.training.loop import fit
     from gluon_attn.training.run_directory import RunDirectory
-    from reproductions import bahdanau2014 as script
+    from reproductions import bahdanau2014
     from reproductions.protocol.runner import corpus_or_sample
+    from reproductions.protocol.task import TrainedModel
 
-    preset = corpus_or_sample(script.PRESETS["cpu"])
-    variant = preset.variant("rnnsearch")
-    data = script.prepare(preset, variant)
+    preset = corpus_or_sample(bahdanau2014.REPRODUCTION.preset("cpu"))
+    variant, task = preset.variant("rnnsearch"), preset.task("rnnsearch")
+    data = task.prepare(variant.settings, sample=preset.on_sample)
     runtime.seed_all(1)
-    model = script.build(variant, data)
+    model = variant.settings.build(data)
     model.initialize(mx.init.Xavier())
     model.hybridize(static_alloc=True, static_shape=True)
-    task = script.task(variant, data)
+    objective = task.objective(variant.settings, variant.recipe, data)
 
     def batches(generator: Any) -> Iterator[Any]:
         """Of one epoch or of several."""
         while True:
-            yield from task.batches(generator)
+            yield from objective.batches(generator)
 
     short = replace(
-        task,
+        objective,
         batches=lambda generator: islice(batches(generator), updates),
         steps=updates,
-        evaluate=lambda _: {task.select: 0.0},
+        evaluate=lambda _: {objective.select: 0.0},
     )
     recipe = replace(variant.recipe, epochs=1, warmup_steps=updates // 10)
     with tempfile.TemporaryDirectory() as directory:
         fit(model, short, recipe, RunDirectory(Path(directory), {}), seed=1)
-    return model, variant, data
+    return TrainedModel(model, variant, data, parameters_sha256="")
 
 
 def build(settings: Mapping[str, Any]) -> Any:
@@ -134,13 +136,13 @@ def build(settings: Mapping[str, Any]) -> Any:
 def translate(
     model: Any, sources: Sequence[Any], limits: Any, *, sentences: int, search: Mapping[str, Any]
 ) -> list[list[int]]:
-    """The best translation of each sentence as :func:`.translation.translate` finds it, ``sentences`` of
+    """The best translation of each sentence as :func:`.translation_decoding.translate` finds it, ``sentences`` of
     like length at a time; in their order."""
     import numpy as np
 
     from gluon_attn.decoding.beam_search import beam_search
     from gluon_attn.training.batching import length_batches
-    from reproductions.tasks.translation import TRANSLATED_MULTIPLE, inputs
+    from reproductions.tasks.translation_decoding import TRANSLATED_MULTIPLE, inputs
 
     found: list[list[int]] = [[] for _ in sources]
     for rows in length_batches(np.array([len(ids) for ids in sources]), sentences):
@@ -158,7 +160,7 @@ def translate_with_gluonnlp(
     from gluonnlp.model import BeamSearchSampler, BeamSearchScorer
     from mxnet import nd
 
-    from reproductions.tasks.translation import inputs
+    from reproductions.tasks.translation_decoding import inputs
 
     def step(tokens: Any, states: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
         log_p, _, after = model.step(tokens.astype("int32"), tuple(states[0]), tuple(states[1]))

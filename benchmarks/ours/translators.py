@@ -20,17 +20,18 @@ def prepared(steps: int) -> tuple[Any, list[Any]]:
     """Data of English to German and ``steps`` of the batches that the script trains on, the same for all rows."""
     import numpy as np
 
-    from reproductions import bahdanau2014 as script
+    from reproductions import bahdanau2014
     from reproductions.protocol.runner import corpus_or_sample
 
-    preset = corpus_or_sample(script.PRESETS["cpu"])
-    variant = preset.variant("rnnsearch")
-    data = script.prepare(preset, variant)
+    preset = corpus_or_sample(bahdanau2014.REPRODUCTION.preset("cpu"))
+    variant, task = preset.variant("rnnsearch"), preset.task("rnnsearch")
+    data = task.prepare(variant.settings, sample=preset.on_sample)
+    objective = task.objective(variant.settings, variant.recipe, data)
     found: list[Any] = []
     epoch = 0
     while len(found) < steps:  # a short corpus is repeated
         epoch += 1
-        found += script.task(variant, data).batches(np.random.RandomState(epoch))
+        found += objective.batches(np.random.RandomState(epoch))
     return data, found[:steps]
 
 

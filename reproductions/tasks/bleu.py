@@ -34,8 +34,8 @@ class Bleu:
 
     @property
     def signature(self) -> str:
-        """sacreBLEU's own words for how this BLEU is counted."""
-        self._bleu.corpus_score(["one"], [["one"]])  # it counts the references only when it has seen some
+        """How this BLEU is counted, as sacreBLEU states it."""
+        self._bleu.corpus_score(["one"], [["one"]])  # the number of references is known only then
         return str(self._bleu.get_signature())
 
 
@@ -46,12 +46,12 @@ def bleu(totals: np.ndarray) -> float:
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """chrF2 of a corpus (Popović, 2015), of small letters: between 0 and 100."""
+    """chrF2 of a corpus (Popović, 2015), lower-cased: between 0 and 100."""
     return float(CHRF(lowercase=True).corpus_score(list(hypotheses), [list(references)]).score)
 
 
 def chrf_signature() -> str:
-    """sacreBLEU's own words for how :func:`chrf` is counted."""
+    """How :func:`chrf` is counted, as sacreBLEU states it."""
     metric = CHRF(lowercase=True)
     metric.corpus_score(["one"], [["one"]])
     return str(metric.get_signature())

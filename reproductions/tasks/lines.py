@@ -1,4 +1,4 @@
-"""What people type or pipe in, a line at a time."""
+"""Lines of text from standard input."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gluon_attn.errors import UsageError
 
 
 def lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Number, from 1, and text of each line of UTF-8, without the white space around it.
+    """Yield number, from 1, and text of each line of UTF-8, without leading and trailing white space.
 
     Raises:
         UsageError: a line is not UTF-8.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from benchmarks.ours import decoders
 from gluon_attn import runtime
 from gluon_attn.training.checkpoint import parameter_arrays, parameter_count
 from reproductions import bahdanau2014
-from reproductions.protocol.runs import Unit
+from reproductions.protocol.runs import Run
 from tests.gluon_attn.support import array
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[bench]'")
@@ -106,7 +107,8 @@ def test_finished_sentences_leave_the_batch_of_the_peer(monkeypatch: pytest.Monk
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """The smoke preset on the embedded sample in the place of the real one."""
-    monkeypatch.setitem(bahdanau2014.PRESETS, "cpu", bahdanau2014.PRESETS["smoke"])
+    smoke = bahdanau2014.REPRODUCTION.preset("smoke")
+    monkeypatch.setattr(bahdanau2014, "REPRODUCTION", SimpleNamespace(preset=lambda name: smoke))
 
 
 def test_every_process_measures_the_same(tiny: None, tmp_path: Path) -> None:
@@ -122,13 +124,13 @@ def test_every_process_measures_the_same(tiny: None, tmp_path: Path) -> None:
     assert len(found[0]["ids"]) == 5 and all(one["ids"] == found[0]["ids"] for one in found)
 
 
-def test_a_run_directory_names_its_training(tmp_path: Path) -> None:
-    unit = Unit("bahdanau2014", "cpu", "rnnsearch", 2, "fast", None, tmp_path)
-    for one in (unit, replace(unit, on_sample=True)):
+def test_a_run_directory_names_its_run(tmp_path: Path) -> None:
+    run = Run("bahdanau2014", "cpu", "rnnsearch", 2, "fast", None, tmp_path)
+    for one in (run, replace(run, on_sample=True)):
         one.directory.mkdir(parents=True)
         config = {"paper": "bahdanau2014", "preset": "cpu", "variant": "rnnsearch", "seed": 2, "profile": "fast"}
         (one.directory / "config.json").write_text(json.dumps({**config, "threads": 2}), encoding="utf-8")
-        assert decoders.unit_of(one.directory) == one
+        assert decoders.run_of(one.directory) == one
 
 
 # --- what the driver refuses and what it writes ---

@@ -11,8 +11,16 @@ import pytest
 from reproductions.bahdanau2014 import REPRODUCTION
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
-from tests.reproductions.support import claims_by_id, gluon_attn
-from tests.reproductions.translating import SENTENCES, counts, learns_in_one_step, parameter_count, translated
+from tests.reproductions.support import claims_by_id, dead_settings, gluon_attn
+from tests.reproductions.translating import (
+    OTHER,
+    SEARCH_SETTINGS,
+    SENTENCES,
+    counts,
+    learns_in_one_step,
+    parameter_count,
+    translated,
+)
 
 SMOKE, CPU = REPRODUCTION.preset("smoke"), REPRODUCTION.preset("cpu")
 
@@ -56,6 +64,11 @@ def test_each_pair_of_languages_is_translated_by_the_same_settings() -> None:
     names = ("rnnsearch", "rnnsearch-fr", "rnnsearch-ko-en", "rnnsearch-en-ko")
     assert len({CPU.variant(name).settings for name in names}) == 1
     assert len({CPU.task(name) for name in names}) == 4
+
+
+@pytest.mark.slow
+def test_no_setting_is_dead() -> None:
+    assert set(dead_settings(SMOKE.variant("rnnsearch"), REPRODUCTION.task, OTHER)) == SEARCH_SETTINGS
 
 
 @pytest.mark.parametrize("variant", [variant.name for variant in SMOKE.variants])

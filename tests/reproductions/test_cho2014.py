@@ -9,8 +9,8 @@ import pytest
 
 from reproductions.cho2014 import REPRODUCTION
 from reproductions.protocol.results import Result
-from tests.reproductions.support import gluon_attn
-from tests.reproductions.translating import learns_in_one_step, parameter_count
+from tests.reproductions.support import dead_settings, gluon_attn
+from tests.reproductions.translating import OTHER, SEARCH_SETTINGS, learns_in_one_step, parameter_count
 
 SMOKE, CPU = REPRODUCTION.preset("smoke"), REPRODUCTION.preset("cpu")
 
@@ -33,6 +33,11 @@ def test_the_compared_systems_differ_in_one_thing_each() -> None:
         assert part.recipe == whole.recipe
         settings = asdict(part.settings).items() - asdict(whole.settings).items()
         assert settings == {(changed, False)}
+
+
+@pytest.mark.slow
+def test_no_setting_is_dead() -> None:
+    assert set(dead_settings(SMOKE.variant("encdec"), REPRODUCTION.task, OTHER)) == SEARCH_SETTINGS
 
 
 @pytest.mark.parametrize("variant", [variant.name for variant in SMOKE.variants])

@@ -49,5 +49,5 @@ def test_trained_on_the_sample_it_answers_in_the_classes_of_its_corpus(tmp_path:
     label, probability = told.out.strip().split("\t")
     assert label in ("very negative", "negative", "neutral", "positive", "very positive")
     assert 0.2 <= float(probability) < 1
-    refusal = gluon_attn("predict", *options, "--weights", stdin=b"a good film\n").refusal
-    assert "has no attention and so no weights" in refusal
+    refused = gluon_attn("predict", *options, "--weights", stdin=b"a good film\n")
+    assert refused.code == 2 and "variant sst5-bigrams has no attention and so no weights" in refused.err

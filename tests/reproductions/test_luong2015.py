@@ -12,8 +12,10 @@ from reproductions.luong2015 import REPRODUCTION
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
 from reproductions.tasks.bleu import bleu
-from tests.reproductions.support import claims_by_id, gluon_attn
+from tests.reproductions.support import claims_by_id, dead_settings, gluon_attn
 from tests.reproductions.translating import (
+    OTHER,
+    SEARCH_SETTINGS,
     SENTENCES,
     counts,
     learns_in_one_step,
@@ -66,6 +68,13 @@ def test_the_systems_differ_in_one_thing_each(preset: str) -> None:
     for name in ("local-m-general", "local-p-general"):
         assert changes("general", name) == {"attention"}
         assert changes(name, name.replace("general", "dot")) == {"score"}
+
+
+@pytest.mark.slow
+def test_no_setting_is_dead() -> None:
+    other = {**OTHER, "radius": {5: 1}, "attention": {"local-p": "global"}, "score": {"general": "dot"}}
+    dead = dead_settings(SMOKE.variant("local-p-general"), REPRODUCTION.task, other)
+    assert set(dead) == SEARCH_SETTINGS | {"operations"}, "its tokens are words"
 
 
 @pytest.mark.parametrize("variant", [variant.name for variant in SMOKE.variants])

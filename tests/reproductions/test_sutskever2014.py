@@ -13,8 +13,10 @@ from reproductions.protocol.results import JudgedClaim, Result
 from reproductions.protocol.runs import Outcome
 from reproductions.sutskever2014 import REPRODUCTION
 from reproductions.tasks.bleu import bleu
-from tests.reproductions.support import claims_by_id, gluon_attn
+from tests.reproductions.support import claims_by_id, dead_settings, gluon_attn
 from tests.reproductions.translating import (
+    OTHER,
+    SEARCH_SETTINGS,
     SENTENCES,
     counts,
     learns_in_one_step,
@@ -56,6 +58,11 @@ def test_the_systems_differ_in_the_direction_alone() -> None:
         ("reverse_source", False),
         ("reverse_source", True),
     }
+
+
+@pytest.mark.slow
+def test_no_setting_is_dead() -> None:
+    assert set(dead_settings(SMOKE.variant("reversed"), REPRODUCTION.task, OTHER)) == SEARCH_SETTINGS
 
 
 @pytest.mark.parametrize("variant", [variant.name for variant in SMOKE.variants])

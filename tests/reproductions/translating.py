@@ -107,3 +107,16 @@ def learns_in_one_step(paper: str, name: str) -> None:
             parameter.set_data(parameter.data() - 0.05 * nd.array(gradient))
         losses.append(float(loss.asscalar()))
     assert losses[1] < losses[0], name
+
+
+OTHER: dict[str, dict[Any, Any]] = {
+    "tokens": {"bpe": "words", "words": "bpe"},
+    "operations": {5_000: 50},
+    "min_freq": {None: 3, 2: 3},
+    "max_size": {None: 30},
+    "max_length": {50: 9},
+    "more_beams": {(): (2,), (1, 2): (3,)},
+}
+"""For ``dead_settings``: other values that matter on the embedded sentences."""
+SEARCH_SETTINGS = {"beam", "alpha", "more_beams", "replace_unknown"}
+"""What is read only when the test split is translated."""

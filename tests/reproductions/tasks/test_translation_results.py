@@ -135,8 +135,12 @@ def test_bleu_by_length_is_drawn_of_what_was_trained(tmp_path: Path, monkeypatch
 def test_alignments_are_drawn_of_the_first_seed_of_the_variants_that_have_some(tmp_path: Path) -> None:
     alignment = {"row": 6, "source": ["a", "dog"], "target": ["un"], "weights": [[0.9, 0.1], [0.2, 0.8]]}
     examples = {"alignments": [alignment, alignment]}
+    more = {"alignments": [alignment] * 3}
     groups = {
-        "aligned": [translated(tmp_path, "aligned", 0.9, seed=seed, examples=examples) for seed in (1, 2)],
+        "aligned": [
+            translated(tmp_path, "aligned", 0.9, seed=seed, examples=given)
+            for seed, given in ((1, examples), (2, more))
+        ],
         "none": [translated(tmp_path, "none", 0.9)],
         "not asked": [translated(tmp_path, "not-asked", 0.9, examples=examples)],
     }
