@@ -144,6 +144,12 @@ def judged(**changes: Any) -> JudgedClaim:
     return JudgedClaim(**(given | changes))
 
 
+def by_items(claim: JudgedClaim) -> str:
+    """What the interval over items alone says of a claim, also with one seed per variant."""
+    low, high = claim.ci95_items
+    return "supported" if low > 0 else "contradicted" if high < 0 else "inconclusive"
+
+
 def claims_by_id(claims: Iterable[ClaimT]) -> dict[str, ClaimT]:
     """Claims, declared or judged, by their id."""
     return {claim.id: claim for claim in claims}

@@ -60,14 +60,14 @@ def test_it_was_run(project: Path) -> None:
     assert list(result.manifest["parameters_sha256"]) == ["attention/1", "mean/1"]
     assert [row.variant for row in result.rows] == ["attention"] * 3 + ["mean"] * 3
     (claim,) = result.claims
-    assert claim.measure.startswith("test, accuracy points, paired bootstrap over reviews, one seed per variant")
+    assert claim.measure.startswith("test, accuracy points, bootstrap over reviews")
     assert (root / "figures" / "training_curves.png").stat().st_size > 1_000
 
 
 def test_it_is_compared() -> None:
     answer = gluon_attn("compare", "toy_paper.py", "--preset", "smoke")
     assert answer.code == 0, answer.err
-    for shown in ("│ attention ", "│ mean ", "85.50", "MEAN NOTHING"):
+    for shown in ("│ attention ", "│ mean ", "MEAN NOTHING"):
         assert shown in answer.out
 
 

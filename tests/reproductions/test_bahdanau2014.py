@@ -11,7 +11,7 @@ import pytest
 from reproductions.bahdanau2014 import REPRODUCTION
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
-from tests.reproductions.support import claims_by_id, dead_settings, gluon_attn
+from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn
 from tests.reproductions.translating import (
     OTHER,
     SEARCH_SETTINGS,
@@ -90,7 +90,7 @@ def test_claims_of_length_and_order_are_judged_from_outcomes(tmp_path: Path) -> 
     ]
     claims = claims_by_id(conclude(REPRODUCTION, SMOKE, outcomes)[1])
     assert set(claims) == {"attention", "length", "length-share", "length-captions", "monotone"}
-    assert {claim.verdict for claim in claims.values()} == {"supported"}
+    assert {by_items(claim) for claim in claims.values()} == {"supported"}
     assert claims["monotone"].effect == pytest.approx(0.1)
     assert "bootstrap over sentences, mean of 2 seeds" in claims["monotone"].measure
 

@@ -388,7 +388,7 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
     assert {path.name for path in out.iterdir()} == wanted | {"vocab.json", "card.json", "card.html"}
     digest = json.loads((out / "card.json").read_text(encoding="utf-8"))["digest"]
     assert f"digest {digest}" in answer.out
-    assert f"read {out / 'card.html'}" in answer.out
+    assert f"see {out / 'card.html'}" in answer.out
     with np.load(out / "test.npz") as arrays:
         assert f"test: {len(arrays['label'])} reviews, {len(arrays['ids'])} tokens" in answer.out
 
@@ -463,7 +463,7 @@ def test_preprocess_writes_parallel_text(tokens: str, tmp_path: Path) -> None:
     answer = gluon_attn(*options)
     assert answer.code == 0, answer.err
     card = json.loads((out / "card.json").read_text(encoding="utf-8"))
-    assert f"digest {card['digest']}" in answer.out and f"read {out / 'card.html'}" in answer.out
+    assert f"digest {card['digest']}" in answer.out and f"see {out / 'card.html'}" in answer.out
     assert "*** The corpus has no text in de; its text in fr is used instead. ***" in answer.out
     with np.load(out / "test.npz") as arrays:
         counts = [len(arrays[f"{side}_ids"]) for side in ("source", "target")]

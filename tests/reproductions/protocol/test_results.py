@@ -149,7 +149,8 @@ def test_committed_results_are_of_the_paper_as_it_is_declared(path: Path) -> Non
     assert set(manifest["parameters_sha256"]) == labels, "publish the preset again"
     corpora = {one.name: "sample" if preset.on_sample else preset.task(one.name).corpus for one in preset.variants}
     ensembles = {one.name: corpora[one.members] for one in preset.ensembles if len(preset.seeds) > 1}
-    assert {row.variant: row.corpus for row in result.rows} == corpora | ensembles
+    measured = {row.variant: row.corpus for row in result.rows}
+    assert corpora.items() <= measured.items() <= (corpora | ensembles).items()
     declared = {claim.id: (claim.statement, claim.source) for claim in paper.claims}
     stated = {claim.id: (claim.statement, claim.source) for claim in result.claims}
     assert stated == {id: declared.get(id) for id in stated}
