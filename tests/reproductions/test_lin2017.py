@@ -110,7 +110,7 @@ def test_hops_that_share_less_with_the_penalty_support_the_claim(tmp_path: Path)
     ]
     rows, (claim,) = conclude(REPRODUCTION, SMOKE, outcomes)
     assert claim.id == "overlap-nsmc" and claim.effect == pytest.approx(0.5) and by_items(claim) == "supported"
-    assert "one seed per variant" in claim.measure
+    assert claim.basis == "one seed per variant" and claim.verdict == "not judged"
     assert {row.variant for row in rows} == {"nsmc-r6-free", "nsmc-r6-strict"}
 
 
