@@ -153,13 +153,13 @@ def paper(variant: Variant[Settings]) -> Variant[Settings]:
 
 def gained_by_replacing(outcomes: Sequence[Outcome]) -> Effect:
     estimate = bootstrap_difference(stacked(outcomes, "bleu_replaced"), stacked(outcomes), bleu, seed=0)
-    return Effect(estimate, "BLEU points with unknown words replaced, minus without", "sentences", (outcomes,))
+    return Effect(estimate, "BLEU points with unknown words replaced, minus without", "sentences")
 
 
 def gained_more_when_long(attention: Sequence[Outcome], without: Sequence[Outcome]) -> Effect:
     estimate = bootstrap_difference(by_halves(attention), by_halves(without), long_minus_short, seed=0)
     what = "BLEU points gained above 12 words minus those gained to 12"
-    return Effect(estimate, what, "sentences", (attention, without))
+    return Effect(estimate, what, "sentences")
 
 
 REPRODUCTION = Reproduction(

@@ -99,12 +99,12 @@ def most_from_beam_2(outcomes: Sequence[Outcome]) -> Effect:
         return (two - one) - (twelve - two)
 
     estimate = bootstrap_metric(np.concatenate(beams, axis=2), gained, seed=0)
-    return Effect(estimate, "BLEU points gained from 1 to 2, minus those gained from 2 to 12", "sentences", (outcomes,))
+    return Effect(estimate, "BLEU points gained from 1 to 2, minus those gained from 2 to 12", "sentences")
 
 
 def hardly_worse_when_long(outcomes: Sequence[Outcome]) -> Effect:
     estimate = bootstrap_metric(by_halves(outcomes), lambda totals: long_minus_short(totals) + MARGIN, seed=0)
-    return Effect(estimate, f"BLEU above 12 words minus BLEU to 12, plus {MARGIN}", "sentences", (outcomes,))
+    return Effect(estimate, f"BLEU above 12 words minus BLEU to 12, plus {MARGIN}", "sentences")
 
 
 REPRODUCTION = Reproduction(

@@ -130,7 +130,7 @@ def alike(ave: Sequence[Outcome], maximum: Sequence[Outcome]) -> Effect:
     estimate = bootstrap_metric(
         counts[None], lambda totals: MARGIN - 100 * abs(totals[0] - totals[1]) / totals[2], seed=0
     )
-    return Effect(estimate, f"{MARGIN} accuracy points minus their distance", "reviews", (ave, maximum))
+    return Effect(estimate, f"{MARGIN} accuracy points minus their distance", "reviews")
 
 
 SCALE = "the paper has 348 415 reviews in ten classes"

@@ -10,7 +10,7 @@ with s the standard deviation of the effect over n seeds and SE_items its standa
 
 Chosen by simulation (``tests/gluon_attn/evaluation/test_inference.py``): with two, three and five seeds, and whatever
 part of the noise is the seeds', at most one verdict in twenty is false. With two seeds a bootstrap over seeds and items
-gives up to 30 % false verdicts, because it sees half of the variance, and Welch and Satterthwaite's degrees of freedom
+gives up to 29 % false verdicts, because it sees half of the variance, and Welch and Satterthwaite's degrees of freedom
 up to 13 %. The price is a wider interval: with three seeds up to 1.75 times the shortest possible.
 """
 

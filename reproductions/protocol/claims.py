@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gluon_attn.evaluation.statistics import Estimate
-from reproductions.protocol.runs import Outcome
 
 
 @dataclass(frozen=True)
@@ -17,15 +16,12 @@ class Effect:
         estimate: the effect and its interval.
         what: what was measured, with its unit.
         items: what the bootstrap resamples.
-        sides: the outcomes of each side that was compared; a single side where a variant is compared with itself; none
-            where ``what`` names them.
         split: on which it was measured.
     """
 
     estimate: Estimate
     what: str
     items: str
-    sides: tuple[Sequence[Outcome], ...] = ()
     split: str = "test"
 
 

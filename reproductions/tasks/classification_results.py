@@ -81,7 +81,7 @@ def share_right(outcomes: Sequence[Outcome]) -> np.ndarray:
 def compare(better: Sequence[Outcome], worse: Sequence[Outcome], items: str) -> Effect:
     """By how many points accuracy is higher on the first side; paired bootstrap over texts."""
     estimate = bootstrap(share_right(better) - share_right(worse), seed=0)
-    return Effect(estimate, "accuracy points", items, (better, worse))
+    return Effect(estimate, "accuracy points", items)
 
 
 def combined(members: Sequence[Outcome]) -> Evaluation:

@@ -85,7 +85,7 @@ def weighs_more(word: str, label: int, outcomes: Sequence[Outcome]) -> Effect:
 
     what = f"mean weight, 1 is uniform, {LABELS[label]} minus others"
     estimate = bootstrap_metric(np.stack([totals(outcome) for outcome in outcomes]), difference, seed=0)
-    return Effect(estimate, what, "reviews", (outcomes,))
+    return Effect(estimate, what, "reviews")
 
 
 def draw_shaded_reviews(variant: str) -> Draw:

@@ -47,13 +47,13 @@ def faithfulness_of_epochs(reading: Reading) -> Findings:
 def less_agreement(outcomes: Sequence[Outcome]) -> Effect:
     """By how much less the weights agree with the effect of deleting tokens at the last epoch than at the best."""
     what = "Spearman correlation, best epoch minus last"
-    return Effect(bootstrap(_change("agreement", outcomes), seed=0), what, "reviews", (outcomes,), split="validation")
+    return Effect(bootstrap(_change("agreement", outcomes), seed=0), what, "reviews", split="validation")
 
 
 def more_entropy(outcomes: Sequence[Outcome]) -> Effect:
     """By how much less concentrated the weights are at the last epoch than at the best."""
     what = "normalised entropy, last epoch minus best"
-    return Effect(bootstrap(-_change("entropy", outcomes), seed=0), what, "reviews", (outcomes,), split="validation")
+    return Effect(bootstrap(-_change("entropy", outcomes), seed=0), what, "reviews", split="validation")
 
 
 def _change(what: str, outcomes: Sequence[Outcome]) -> np.ndarray:

@@ -45,7 +45,7 @@ def less_overlap(free: Sequence[Outcome], strict: Sequence[Outcome]) -> Effect:
         for side in (free, strict)
     )
     estimate = bootstrap((without - with_penalty)[np.isfinite(without)], seed=0)
-    return Effect(estimate, "what two hops share, without penalty minus with", "reviews", (free, strict))
+    return Effect(estimate, "what two hops share, without penalty minus with", "reviews")
 
 
 def hops_of_review(*variants: str, tokens: int) -> Draw:

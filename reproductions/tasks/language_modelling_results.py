@@ -51,7 +51,7 @@ def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
     """By how much perplexity is lower on the first side, mean of the seeds; paired bootstrap over lines."""
     sides = stacked(better, "likelihood"), stacked(worse, "likelihood")
     estimate = bootstrap_difference(sides[1], sides[0], perplexity, seed=0)
-    return Effect(estimate, "by how much perplexity is lower", "lines", (better, worse))
+    return Effect(estimate, "by how much perplexity is lower", "lines")
 
 
 def nearest_third(outcomes: Sequence[Outcome]) -> Effect:
@@ -66,7 +66,7 @@ def nearest_third(outcomes: Sequence[Outcome]) -> Effect:
 
     each = np.stack([by_distance[:, :, :nearest].sum(axis=2), tokens], axis=2)
     what = f"per cent of the weight on the nearest {nearest} of {window} memories, minus the even share"
-    return Effect(bootstrap_metric(each, above_even, seed=0), what, "lines", (outcomes,))
+    return Effect(bootstrap_metric(each, above_even, seed=0), what, "lines")
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:

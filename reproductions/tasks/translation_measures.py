@@ -93,7 +93,7 @@ def monotone_alignments(outcomes: Sequence[Outcome]) -> Effect | None:
     if not len(orders):
         return None
     what = "rank correlation of target and source positions, minus a half"
-    return Effect(bootstrap(orders - 0.5, seed=0), what, "sentences", (outcomes,))
+    return Effect(bootstrap(orders - 0.5, seed=0), what, "sentences")
 
 
 def points_lost(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
@@ -138,4 +138,4 @@ def _loses_more(
     sides: tuple[Sequence[Outcome], Sequence[Outcome]],
 ) -> Effect:
     names = " minus ".join(side[0].variant for side in sides)
-    return Effect(bootstrap_difference(*counts, lost, seed=0), f"{what}, {names}", "sentences", sides)
+    return Effect(bootstrap_difference(*counts, lost, seed=0), f"{what}, {names}", "sentences")

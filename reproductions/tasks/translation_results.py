@@ -100,7 +100,7 @@ def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) ->
         estimate, what = bootstrap_difference(sides[1], sides[0], score, seed=0), "by how much perplexity is lower"
     else:
         estimate, what = bootstrap_difference(*sides, score, seed=0), "BLEU points"
-    return Effect(estimate, what, "sentences", (better, worse))
+    return Effect(estimate, what, "sentences")
 
 
 def by_halves(outcomes: Sequence[Outcome]) -> np.ndarray:

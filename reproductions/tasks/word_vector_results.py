@@ -85,13 +85,13 @@ def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) ->
     if not len(sides[0]):
         return None
     what = f"per cent of the neighbours of {'rare' if only_rare else 'all'} words"
-    return Effect(bootstrap(sides[0] - sides[1], seed=0), what, "words", (better, worse))
+    return Effect(bootstrap(sides[0] - sides[1], seed=0), what, "words")
 
 
 def above_chance(outcomes: Sequence[Outcome]) -> Effect:
     """By how much the agreement of words is higher than that of neighbours drawn at random; bootstrap over words."""
     difference = _by_word(outcomes, only_rare=False) - outcomes[0].predictions["chance"]
-    return Effect(bootstrap(difference, seed=0), "per cent of the neighbours above chance", "words", (outcomes,))
+    return Effect(bootstrap(difference, seed=0), "per cent of the neighbours above chance", "words")
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:

@@ -155,7 +155,7 @@ class Quadrants(task.Task[Settings, Points]):
         if metric not in ("", "accuracy"):
             raise UsageError(f"{self.name} has no metric {metric}")
         sides = [np.mean([100.0 * one.predictions["right"] for one in side], axis=0) for side in (better, worse)]
-        return Effect(bootstrap(sides[0] - sides[1], seed=0), "accuracy points", "points", (better, worse))
+        return Effect(bootstrap(sides[0] - sides[1], seed=0), "accuracy points", "points")
 
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
         draw(path, {name: outcome.record["history"] for name, outcome in outcomes.items()})
@@ -206,7 +206,7 @@ def notes(groups: Groups, directory: Path) -> dict[str, Path]:
 
 def above_chance(outcomes: Sequence[Outcome]) -> Effect:
     right = np.mean([100.0 * outcome.predictions["right"] for outcome in outcomes], axis=0)
-    return Effect(bootstrap(right - 50, seed=0), "accuracy above 50 %", "points", (outcomes,))
+    return Effect(bootstrap(right - 50, seed=0), "accuracy above 50 %", "points")
 
 
 TABLE = Table("Someone (1969), Table 1", corpus="nsmc", metric="accuracy", checked="memory")

@@ -116,7 +116,7 @@ def test_the_deviation_of_other_published_tables_counts(tmp_path: Path, monkeypa
 def test_an_effect_of_its_own_has_a_value_for_each_seed(tmp_path: Path) -> None:
     def effect(side: list[Outcome]) -> Effect:
         values = np.mean([one.predictions["right"] for one in side], axis=0) - 0.5
-        return Effect(bootstrap(values, seed=0), "part that is right, minus a half", "points", (side,))
+        return Effect(bootstrap(values, seed=0), "part that is right, minus a half", "points")
 
     paper = replace(REPRODUCTION, claims=(Measured("own", "More than half", "ours", ("curved",), effect),))
     outcomes = [finished(tmp_path, "curved", seed, right) for seed, right in ((1, 0.8), (2, 0.9), (3, 0.85))]
