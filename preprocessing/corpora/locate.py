@@ -62,8 +62,8 @@ def user_cache() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "gluon-attn"
 
 
-def find(name: str) -> CorpusFiles:
-    """Locate every file of a registered corpus, verify its SHA-256, download what is missing.
+def find(name: str, *, offline: bool = False) -> CorpusFiles:
+    """Locate every file of a registered corpus, verify its SHA-256, download what is missing unless ``offline``.
 
     Raises InputError for an unknown name or a file whose bytes are not the official ones, MissingError for a file that
     is not found and cannot be downloaded.
@@ -75,7 +75,7 @@ def find(name: str) -> CorpusFiles:
     for part, file in corpus.files.items():
         if file.optional and not _existing(corpus, file):
             continue
-        path, origin = _locate(corpus, file)
+        path, origin = _locate(corpus, file, offline=offline)
         paths[part], hashes[part] = path, _verified(path, file)
         origins.append(origin)
     return CorpusFiles(
@@ -123,14 +123,14 @@ def _existing(corpus: RegisteredCorpus, file: CorpusFile) -> list[tuple[Path, st
     return [(path, origin) for path, origin in paths if path.exists()]
 
 
-def _locate(corpus: RegisteredCorpus, file: CorpusFile) -> tuple[Path, str]:
+def _locate(corpus: RegisteredCorpus, file: CorpusFile, *, offline: bool) -> tuple[Path, str]:
     """The first existing path of a file and its origin; downloads the file as the last resort."""
     if paths := _existing(corpus, file):
         return paths[0]
     searched = ", ".join(str(root / file.layout[0]) for root, _ in _roots(corpus))
-    offline = os.environ.get("GLUON_ATTN_OFFLINE") == "1"
-    if file.url is None or file.sha256 is None or offline:
-        why = " and GLUON_ATTN_OFFLINE=1 forbids the download" if offline and file.url else ""
+    forbidden = os.environ.get("GLUON_ATTN_OFFLINE") == "1"
+    if file.url is None or file.sha256 is None or offline or forbidden:
+        why = " and GLUON_ATTN_OFFLINE=1 forbids the download" if forbidden and file.url else ""
         remedy = f"{corpus.how_to_get} (GLUON_ATTN_DATA names the data root)"
         raise MissingError(searched, f"corpus {corpus.name} is missing{why}", remedy=remedy)
     target = user_cache() / "data" / file.layout[0]

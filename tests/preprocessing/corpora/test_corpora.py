@@ -15,7 +15,7 @@ import pytest
 from preprocessing.corpora import locate
 from preprocessing.corpora.download import download
 from preprocessing.corpora.registry import RegisteredCorpus
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, MissingError
 
 CONTENT = b"".join(hashlib.sha256(b"%d" % block).digest() for block in range(20_000))
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -171,6 +171,14 @@ def test_offline_says_what_is_missing_and_how_to_get_it(
     for part in ("forbids the download", "copy it to tiny/file", "GLUON_ATTN_DATA"):
         assert part in message
     assert "\n" not in message and server.requested == []
+
+
+def test_a_search_can_be_offline(tiny: RegisteredCorpus, tmp_path: Path, server: Server) -> None:
+    with pytest.raises(MissingError, match="corpus tiny is missing; copy it to tiny/file"):
+        locate.find("tiny", offline=True)
+    assert server.requested == []
+    put(tmp_path / "data" / "tiny" / "file")
+    assert locate.find("tiny", offline=True).sha256 == {"train": SHA256}
 
 
 def test_the_crawl_may_be_an_archive_or_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
