@@ -241,7 +241,6 @@ REPRODUCTION = Reproduction(
     notes=(
         "Attention is by far most of the gain, as in the paper. That dropout, input feeding and local attention do not "
         "add what they add there may be due to short training on a small corpus of short captions.",
-        "sacreBLEU splits the `<unk>` of word systems into three tokens: their column is 2 to 4 points below BLEU.",
     ),
     figures=(
         bleu_by_length("base", "dropout", "feed", "general", "local-m-general", "local-p-general"),

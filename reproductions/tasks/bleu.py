@@ -7,8 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 
+from preprocessing.text.vocabulary import UNKNOWN
+
 # Of a sentence: matching n-grams for n = 1 to 4, n-grams for n = 1 to 4, length, length of the reference.
 COUNTS = 10
+UNKNOWN_WORD = "UNK"
+"""What an unknown token is in text that is scored detokenised: a word that sacreBLEU's tokenizers leave whole. They
+split ``<unk>`` into three tokens."""
 
 
 class Bleu:
@@ -43,6 +48,11 @@ def bleu(totals: np.ndarray) -> float:
     """BLEU of a corpus from the sum of its sentences' counts: (COUNTS,) to a number between 0 and 100."""
     correct, total, (length, reference_length) = totals[:4].tolist(), totals[4:8].tolist(), totals[8:].tolist()
     return float(BLEU.compute_bleu(correct, total, length, reference_length, smooth_method="exp").score)
+
+
+def with_unknown_words(texts: Sequence[str]) -> list[str]:
+    """Detokenised translations with each unknown token as one word that no reference contains."""
+    return [text.replace(UNKNOWN, UNKNOWN_WORD) for text in texts]
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> float:

@@ -24,7 +24,7 @@ from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
 from reproductions.tasks import translation_answers, translation_results
-from reproductions.tasks.bleu import Bleu, bleu, chrf
+from reproductions.tasks.bleu import Bleu, bleu, chrf, with_unknown_words
 from reproductions.tasks.translation_data import TranslationData, TranslationSettings
 from reproductions.tasks.translation_decoding import (
     MULTIPLES,
@@ -49,7 +49,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
     """Translation of one corpus in one direction. The epoch with the best validation BLEU of greedy search is kept.
 
     BLEU is counted on lower-cased tokens, as the peers count it; ``sacrebleu`` and ``chrf`` are of detokenised,
-    lower-cased text.
+    lower-cased text, in which an unknown token is one word.
 
     Attributes:
         corpus: its name in the registry.
@@ -117,9 +117,10 @@ class Translation(Task[TranslationSettings, TranslationData]):
         test = data.prepared.splits["test"]
         translated = translate([model], data, test.source, beam=settings.beam, alpha=settings.alpha)
         texts, references = [sentence.text for sentence in translated], data.prepared.references("test")
+        scored = with_unknown_words(texts)
         arrays = {
             "bleu": counts(data, "test", translated),
-            "sacrebleu": self.official.counts(texts, references),
+            "sacrebleu": self.official.counts(scored, references),
             "likelihood": likelihoods(model, test),
             "words": np.array([len(text.split()) for text in test.source.text]),
         }
@@ -133,7 +134,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
                 arrays["bleu_replaced"] = counts(data, "test", without_unknown(translated, test.source, data))
             examples["alignments"] = _alignments(translated, test.source, arrays["words"])
         metrics = {name: bleu(arrays[name].sum(axis=0)) for name in ("bleu", "sacrebleu")}
-        metrics |= {"chrf": chrf(texts, references), "perplexity": perplexity(arrays["likelihood"].sum(axis=0))}
+        metrics |= {"chrf": chrf(scored, references), "perplexity": perplexity(arrays["likelihood"].sum(axis=0))}
         pages: dict[str, np.ndarray] = {}
         for name, column in (("source", test.source.text.tolist()), ("reference", references)):
             pages[f"{name}_utf8"], pages[f"{name}_offsets"] = pack_strings(column)

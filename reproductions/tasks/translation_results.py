@@ -27,8 +27,9 @@ COLUMNS = (Column("BLEU", "bleu"), *OTHER_COLUMNS)
 NOTES = (
     "Numbers do not compare with the paper's, which has a hundred to a thousand times the text; systems do. BLEU is "
     "counted as the peers of this corpus count it, on lower-cased Moses tokens (Mecab's morphemes of Korean); "
-    "sacreBLEU and chrF are of detokenised, lower-cased text. The signature of each row of the results file names its "
-    "search. Perplexities compare only between rows of one target language and one kind of token.",
+    "sacreBLEU and chrF are of detokenised, lower-cased text, in which an unknown token is the word UNK, since "
+    "sacreBLEU splits `<unk>` into three tokens. The signature of each row of the results file names its search. "
+    "Perplexities compare only between rows of one target language and one kind of token.",
     "Rows at a smaller setting, where there are some, have one seed and 8 epochs, over whose second half validation "
     "BLEU still rises by points: they also rank how fast systems learn.",
 )

@@ -381,7 +381,7 @@ def test_the_epoch_that_was_kept_is_the_best_on_validation(paper: str) -> None:
 @pytest.mark.corpus("multi30k")
 @pytest.mark.parametrize("paper", ["bahdanau2014", "cho2014", "luong2015", "sutskever2014"])
 def test_published_translations_have_the_published_sacrebleu_and_chrf(paper: str) -> None:
-    """Against the official file, read here: sacreBLEU's own numbers of the whole corpus."""
+    """Against the official file, read here: sacreBLEU's own numbers of the whole corpus, an unknown token one word."""
     checked = 0
     for row in results(paper)["rows"]:
         if row["metric"] not in ("sacrebleu", "chrf") or not row["corpus"].startswith("multi30k"):
@@ -394,6 +394,7 @@ def test_published_translations_have_the_published_sacrebleu_and_chrf(paper: str
             utf8, offsets = one["text_utf8"].tobytes(), one["text_offsets"].tolist()
             texts = [utf8[start:end].decode("utf-8") for start, end in itertools.pairwise(offsets)]
             assert len(texts) == len(references) == 1000
+            texts = [text.replace("<unk>", "UNK") for text in texts]
             if row["metric"] == "chrf":
                 score = sacrebleu.corpus_chrf([text.lower() for text in texts], [[line.lower() for line in references]])
             else:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU
 
-from reproductions.tasks.bleu import COUNTS, Bleu, bleu, chrf
+from reproductions.tasks.bleu import COUNTS, Bleu, bleu, chrf, with_unknown_words
 
 HYPOTHESES = ["The cat sat on the mat .", "a dog runs", "Two men are talking in a park ."]
 REFERENCES = ["the cat sat on a mat .", "A dog is running fast", "Two men are talking in the park ."]
@@ -32,6 +32,17 @@ def test_empty_translations_are_counted_and_score_nothing() -> None:
 def test_korean_is_counted_in_morphemes() -> None:
     one, other = Bleu("ko-mecab").counts(["학교에서 공부했다."], ["학교에서 공부했다."])[0][4], 2
     assert one > other
+
+
+@pytest.mark.parametrize(
+    ("tokenize", "text", "tokens"), [("13a", "A <unk>, a dog.", 6), ("ko-mecab", "<unk> 공부했다.", 5)]
+)
+def test_an_unknown_token_is_one_word(tokenize: str, text: str, tokens: int) -> None:
+    lengths = [
+        int(Bleu(tokenize, lowercase=True).counts(texts, [text])[0][8])
+        for texts in ([text], with_unknown_words([text]))
+    ]
+    assert lengths == [tokens + 2, tokens]
 
 
 def test_the_signature_says_how() -> None:

@@ -13,7 +13,7 @@ from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing.pipeline.ragged import unpack_strings
 from reproductions import bahdanau2014
 from reproductions.protocol.task import Evaluation, TrainedModel
-from reproductions.tasks.bleu import Bleu, bleu
+from reproductions.tasks.bleu import Bleu, bleu, chrf
 from reproductions.tasks.translation import Translation
 from reproductions.tasks.translation_data import TranslationData
 from reproductions.tasks.translation_decoding import counts, translate, without_unknown
@@ -75,9 +75,17 @@ def test_the_test_split_is_translated_with_the_search_of_the_settings(
         np.testing.assert_array_equal(arrays[name], counts(data, "test", sentences), err_msg=name)
     assert arrays["likelihood"].shape == (len(test), 2)
     assert arrays["words"].tolist() == [len(text.split()) for text in test.source.text]
-    references = data.prepared.references("test")
-    np.testing.assert_array_equal(arrays["sacrebleu"], TASK.official.counts(texts(evaluation), references))
     assert set(evaluation.metrics) == {"bleu", "sacrebleu", "chrf", "perplexity"}
+
+
+def test_detokenised_text_is_scored_with_unknown_tokens_as_words(data: TranslationData, evaluation: Evaluation) -> None:
+    generated, references = texts(evaluation), data.prepared.references("test")
+    unknown = [text.count("<unk>") for text in generated]
+    assert sum(unknown) > 0 and set("".join(generated).replace("<unk>", "")) <= {" "}
+    scored = [text.replace("<unk>", "UNK") for text in generated]
+    np.testing.assert_array_equal(evaluation.predictions["sacrebleu"], TASK.official.counts(scored, references))
+    assert evaluation.predictions["sacrebleu"][:, 8].tolist() == unknown, "the length of a translation, in tokens"
+    assert evaluation.metrics["chrf"] == chrf(scored, references) != chrf(generated, references)
 
 
 def test_pages_get_the_texts_of_the_test_split(data: TranslationData, evaluation: Evaluation) -> None:
