@@ -22,8 +22,8 @@ import numpy as np
 
 from preprocessing import naver
 from preprocessing.corpora import CorpusFiles, locate
+from preprocessing.crawl_reading import Crawl, read_crawl, single_spaces
 from preprocessing.errors import InputError, check_positive
-from preprocessing.naver_rebuild import Crawl, read_crawl, single_spaces
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text import steps, tokenizers
 from preprocessing.text.data import Data, Split

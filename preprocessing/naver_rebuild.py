@@ -1,10 +1,9 @@
 """Rebuild the Naver sentiment movie corpus from its raw crawl, bit for bit equal to the official files.
 
-The crawl of ``e9t/nsmc`` holds one ``<movie id>.json`` per movie: a list of reviews whose ``review_id``, ``review`` and
-``rating`` ("1" to "10") are text. The official files follow from it by the steps that :func:`rebuild` carries out and
-writes down in ``rebuild.json``. Quotes are written by the CSV rule *minimal*: in a text with a double quote every one
-is doubled and the text is put between two more; any other text is not changed. ``ratings.txt`` was written so, read
-back without this rule, and the split was written so again: the official texts have their quotes escaped twice.
+The official files follow from the crawl (``crawl_reading.py``) by the steps that :func:`rebuild` carries out and lists
+in ``rebuild.json``. Quotes are written by the CSV rule *minimal*: in a text with a double quote every one is doubled
+and the text is put between two more; any other text is not changed. ``ratings.txt`` was written so, read back without
+this rule, and the split was written so again: the official texts have their quotes escaped twice.
 ``repaired/`` contains the same rows, order and split with the true text, in a TSV that quotes nothing.
 
 Missing text needs no step. The official files were read back by pandas, which takes texts such as "NA" or "null" for
@@ -14,20 +13,17 @@ missing and writes them empty; in the crawl only the empty text is spelled like 
 
 from __future__ import annotations
 
-import hashlib
-import json
-import lzma
 import re
-import tarfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from preprocessing.crawl_reading import FETCH_AGAIN, CrawlReview, read_crawl, single_spaces
 from preprocessing.errors import InputError
 from preprocessing.files import atomic_directory, sha256_of, write_json, write_text
 
@@ -35,8 +31,6 @@ SEED = 1234
 PER_CLASS = 100_000
 TRAIN_ROWS = 150_000
 HEADER = "id\tdocument\tlabel\n"
-LABELS: dict[str, int | None] = {str(rating): None for rating in range(1, 11)}
-LABELS |= {"1": 0, "2": 0, "3": 0, "4": 0, "9": 1, "10": 1}
 
 OFFICIAL_SHA256 = {
     "ratings.txt": "7d1d8e66323eb5a64feb2e299178f58827d8302111c434195dfeef48506e1256",
@@ -48,29 +42,8 @@ REPAIRED_SHA256 = {
     "repaired/ratings_train.txt": "44588d294334553c7e7f342932d9c4588ada713090fed0cd6bea3260ba89d321",
     "repaired/ratings_test.txt": "df1952d0ebfcce0b4c6b243516388ebbf3bcecd8aa31681002c1477745e4005d",
 }
-_MOVIE_FILE = re.compile(r"[0-9]+\.json")
-_WHITESPACE = re.compile(r"\s+")
 # The texts that pandas reads as missing: the union over its versions since 2015.
 _MISSING = re.compile(r"|#N/A( N/A)?|#NA|-?1\.#(IND|QNAN)|-?(NaN|nan)|<NA>|N/A|n/a|NA|NULL|null|None")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_WHAT_TO_GIVE = "give the crawl's raw.tar.xz, a clone of github.com/e9t/nsmc, or its folder raw"
-_FETCH_AGAIN = "fetch it again"
-
-
-class CrawlReview(NamedTuple):
-    """One review: its id at Naver, its text, and 0 (negative), 1 (positive) or None for a rating between."""
-
-    id: str
-    text: str
-    label: int | None
-
-
-class Crawl(NamedTuple):
-    """The crawl as read: movies, digest, and the reviews in order."""
-
-    movies: int
-    sha256: str
-    reviews: list[CrawlReview]
 
 
 @dataclass(frozen=True)
@@ -203,11 +176,6 @@ def rebuild(
     return report
 
 
-def single_spaces(text: str) -> str:
-    """The text with each run of white space as one space."""
-    return _WHITESPACE.sub(" ", text)
-
-
 def quote(text: str) -> str:
     """Minimal CSV quoting of a text without tabs and line ends."""
     return '"' + text.replace('"', '""') + '"' if '"' in text else text
@@ -226,7 +194,7 @@ def first(reviews: Sequence[CrawlReview], label: int, count: int, raw: Path) -> 
     selected = list(islice((review for review in reviews if review.label == label), count))
     if len(selected) < count:
         reason = f"has {len(selected)} reviews labelled {label}, {count} are needed"
-        raise InputError(raw, reason, remedy=f"the crawl is incomplete, it has 14730 movies: {_FETCH_AGAIN}")
+        raise InputError(raw, reason, remedy=f"the crawl is incomplete, it has 14730 movies: {FETCH_AGAIN}")
     return selected
 
 
@@ -248,90 +216,6 @@ def write_tsv(folder: Path, name: str, reviews: Sequence[CrawlReview], times: in
         sha256=sha256_of(folder / name),
         expected_sha256=(OFFICIAL_SHA256 | REPAIRED_SHA256)[name],
     )
-
-
-def read_crawl(raw: Path) -> Crawl:
-    """Read and check every movie of the crawl: an archive as a stream, in any order of its members."""
-    movies: dict[str, list[CrawlReview]] = {}
-    digests: dict[str, str] = {}
-    for name, where, content in movie_files(raw):
-        if name in movies:
-            raise InputError(where, f"a second {name}", remedy=_WHAT_TO_GIVE)
-        digests[name] = hashlib.sha256(content).hexdigest()
-        movies[name] = parse_movie(where, content)
-    if not movies:
-        raise InputError(raw, "contains no <movie id>.json", remedy=_WHAT_TO_GIVE)
-    names = sorted(movies)
-    sha256 = hashlib.sha256("".join(f"{digests[name]}  {name}\n" for name in names).encode()).hexdigest()
-    return Crawl(len(movies), sha256, [review for name in names for review in movies[name]])
-
-
-def movie_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:
-    """Yield (file name, path, content) of each ``<movie id>.json``; nothing is unpacked to disk."""
-    try:
-        if not raw.exists():
-            raise InputError(raw, "no such file or folder", remedy=_WHAT_TO_GIVE)
-        yield from folder_files(raw) if raw.is_dir() else archive_files(raw)
-    except EOFError as error:
-        raise InputError(raw, "the archive is truncated", remedy=_FETCH_AGAIN) from error
-    except (lzma.LZMAError, tarfile.TarError) as error:
-        raise InputError(raw, f"not a whole .tar.xz archive ({error})", remedy=_WHAT_TO_GIVE) from error
-    except OSError as error:
-        raise InputError(error.filename or raw, f"cannot be read ({error.strerror})", remedy=_WHAT_TO_GIVE) from error
-
-
-def folder_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:
-    """The movie files of a clone, or of its folder ``raw``."""
-    folder = raw / "raw" if (raw / "raw").is_dir() else raw
-    for path in sorted(folder.iterdir()):
-        if _MOVIE_FILE.fullmatch(path.name):
-            yield path.name, str(path), path.read_bytes()
-
-
-def archive_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:
-    """The movie files of a ``.tar.xz``, read once from front to back."""
-    with lzma.open(raw) as stream:
-        with tarfile.open(fileobj=stream, mode="r|") as archive:
-            for member in archive:
-                name = member.name.rpartition("/")[2]
-                content = archive.extractfile(member) if _MOVIE_FILE.fullmatch(name) and member.isfile() else None
-                if content is not None:
-                    yield name, f"{raw}:{member.name}", content.read()
-        # A tar ends before its xz does: only reading to the end lets xz check that nothing is missing.
-        while stream.read(1 << 20):
-            pass
-
-
-def parse_movie(where: str, content: bytes) -> list[CrawlReview]:
-    """Check one movie's JSON; return its reviews in order."""
-    try:
-        movie = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise InputError(where, f"not JSON ({error})", remedy=_FETCH_AGAIN) from error
-    if not isinstance(movie, list):
-        raise InputError(where, f"expected a list of reviews, found {type(movie).__name__}", remedy=_WHAT_TO_GIVE)
-    for number, review in enumerate(movie, start=1):
-        if fault := fault_of(review):
-            raise InputError(where, f"review {number} {fault}", remedy=_FETCH_AGAIN)
-    return [CrawlReview(review["review_id"], review["review"], LABELS[review["rating"]]) for review in movie]
-
-
-def fault_of(review: Any) -> str:
-    """What is wrong with one review of the crawl, or nothing."""
-    if not isinstance(review, dict):
-        return f"is not an object but {type(review).__name__}"
-    for key in ("review_id", "review", "rating"):
-        if key not in review:
-            return f"lacks {key!r}"
-        if not isinstance(review[key], str):
-            return f"has a {key!r} that is not text but {type(review[key]).__name__}"
-    if not re.fullmatch("[0-9]+", review["review_id"]):
-        return f"has the review_id {review['review_id']!r}, which is not a number"
-    if review["rating"] not in LABELS:
-        return f"has the rating {review['rating']!r}, which is not one of 1 to 10"
-    if _SURROGATE.search(review["review"]):
-        return "contains half a surrogate pair, which is not a character"
-    return ""
 
 
 def refuse_to_lose(out: Path, overwrite: bool) -> None:

@@ -17,16 +17,14 @@ Padding is 1, unknown 0, as in all vocabularies here.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from preprocessing.bitext import subwords
-from preprocessing.bitext.data import SIDES, Bitext, BothSides, Pair
-from preprocessing.bitext.reading import UNSPLIT, Collection, ReadPairs
+from preprocessing.bitext.corpora import CORPORA, OWN_FILES
+from preprocessing.bitext.data import SIDES, Bitext, BothSides
+from preprocessing.bitext.pipeline import TranslationPipeline, TranslationResult
+from preprocessing.bitext.reading import ReadPairs
 from preprocessing.bitext.split import SplitPairs
 from preprocessing.bitext.steps import (
     CheckRoundTrip,
@@ -35,83 +33,21 @@ from preprocessing.bitext.steps import (
     FitTokenizer,
     LearnSequenceVocabulary,
     Overlap,
-    detokenized,
-    whole_words,
 )
 from preprocessing.bitext.subwords import ApplyBPE, LearnBPE
+from preprocessing.bitext.writing import write as write
 from preprocessing.corpora import CorpusFiles, locate
 from preprocessing.errors import InputError, check_positive
-from preprocessing.files import result_directory, write_json, write_text
-from preprocessing.pipeline.pipeline import Pipeline, RunResult
-from preprocessing.pipeline.ragged import pack_strings
-from preprocessing.pipeline.step import Context, Step
-from preprocessing.text.data import Data, Split
-from preprocessing.text.normalization import JOINER, LANGUAGES, MOSES_LANGUAGES, Lowercase, Normalize, normalizer
-from preprocessing.text.reversible import JointSentencePiece, ReversibleTokenizer, words_of
+from preprocessing.pipeline.step import Step
+from preprocessing.text.data import Data
+from preprocessing.text.normalization import MOSES_LANGUAGES, Lowercase, Normalize
+from preprocessing.text.reversible import JointSentencePiece, words_of
 from preprocessing.text.steps import Encode, Tokenize
-from preprocessing.text.truecasing import LEARNED as TRUECASED, Truecase
-from preprocessing.text.vocabulary import UNKNOWN, Vocabulary
+from preprocessing.text.truecasing import Truecase
 
 _log = logging.getLogger(__name__)
 
-OWN_FILES = "own files"
 TOKENS = ("words", "bpe", "sentencepiece")
-
-
-@dataclass(frozen=True)
-class ParallelCorpus:
-    """The languages, collections and splits of a parallel corpus.
-
-    ``extra``: collections that are read only on request. ``one_in``: of the split by hash. ``drop_overlap``: the
-    default for leaving out train pairs with a sentence of another split. ``stand_ins``: languages that the corpus does
-    not have, and those that are used instead.
-    """
-
-    languages: tuple[str, ...]
-    collections: tuple[Collection, ...]
-    extra: Mapping[str, Collection] = field(default_factory=dict)
-    one_in: int = 0
-    drop_overlap: bool = False
-    stand_ins: Mapping[str, str] = field(default_factory=dict)
-
-
-_OFFICIAL = tuple(Collection(split, split) for split in ("train", "validation", "test"))
-_EN_KO = ("en", "ko")
-_TRIPLES = ("ko", "en", "fr")
-
-CORPORA: dict[str, ParallelCorpus] = {
-    "multi30k en-de": ParallelCorpus(("en", "de"), _OFFICIAL),
-    "multi30k en-fr": ParallelCorpus(("en", "fr"), _OFFICIAL),
-    "tatoeba en-fr": ParallelCorpus(
-        ("en", "fr"),
-        (Collection("pairs", UNSPLIT, ("en", "fr"), ignored=1, member="fra.txt"),),
-        one_in=50,
-    ),
-    "tatoeba ko-en": ParallelCorpus(
-        ("ko", "en"),
-        (
-            Collection("tatoeba", UNSPLIT, _EN_KO, ignored=1, note="Translated by people."),
-            Collection("korsts-train", "train", _EN_KO, note="The Korean side is machine translation."),
-            Collection("park-train", "train", optional=True, note="News."),
-            Collection("korsts-dev", "validation korsts", _EN_KO, note="Translated by people."),
-            Collection("park-dev", "validation park", note="News."),
-            Collection("korsts-test", "test korsts", _EN_KO, note="Translated by people."),
-            Collection("park-test", "test park", note="News."),
-        ),
-        extra={
-            "python-docs": Collection("python-docs", "train", _EN_KO, note="Technical documentation with markup."),
-            "bible": Collection("bible", "train", _EN_KO, note="Archaic language on both sides."),
-        },
-        one_in=10,
-        drop_overlap=True,
-    ),
-    "sample": ParallelCorpus(
-        _TRIPLES,
-        tuple(Collection(split, split, _TRIPLES, header=True) for split in ("train", "validation", "test")),
-        stand_ins={"de": "fr"},
-    ),
-    OWN_FILES: ParallelCorpus(LANGUAGES, _OFFICIAL),
-}
 
 
 def pipeline(
@@ -224,155 +160,8 @@ def own_files(folder: Path, source: str, target: str, licence: str = "not stated
     return locate.given(OWN_FILES, paths, licence)
 
 
-@dataclass(frozen=True)
-class TranslationPipeline(Pipeline[Bitext, "TranslationResult"]):
-    """The pipeline of a parallel corpus. ``source`` and ``target`` are the languages of the text that is read."""
-
-    source: str
-    target: str
-    source_tokenizer: ReversibleTokenizer
-    target_tokenizer: ReversibleTokenizer
-    parts: tuple[str, ...]
-
-    def files(self, corpus: str | CorpusFiles) -> CorpusFiles:
-        """As :meth:`Pipeline.files`, restricted to the parts that this pipeline reads; of the embedded sample always
-        its sentences."""
-        files = super().files(corpus)
-        if files.origin == "embedded":
-            files = locate.find("sample sentences")
-        return files.only(self.parts)
-
-    def nothing(self) -> Bitext:
-        return Bitext()
-
-    def restored(self, arrays: Mapping[str, np.ndarray]) -> Bitext:
-        return Bitext.from_arrays(arrays, self.source_tokenizer, self.target_tokenizer)
-
-    def splits_of_card(self, data: Bitext) -> dict[str, Any]:
-        tokens = data.token_counts()
-        return {
-            name: {"rows": rows, **{f"{side}_tokens": tokens[f"{name} {side}"] for side in SIDES}}
-            for name, rows in data.rows().items()
-        }
-
-    def result(self, data: Bitext, card: dict[str, Any], digest: str) -> TranslationResult:
-        return TranslationResult(self, data, card, digest)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TranslationResult(RunResult["TranslationPipeline", Bitext]):
-    """Data, card and digest of one run on parallel text."""
-
-    @property
-    def splits(self) -> dict[str, Pair]:
-        """train, validation, test, and further test sets if the corpus has any."""
-        return self.data.splits
-
-    @property
-    def source_vocabulary(self) -> Vocabulary:
-        """Learned on the source side of train."""
-        return _learned(self.data.source)
-
-    @property
-    def target_vocabulary(self) -> Vocabulary:
-        """Learned on the target side of train."""
-        return _learned(self.data.target)
-
-    @property
-    def stand_ins(self) -> list[str]:
-        """One message for each requested language that the corpus does not have, and for which another is used."""
-        return list(self.card["facts"].get("stand_ins", {}).values())
-
-    def encode(self, texts: Sequence[str], *, processes: int | None = None) -> Split:
-        """Encode new source sentences by the same steps and the same learned state, one row per sentence."""
-        state = self.data.source
-        data = Data({"new": Split.of(list(texts))}, state.tokenizer, state.vocabulary, state.learned)
-        for step in self.pipeline.steps:
-            own = step.source if isinstance(step, BothSides) else None
-            if own is not None and own.for_new_rows:
-                data, _ = own.apply(data, Context(processes=processes))
-        return data.finished().splits["new"]
-
-    def detokenize(self, tokens: Sequence[str], *, side: str = "target") -> str:
-        """Tokens of one side as text: the inverse of the steps from normalised text to tokens."""
-        return detokenized(getattr(self.data, side), tokens)
-
-    def words(self, tokens: Sequence[str], *, side: str = "target") -> list[str]:
-        """Tokens of one side as words, the pieces of byte pair encoding joined."""
-        return list(whole_words(getattr(self.data, side), tokens))
-
-    def references(self, split: str) -> list[str]:
-        """The target sentences of a split as in the file: the references of sacreBLEU."""
-        texts: list[str] = self.splits[split].target.text.tolist()
-        return texts
-
-    def evaluation_tokens(self, texts: Sequence[str]) -> list[str]:
-        """Target sentences as lines of normalised, lower-cased words, on which the peers' ``bleu`` is computed,
-        whatever the tokens of the model are: for Korean, Mecab's morphemes without the marks of their spacing. A
-        generated unknown word is one word, which no reference contains."""
-        normalize, words = normalizer(self.pipeline.target), words_of(self.pipeline.target)
-
-        def tokens(text: str) -> list[str]:
-            return [token.removeprefix(JOINER) for token in words.tokenize(normalize(text).lower())]
-
-        return [f" {UNKNOWN} ".join(" ".join(tokens(part)) for part in text.split(UNKNOWN)).strip() for text in texts]
-
-    def reference_tokens(self, split: str) -> list[str]:
-        """:meth:`evaluation_tokens` of the references of a split."""
-        return self.evaluation_tokens(self.references(split))
-
-
-def write(result: TranslationResult, directory: Path, *, overwrite: bool = False) -> None:
-    """Write a result as files, the whole directory or nothing:
-
-    ``train.npz`` and the same for every split (spaces in its name become hyphens): for each side (``source_``,
-    ``target_``) ``ids`` (tokens,) int32, ``offsets`` (rows + 1,) int64, ``text_utf8`` (bytes,) uint8 and
-    ``text_offsets`` (rows + 1,) int64 of the raw text, ``seen_in_train`` (rows,) bool; and ``row_id`` (rows,) str.
-    ``train.tsv``...: id, source tokens, target tokens. ``vocab.source.json``, ``vocab.target.json``
-    (``gluonnlp.Vocab.from_json`` reads them); ``card.json``. With bpe ``bpe.codes`` and ``bpe.source.pieces``,
-    ``bpe.target.pieces``, as ``subword-nmt apply-bpe --codes C --vocabulary P`` reads them; with sentencepiece
-    ``sentencepiece.model``; with truecasing ``truecase.source.json``: lower-cased words and their cased forms.
-
-    Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a
-    ``card.json``), which is then replaced as a whole.
-    """
-    with result_directory(directory, overwrite=overwrite) as temporary:
-        for name, pair in result.splits.items():
-            file = name.replace(" ", "-")
-            arrays = {"row_id": pair.row_id}
-            for side, split in zip(SIDES, pair.sides, strict=True):
-                arrays[f"{side}_ids"], arrays[f"{side}_offsets"] = split.ids, split.offsets
-                utf8, text_offsets = pack_strings(split.text.tolist())
-                arrays[f"{side}_text_utf8"], arrays[f"{side}_text_offsets"] = utf8, text_offsets
-                arrays[f"{side}_seen_in_train"] = split.seen_in_train
-            np.savez(temporary / f"{file}.npz", **arrays)
-            lines = (
-                f"{row_id}\t{' '.join(pair.source.words(row))}\t{' '.join(pair.target.words(row))}\n"
-                for row, row_id in enumerate(pair.row_id)
-            )
-            write_text(temporary / f"{file}.tsv", "id\tsource\ttarget\n" + "".join(lines))
-        for side, data in zip(SIDES, (result.data.source, result.data.target), strict=True):
-            write_text(temporary / f"vocab.{side}.json", _learned(data).to_json() + "\n")
-            for learned, file in (
-                (subwords.CODES, "bpe.codes"),
-                (subwords.PIECES, f"bpe.{side}.pieces"),
-                (TRUECASED, f"truecase.{side}.json"),
-            ):
-                if learned in data.learned:
-                    (temporary / file).write_bytes(data.learned[learned])
-            if data.tokenizer is not None and (state := data.tokenizer.state()):
-                (temporary / "sentencepiece.model").write_bytes(state)
-        write_json(temporary / "card.json", result.card)
-
-
 def _both(source: Step[Data], target: Step[Data]) -> BothSides:
     return BothSides(source, target)
-
-
-def _learned(data: Data) -> Vocabulary:
-    if data.vocabulary is None:
-        raise ValueError("no vocabulary was learned")
-    return data.vocabulary
 
 
 def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from preprocessing.corpora.corpus import CorpusFile, RegisteredCorpus
 from preprocessing.corpora.download import download
 from preprocessing.corpora.reading import sha256_of_member
-from preprocessing.corpora.registry import REGISTRY, CorpusFile, RegisteredCorpus
+from preprocessing.corpora.registry import REGISTRY
 from preprocessing.errors import InputError, MissingError
 from preprocessing.files import sha256_of, sha256_of_folder
 

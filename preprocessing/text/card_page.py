@@ -35,7 +35,7 @@ Documents have no doubled_quotes and no truncation, and also:
 The raw crawl of NSMC has a survey of the part ``crawl``, without doubled_quotes and texts_with_both_labels, and also:
 
       crawl         {films, sha256, reviews_without_label}, the SHA-256 of its films however they are packed
-                    (``naver_rebuild.read_crawl``)
+                    (``crawl_reading.read_crawl``)
       left_out      {test, validation: {official_rows, of_them_empty, of_them_in_the_crawl, reviews_left_out}}: rows of
                     these splits of NSMC, and reviews of the crawl with the text of one of them
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from preprocessing.bitext import ibm_model_1
+from preprocessing.bitext.pipeline import TranslationResult
 from preprocessing.text.vocabulary import PADDING_ID
-from preprocessing.translation import TranslationResult
 from reproductions.protocol.task import Settings
 
 

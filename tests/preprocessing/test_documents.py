@@ -23,7 +23,8 @@ from hypothesis import given, strategies as st
 from sacremoses import MosesTokenizer
 
 from preprocessing import documents
-from preprocessing.corpora import locate, registry
+from preprocessing.corpora import locate
+from preprocessing.corpora.corpus import CorpusFile, RegisteredCorpus
 from preprocessing.document_reading import content_sha256, own_documents, read_documents
 from preprocessing.errors import InputError
 from preprocessing.pipeline.step import Context
@@ -178,12 +179,10 @@ def test_what_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_another_packing_of_the_corpus_is_verified_by_its_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    imdb = registry.REGISTRY["imdb"]
+    imdb = locate.REGISTRY["imdb"]
     content = content_sha256(read_documents(folder(tmp_path / "x", FILES)))
-    official = registry.CorpusFile(imdb.files["documents"].layout, None, "0" * 64, 6, content=content)
-    monkeypatch.setitem(
-        registry.REGISTRY, "imdb", registry.RegisteredCorpus("imdb", "", "", "", {"documents": official}, "")
-    )
+    official = CorpusFile(imdb.files["documents"].layout, None, "0" * 64, 6, content=content)
+    monkeypatch.setitem(locate.REGISTRY, "imdb", RegisteredCorpus("imdb", "", "", "", {"documents": official}, ""))
     monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     place = tmp_path / "imdb" / "aclImdb.tar.xz"
@@ -205,10 +204,8 @@ def test_another_packing_of_the_corpus_is_verified_by_its_documents(
     # The official archive itself needs no second check.
     archive(tmp_path / "imdb" / "aclImdb_v1.tar.gz", FILES)
     sha256 = hashlib.sha256((tmp_path / "imdb" / "aclImdb_v1.tar.gz").read_bytes()).hexdigest()
-    same = registry.CorpusFile(official.layout, None, sha256, 6, content="other")
-    monkeypatch.setitem(
-        registry.REGISTRY, "imdb", registry.RegisteredCorpus("imdb", "", "", "", {"documents": same}, "")
-    )
+    same = CorpusFile(official.layout, None, sha256, 6, content="other")
+    monkeypatch.setitem(locate.REGISTRY, "imdb", RegisteredCorpus("imdb", "", "", "", {"documents": same}, ""))
     assert locate.find("imdb").contents == {}
     assert documents.prepare("imdb", cache=False, processes=1).digest == first.digest
 

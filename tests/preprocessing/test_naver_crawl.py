@@ -15,8 +15,8 @@ import pytest
 
 from preprocessing import naver, naver_crawl
 from preprocessing.corpora import CorpusFiles, locate
+from preprocessing.crawl_reading import read_crawl
 from preprocessing.errors import InputError
-from preprocessing.naver_rebuild import read_crawl
 from preprocessing.text.pipeline import Result
 
 # A change of this number is a change of everyone's results: raise a version.

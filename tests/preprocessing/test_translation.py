@@ -18,6 +18,9 @@ import numpy as np
 import pytest
 
 from preprocessing import translation
+from preprocessing.bitext import writing
+from preprocessing.bitext.corpora import CORPORA, OWN_FILES
+from preprocessing.bitext.pipeline import TranslationResult
 from preprocessing.bitext.reading import Collection
 from preprocessing.corpora import locate
 from preprocessing.errors import InputError, MissingError
@@ -25,7 +28,6 @@ from preprocessing.text import steps
 from preprocessing.text.normalization import loose_key, normalizer
 from preprocessing.text.reversible import JointSentencePiece
 from preprocessing.text.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN_ID
-from preprocessing.translation import TranslationResult
 
 ROOT = Path(translation.__file__).parents[1]
 KINDS: dict[str, dict[str, Any]] = {
@@ -341,7 +343,7 @@ def test_nothing_is_half_written(
     def fail(path: Path, value: Any) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(translation, "write_json", fail)
+    monkeypatch.setattr(writing, "write_json", fail)
     with pytest.raises(OSError, match="no space"):
         translation.write(results["words"], tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
@@ -425,17 +427,17 @@ def test_the_card_says_what_each_step_did(results: dict[str, TranslationResult])
 
 
 def collection_parts(corpus: str) -> set[str]:
-    known = translation.CORPORA[corpus]
+    known = CORPORA[corpus]
     every = (*known.collections, *known.extra.values())
     return {part for collection in every for part in collection.parts(*known.languages[:2])}
 
 
-@pytest.mark.parametrize("corpus", [name for name in translation.CORPORA if name != translation.OWN_FILES])
+@pytest.mark.parametrize("corpus", [name for name in CORPORA if name != OWN_FILES])
 def test_pipelines_and_registry_agree_on_the_parts(corpus: str) -> None:
     registered = locate.REGISTRY["sample sentences" if corpus == "sample" else corpus]
     assert collection_parts(corpus) == set(registered.files)
     optional = {part for part, file in registered.files.items() if file.optional}
-    known = translation.CORPORA[corpus]
+    known = CORPORA[corpus]
     expected = [c for c in known.collections if c.optional] + list(known.extra.values())
     assert optional == {part for collection in expected for part in Collection.parts(collection, *known.languages[:2])}
     assert all(

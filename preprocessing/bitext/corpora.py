@@ -1,0 +1,67 @@
+"""The parallel corpora that have a pipeline: their languages, collections and splits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from preprocessing.bitext.reading import UNSPLIT, Collection
+from preprocessing.text.normalization import LANGUAGES
+
+OWN_FILES = "own files"
+
+
+@dataclass(frozen=True)
+class ParallelCorpus:
+    """The languages, collections and splits of a parallel corpus.
+
+    ``extra``: collections that are read only on request. ``one_in``: of the split by hash. ``drop_overlap``: the
+    default for leaving out train pairs with a sentence of another split. ``stand_ins``: languages that the corpus does
+    not have, and those that are used instead.
+    """
+
+    languages: tuple[str, ...]
+    collections: tuple[Collection, ...]
+    extra: Mapping[str, Collection] = field(default_factory=dict)
+    one_in: int = 0
+    drop_overlap: bool = False
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+
+
+_OFFICIAL = tuple(Collection(split, split) for split in ("train", "validation", "test"))
+_EN_KO = ("en", "ko")
+_TRIPLES = ("ko", "en", "fr")
+
+CORPORA: dict[str, ParallelCorpus] = {
+    "multi30k en-de": ParallelCorpus(("en", "de"), _OFFICIAL),
+    "multi30k en-fr": ParallelCorpus(("en", "fr"), _OFFICIAL),
+    "tatoeba en-fr": ParallelCorpus(
+        ("en", "fr"),
+        (Collection("pairs", UNSPLIT, ("en", "fr"), ignored=1, member="fra.txt"),),
+        one_in=50,
+    ),
+    "tatoeba ko-en": ParallelCorpus(
+        ("ko", "en"),
+        (
+            Collection("tatoeba", UNSPLIT, _EN_KO, ignored=1, note="Translated by people."),
+            Collection("korsts-train", "train", _EN_KO, note="The Korean side is machine translation."),
+            Collection("park-train", "train", optional=True, note="News."),
+            Collection("korsts-dev", "validation korsts", _EN_KO, note="Translated by people."),
+            Collection("park-dev", "validation park", note="News."),
+            Collection("korsts-test", "test korsts", _EN_KO, note="Translated by people."),
+            Collection("park-test", "test park", note="News."),
+        ),
+        extra={
+            "python-docs": Collection("python-docs", "train", _EN_KO, note="Technical documentation with markup."),
+            "bible": Collection("bible", "train", _EN_KO, note="Archaic language on both sides."),
+        },
+        one_in=10,
+        drop_overlap=True,
+    ),
+    "sample": ParallelCorpus(
+        _TRIPLES,
+        tuple(Collection(split, split, _TRIPLES, header=True) for split in ("train", "validation", "test")),
+        stand_ins={"de": "fr"},
+    ),
+    OWN_FILES: ParallelCorpus(LANGUAGES, _OFFICIAL),
+}

@@ -1,0 +1,48 @@
+"""The embedded sample, written for this project, so that everything runs without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from preprocessing.corpora.corpus import CorpusFile, RegisteredCorpus
+
+_SPLITS = ("train", "validation", "test")
+
+
+def _sample(title: str, files: Mapping[str, str]) -> RegisteredCorpus:
+    """One part of the sample. All have the name that results give it."""
+    return RegisteredCorpus(
+        name="sample",
+        title=f"{title}, written for this project",
+        licence="Apache-2.0",
+        homepage="",
+        how_to_get="it is part of the package: reinstall the package",
+        embedded=True,
+        files={part: CorpusFile((path,)) for part, path in files.items()},
+    )
+
+
+EMBEDDED: dict[str, RegisteredCorpus] = {
+    "sample": _sample(
+        "Short Korean film reviews",
+        {"train": "reviews/ratings_train.txt", "test": "reviews/ratings_test.txt"},
+    ),
+    "sample sentences": _sample(
+        "Short everyday sentences in Korean, English and French",
+        {split: f"sentences/{split}.tsv" for split in _SPLITS},
+    ),
+    "sample naver-crawl": _sample(
+        "Short Korean film reviews with ratings",
+        {"raw": "crawl", "train": "reviews/ratings_train.txt", "test": "reviews/ratings_test.txt"},
+    ),
+    "sample documents": _sample("English film reviews of several sentences", {"documents": "documents"}),
+    "sample sst-2": _sample(
+        "English sentences on films, positive and negative",
+        {split: f"sentiment/binary.{split}" for split in _SPLITS},
+    ),
+    "sample sst-5": _sample(
+        "English sentences on films in five grades",
+        {split: f"sentiment/fine.{split}" for split in _SPLITS},
+    ),
+    "sample ptb": _sample("Plain English news", {split: f"news/{split}.txt" for split in _SPLITS}),
+}
