@@ -32,7 +32,9 @@ from reproductions.tasks.classification import NSMC, SST, Classification, IMDb
 from reproductions.tasks.classifier_settings import ClassificationData, SequenceSettings
 from reproductions.tasks.text_inputs import BagsOfNgrams, TextInputs
 
-TABLE_1 = Table("Joulin et al. (2017), Table 1", corpus="yelp polarity", metric="accuracy", checked="secondary")
+TABLE_1 = Table(
+    "Joulin et al. (2017), Table 1", corpus="yelp polarity", metric="accuracy", checked="secondary", digits=1
+)
 WORDS = TABLE_1.entry("fastText, h = 10", 93.8)
 BIGRAMS = TABLE_1.entry("fastText, h = 10, bigrams", 95.7)
 PEER = Reported("fastText", 85.50, corpus="nsmc", metric="accuracy", source="monologg/KoBERT-nsmc")

@@ -35,6 +35,7 @@ class Better:
         better, worse: names of variants.
         source: where the paper states it.
         metric: of the task; its main metric if empty.
+        reported: the effect in the paper, where it is not the difference of what is ``beside`` the two variants.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Better:
     worse: str
     source: str = "ours"
     metric: str = ""
+    reported: float | None = None
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -58,6 +60,7 @@ class Measured:
         id, statement, source: as of :class:`Better`.
         variants: names of the variants that it needs.
         effect: called with the outcomes of each of them; None where they do not allow to measure it.
+        reported: the effect in the paper, measured in the same way there.
     """
 
     id: str
@@ -65,6 +68,7 @@ class Measured:
     source: str
     variants: tuple[str, ...]
     effect: Callable[..., Effect | None]
+    reported: float | None = None
 
 
 Claim = Better | Measured

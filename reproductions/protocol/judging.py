@@ -116,10 +116,11 @@ def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, ro
 
 
 def reported_difference(claim: Claim, preset: Preset) -> float | None:
-    """The difference that a paper reports between the two systems of a claim, positive when it is as the claim states;
-    None where it does not report both in the metric of the claim, on one corpus."""
-    if not isinstance(claim, Better):
-        return None
+    """The effect that a claim says its paper reports, otherwise the difference between what is reported next to its two
+    systems, positive when it is as the claim states; None where the paper does not report both in the metric of the
+    claim, on one corpus."""
+    if claim.reported is not None or not isinstance(claim, Better):
+        return claim.reported
     better, worse = (preset.variant(name).beside for name in claim.variants)
     if better is None or worse is None or better == worse:
         return None

@@ -31,13 +31,15 @@ class Reported:
 
 @dataclass(frozen=True)
 class Table:
-    """A published table: what its numbers have in common."""
+    """A published table: what its numbers have in common, ``digits`` after the point among it."""
 
     source: str
     corpus: str
     metric: str
     checked: str = "text"
+    digits: int = 2
 
-    def entry(self, system: str, value: float, details: str = "", *, metric: str = "", digits: int = 2) -> Reported:
+    def entry(self, system: str, value: float, details: str = "", *, metric: str = "") -> Reported:
         """One number of the table; ``metric`` where the table has several."""
-        return Reported(system, value, self.corpus, metric or self.metric, self.source, self.checked, details, digits)
+        metric = metric or self.metric
+        return Reported(system, value, self.corpus, metric, self.source, self.checked, details, self.digits)

@@ -61,6 +61,12 @@ def arrays(paper: str, variant: str, seed: str) -> Arrays:
         return dict(stored)
 
 
+def records(paper: str, variant: str) -> list[dict[str, Any]]:
+    """What the trainings of a variant recorded, by seed."""
+    seeds = next(row["per_seed"] for row in results(paper)["rows"] if row["variant"] == variant)
+    return [record(paper, variant, seed) for seed in seeds]
+
+
 def sides(paper: str, *variants: str) -> list[list[Arrays]]:
     """The predictions of each variant, by seed."""
     seeds = {row["variant"]: list(row["per_seed"]) for row in results(paper)["rows"]}
@@ -287,6 +293,19 @@ def heavier(sums: np.ndarray) -> float:
     return sums[0] / sums[1] - sums[2] / sums[3]
 
 
+def at_best_epochs(first: list[Arrays], second: list[Arrays], *, interval: bool) -> Numbers:
+    """The best agreement on validation of each training, skip-gram minus CBOW; as wide as the interval on test."""
+    kept, low, high = better(first, second, "", interval=interval)
+    best = [
+        np.mean(
+            [max(epoch["validation_agreement"] for epoch in one["history"]) for one in records("mikolov2013", name)]
+        )
+        for name in ("skip-gram", "cbow")
+    ]
+    difference = float(best[0] - best[1])
+    return difference, difference + low - kept, difference + high - kept
+
+
 Measure = Callable[..., Numbers]
 MEASURED: dict[str, Measure] = {
     "bahdanau2014 length": lambda a, b, **how: score_of(joined(a), lost, joined(b), **how),
@@ -305,6 +324,7 @@ MEASURED: dict[str, Measure] = {
     ),
     "yang2016 context-good": lambda side, **how: score_of(weights_of(side, "good", 1), heavier, **how),
     "yang2016 context-bad": lambda side, **how: score_of(weights_of(side, "bad", 0), heavier, **how),
+    "mikolov2013 meaning": at_best_epochs,
     "naver_self_attention readable-agreement": lambda side, **how: mean_of(unreadable(side, "agreement"), **how),
     "naver_self_attention readable-entropy": lambda side, **how: mean_of(-unreadable(side, "entropy"), **how),
 }

@@ -147,6 +147,17 @@ def test_the_difference_in_the_paper_is_that_of_the_reported_systems(tmp_path: P
     assert reported(*(replace(one, metric="perplexity") for one in (curved, straight))) is None
 
 
+def test_a_claim_may_say_what_its_paper_reports() -> None:
+    preset = replace(CPU, variants=tuple(replace(variant, beside=None) for variant in CPU.variants))
+    own = Measured("own", "More than half", "ours", ("curved",), lambda side: None, reported=0.4)
+    assert (
+        reported_difference(replace(BETTER, reported=-1.5), preset) == -1.5 and reported_difference(own, preset) == 0.4
+    )
+    assert (
+        reported_difference(BETTER, preset) is None and reported_difference(replace(own, reported=None), preset) is None
+    )
+
+
 def test_power_needs_more_seeds_for_smaller_effects() -> None:
     claim = judged(ci95_items=(-0.52, -0.48), seed_deviation=0.2)
     large, small = power(claim, 1.0), power(claim, 0.2)
