@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.imports import ROOT
-from tests.reproductions.support import gluon_attn
+from tests.reproductions.support import run_and_score
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")])
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -35,7 +35,7 @@ def test_the_example_of_a_paper_trains(tmp_path: Path, monkeypatch: pytest.Monke
     script = tmp_path / "author2014.py"
     script.write_text(example, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    answer = gluon_attn("run", script.name, "--preset", "smoke", "--jobs", "1")
+    answer = run_and_score(script.name, "--preset", "smoke", "--jobs", "1")
     assert answer.code == 0, answer
     (results,) = (tmp_path / "runs").rglob("results.json")
     written = json.loads(results.read_text(encoding="utf-8"))

@@ -152,6 +152,7 @@ def test_verify_finds_the_committed_bits(installed: Path, empty: Path) -> None:
 
 
 def test_a_paper_trains_on_the_sample(installed: Path, empty: Path) -> None:
-    gluon_attn(installed, empty, "run", PAPER, "--preset", "smoke", "--variant", VARIANT, "--jobs", "1")
+    for command in ("run", "score"):
+        gluon_attn(installed, empty, command, PAPER, "--preset", "smoke", "--variant", VARIANT, "--jobs", "1")
     (results,) = (empty / "runs").rglob("results.json")
     assert json.loads(results.read_text(encoding="utf-8"))["manifest"]["commit"] == "unknown"

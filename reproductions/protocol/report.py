@@ -1,150 +1,39 @@
-"""Tables of measured next to reported numbers, for the terminal and for generated READMEs."""
+"""Generated READMEs: that of each paper's results, and the tables of the project's own."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-
-from rich.console import Group
-from rich.table import Table
 
 from gluon_attn.errors import UsageError
 from preprocessing.files import write_text
 from reproductions.protocol import papers
 from reproductions.protocol.judging import after_holm
+from reproductions.protocol.readings import Reading, read_readings, summary
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Preset, Reproduction
-from reproductions.protocol.results import JudgedClaim, Result, Row
-from reproductions.protocol.task import Column
+from reproductions.protocol.results import JudgedClaim, Result
+from reproductions.protocol.tables import FROM_MEMORY, lines_of, shown_interval, table_lines
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 BENCHMARKS = ROOT / "benchmarks"
-_FROM_MEMORY = "† from memory, not checked against the published text."
 
 
-@dataclass(frozen=True)
-class Line:
-    """One line of a results table.
-
-    Attributes:
-        name, title: of the variant.
-        column: the first column in which the variant has a number.
-        row: in that column.
-        numbers: in all columns.
-    """
-
-    name: str
-    title: str
-    column: int
-    row: Row
-    numbers: list[str]
-
-    @property
-    def reported(self) -> Reported | None:
-        """The reported number, where corpus, split and metric are the same."""
-        return Reported(**self.row.reported) if self.row.reported and self.row.comparable else None
-
-
-def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> list[Line]:
-    """A line for each variant, and the best line of each baseline paper on each corpus of these variants."""
-    lines = _lines(preset, result, reproduction.table_columns)
-    corpora = {(line.row.corpus, line.row.metric) for line in lines}
-    for name in reproduction.baselines:
-        path = papers.results_path(name, preset.name)
-        if not path.exists():
-            continue
-        best: dict[tuple[str, str], Line] = {}
-        baseline = papers.load(name).preset(preset.name)
-        for line in _lines(baseline, Result.read(path), reproduction.table_columns):
-            key = (line.row.corpus, line.row.metric)
-            if key in corpora and (key not in best or line.row.mean > best[key].row.mean):
-                best[key] = replace(line, name=f"{name} {line.name}")
-        lines += best.values()
-    return lines
-
-
-def _lines(preset: Preset, result: Result, columns: Sequence[Column]) -> list[Line]:
-    lines = []
-    for name in dict.fromkeys(row.variant for row in result.rows):
-        rows = [row_of(result, name, column) for column in columns]
-        first = next((number for number, row in enumerate(rows) if row is not None), None)
-        if first is not None:
-            row = rows[first]
-            assert row is not None
-            lines.append(Line(name, preset.variant(name).title, first, row, [_value(each) for each in rows]))
-    return lines
-
-
-def row_of(result: Result, variant: str, column: Column) -> Row | None:
-    """A variant's row in a column, if it was measured."""
-    for row in result.rows:
-        of_column = (row.variant, row.split, row.metric) == (variant, "test", column.metric)
-        if of_column and column.signature in row.signature:
-            return row
-    return None
-
-
-def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) -> Group:
-    """Test results of each variant next to what others report where the two compare, and below, who reports it and what
-    differs."""
-    numbers = Table(title=f"{reproduction.title} ({_corpora(result)}, preset {result.preset})")
-    first, *others = (column.title for column in reproduction.table_columns)
-    for heading in ("variant", f"ours, {first}", *others, "reported"):
-        # On a narrow terminal a number's standard deviation goes below it; no digit is cut off.
-        numbers.add_column(heading, no_wrap=heading == "variant", justify="left" if heading == "variant" else "right")
-    differences = Table("variant", "reported by", "differs", title="Reported by whom, and what differs")
-    lines = table_lines(reproduction, preset, result)
-    for line in lines:
-        reported = line.reported
-        value = reported.shown if reported else "none"
-        numbers.add_row(line.name, *line.numbers, value)
-        if reported or line.row.differs:
-            by = f"{reported.system} ({reported.source})" if reported else ""
-            differences.add_row(line.name, by, line.row.differs)
-    from_memory = any(line.reported and line.reported.checked == "memory" for line in lines)
-    return Group(numbers, *([differences] if differences.rows else []), *([_FROM_MEMORY] if from_memory else []))
-
-
-def sample_warning(result: Result) -> str:
-    """A warning for what was measured on the embedded sample; nothing for other results."""
-    return "*** EMBEDDED SAMPLE: THESE NUMBERS AND VERDICTS MEAN NOTHING ***\n" if result.on_sample else ""
-
-
-def claims_table(result: Result) -> Table:
-    """The claims with effect, interval and verdict; :func:`claim_details` has the rest."""
-    table = Table(title=f"Claims ({_corpora(result)}, preset {result.preset})")
-    for heading in ("claim", "effect", "95 % interval", "verdict", "measured as"):
-        table.add_column(heading, overflow="fold")
-    for claim in result.claims:
-        table.add_row(claim.statement, f"{claim.effect:+.3f}", _interval(claim.ci95), claim.verdict, claim.measure)
-    return table
-
-
-def claim_details(claim: JudgedClaim) -> Table:
-    """One claim with the effect of each seed, and its intervals over items, over seeds and over both."""
-    table = Table("", "", title=f"{claim.id}: {claim.statement} ({claim.source})", show_header=False)
-    for seed, effect in claim.per_seed.items():
-        table.add_row(f"seed {seed}", f"{effect:+.3f}")
-    table.add_row("effect", f"{claim.effect:+.3f}")
-    if claim.reported is not None:
-        table.add_row("in the paper, on its own corpus", f"{claim.reported:+.3f}")
-    table.add_row("95 % interval over items", _interval(claim.ci95_items))
-    table.add_row("95 % interval over seeds", _interval(claim.ci95_seeds) if claim.ci95_seeds else "one seed")
-    table.add_row("95 % interval over both", _interval(claim.ci95) if claim.ci95_seeds else "one seed")
-    table.add_row("verdict", f"{claim.verdict} ({claim.basis})")
-    table.add_row("measured as", claim.measure)
-    return table
-
-
-def results_readme(reproduction: Reproduction, preset: Preset, result: Result, figures: Sequence[str]) -> str:
+def results_readme(
+    reproduction: Reproduction,
+    preset: Preset,
+    result: Result,
+    readings: Sequence[Reading],
+    figures: Sequence[str],
+) -> str:
     """The README next to the results of a paper: its table, claims, reported numbers and figures.
 
     Args:
         reproduction, preset, result: of the paper.
+        readings: of its test splits.
         figures: names of the PNGs in the same folder.
     """
     first, *others = reproduction.table_columns
@@ -172,7 +61,9 @@ def results_readme(reproduction: Reproduction, preset: Preset, result: Result, f
             row.differs,
         )
         lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", _provenance(result), *(line for note in reproduction.all_notes for line in ("", note))]
+    trained = list(result.manifest["parameters_sha256"].values())
+    for paragraph in (_provenance(result), *summary(readings, trained), *reproduction.all_notes):
+        lines += ["", paragraph]
     lines += ["", "## Claims", "", *_claims_markdown(result.claims)]
     lines += ["", "## Reported by others", "", *_reported_markdown(reproduction.reported)]
     if figures:
@@ -221,7 +112,7 @@ def readme_of(paper: str) -> str:
     reproduction = papers.load(paper)
     result = Result.read(papers.results_path(paper, "cpu"))
     figures = [path.name for path in sorted(results_readme_path(paper).parent.glob("*.png"))]
-    return results_readme(reproduction, reproduction.preset("cpu"), result, figures)
+    return results_readme(reproduction, reproduction.preset("cpu"), result, read_readings(paper), figures)
 
 
 def papers_markdown() -> str:
@@ -233,7 +124,7 @@ def papers_markdown() -> str:
             continue
         reproduction, result = papers.load(name), Result.read(path)
         preset = reproduction.preset("cpu")
-        by_name = {line.name: line for line in _lines(preset, result, reproduction.table_columns)}
+        by_name = {line.name: line for line in lines_of(preset, result, reproduction.table_columns)}
         line = by_name[reproduction.main]
         column = reproduction.table_columns[line.column]
         reported = line.reported
@@ -273,30 +164,13 @@ def _caption(name: str) -> str:
     return name.removesuffix(".png").replace("_", " ")
 
 
-def _corpora(result: Result) -> str:
-    return " and ".join(dict.fromkeys(row.corpus for row in result.rows))
-
-
-def _value(row: Row | None) -> str:
-    """The mean over seeds with its standard deviation; of two seeds both values, which say more than a deviation."""
-    if row is None:
-        return ""
-    values = list(row.per_seed.values())
-    if len(values) == 1:
-        return f"{row.mean:.2f}"
-    if len(values) == 2:
-        return f"{row.mean:.2f} ({values[0]:.2f}, {values[1]:.2f})"
-    return f"{row.mean:.2f} ± {row.std:.2f}"
-
-
 def _provenance(result: Result) -> str:
     manifest = result.manifest
     commits = ", ".join(f"`{commit[:12]}`" for commit in manifest["commit"].split(", "))
     return (
         f"Mean ± standard deviation over seeds {_seeds(result)}; "
         "in brackets the 95 % bootstrap interval over test items. "
-        "Epoch selected on validation; each training scores the test split once, at its end. "
-        f"Profile `{manifest['profile']}`, {manifest['threads']} thread; "
+        f"Epoch selected on validation. Profile `{manifest['profile']}`, {manifest['threads']} thread; "
         f"trained at {commits}; table written on {manifest['hardware']}."
     )
 
@@ -316,10 +190,6 @@ def _seeds(result: Result) -> str:
     return ", ".join(usual) + (f" ({'; '.join(exceptions)})" if exceptions else "")
 
 
-def _interval(interval: tuple[float, float]) -> str:
-    return f"[{interval[0]:+.3f}, {interval[1]:+.3f}]"
-
-
 _CLAIM_HEADINGS = ("claim", "in the paper", "effect", "by seed", "95 % interval", "verdict", "measured as")
 
 
@@ -327,7 +197,15 @@ def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
     reported = "" if claim.reported is None else f"{claim.reported:+.2f}"
     by_seed = ", ".join(f"{effect:+.2f}" for effect in claim.per_seed.values())
     verdict = f"{claim.verdict} ({claim.basis})"
-    return (claim.statement, reported, f"{claim.effect:+.3f}", by_seed, _interval(claim.ci95), verdict, claim.measure)
+    return (
+        claim.statement,
+        reported,
+        f"{claim.effect:+.3f}",
+        by_seed,
+        shown_interval(claim.ci95),
+        verdict,
+        claim.measure,
+    )
 
 
 def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
@@ -349,5 +227,5 @@ def _reported_markdown(reported: Sequence[Reported]) -> list[str]:
         value = peer.shown
         lines.append(f"| {peer.system}{details} | {peer.corpus} | {peer.metric} | {value} | {peer.source} |")
     if any(peer.checked == "memory" for peer in reported):
-        lines += ["", _FROM_MEMORY]
+        lines += ["", FROM_MEMORY]
     return lines

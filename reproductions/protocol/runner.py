@@ -16,7 +16,7 @@ from gluon_attn.errors import UsageError
 from preprocessing import corpora
 from preprocessing.errors import MissingError
 from reproductions.protocol.reproduction import Preset
-from reproductions.protocol.runs import Outcome, Run
+from reproductions.protocol.runs import Outcome, Run, training_of
 from reproductions.protocol.training import combine, prerequisite
 
 
@@ -62,9 +62,10 @@ def runs_of(
     ]
 
 
-def train_all(runs: Sequence[Run], *, jobs: int, resume: bool, overwrite: bool) -> list[Outcome]:
+def train_all(runs: Sequence[Run], *, jobs: int, resume: bool, overwrite: bool, then_score: bool = False) -> None:
     """Train runs in parallel, ``jobs`` at a time, each in a process of its own with its profile's environment; before
-    them the networks that some are initialised from, where these are not trained yet.
+    them the networks that some are initialised from, where these are not trained yet. With ``then_score`` each scores
+    the test split too.
 
     Raises:
         UsageError: a run exists already and neither ``resume`` nor ``overwrite`` was asked for, which is found before
@@ -79,27 +80,49 @@ def train_all(runs: Sequence[Run], *, jobs: int, resume: bool, overwrite: bool) 
             "them (--overwrite)"
         )
     flags = (["--resume"] if resume else []) + (["--overwrite"] if overwrite else [])
+    flags += ["--then-score"] if then_score else []
     needed = [run for run in dict.fromkeys(map(prerequisite, runs)) if run is not None]
-    stages = (
-        ([run for run in needed if run not in runs and not run.is_finished], ["--resume"]),
-        ([run for run in runs if run in needed], flags),
-        ([run for run in runs if run not in needed], flags),
-    )
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        for stage, options in stages:
-            train = partial(_train_in_process, flags=options, alone=jobs == 1)
-            if failures := [message for message in pool.map(train, stage) if message]:
-                raise UsageError("; ".join(failures))
+    _in_processes("train-run", [run for run in needed if run not in runs and not run.is_trained], ["--resume"], jobs)
+    _in_processes("train-run", [run for run in runs if run in needed], flags, jobs)
+    _in_processes("train-run", [run for run in runs if run not in needed], flags, jobs)
+
+
+def score_all(runs: Sequence[Run], *, jobs: int) -> list[Outcome]:
+    """Score the test split with trained runs, ``jobs`` at a time; those that are scored already are left as they are.
+
+    Raises:
+        UsageError: one of them is not trained, which is found before anything is scored; or scoring failed.
+    """
+    _in_processes("score-run", unscored(runs), [], jobs)
     return [Outcome.of(run) for run in runs]
 
 
-def _train_in_process(run: Run, *, flags: Sequence[str], alone: bool) -> str:
-    """Train a run in a process of its own; the reason where it failed, else nothing."""
-    command = [sys.executable, "-m", "reproductions", "train-run", *run.arguments(), *flags]
+def unscored(runs: Sequence[Run]) -> list[Run]:
+    """Those of some trained runs that have not scored the test split yet.
+
+    Raises:
+        UsageError: one of the runs is not trained.
+    """
+    for run in runs:
+        training_of(run)
+    return [run for run in runs if not run.is_scored]
+
+
+def _in_processes(command: str, runs: Sequence[Run], flags: Sequence[str], jobs: int) -> None:
+    """Call a command for each run, each in a process of its own."""
+    call = partial(_in_process, command, flags=flags, alone=jobs == 1)
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        if failures := [message for message in pool.map(call, runs) if message]:
+            raise UsageError("; ".join(failures))
+
+
+def _in_process(command: str, run: Run, *, flags: Sequence[str], alone: bool) -> str:
+    """Call a command for a run in a process of its own; the reason where it failed, else nothing."""
+    words = [sys.executable, "-m", "reproductions", command, *run.arguments(), *flags]
     # A single run has the terminal and its progress bar; the messages of several are passed on line by line.
     last = ""
     stderr = None if alone else subprocess.PIPE
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=stderr, encoding="utf-8") as process:
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=stderr, encoding="utf-8") as process:
         for line in process.stderr or ():
             print(last, end="", file=sys.stderr, flush=True)
             last = line

@@ -22,6 +22,7 @@ SAMPLE = "sample"
 _RECORD = {"metrics", "history", "train_seconds", "parameters", "parameters_sha256"}
 _RECORD |= {"corpus", "corpora", "pipeline", "commit", "environment"}
 _REMEDY = "delete it and the outcome.json next to it, and run again with --resume"
+_TRAINING = {"history", "best_epoch", "selected_by", "parameters_sha256", "corpora", "pipeline", "commit"}
 _KEPT = ("config.json", "outcome.json", "predictions.npz", "examples.json")
 
 
@@ -68,8 +69,13 @@ class Run:
         return f"{self.variant}/{self.seed}"
 
     @property
-    def is_finished(self) -> bool:
-        """Whether it was trained and scored."""
+    def is_trained(self) -> bool:
+        """Whether it was trained to its end."""
+        return (self.directory / "training.json").exists()
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether the test split was scored."""
         return (self.directory / "outcome.json").exists()
 
     def arguments(self) -> list[str]:
@@ -112,12 +118,13 @@ class Outcome:
         """The outcome of a run.
 
         Raises:
-            UsageError: it is not finished, or damaged.
+            UsageError: it is not trained or not scored, or damaged.
         """
-        if not run.is_finished:
+        if not run.is_scored:
+            training_of(run)  # which says how to train it
             raise UsageError(
-                f"{run.directory}: {run.variant} with seed {run.seed} has not been trained yet. Train it with: "
-                f"gluon-attn run {run.paper} --preset {run.preset} --variant {run.variant} --seed {run.seed}"
+                f"{run.directory}: {run.variant} with seed {run.seed} has not been scored yet. Score it with: "
+                f"gluon-attn score {run.paper} --preset {run.preset} --variant {run.variant} --seed {run.seed}"
             )
         return cls.read(run.directory, run.variant, run.seed)
 
@@ -161,6 +168,25 @@ class Outcome:
         for name in _KEPT:
             if (self.directory / name).exists():
                 shutil.copyfile(self.directory / name, target / name)
+
+
+def training_of(run: Run) -> dict[str, Any]:
+    """What a training has left, ``training.json``: history, best epoch, parameters and their SHA-256, corpus, commit,
+    environment.
+
+    Raises:
+        UsageError: the run is not trained, or the file is damaged.
+    """
+    if not run.is_trained:
+        raise UsageError(
+            f"{run.directory}: {run.variant} with seed {run.seed} has not been trained yet. Train it with: "
+            f"gluon-attn run {run.paper} --preset {run.preset} --variant {run.variant} --seed {run.seed}"
+        )
+    path = run.directory / "training.json"
+    record = read_json(path)
+    if not isinstance(record, dict) or not record.keys() >= _TRAINING:
+        raise UsageError(f"{path}: damaged (no record of a training); delete it and run again with --resume")
+    return record
 
 
 def write_outcome(

@@ -1,4 +1,4 @@
-"""One run in this process: prepare, build, train, measure, and write the outcome."""
+"""One run in this process: train a network, and score the test split with it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from gluon_attn.errors import UsageError
 from gluon_attn.training import checkpoint
 from gluon_attn.training.loop import fit
 from gluon_attn.training.run_directory import RunDirectory
+from preprocessing.files import write_json
 from reproductions.protocol import papers
 from reproductions.protocol.loading import load, preset_of
 from reproductions.protocol.manifest import commit, environment_digest
 from reproductions.protocol.reproduction import Ensemble
-from reproductions.protocol.runs import Outcome, Run, write_outcome
+from reproductions.protocol.runs import Outcome, Run, training_of, write_outcome
+from reproductions.protocol.task import TrainedModel
 
 
 def prerequisite(run: Run) -> Run | None:
@@ -42,15 +44,29 @@ def prerequisite(run: Run) -> Run | None:
     return replace(run, paper=paper, variant=variant, seed=1)
 
 
-def train(run: Run, *, resume: bool, overwrite: bool) -> Outcome:
-    """Train and score one run in this process. The runtime profile must be configured already. A finished run that is
-    resumed is left as it is.
+def train(run: Run, *, resume: bool, overwrite: bool, then_score: bool = False) -> None:
+    """Train one run in this process, and score it where that is asked for. The runtime profile must be configured
+    already. What is done already is left as it is when the run is resumed.
 
     Raises:
         UsageError: what :class:`RunDirectory` and :func:`fit` refuse, or another process is training here.
     """
     with _locked(run.directory):
-        return _train(run, resume=resume, overwrite=overwrite)
+        trained = _train(run, resume=resume, overwrite=overwrite)
+        if then_score and not run.is_scored:
+            _score(run, trained or load(run))
+
+
+def score(run: Run) -> Outcome:
+    """Score the test split with the network of a trained run; one that is scored already is left as it is.
+
+    Raises:
+        UsageError: it is not trained, or another process is at work here.
+    """
+    with _locked(run.directory):
+        if not run.is_scored:
+            _score(run, load(run))
+    return Outcome.of(run)
 
 
 @contextmanager
@@ -66,7 +82,8 @@ def _locked(directory: Path) -> Iterator[None]:
         yield
 
 
-def _train(run: Run, *, resume: bool, overwrite: bool) -> Outcome:
+def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any] | None:
+    """Train a run; None where it was trained already."""
     trained_at = commit()  # now: the tree may have changed by the time that training ends
     preset = preset_of(run)
     variant, task = preset.variant(run.variant), preset.task(run.variant)
@@ -88,8 +105,8 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> Outcome:
         "pipeline": data.digest,
     }
     directory = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite)
-    if run.is_finished:
-        return Outcome.of(run)
+    if run.is_trained:
+        return None
 
     seed = int(run.seed)
     runtime.seed_all(runtime.derive(seed, "initial parameters"))
@@ -101,22 +118,31 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> Outcome:
     objective = task.objective(variant.settings, variant.recipe, data)
     log = partial(print, flush=True)
     trained = fit(model, objective, variant.recipe, directory, seed=seed, label=f"{run.variant}, seed {seed}", log=log)
-    evaluation = task.evaluate(model, variant.settings, data, checkpoint.Checkpoint(directory.checkpoint))
+    sha256 = checkpoint.parameters_sha256(checkpoint.parameter_arrays(model))
     record = {
-        "metrics": evaluation.metrics,
         "history": trained.history,
         "best_epoch": trained.best_epoch,
+        "selected_by": objective.select,
         "train_seconds": round(trained.seconds, 1),
         "parameters": checkpoint.parameter_count(model),
-        "parameters_sha256": checkpoint.parameters_sha256(checkpoint.parameter_arrays(model)),
+        "parameters_sha256": sha256,
         "corpus": data.corpus,
         "corpora": corpora,
         "pipeline": data.digest,
         "commit": trained_at,
         "environment": environment_digest(data.packages),
     }
+    write_json(run.directory / "training.json", record)
+    return TrainedModel(model, variant, data, sha256)
+
+
+def _score(run: Run, trained: TrainedModel[Any, Any]) -> None:
+    """Score the test split and write the outcome."""
+    task = preset_of(run).task(run.variant)
+    last = checkpoint.Checkpoint(run.directory / "checkpoint.npz")
+    evaluation = task.evaluate(trained.model, trained.variant.settings, trained.data, last)
+    record = {**training_of(run), "metrics": evaluation.metrics}
     write_outcome(run.directory, record, evaluation.predictions, evaluation.examples, evaluation.texts)
-    return Outcome.of(run)
 
 
 def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
@@ -128,7 +154,7 @@ def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
     """
     seeds = "+".join(str(run.seed) for run in members)
     run = replace(members[0], variant=ensemble.name, seed=seeds)
-    if run.is_finished:
+    if run.is_scored:
         return Outcome.of(run)
     outcomes = [Outcome.of(member) for member in members]
     task = preset_of(run).task(ensemble.members)

@@ -1,17 +1,44 @@
-"""Training again and comparing the bits."""
+"""Verifying results: the same parameters, predictions, metrics and digests, trained again or from finished runs."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from gluon_attn.errors import UsageError
 from preprocessing import corpora
 from reproductions.protocol import papers, runner
+from reproductions.protocol.loading import best_parameters
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
-from reproductions.protocol.runs import Run
+from reproductions.protocol.runs import Outcome, Run
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One run compared with what was published of it, or with a second training.
+
+    Attributes:
+        label: of the run.
+        parameters_sha256: its parameters.
+        checks: whether each thing that was compared is the same, by name.
+    """
+
+    label: str
+    parameters_sha256: str
+    checks: dict[str, bool]
+
+    @property
+    def is_same(self) -> bool:
+        return all(self.checks.values())
+
+    def __str__(self) -> str:
+        names = ", ".join(name for name, same in self.checks.items() if same == self.is_same)
+        return f"{'same   ' if self.is_same else 'DIFFERS'} {self.label} {self.parameters_sha256}: {names}"
 
 
 def verify(
@@ -22,61 +49,116 @@ def verify(
     profile: str,
     threads: int | None,
     jobs: int | None,
+    finished: Path | None = None,
 ) -> tuple[list[str], bool]:
-    """Train in a new folder and compare the parameters' SHA-256. What could not be compared is not trained.
+    """Compare parameters, predictions, metrics, and the digests of data and environment.
 
-    In the ``portable`` profile with the committed results; in ``fast``, whose bits belong to one machine and thread
-    count, with those of a second training.
+    In the ``portable`` profile with what was published; in ``fast``, whose bits belong to one machine and thread count,
+    with a second training. What could not be compared is not trained.
+
+    Args:
+        paper, preset_name, variants, seeds, profile, threads, jobs: what is trained, and how; all if none.
+        finished: a folder of runs, which are compared as they are; if None, they are trained.
 
     Returns:
         A line for each run, and whether all of them are the same.
 
     Raises:
-        UsageError: there is nothing to compare with.
+        UsageError: there is nothing to compare with, or a run of ``finished`` is not scored.
         InputError: a corpus is missing; the embedded sample is no substitute.
     """
     preset = papers.load(paper).preset(preset_name)
 
-    def runs_below(folder: str) -> list[Run]:
+    def runs_below(folder: Path) -> list[Run]:
         return runner.runs_of(
-            paper, preset, variants=variants, seeds=seeds, profile=profile, threads=threads, runs=Path(folder)
+            paper, preset, variants=variants, seeds=seeds, profile=profile, threads=threads, runs=folder
         )
 
-    def train(folder: str) -> dict[str, str]:
+    def trained_below(folder: str) -> list[Outcome]:
+        runs = runs_below(Path(folder))
         count = jobs or runner.default_jobs(profile)
-        outcomes = runner.train_all(runs_below(folder), jobs=count, resume=False, overwrite=False)
-        return {outcome.label: outcome.record["parameters_sha256"] for outcome in outcomes}
+        runner.train_all(runs, jobs=count, resume=False, overwrite=False, then_score=True)
+        return [Outcome.of(run) for run in runs]
 
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
-        wanted = runs_below(first)
-        if not preset.on_sample:
+        wanted = runs_below(finished or Path(first))
+        if finished is None and not preset.on_sample:
             for corpus in dict.fromkeys(preset.task(run.variant).corpus for run in wanted):
                 corpora.find(corpus)
         if profile == "portable":
-            against, expected = _committed(paper, preset, wanted)
+            against, compare = _with_published(paper, preset, wanted, prepare=finished is None)
         else:
-            against, expected = "a second training", train(second)
-        trained = train(first)
+            again = {outcome.label: outcome for outcome in trained_below(second)}
+            against, compare = "a second training", lambda outcome: _checks(outcome, again[outcome.label])
+        outcomes = [_finished(run) for run in wanted] if finished else trained_below(first)
+        comparisons = [
+            Comparison(outcome.label, outcome.record["parameters_sha256"], compare(outcome)) for outcome in outcomes
+        ]
 
-    lines = [
-        f"{'same   ' if trained[name] == expected[name] else 'DIFFERS'} {name} {trained[name]}" for name in trained
-    ]
-    same = all(trained[name] == expected[name] for name in trained)
+    same = all(comparison.is_same for comparison in comparisons)
     verdict = "same bits as" if same else "NOT the same bits as"
-    name = Path(paper).stem
-    return [*lines, f"{name}, preset {preset_name}, profile {profile}: {verdict} {against}"], same
+    summary = f"{Path(paper).stem}, preset {preset_name}, profile {profile}: {verdict} {against}"
+    return [*map(str, comparisons), summary], same
 
 
-def _committed(paper: str, preset: Preset, wanted: Sequence[Run]) -> tuple[str, dict[str, str]]:
+def _with_published(
+    paper: str, preset: Preset, wanted: Sequence[Run], *, prepare: bool
+) -> tuple[str, Callable[[Outcome], dict[str, bool]]]:
+    """Name of the published results, and how an outcome compares with them."""
     path = papers.results_path(paper, preset.name)
-    manifest = Result.read(path).manifest
+    result = Result.read(path)
+    manifest = result.manifest
     if manifest["profile"] != "portable":
         raise UsageError(f"{path}: made in the {manifest['profile']} profile, whose bits belong to one machine")
-    expected: dict[str, str] = manifest["parameters_sha256"]
-    if missing := [run.label for run in wanted if run.label not in expected]:
-        raise UsageError(f"{path}: holds no parameters of {', '.join(missing)}; run them with --publish")
-    for name in dict.fromkeys(run.variant for run in wanted):
+    if missing := [run.label for run in wanted if run.label not in manifest["parameters_sha256"]]:
+        raise UsageError(f"{path}: holds no parameters of {', '.join(missing)}; publish them first")
+    for name in dict.fromkeys(run.variant for run in wanted) if prepare else ():
         data = preset.task(name).prepare(preset.variant(name).settings, sample=preset.on_sample)
         if manifest["pipeline"][name] != data.digest:
             raise UsageError(f"{path}: {name} was trained on other data than the {data.corpus} corpus gives here")
-    return path.name, expected
+
+    def compare(outcome: Outcome) -> dict[str, bool]:
+        directory = path.parent / result.paper / "outcomes" / outcome.variant / f"seed-{outcome.seed}"
+        if preset.name == "cpu" and directory.exists():
+            return _checks(outcome, Outcome.read(directory, outcome.variant, outcome.seed))
+        return _checks_by_table(outcome, preset, result)
+
+    return path.name, compare
+
+
+def _checks(outcome: Outcome, other: Outcome) -> dict[str, bool]:
+    """Compare with another outcome of the same run."""
+    names = ("parameters_sha256", "pipeline", "environment", "metrics")
+    same = {name.removesuffix("_sha256"): outcome.record[name] == other.record[name] for name in names}
+    return {**same, "predictions": _same_arrays(outcome.predictions, other.predictions)}
+
+
+def _checks_by_table(outcome: Outcome, preset: Preset, result: Result) -> dict[str, bool]:
+    """Compare with the results file, where no outcomes are published."""
+    record, manifest = outcome.record, result.manifest
+    checks = {
+        "parameters": record["parameters_sha256"] == manifest["parameters_sha256"][outcome.label],
+        "pipeline": record["pipeline"] == manifest["pipeline"][outcome.variant],
+        "environment": record["environment"] == manifest["environment"],
+    }
+    published = {(row.variant, row.split, row.metric, row.signature): row for row in result.rows}
+    for row in preset.task(outcome.variant).rows([outcome], preset.variant(outcome.variant)):
+        before = published.get((row.variant, row.split, row.metric, row.signature))
+        same = before is not None and before.per_seed.get(str(outcome.seed)) == row.mean
+        name = f"{row.split} {row.metric}"
+        checks[name] = checks.get(name, True) and same  # one metric may have several signatures
+    return checks
+
+
+def _finished(run: Run) -> Outcome:
+    """The outcome of a finished run, whose checkpoint holds the parameters that it states."""
+    outcome = Outcome.of(run)
+    best_parameters(run)
+    return outcome
+
+
+def _same_arrays(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> bool:
+    """Whether the same arrays are in both, NaN being equal to NaN."""
+    return first.keys() == second.keys() and all(
+        np.array_equal(first[name], second[name], equal_nan=first[name].dtype.kind == "f") for name in first
+    )

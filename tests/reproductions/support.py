@@ -17,6 +17,7 @@ from mxnet import autograd, init, nd
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import named_parameters
+from preprocessing.files import write_json
 from reproductions.cli.app import main
 from reproductions.protocol.results import JudgedClaim
 from reproductions.protocol.runs import Outcome, Run, write_outcome
@@ -59,6 +60,16 @@ def gluon_attn(*arguments: object, stdin: bytes = b"") -> Answer:
     return Answer(code or 0, *texts)
 
 
+def run_and_score(*arguments: object, publish: bool = False) -> Answer:
+    """Train, then score what was trained; what both commands printed."""
+    trained = gluon_attn("run", *arguments)
+    if trained.code:
+        return trained
+    kept = [word for word in arguments if word not in ("--resume", "--overwrite")]
+    scored = gluon_attn("score", *kept, *(["--publish"] if publish else []))
+    return Answer(scored.code, trained.out + scored.out, trained.err + scored.err)
+
+
 def run(
     folder: Path,
     variant: str,
@@ -66,10 +77,11 @@ def run(
     *,
     paper: str = "paper",
     preset: str = "smoke",
+    profile: str = "portable",
     on_sample: bool = False,
 ) -> Run:
-    """A run in the portable profile whose directory is below a folder."""
-    return Run(paper, preset, variant, seed, "portable", None, folder, on_sample)
+    """A run whose directory is below a folder."""
+    return Run(paper, preset, variant, seed, profile, None, folder, on_sample)
 
 
 def outcome(
@@ -80,6 +92,7 @@ def outcome(
     *,
     paper: str = "paper",
     preset: str = "smoke",
+    profile: str = "portable",
     examples: Mapping[str, Any] | None = None,
     texts: Mapping[str, Any] | None = None,
     **record: Any,
@@ -90,13 +103,14 @@ def outcome(
         folder: of all run directories.
         variant, seed: what was trained; an ensemble has its seeds, ``1+2``.
         arrays, examples, texts: what was measured.
-        paper, preset: of the run.
+        paper, preset, profile: of the run.
         record: what ``outcome.json`` has other than the default.
     """
-    finished = run(folder, variant, seed, paper=paper, preset=preset)
+    finished = run(folder, variant, seed, paper=paper, preset=preset, profile=profile)
     finished.directory.mkdir(parents=True, exist_ok=True)
     default = {
         "metrics": {},
+        "selected_by": "accuracy",
         "history": [{"epoch": 1, "train_loss": 1.0, "validation_accuracy": 50.0, "validation_loss": 1.0}],
         "best_epoch": 1,
         "train_seconds": 2.0,
@@ -111,6 +125,7 @@ def outcome(
     predictions, pages = (
         {name: np.asarray(array) for name, array in (given or {}).items()} for given in (arrays, texts)
     )
+    write_json(finished.directory / "training.json", default | record)
     write_outcome(finished.directory, default | record, predictions, dict(examples or {}), pages)
     return Outcome.of(finished)
 

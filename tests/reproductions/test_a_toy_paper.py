@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reproductions.protocol.results import Result
-from tests.reproductions.support import ROOT, Answer, gluon_attn
+from tests.reproductions.support import ROOT, Answer, gluon_attn, run_and_score
 
 SCRIPT = Path(__file__).with_name("toy_paper.py")
 
@@ -26,7 +26,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.delenv("GLUON_ATTN_DATA", raising=False)
         patch.setenv("GLUON_ATTN_CACHE", str(folder / "cache"))
         patch.chdir(folder)
-        answer = gluon_attn("run", "toy_paper.py", "--preset", "smoke", "--publish")
+        answer = run_and_score("toy_paper.py", "--preset", "smoke", publish=True)
         assert answer.code == 0, answer.err
         assert "Attention over a bag of words (sample, preset smoke)" in " ".join(answer.out.split())
         yield folder
@@ -75,7 +75,8 @@ def test_it_is_verified(project: Path) -> None:
     answer = gluon_attn("verify", "toy_paper.py", "--variant", "attention")
     assert answer.code == 0, answer.out + answer.err
     published = Result.read(project / "results" / "toy_paper.smoke.json").manifest["parameters_sha256"]
-    assert f"same    attention/1 {published['attention/1']}" in answer.out.splitlines()
+    checks = "parameters, pipeline, environment, test accuracy, validation accuracy"
+    assert f"same    attention/1 {published['attention/1']}: {checks}" in answer.out.splitlines()
     assert "same bits as toy_paper.smoke.json" in answer.out
 
 

@@ -11,7 +11,7 @@ import pytest
 from reproductions.bahdanau2014 import REPRODUCTION
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
-from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn
+from tests.reproductions.support import by_items, claims_by_id, dead_settings, run_and_score
 from tests.reproductions.translating import (
     OTHER,
     SEARCH_SETTINGS,
@@ -99,7 +99,7 @@ def test_claims_of_length_and_order_are_judged_from_outcomes(tmp_path: Path) -> 
 def test_it_runs_whole(tmp_path: Path) -> None:
     names = ("rnnsearch", "encdec-all", "search-all")
     flags = [flag for name in names for flag in ("--variant", name)]
-    done = gluon_attn("run", "bahdanau2014", "--preset", "smoke", *flags, "--runs", tmp_path, "--jobs", "2")
+    done = run_and_score("bahdanau2014", "--preset", "smoke", *flags, "--runs", tmp_path, "--jobs", "2")
     assert done.code == 0, done.err
     result = Result.read(next(tmp_path.rglob("results.json")))
     assert {row.variant for row in result.rows} == set(names)

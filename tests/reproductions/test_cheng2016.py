@@ -22,7 +22,7 @@ from reproductions.protocol.task import Variant
 from reproductions.tasks.classification import Reading
 from reproductions.tasks.intra_attention import attention_to_earlier_words, correct_sentence
 from reproductions.tasks.text_predictions import classify
-from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome
+from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome, run_and_score
 
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
 ALL = [variant.name for variant in CPU.variants]
@@ -171,7 +171,7 @@ def test_without_attention_there_is_no_sentence(tmp_path: Path) -> None:
 def test_trained_on_the_sample_it_draws_and_answers(tmp_path: Path) -> None:
     names = ("lstmn", "sst2-lstmn")
     chosen = [flag for name in names for flag in ("--variant", name)]
-    answer = gluon_attn("run", "cheng2016", "--preset", "smoke", "--runs", tmp_path, "--jobs", 2, *chosen)
+    answer = run_and_score("cheng2016", "--preset", "smoke", "--runs", tmp_path, "--jobs", 2, *chosen)
     assert answer.code == 0, answer.err
     folder = tmp_path / "cheng2016" / "smoke-portable"
     assert sorted(path.name for path in (folder / "figures").iterdir()) == [

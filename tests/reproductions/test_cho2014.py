@@ -9,7 +9,7 @@ import pytest
 
 from reproductions.cho2014 import REPRODUCTION
 from reproductions.protocol.results import Result
-from tests.reproductions.support import dead_settings, gluon_attn
+from tests.reproductions.support import dead_settings, run_and_score
 from tests.reproductions.translating import OTHER, SEARCH_SETTINGS, learns_in_one_step, parameter_count
 
 SMOKE, CPU = REPRODUCTION.preset("smoke"), REPRODUCTION.preset("cpu")
@@ -47,7 +47,7 @@ def test_every_variant_learns_something_in_one_step(variant: str) -> None:
 
 @pytest.mark.slow
 def test_it_runs_whole(tmp_path: Path) -> None:
-    done = gluon_attn("run", "cho2014", "--preset", "smoke", "--runs", tmp_path, "--jobs", "2")
+    done = run_and_score("cho2014", "--preset", "smoke", "--runs", tmp_path, "--jobs", "2")
     assert done.code == 0, done.err
     result = Result.read(next(tmp_path.rglob("results.json")))
     assert {row.variant for row in result.rows} == {variant.name for variant in SMOKE.variants}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reproductions.joulin2016 import REPRODUCTION
-from tests.reproductions.support import dead_settings, gluon_attn
+from tests.reproductions.support import dead_settings, gluon_attn, run_and_score
 
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
 ALL = [variant.name for variant in CPU.variants]
@@ -40,7 +40,7 @@ def test_presets_differ_in_scale_and_pairs_in_the_bigrams() -> None:
 
 @pytest.mark.slow
 def test_trained_on_the_sample_it_answers_in_the_classes_of_its_corpus(tmp_path: Path) -> None:
-    answer = gluon_attn("run", "joulin2016", "--preset", "smoke", "--runs", tmp_path, "--variant", "sst5-bigrams")
+    answer = run_and_score("joulin2016", "--preset", "smoke", "--runs", tmp_path, "--variant", "sst5-bigrams")
     assert answer.code == 0, answer.err
     drawn = {path.name for path in (tmp_path / "joulin2016" / "smoke-portable" / "figures").iterdir()}
     assert drawn == {"training_curves_sst5.png"}

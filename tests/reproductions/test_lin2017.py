@@ -15,7 +15,7 @@ from reproductions import mikolov2013
 from reproductions.lin2017 import REPRODUCTION, Settings
 from reproductions.protocol.conclude import conclude
 from reproductions.tasks.text_inputs import TokenSequences
-from tests.reproductions.support import by_items, dead_settings, gluon_attn, outcome
+from tests.reproductions.support import by_items, dead_settings, gluon_attn, outcome, run_and_score
 
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
 ALL = [variant.name for variant in CPU.variants]
@@ -119,7 +119,7 @@ def test_trained_on_the_sample_it_draws_and_answers(tmp_path: Path) -> None:
     """Five of its networks, from the command line: figures, page and predictions."""
     names = ("best", "nsmc-r6-free", "nsmc-r6-strict", "imdb-r6-free", "imdb-r6-strict")
     chosen = [flag for name in names for flag in ("--variant", name)]
-    answer = gluon_attn("run", "lin2017", "--preset", "smoke", "--runs", tmp_path, "--jobs", 2, *chosen)
+    answer = run_and_score("lin2017", "--preset", "smoke", "--runs", tmp_path, "--jobs", 2, *chosen)
     assert answer.code == 0, answer.err
     root = tmp_path / "lin2017" / "smoke-portable"
     assert sorted(path.name for path in (root / "figures").iterdir()) == [

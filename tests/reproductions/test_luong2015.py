@@ -12,7 +12,7 @@ from reproductions.luong2015 import REPRODUCTION
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
 from reproductions.tasks.bleu import bleu
-from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn
+from tests.reproductions.support import by_items, claims_by_id, dead_settings, run_and_score
 from tests.reproductions.translating import (
     OTHER,
     SEARCH_SETTINGS,
@@ -104,7 +104,7 @@ def test_the_claims_that_are_no_comparisons_of_two_variants(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_unknown_words_are_replaced_and_alignments_drawn(tmp_path: Path) -> None:
     flags = ["--preset", "smoke", "--variant", "local-p-general", "--variant", "dropout", "--runs", tmp_path]
-    done = gluon_attn("run", "luong2015", *flags)
+    done = run_and_score("luong2015", *flags)
     assert done.code == 0, done.err
     result = Result.read(next(tmp_path.rglob("results.json")))
     replaced = {row.variant for row in result.rows if "unknown words replaced" in row.signature}

@@ -23,7 +23,7 @@ from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.trained_vectors import NEIGHBOURS, TrainedVectors
 from reproductions.tasks.word_vectors import WordVectorData
-from tests.reproductions.support import Answer, by_items, claims_by_id, gluon_attn, outcome, run
+from tests.reproductions.support import Answer, by_items, claims_by_id, gluon_attn, outcome, run, run_and_score
 
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
 ALL = [variant.name for variant in CPU.variants]
@@ -120,7 +120,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, An
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("GLUON_ATTN_DATA", raising=False)
         patch.setenv("GLUON_ATTN_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield runs, gluon_attn("run", "mikolov2013", "--preset", "smoke", "--runs", runs, "--jobs", 1)
+        yield runs, run_and_score("mikolov2013", "--preset", "smoke", "--runs", runs, "--jobs", 1)
 
 
 def test_a_run_writes_results_maps_and_neighbours(trained: tuple[Path, Answer]) -> None:

@@ -23,7 +23,7 @@ from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Variant
 from reproductions.tasks.classifier_settings import StackedSettings
 from reproductions.tasks.text_inputs import TokenSequences
-from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome, run
+from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome, run, run_and_score
 
 PAPER = "naver_self_attention"
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
@@ -240,7 +240,7 @@ def test_less_readable_weights_at_the_last_epoch_support_the_claims(tmp_path: Pa
 def test_trained_on_the_sample_it_draws_reads_and_answers(tmp_path: Path) -> None:
     """The end-to-end test of the task: two networks, figures, page and predictions, from the command line."""
     chosen = ("--variant", "as-written", "--variant", "over-fitted")
-    answer = gluon_attn("run", PAPER, "--preset", "smoke", "--runs", tmp_path, "--jobs", 2, *chosen)
+    answer = run_and_score(PAPER, "--preset", "smoke", "--runs", tmp_path, "--jobs", 2, *chosen)
     assert answer.code == 0, answer.err
     root = tmp_path / PAPER / "smoke-portable"
     drawn = {path.name for path in (root / "figures").iterdir()}
@@ -261,7 +261,7 @@ def test_trained_on_the_sample_it_draws_reads_and_answers(tmp_path: Path) -> Non
 def test_a_network_that_is_initialised_from_word_vectors_becomes_another(tmp_path: Path) -> None:
     """``wide`` and ``vectors`` differ in nothing else; both are those of the committed smoke results."""
     chosen = ("--variant", "wide", "--variant", "vectors")
-    answer = gluon_attn("run", PAPER, "--preset", "smoke", "--runs", tmp_path, "--jobs", 2, *chosen)
+    answer = run_and_score(PAPER, "--preset", "smoke", "--runs", tmp_path, "--jobs", 2, *chosen)
     assert answer.code == 0, answer.err
     trained = {name: Outcome.of(run(tmp_path, name, paper=PAPER)).record for name in ("wide", "vectors")}
     committed = Result.read(papers.results_path(PAPER, "smoke")).manifest["parameters_sha256"]

@@ -13,7 +13,7 @@ from reproductions.protocol.results import JudgedClaim, Result
 from reproductions.protocol.runs import Outcome
 from reproductions.sutskever2014 import REPRODUCTION
 from reproductions.tasks.bleu import bleu
-from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn
+from tests.reproductions.support import by_items, claims_by_id, dead_settings, run_and_score
 from tests.reproductions.translating import (
     OTHER,
     SEARCH_SETTINGS,
@@ -100,7 +100,7 @@ def test_an_ensemble_is_compared_with_the_mean_of_its_members(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_it_runs_whole_with_beams_and_ensembles(tmp_path: Path) -> None:
-    done = gluon_attn("run", "sutskever2014", "--preset", "smoke", "--variant", "reversed", "--runs", tmp_path)
+    done = run_and_score("sutskever2014", "--preset", "smoke", "--variant", "reversed", "--runs", tmp_path)
     assert done.code == 0, done.err
     result = Result.read(next(tmp_path.rglob("results.json")))
     ensemble = [row for row in result.rows if row.variant == "reversed-ensemble"]

@@ -14,7 +14,7 @@ from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import JudgedClaim
 from reproductions.protocol.runs import Outcome
 from reproductions.yang2016 import REPRODUCTION
-from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome
+from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome, run_and_score
 
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
 ALL = [variant.name for variant in CPU.variants]
@@ -107,7 +107,7 @@ def test_mean_and_maximum_are_alike_within_the_margin_only(other: float, verdict
 @pytest.mark.slow
 def test_trained_on_the_sample_it_draws_and_answers(tmp_path: Path) -> None:
     chosen = ("--variant", "best", "--variant", "att")
-    answer = gluon_attn("run", "yang2016", "--preset", "smoke", "--runs", tmp_path, "--jobs", 2, *chosen)
+    answer = run_and_score("yang2016", "--preset", "smoke", "--runs", tmp_path, "--jobs", 2, *chosen)
     assert answer.code == 0, answer.err
     root = tmp_path / "yang2016" / "smoke-portable"
     drawn = {path.name for path in (root / "figures").iterdir()}

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from preprocessing.corpora.locate import SAMPLE_ROOT
-from reproductions.protocol import papers
+from reproductions.protocol import papers, readings
 from reproductions.protocol.results import Result
-from reproductions.protocol.runs import Outcome, Run
-from tests.reproductions.support import ROOT, Answer, gluon_attn, judged, run
+from reproductions.protocol.runs import Outcome, Run, training_of
+from tests.reproductions.support import ROOT, Answer, gluon_attn, judged, run, run_and_score
 from tests.reproductions.toy import REPRODUCTION
 
 WARNING = "MEAN NOTHING ***"
@@ -64,9 +64,12 @@ def no_corpora(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Answer]:
-    """Two variants with one seed, trained in parallel: the project, which no test changes, and what was printed."""
+    """Two variants with one seed, trained in parallel and scored: the project, which no test changes, and what scoring
+    printed."""
     project = Project(tmp_path_factory.mktemp("project"))
-    return project, project.command("run", "--variant", "straight", "--variant", "curved", "--jobs", 2)
+    options = ("--variant", "straight", "--variant", "curved", "--jobs", 2)
+    assert project.command("run", *options).code == 0
+    return project, project.command("score", *options)
 
 
 @pytest.fixture
@@ -87,9 +90,9 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
-def test_the_help_lists_commands_but_not_the_inner_one(flag: str) -> None:
+def test_the_help_lists_commands_but_not_the_inner_ones(flag: str) -> None:
     answer = gluon_attn(flag)
-    assert answer.code == 0 and " reproduce " in answer.out and "train-run" not in answer.out
+    assert answer.code == 0 and " reproduce " in answer.out and "-run " not in answer.out
 
 
 def test_list_shows_papers_presets_and_variants() -> None:
@@ -118,17 +121,17 @@ def test_list_shows_one_paper_by_name_or_path(project: Project) -> None:
     assert "paper 'bahdanau' is unknown" in gluon_attn("list", "bahdanau").refusal
 
 
-# --- run ---
+# --- run and score ---
 
 
-def test_run_writes_results_figures_and_pages(trained: tuple[Project, Answer]) -> None:
+def test_score_writes_results_figures_and_pages(trained: tuple[Project, Answer]) -> None:
     project, answer = trained
     assert answer.code == 0, answer.err
     root = project.run("curved").root
     result = Result.read(root / "results.json")
     assert [row.variant for row in result.rows] == ["curved"] * 3 + ["straight"] * 3  # as the table has them
     assert list(result.manifest["parameters_sha256"]) == ["curved/1", "straight/1"]
-    command = f"gluon-attn run {project.script} --preset smoke --variant straight --variant curved --jobs 2"
+    command = f"gluon-attn score {project.script} --preset smoke --variant straight --variant curved --jobs 2"
     assert result.manifest["command"] == command  # without the folder of the runs
     assert [claim.id for claim in result.claims] == ["bend", "chance"]
     named = dict(line.split(": ", 1) for line in answer.out.splitlines() if ": /" in line)
@@ -158,6 +161,35 @@ def test_a_second_run_is_refused_and_nothing_is_lost(trained: tuple[Project, Ans
     assert files(project.runs) == before  # nor was the other variant trained
 
 
+def test_run_reports_validation_and_leaves_the_test_split_alone(project: Project) -> None:
+    answer = project.command("run", "--variant", "curved")
+    assert answer.code == 0, answer.err
+    one = project.run("curved")
+    assert one.is_trained and not one.is_scored and not (one.root / "results.json").exists()
+    record = training_of(one)
+    best = record["history"][record["best_epoch"] - 1]["validation_accuracy"]
+    (line,) = [line for line in answer.out.splitlines() if line.startswith("│ curved ")]
+    cells = [cell.strip() for cell in line.strip("│").split("│")]
+    assert cells[:4] == ["curved", "1", str(record["best_epoch"]), f"accuracy {best:.2f}"]
+    command = f"gluon-attn score {project.script} --preset smoke --variant curved --runs {project.runs}"
+    assert f"score the test split: {command}" in " ".join(answer.out.split())
+    assert WARNING in answer.out
+
+
+def test_score_refuses_what_is_not_trained_and_scores_nothing(copy: Project) -> None:
+    one = copy.run("curved")
+    (one.directory / "outcome.json").unlink()
+    refusal = copy.command("score", "--variant", "curved", "--variant", "pretrained").refusal
+    assert "pretrained with seed 1 has not been trained yet. Train it with: gluon-attn run" in refusal
+    assert not one.is_scored
+
+
+def test_what_is_scored_is_not_scored_again(copy: Project) -> None:
+    before = files(copy.run("curved").directory)
+    assert copy.command("score", "--variant", "curved").code == 0
+    assert files(copy.run("curved").directory) == before
+
+
 def test_resume_leaves_finished_runs_alone(copy: Project) -> None:
     before = files(copy.run("curved").directory)
     answer = copy.command("run", "--variant", "curved", "--resume")
@@ -174,7 +206,8 @@ def test_overwrite_replaces_and_gives_the_same_parameters(copy: Project) -> None
     (one.directory / "stale").touch()
     answer = copy.command("run", "--variant", "curved", "--overwrite")
     assert answer.code == 0, answer.err
-    assert not (one.directory / "stale").exists()
+    assert not (one.directory / "stale").exists() and not one.is_scored
+    assert copy.command("score", "--variant", "curved").code == 0
     assert Outcome.of(one).record["parameters_sha256"] == before
 
 
@@ -204,7 +237,9 @@ def test_reproduce_continues_and_ends_with_table_figures_and_pages(copy: Project
         assert f"│ {variant} " in answer.out
     named = dict(line.split(": ", 1) for line in answer.out.splitlines() if ": /" in line)
     assert {"results", "figure, both", "notes"} <= named.keys()
-    assert answer.out.splitlines()[-1].endswith(WARNING)
+    assert WARNING in answer.out
+    assert answer.out.splitlines()[-1].startswith("test split: scored once by each of 2 trainings")
+    assert not readings.record_path(copy.script).exists()
 
 
 def test_a_whole_preset_is_trained_combined_and_published(project: Project) -> None:
@@ -212,7 +247,8 @@ def test_a_whole_preset_is_trained_combined_and_published(project: Project) -> N
     script = Path(project.script)
     text = script.read_text(encoding="utf-8").replace("smoke=Override(smoke)", "smoke=Override(smoke, seeds=(1, 2))")
     script.write_text(text, encoding="utf-8")
-    answer = project.command("run", "--publish")
+    assert project.command("run").code == 0
+    answer = project.command("score", "--publish")
     assert answer.code == 0, answer.err
     published = Result.read(script.parent / "results" / "toy.smoke.json")
     assert published == Result.read(project.run("curved").root / "results.json")
@@ -227,8 +263,8 @@ def test_a_whole_preset_is_trained_combined_and_published(project: Project) -> N
 
 def test_only_a_whole_table_is_published(project: Project) -> None:
     for more in (("--variant", "curved"), ("--seed", 1)):
-        assert "a published table is whole" in project.command("run", "--publish", *more).refusal
-    answer = gluon_attn("run", project.script, "--preset", "cpu", "--runs", project.runs, "--publish")
+        assert "a published table is whole" in project.command("score", "--publish", *more).refusal
+    answer = gluon_attn("score", project.script, "--preset", "cpu", "--runs", project.runs, "--publish")
     assert answer.code == 2 and "on the embedded sample are not published" in answer.err.splitlines()[-1]
     assert sorted(path.name for path in project.runs.parent.iterdir()) == ["toy.py"]
 
@@ -238,7 +274,7 @@ def test_only_a_whole_table_is_published(project: Project) -> None:
 
 def test_without_the_corpus_the_sample_is_read_and_everything_says_so(project: Project) -> None:
     options = ("--variant", "curved", "--seed", 1, "--seed", 1, "--runs", project.runs)
-    answer = gluon_attn("run", project.script, "--preset", "cpu", *options)
+    answer = run_and_score(project.script, "--preset", "cpu", *options)
     assert answer.code == 0, answer.err
     assert "corpus nsmc is missing" in answer.err
     assert "*** nsmc IS MISSING: USING THE EMBEDDED SAMPLE" in answer.err
@@ -253,7 +289,7 @@ def test_without_the_corpus_the_sample_is_read_and_everything_says_so(project: P
     assert "TRAINED ON THE EMBEDDED SAMPLE" in answer.err
 
 
-@pytest.mark.parametrize("command", ["run", "reproduce"])
+@pytest.mark.parametrize("command", ["run", "score", "reproduce"])
 def test_a_damaged_corpus_is_refused_and_not_replaced_by_the_sample(
     command: str, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -532,7 +568,7 @@ def test_rebuild_refuses_a_path_that_leads_nowhere(tmp_path: Path) -> None:
 )
 def test_what_is_unknown_is_refused_in_one_line(project: Project, arguments: tuple[object, ...], reason: str) -> None:
     words = [str(word).format(toy=project.script) for word in arguments]
-    runs = ("--runs", project.runs) if words[0] in ("run", "predict", "reproduce") else ()
+    runs = ("--runs", project.runs) if words[0] in ("run", "score", "predict", "reproduce") else ()
     assert reason in gluon_attn(*words, *runs).refusal
     assert not project.runs.exists()
 

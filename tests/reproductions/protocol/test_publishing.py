@@ -16,7 +16,7 @@ from reproductions.protocol.publishing import publish, publish_again
 from reproductions.protocol.results import Result
 from reproductions.protocol.runner import combine_all, runs_of
 from reproductions.protocol.runs import Outcome, in_order
-from reproductions.protocol.training import train
+from reproductions.protocol.training import score, train
 from tests.reproductions.support import gluon_attn
 
 FILES = {
@@ -40,7 +40,9 @@ def trained(toy: str, preset: str, folder: Path) -> list[Outcome]:
     """All runs of a preset, with its ensembles."""
     declared = papers.load(toy).preset(preset)
     runs = runs_of(toy, declared, profile="portable", threads=None, runs=folder)
-    outcomes = [train(run, resume=True, overwrite=False) for run in runs]
+    for run in runs:
+        train(run, resume=True, overwrite=False)
+    outcomes = [score(run) for run in runs]
     return in_order([*outcomes, *combine_all(declared, runs)], declared.names)
 
 

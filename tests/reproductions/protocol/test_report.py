@@ -14,20 +14,18 @@ from rich.console import Console, RenderableType
 
 from gluon_attn.errors import UsageError
 from reproductions.protocol import papers, report
-from reproductions.protocol.report import (
+from reproductions.protocol.readings import Reading
+from reproductions.protocol.report import papers_markdown, results_readme, results_readme_path, write_reports
+from reproductions.protocol.reproduction import Reproduction
+from reproductions.protocol.results import JudgedClaim, Result, Row
+from reproductions.protocol.tables import (
     claim_details,
     claims_table,
-    papers_markdown,
-    results_readme,
-    results_readme_path,
     row_of,
     sample_warning,
     table_lines,
     terminal_tables,
-    write_reports,
 )
-from reproductions.protocol.reproduction import Reproduction
-from reproductions.protocol.results import JudgedClaim, Result, Row
 from reproductions.protocol.task import Column
 from tests.reproductions.support import ROOT, Answer, gluon_attn, judged
 from tests.reproductions.toy import REPRODUCTION
@@ -78,6 +76,7 @@ def result(*rows: Row, claims: tuple[JudgedClaim, ...] = (), **manifest: Any) ->
         "threads": 1,
         "hardware": "a processor",
         "commit": "0123456789abcdef, fedcba9876543210",
+        "parameters_sha256": {"curved/1": "a" * 64, "curved/2": "b" * 64},
     }
     return Result("toy", "cpu", list(rows), list(claims), given | manifest)
 
@@ -88,8 +87,13 @@ def printed(table: RenderableType, width: int) -> str:
     return page.getvalue()
 
 
-def markdown(of: Result, paper: Reproduction = REPRODUCTION, figures: tuple[str, ...] = ()) -> str:
-    return results_readme(paper, paper.preset("cpu"), of, figures)
+def markdown(
+    of: Result,
+    paper: Reproduction = REPRODUCTION,
+    figures: tuple[str, ...] = (),
+    readings: tuple[Reading, ...] = (),
+) -> str:
+    return results_readme(paper, paper.preset("cpu"), of, readings, figures)
 
 
 def cells(page: str, variant: str) -> list[str]:
@@ -131,8 +135,8 @@ def test_the_claims_table_has_effect_interval_and_verdict(width: int) -> None:
 
 
 def test_only_what_was_run_on_the_sample_has_a_warning() -> None:
-    assert sample_warning(result(*three("curved"))) == ""
-    assert "MEAN NOTHING" in sample_warning(result(*three("curved"), *three("straight", corpus="sample")))
+    assert sample_warning(result(*three("curved")).on_sample) == ""
+    assert "MEAN NOTHING" in sample_warning(result(*three("curved"), *three("straight", corpus="sample")).on_sample)
 
 
 # --- lines and columns ---
@@ -204,6 +208,15 @@ def test_the_tables_of_a_readme_are_complete_and_list_all_peers() -> None:
     checked = replace(REPRODUCTION, reported=(replace(REPRODUCTION.reported[0], checked="text"),), variants=(
         replace(CPU.variant("curved"), beside=None),), claims=(), headline=("curved",), ensembles=())  # fmt: skip
     assert "†" not in markdown(result(*three("curved")), checked)
+
+
+def test_below_the_table_stands_how_often_the_test_split_was_read() -> None:
+    of = result(*three("curved"), parameters_sha256={"curved/1": "a" * 64})
+    readings = (Reading("curved", 1, "a" * 64, "c" * 40, "2026"), Reading("curved", 1, "b" * 64, "d" * 40, "2026", note="A footnote."))
+    page = markdown(of, readings=readings)
+    assert "read 2 times for the 1 training of this table, 1 of them by trainings that were replaced (`curved`)" in page
+    assert page.index("read 2 times") < page.index("\nA footnote.\n") < page.index("## Claims")
+    assert "The test split was read" not in markdown(of)
 
 
 def test_notes_and_figures_are_in_the_readme() -> None:

@@ -24,7 +24,7 @@ from reproductions.protocol import papers
 from reproductions.protocol.loading import preset_of
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.runner import combine_all, corpus_or_sample, default_jobs, runs_of, train_all
-from reproductions.protocol.runs import Outcome, Run
+from reproductions.protocol.runs import Run, training_of
 from reproductions.protocol.training import train
 from tests.reproductions.support import ROOT, gluon_attn, outcome, run
 from tests.reproductions.toy import REPRODUCTION
@@ -153,8 +153,7 @@ def test_a_failure_is_reported_once_and_the_other_runs_finish(
     warnings = sorted(line for line in printed if line.startswith("warning"))
     assert warnings == [f"warning of {name}" for name in ("curved", "pretrained", "straight")]
     assert ("gluon-attn: no room" in printed) == (jobs == 1)
-    done = train_all([some[0], some[2]], jobs=jobs, resume=True, overwrite=False)
-    assert [one.label for one in done] == ["curved/1", "pretrained/1"]
+    train_all([some[0], some[2]], jobs=jobs, resume=True, overwrite=False)
 
 
 @pytest.mark.parametrize("finished", [False, True])
@@ -183,17 +182,16 @@ def test_a_pretrained_network_that_is_one_of_the_runs_is_trained_first_and_as_th
     for name, seed in labels:
         outcome(tmp_path, name, seed, paper=toy, preset="cpu")
     some = [run(tmp_path, name, seed, paper=toy, preset="cpu") for name, seed in labels]
-    done = train_all(some, jobs=1, resume=False, overwrite=True)
+    train_all(some, jobs=1, resume=False, overwrite=True)
     order = log.read_text("utf-8").splitlines()
     assert order == ["curved 1 --overwrite", "pretrained 1 --overwrite", "curved 2 --overwrite"]
-    assert [one.label for one in done] == ["pretrained/1", "curved/2", "curved/1"]
 
 
 def test_ensembles_are_of_two_members_or_more(toy: str, tmp_path: Path) -> None:
     preset = papers.load(toy).preset("smoke")
     members = [run(tmp_path, "curved", seed, paper=toy) for seed in (1, 2)]
     for member in members:
-        train(member, resume=False, overwrite=False)
+        train(member, resume=False, overwrite=False, then_score=True)
     other = run(tmp_path, "straight", paper=toy)
     assert combine_all(preset, [members[0], other]) == []
     assert [one.label for one in combine_all(preset, [*members, other])] == ["committee/1+2"]
@@ -243,7 +241,7 @@ def test_when_a_command_is_killed_its_trainings_do_not_go_on(toy: str, tmp_path:
     assert process.wait() == -signal.SIGKILL
     with lock_of(one).open("a") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)  # waits for the end of the training
-    assert not one.is_finished
+    assert not one.is_trained
 
 
 def test_killed_at_a_random_instant_and_resumed_it_ends_with_the_same_bytes(
@@ -266,7 +264,8 @@ def test_killed_at_a_random_instant_and_resumed_it_ends_with_the_same_bytes(
     assert killed >= 1, log.read_text(encoding="utf-8")
     answer = gluon_attn("run", *one.arguments(), "--resume")  # refused while a training holds its lock
     assert answer.code == 0, answer.err
-    whole = train(replace(one, runs=tmp_path / "whole"), resume=False, overwrite=False)
-    assert Outcome.of(one).record["parameters_sha256"] == whole.record["parameters_sha256"]
+    whole = replace(one, runs=tmp_path / "whole")
+    train(whole, resume=False, overwrite=False)
+    assert training_of(one)["parameters_sha256"] == training_of(whole)["parameters_sha256"]
     epochs = (one.directory / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(epoch)["epoch"] for epoch in epochs] == list(range(1, 21))

@@ -62,7 +62,7 @@ def test_an_outcome_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_an_outcome_without_examples_and_texts_has_none(tmp_path: Path) -> None:
     one = outcome(tmp_path, "committee", "1+2", {"right": [True]}, corpus="sample")
     assert (one.examples, one.texts, one.is_ensemble, one.on_sample) == ({}, {}, True, True)
-    assert sorted(path.name for path in one.directory.iterdir()) == ["outcome.json", "predictions.npz"]
+    assert sorted(path.name for path in one.directory.iterdir()) == ["outcome.json", "predictions.npz", "training.json"]
 
 
 def test_outcomes_are_grouped_by_variant_in_their_order(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_run_that_was_not_finished_has_no_outcome(tmp_path: Path) -> None:
     one = run(tmp_path, "curved", paper="toy.py", preset="cpu")
     one.directory.mkdir(parents=True)
     (one.directory / "checkpoint.npz").touch()
-    assert not one.is_finished
+    assert not one.is_scored
     command = "gluon-attn run toy.py --preset cpu --variant curved --seed 1"
     with pytest.raises(UsageError, match=f"curved with seed 1 has not been trained yet. Train it with: {command}"):
         Outcome.of(one)
@@ -86,7 +86,7 @@ def test_an_outcome_is_there_only_when_all_its_files_are(tmp_path: Path) -> None
     one = run(tmp_path, "curved")
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_outcome(one.directory, {}, {"right": np.ones(2)}, {"weight": float("nan")}, {})
-    assert not one.is_finished
+    assert not one.is_scored
 
 
 def test_what_is_published_has_no_parameters_and_no_texts(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ import pytest
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameters_sha256
 from reproductions.protocol import papers
-from reproductions.protocol.loading import finished_or_on_sample, load, preset_of
+from reproductions.protocol.loading import load, preset_of, trained_or_on_sample
 from reproductions.protocol.runs import Outcome, Run
-from reproductions.protocol.training import combine, prerequisite, train
+from reproductions.protocol.training import combine, prerequisite, score, train
 from tests.reproductions.support import outcome, run
 
 
@@ -29,7 +29,9 @@ def one(toy: str, tmp_path: Path) -> Run:
 
 
 def trained(one: Run, *, resume: bool = False, overwrite: bool = False) -> Outcome:
-    return train(one, resume=resume, overwrite=overwrite)
+    """Train and score."""
+    train(one, resume=resume, overwrite=overwrite)
+    return score(one)
 
 
 def edit(toy: str, old: str, new: str) -> None:
@@ -54,7 +56,7 @@ def test_a_run_leaves_its_configuration_checkpoint_metrics_and_outcome(one: Run)
     finished = trained(one)
     assert {path.name for path in one.directory.iterdir()} == {
         "checkpoint.npz", "config.json", "examples.json", "metrics.csv", "metrics.jsonl", "outcome.json",
-        "predictions.npz", "texts.npz",
+        "predictions.npz", "texts.npz", "training.json",
     }  # fmt: skip
     config = json.loads((one.directory / "config.json").read_text(encoding="utf-8"))
     variant = papers.load(one.paper).preset("smoke").variant("curved")
@@ -141,7 +143,7 @@ def test_a_run_that_was_interrupted_before_its_outcome_ends_with_the_same_bytes(
         patch.setattr(type(papers.load(one.paper).task), "evaluate", interrupted)
         with pytest.raises(KeyboardInterrupt):
             trained(one)
-    assert not one.is_finished and (one.directory / "checkpoint.npz").exists()
+    assert one.is_trained and not one.is_scored and (one.directory / "checkpoint.npz").exists()
     again = trained(one, resume=True)
     seconds = ("train_seconds", "history")  # the time that the epochs took
     facts = [{name: value for name, value in each.record.items() if name not in seconds} for each in (whole, again)]
@@ -294,13 +296,13 @@ def test_a_run_with_other_settings_is_not_loaded(content: str, one: Run) -> None
         load(one)
 
 
-@pytest.mark.parametrize("name", ["config.json", "checkpoint.npz", "outcome.json"])
+@pytest.mark.parametrize("name", ["config.json", "checkpoint.npz", "training.json"])
 @pytest.mark.parametrize("damaged", [True, False])
 def test_a_run_with_a_damaged_file_is_not_loaded(name: str, damaged: bool, one: Run) -> None:
     trained(one)
     path = one.directory / name
     path.write_bytes(path.read_bytes()[:-30]) if damaged else path.unlink()
-    with pytest.raises(UsageError, match=name if damaged or name != "outcome.json" else "not been trained") as caught:
+    with pytest.raises(UsageError, match=name if damaged or name != "training.json" else "not been trained") as caught:
         load(one)
     assert "\n" not in str(caught.value)
 
@@ -309,21 +311,21 @@ def test_the_parameters_of_another_run_are_not_loaded(one: Run) -> None:
     trained(one)
     other = trained(replace(one, seed=2))
     shutil.copy(other.directory / "checkpoint.npz", one.directory / "checkpoint.npz")
-    with pytest.raises(UsageError, match=r"checkpoint\.npz: not the parameters that outcome\.json states"):
+    with pytest.raises(UsageError, match=r"checkpoint\.npz: not the parameters that training\.json states"):
         load(one)
 
 
-def test_the_run_on_the_sample_is_taken_where_only_that_is_finished(one: Run) -> None:
+def test_the_run_on_the_sample_is_taken_where_only_that_is_trained(one: Run) -> None:
     on_sample = replace(one, preset="cpu", on_sample=True)
     whole = replace(one, preset="cpu")
-    assert finished_or_on_sample(whole) == whole
-    outcome_of = on_sample.directory / "outcome.json"
-    outcome_of.parent.mkdir(parents=True)
-    outcome_of.touch()
-    assert finished_or_on_sample(whole) == on_sample
+    assert trained_or_on_sample(whole) == whole
+    record = on_sample.directory / "training.json"
+    record.parent.mkdir(parents=True)
+    record.touch()
+    assert trained_or_on_sample(whole) == on_sample
     whole.directory.mkdir(parents=True)
-    (whole.directory / "outcome.json").touch()
-    assert finished_or_on_sample(whole) == whole
+    (whole.directory / "training.json").touch()
+    assert trained_or_on_sample(whole) == whole
 
 
 def test_a_preset_is_on_the_sample_if_the_run_is(one: Run) -> None:

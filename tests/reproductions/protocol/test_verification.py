@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -11,21 +12,27 @@ from pathlib import Path
 
 import pytest
 
-from reproductions.protocol import papers, runner
+from reproductions.protocol import conclude, papers, runner
 from reproductions.protocol.manifest import manifest
 from reproductions.protocol.results import Result
-from reproductions.protocol.runs import Outcome, Run
-from reproductions.protocol.training import train
+from reproductions.protocol.runs import Run
+from reproductions.protocol.training import score, train
 from tests.reproductions.support import ROOT, gluon_attn, outcome, run
+
+ACCURACY = "test accuracy, validation accuracy"
 
 
 @pytest.fixture
 def published(toy: str, tmp_path: Path) -> str:
     """The toy paper with published results of its smoke preset."""
     runs = [run(tmp_path / "runs", name, paper=toy) for name in ("curved", "pretrained")]
-    outcomes = [train(one, resume=False, overwrite=False) for one in runs]
+    for one in runs:
+        train(one, resume=False, overwrite=False)
+    outcomes = [score(one) for one in runs]
+    preset = papers.load(toy).preset("smoke")
+    rows, _ = conclude.conclude(papers.load(toy), preset, outcomes)
     record = manifest(outcomes, "gluon-attn run toy.py", time.time(), 1, "portable")
-    Result("toy", "smoke", [], [], record).write(papers.results_path(toy, "smoke"))
+    Result("toy", "smoke", rows, [], record).write(papers.results_path(toy, "smoke"))
     return toy
 
 
@@ -46,7 +53,7 @@ def test_the_published_bits_come_again(published: str) -> None:
     """Of a variant that needs another one's network, which is trained for it."""
     answer = gluon_attn("verify", published, "--variant", "pretrained")
     assert answer.code == 0, answer.out + answer.err
-    same = f"same    pretrained/1 {hashes(published)['pretrained/1']}"
+    same = f"same    pretrained/1 {hashes(published)['pretrained/1']}: parameters, pipeline, environment, {ACCURACY}"
     assert same in answer.out.splitlines() and "same    curved" not in answer.out
     assert answer.out.endswith("toy, preset smoke, profile portable: same bits as toy.smoke.json\n")
 
@@ -61,48 +68,90 @@ def test_in_the_fast_profile_everything_is_trained_twice(toy: str) -> None:
 
 
 @pytest.fixture
-def bits(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Instead of trainings, the parameters that they give, by the label of the run."""
-    given: dict[str, str] = {}
+def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, object]]:
+    """Instead of trainings, the records that they give, by the label of the run."""
+    records: dict[str, dict[str, object]] = {}
 
-    def train_all(runs: Sequence[Run], **_: object) -> list[Outcome]:
-        made = []
+    def train_all(runs: Sequence[Run], **_: object) -> None:
         for one in runs:
-            record = {"parameters_sha256": given.pop(f"{one.label} again", given[one.label])}
-            made.append(outcome(one.runs, one.variant, one.seed, paper=one.paper, **record))
-        return made
+            record = dict(records.pop(f"{one.label} again", records[one.label]))
+            arrays = record.pop("arrays", ARRAYS)
+            outcome(one.runs, one.variant, one.seed, arrays, paper=one.paper, profile=one.profile, **record)
 
     monkeypatch.setattr(runner, "train_all", train_all)
-    return given
+    return records
 
 
-def test_it_says_which_bits_differ(published: str, bits: dict[str, str]) -> None:
-    bits |= {"curved/1": "1" * 64, "pretrained/1": "2" * 64}
-    alter(published, parameters_sha256=bits | {"curved/1": "0" * 64})
+ARRAYS = {"right": [True, False], "probability": [0.5, float("nan")], "label": [0, 1]}
+
+
+def test_it_says_which_bits_differ(published: str, given: dict[str, dict[str, object]]) -> None:
+    manifest = Result.read(papers.results_path(published, "smoke")).manifest
+    same = {"pipeline": manifest["pipeline"]["curved"], "environment": manifest["environment"]}
+    given |= {
+        "curved/1": {"parameters_sha256": "1" * 64, **same, "environment": "0" * 64},
+        "pretrained/1": {"parameters_sha256": "2" * 64, **same},
+    }
+    alter(published, parameters_sha256={"curved/1": "0" * 64, "pretrained/1": "2" * 64})
     answer = gluon_attn("verify", published, "--variant", "curved", "--variant", "pretrained")
     assert answer.code == 1
-    assert answer.out.splitlines() == [
-        f"DIFFERS curved/1 {'1' * 64}",
-        f"same    pretrained/1 {'2' * 64}",
-        "toy, preset smoke, profile portable: NOT the same bits as toy.smoke.json",
-    ]
+    lines = answer.out.splitlines()
+    assert lines[0].startswith(f"DIFFERS curved/1 {'1' * 64}: parameters, environment")
+    assert lines[1].startswith(f"DIFFERS pretrained/1 {'2' * 64}: test accuracy")  # of which none is published
+    assert lines[2] == "toy, preset smoke, profile portable: NOT the same bits as toy.smoke.json"
 
 
-def test_a_second_training_that_differs_is_reported(toy: str, bits: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({}, ""),
+        ({"parameters_sha256": "2" * 64}, "parameters"),
+        ({"pipeline": "2" * 64}, "pipeline"),
+        ({"environment": "2" * 64}, "environment"),
+        ({"metrics": {"accuracy": 50.0}}, "metrics"),
+        ({"arrays": {**ARRAYS, "label": [0, 0]}}, "predictions"),
+        ({"arrays": {**ARRAYS, "probability": [0.5, 0.5]}}, "predictions"),
+        ({"arrays": {"right": [True, False]}}, "predictions"),
+    ],
+)
+def test_everything_of_a_second_training_is_compared(
+    changes: dict[str, object], names: str, toy: str, given: dict[str, dict[str, object]]
+) -> None:
     from reproductions.protocol.verification import verify  # in this process, which has the portable profile
 
-    bits |= {"curved/1": "1" * 64, "curved/1 again": "2" * 64}
+    record = {"parameters_sha256": "1" * 64, "pipeline": "1" * 64, "environment": "1" * 64, "metrics": {"accuracy": 1}}
+    given |= {"curved/1": record, "curved/1 again": {**record, **changes}}
     lines, same = verify(toy, "smoke", ["curved"], [], "fast", 1, None)
-    assert not same and lines == [
-        f"DIFFERS curved/1 {'1' * 64}",
-        "toy, preset smoke, profile fast: NOT the same bits as a second training",
-    ]
+    if not names:
+        everything = "parameters, pipeline, environment, metrics, predictions"
+        assert same and lines[0] == f"same    curved/1 {'1' * 64}: {everything}"
+    else:
+        assert not same and lines == [
+            f"DIFFERS curved/1 {'1' * 64}: {names}",
+            "toy, preset smoke, profile fast: NOT the same bits as a second training",
+        ]
+
+
+def test_finished_runs_are_compared_without_training(published: str, tmp_path: Path) -> None:
+    answer = gluon_attn("verify", published, "--variant", "curved", "--finished", tmp_path / "runs")
+    assert answer.code == 0, answer.out + answer.err
+    assert answer.out.startswith(f"same    curved/1 {hashes(published)['curved/1']}: parameters")
+    assert "epoch" not in answer.out
+    missing = gluon_attn("verify", published, "--variant", "curved", "--finished", tmp_path / "none")
+    assert "curved with seed 1 has not been trained yet" in missing.refusal
+
+
+def test_the_checkpoint_of_a_finished_run_must_hold_what_it_states(published: str, tmp_path: Path) -> None:
+    first, other = (run(tmp_path / "runs", name, paper=published).directory for name in ("curved", "pretrained"))
+    shutil.copy(other / "checkpoint.npz", first / "checkpoint.npz")
+    refusal = gluon_attn("verify", published, "--variant", "curved", "--finished", tmp_path / "runs").refusal
+    assert "curved/seed-1/checkpoint.npz: not the parameters that training.json states" in refusal
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"parameters_sha256": {}}, "holds no parameters of curved/1; run them with --publish"),
+        ({"parameters_sha256": {}}, "holds no parameters of curved/1; publish them first"),
         ({"profile": "fast"}, "made in the fast profile, whose bits belong to one machine"),
         ({"pipeline": {"curved": "0" * 64}}, "curved was trained on other data than the sample corpus gives here"),
     ],

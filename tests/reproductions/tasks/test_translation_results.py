@@ -10,9 +10,9 @@ import pytest
 
 from preprocessing.pipeline.ragged import pack_strings
 from reproductions import bahdanau2014, sutskever2014
-from reproductions.protocol.report import row_of
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
+from reproductions.protocol.tables import row_of
 from reproductions.tasks import translation_results
 from reproductions.tasks.bleu import PEERS, Bleu, bleu
 from reproductions.tasks.translation_results import (

@@ -1,0 +1,110 @@
+"""Commands that answer lines of text with a trained network: predict, neighbours, perplexity and translate.
+
+What loads MXNet is imported inside the commands: a runtime profile must be set before.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gluon_attn import runtime
+from gluon_attn.errors import UsageError
+from reproductions.cli.options import Paper, PresetName, Profile, Runs, Threads
+
+AnyVariant = Annotated[str | None, typer.Option(help="Which trained variant. Default: the first of the headline.")]
+OneSeed = Annotated[int, typer.Option(help="Which trained seed.")]
+
+
+def predict(
+    paper: Paper,
+    variant: AnyVariant = None,
+    preset: PresetName = "cpu",
+    seed: OneSeed = 1,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    runs: Runs = Path("runs"),
+    weights: Annotated[bool, typer.Option("--weights", help="Print each token with its attention weight.")] = False,
+) -> None:
+    """Classify texts on standard input, one per line: label and its probability."""
+    _answer("predict", paper, variant, preset, seed, profile, threads, runs, {"weights": weights})
+
+
+def neighbours(
+    paper: Paper,
+    variant: AnyVariant = None,
+    preset: PresetName = "cpu",
+    seed: OneSeed = 1,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    runs: Runs = Path("runs"),
+    cosines: Annotated[bool, typer.Option("--cosines", help="Print each neighbour with its cosine.")] = False,
+) -> None:
+    """The nearest words of the words on standard input, one per line."""
+    _answer("neighbours", paper, variant, preset, seed, profile, threads, runs, {"weights": cosines})
+
+
+def perplexity(
+    paper: Paper,
+    variant: AnyVariant = None,
+    preset: PresetName = "cpu",
+    seed: OneSeed = 1,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    runs: Runs = Path("runs"),
+    weights: Annotated[bool, typer.Option("--weights", help="Print what each word attends to most.")] = False,
+) -> None:
+    """The perplexity of sentences on standard input, one per line, with their words and how many are unknown."""
+    _answer("perplexity", paper, variant, preset, seed, profile, threads, runs, {"weights": weights})
+
+
+def translate(
+    paper: Paper,
+    variant: AnyVariant = None,
+    preset: PresetName = "cpu",
+    seed: OneSeed = 1,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    runs: Runs = Path("runs"),
+    alignments: Annotated[
+        Path | None, typer.Option(help="A new folder for the attention weights of each line, as JSON and heatmap.")
+    ] = None,
+) -> None:
+    """Translate sentences on standard input, one per line."""
+    if alignments is not None and alignments.exists():
+        raise UsageError(f"{alignments}: exists already; name a new folder for the alignments")
+    options = {"alignments": alignments, "interactive": sys.stdin.isatty()}
+    _answer("translate", paper, variant, preset, seed, profile, threads, runs, options)
+
+
+def _answer(
+    command: str,
+    paper: str,
+    variant: str | None,
+    preset: str,
+    seed: int,
+    profile: str,
+    threads: int | None,
+    runs: Path,
+    options: dict[str, Any],
+) -> None:
+    """Answer the lines of standard input with a trained network."""
+    runtime.configure(profile, threads)
+    from reproductions.protocol import papers
+    from reproductions.protocol.loading import load, trained_or_on_sample
+    from reproductions.protocol.runs import Run
+    from reproductions.protocol.task import AnswerOptions
+
+    declared = papers.load(paper).preset(preset)
+    name = variant or declared.headline[0]
+    task = declared.task(name)
+    if task.command != command:
+        raise UsageError(f"{paper} {name}: its task is {task.name}; use gluon-attn {task.command} {paper}")
+    trained = load(trained_or_on_sample(Run(paper, preset, name, seed, profile, threads, runs)))
+    if trained.data.corpus == "sample":
+        print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
+    for line in task.answer(trained, sys.stdin.buffer, AnswerOptions(**options)):
+        print(line, flush=True)

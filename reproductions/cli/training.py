@@ -1,0 +1,251 @@
+"""Commands that train, score and verify: run, score, reproduce and verify.
+
+What loads MXNet is imported inside the commands: a runtime profile must be set before.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from gluon_attn import runtime
+from gluon_attn.errors import UsageError
+from reproductions.cli.options import (
+    Jobs,
+    Overwrite,
+    Paper,
+    PresetName,
+    Profile,
+    Resume,
+    Runs,
+    Seeds,
+    Threads,
+    Variants,
+)
+
+if TYPE_CHECKING:
+    from reproductions.protocol.reproduction import Preset
+    from reproductions.protocol.runs import Outcome, Run
+
+OneVariant = Annotated[str, typer.Option("--variant", help="Which variant.")]
+OneSeed = Annotated[int, typer.Option("--seed", help="Which seed.")]
+OnSample = Annotated[bool, typer.Option("--on-sample", help="Read the embedded sample.")]
+
+
+def run(
+    paper: Paper,
+    preset: PresetName = "cpu",
+    variant: Variants = None,
+    seed: Seeds = None,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    jobs: Jobs = None,
+    runs: Runs = Path("runs"),
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Train variants and seeds and report their validation results. The test split is not read: `score` does that."""
+    chosen = _choose(paper, preset, variant, seed, profile, threads, runs)
+    from reproductions.protocol import runner
+    from reproductions.protocol.tables import sample_warning, validation_table
+
+    runner.train_all(chosen.runs, jobs=jobs or runner.default_jobs(profile), resume=resume, overwrite=overwrite)
+    Console().print(validation_table(chosen.runs))
+    print(f"When everything is chosen, score the test split: {chosen.command('score')}")
+    print(sample_warning(chosen.preset.on_sample), end="")
+
+
+def score(
+    paper: Paper,
+    preset: PresetName = "cpu",
+    variant: Variants = None,
+    seed: Seeds = None,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    jobs: Jobs = None,
+    runs: Runs = Path("runs"),
+    publish: Annotated[bool, typer.Option("--publish", help="Write results and figures next to the script.")] = False,
+) -> None:
+    """Score the test split with trained networks and write results, figures and pages. Each reading of the test split
+    enters a record next to the published results. Networks that are scored already are not scored again."""
+    if publish and (variant or seed):
+        raise UsageError("a published table is whole; leave out --variant and --seed, or --publish")
+    chosen = _choose(paper, preset, variant, seed, profile, threads, runs)
+    from reproductions.protocol import readings, runner
+
+    if publish and any(run.on_sample for run in chosen.runs):
+        raise UsageError(f"results of preset {preset} on the embedded sample are not published; leave out --publish")
+    unscored = runner.unscored(chosen.runs)
+    if unscored and not chosen.preset.on_sample:
+        # Before the test split is read: no reading can go unrecorded.
+        print(f"readings of the test split recorded: {readings.append(paper, unscored)}")
+    outcomes = runner.score_all(chosen.runs, jobs=jobs or runner.default_jobs(profile))
+    _conclude(chosen, outcomes, publish=publish)
+
+
+def reproduce(
+    paper: Paper,
+    preset: PresetName = "cpu",
+    seed: Annotated[int, typer.Option(help="One seed.")] = 1,
+    profile: Profile = "portable",
+    runs: Runs = Path("runs"),
+    overwrite: Overwrite = False,
+) -> None:
+    """Train the headline variants with one seed, score the test split once, and write table, figures and page.
+    Continues where it was interrupted. The record of test readings is that of the published tables: this does not
+    enter it."""
+    runtime.configure(profile)
+    from reproductions.protocol import papers, runner
+
+    headline = papers.load(paper).preset(preset).headline
+    chosen = _choose(paper, preset, headline, [seed], profile, None, runs)
+    jobs = runner.default_jobs(profile)
+    runner.train_all(chosen.runs, jobs=jobs, resume=not overwrite, overwrite=overwrite, then_score=True)
+    _conclude(chosen, runner.score_all(chosen.runs, jobs=jobs), publish=False)
+    print(f"test split: scored once by each of {len(chosen.runs)} trainings, not entered in the record of readings")
+
+
+def verify(
+    paper: Paper,
+    preset: PresetName = "smoke",
+    variant: Variants = None,
+    seed: Seeds = None,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    jobs: Jobs = None,
+    finished: Annotated[Path | None, typer.Option(help="Compare finished runs of this folder; train nothing.")] = None,
+) -> None:
+    """Train again and compare parameters, predictions, metrics and digests: with the published ones in the portable
+    profile, with those of a second training in the fast one, whose bits belong to one machine."""
+    runtime.configure(profile, threads)
+    from reproductions.protocol.verification import verify as check
+
+    lines, same = check(paper, preset, tuple(variant or ()), tuple(seed or ()), profile, threads, jobs, finished)
+    print("\n".join(lines))
+    if not same:
+        raise typer.Exit(1)
+
+
+def train_run(
+    paper: Paper,
+    preset: PresetName,
+    variant: OneVariant,
+    seed: OneSeed,
+    profile: Profile,
+    runs: Runs,
+    threads: Threads = None,
+    on_sample: OnSample = False,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    then_score: Annotated[bool, typer.Option("--then-score", help="Score the test split too.")] = False,
+) -> None:
+    """Train one variant with one seed in this process; ``run`` starts these and keeps their standard input open."""
+    runtime.configure(profile, threads)
+    from reproductions.protocol import runner
+    from reproductions.protocol.runs import Run
+    from reproductions.protocol.training import train
+
+    runner.end_with_parent()
+    one = Run(paper, preset, variant, seed, profile, threads, runs, on_sample)
+    train(one, resume=resume, overwrite=overwrite, then_score=then_score)
+
+
+def score_run(
+    paper: Paper,
+    preset: PresetName,
+    variant: OneVariant,
+    seed: OneSeed,
+    profile: Profile,
+    runs: Runs,
+    threads: Threads = None,
+    on_sample: OnSample = False,
+) -> None:
+    """Score the test split with one trained network in this process; ``score`` starts these."""
+    runtime.configure(profile, threads)
+    from reproductions.protocol import runner
+    from reproductions.protocol.runs import Run
+    from reproductions.protocol.training import score as score_one
+
+    runner.end_with_parent()
+    score_one(Run(paper, preset, variant, seed, profile, threads, runs, on_sample))
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The runs that a command is about, and their preset."""
+
+    paper: str
+    preset: Preset
+    runs: list[Run]
+    variants: tuple[str, ...]
+    seeds: tuple[int, ...]
+    folder: Path
+
+    def command(self, name: str) -> str:
+        """Another command for the same runs."""
+        options = [f" --variant {variant}" for variant in self.variants] + [f" --seed {seed}" for seed in self.seeds]
+        profile = "" if self.runs[0].profile == "portable" else f" --profile {self.runs[0].profile}"
+        folder = "" if self.folder == Path("runs") else f" --runs {self.folder}"
+        return f"gluon-attn {name} {self.paper} --preset {self.preset.name}{''.join(options)}{profile}{folder}"
+
+
+def _choose(
+    paper: str,
+    preset_name: str,
+    variants: list[str] | tuple[str, ...] | None,
+    seeds: list[int] | None,
+    profile: str,
+    threads: int | None,
+    folder: Path,
+) -> _Chosen:
+    """The runs that are asked for; on the embedded sample, with a warning, where a corpus is missing."""
+    runtime.configure(profile, threads)
+    from reproductions.protocol import papers, runner
+
+    preset = runner.corpus_or_sample(papers.load(paper).preset(preset_name))
+    names, numbers = tuple(variants or ()), tuple(seeds or ())
+    runs = runner.runs_of(paper, preset, variants=names, seeds=numbers, profile=profile, threads=threads, runs=folder)
+    return _Chosen(paper, preset, runs, names, numbers, folder)
+
+
+def _conclude(chosen: _Chosen, outcomes: list[Outcome], *, publish: bool) -> None:
+    """Write what follows from scored networks and print the table."""
+    from reproductions.protocol import conclude, papers, publishing, runner
+    from reproductions.protocol.manifest import manifest
+    from reproductions.protocol.results import Result
+    from reproductions.protocol.runs import in_order
+    from reproductions.protocol.tables import sample_warning, terminal_tables
+    from reproductions.protocol.training import threads_of
+
+    started = time.time()
+    reproduction, preset, first = papers.load(chosen.paper), chosen.preset, chosen.runs[0]
+    outcomes = in_order([*outcomes, *runner.combine_all(preset, chosen.runs)], preset.names)
+    rows, claims = conclude.conclude(reproduction, preset, outcomes)
+    record = manifest(outcomes, _command(), started, threads_of(first), first.profile)
+    result = Result(first.paper_name, preset.name, rows, claims, record)
+    result.write(first.root / "results.json")
+    files = {"results": first.root / "results.json"}
+    drawn = conclude.draw_figures(reproduction, preset, outcomes, first.root / "figures")
+    files |= {f"figure, {title}": path for title, path in drawn.items()}
+    files |= conclude.write_pages(reproduction, preset, outcomes, first.root)
+    if publish:
+        publishing.publish(chosen.paper, preset, outcomes, result)
+    Console().print(terminal_tables(reproduction, preset, result))
+    for title, path in files.items():
+        print(f"{title}: {path}")
+    print(sample_warning(result.on_sample), end="")
+
+
+def _command() -> str:
+    """The command as it was given, without the folder of the runs, which is local and changes no number."""
+    words = sys.argv[1:]
+    if "--runs" in words:
+        position = words.index("--runs")
+        del words[position : position + 2]
+    return " ".join(["gluon-attn", *(word for word in words if not word.startswith("--runs="))])

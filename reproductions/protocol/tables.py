@@ -1,0 +1,164 @@
+"""Results tables: their lines, and how a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rich.console import Group
+from rich.table import Table
+
+from reproductions.protocol import papers
+from reproductions.protocol.reported import Reported
+from reproductions.protocol.reproduction import Preset, Reproduction
+from reproductions.protocol.results import JudgedClaim, Result, Row
+from reproductions.protocol.runs import Run, training_of
+from reproductions.protocol.task import Column
+
+FROM_MEMORY = "† from memory, not checked against the published text."
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a results table.
+
+    Attributes:
+        name, title: of the variant.
+        column: the first column in which the variant has a number.
+        row: in that column.
+        numbers: in all columns.
+    """
+
+    name: str
+    title: str
+    column: int
+    row: Row
+    numbers: list[str]
+
+    @property
+    def reported(self) -> Reported | None:
+        """The reported number, where corpus, split and metric are the same."""
+        return Reported(**self.row.reported) if self.row.reported and self.row.comparable else None
+
+
+def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> list[Line]:
+    """A line for each variant, and the best line of each baseline paper on each corpus of these variants."""
+    lines = lines_of(preset, result, reproduction.table_columns)
+    corpora = {(line.row.corpus, line.row.metric) for line in lines}
+    for name in reproduction.baselines:
+        path = papers.results_path(name, preset.name)
+        if not path.exists():
+            continue
+        best: dict[tuple[str, str], Line] = {}
+        baseline = papers.load(name).preset(preset.name)
+        for line in lines_of(baseline, Result.read(path), reproduction.table_columns):
+            key = (line.row.corpus, line.row.metric)
+            if key in corpora and (key not in best or line.row.mean > best[key].row.mean):
+                best[key] = replace(line, name=f"{name} {line.name}")
+        lines += best.values()
+    return lines
+
+
+def lines_of(preset: Preset, result: Result, columns: Sequence[Column]) -> list[Line]:
+    lines = []
+    for name in dict.fromkeys(row.variant for row in result.rows):
+        rows = [row_of(result, name, column) for column in columns]
+        first = next((number for number, row in enumerate(rows) if row is not None), None)
+        if first is not None:
+            row = rows[first]
+            assert row is not None
+            lines.append(Line(name, preset.variant(name).title, first, row, [_value(each) for each in rows]))
+    return lines
+
+
+def row_of(result: Result, variant: str, column: Column) -> Row | None:
+    """A variant's row in a column, if it was measured."""
+    for row in result.rows:
+        of_column = (row.variant, row.split, row.metric) == (variant, "test", column.metric)
+        if of_column and column.signature in row.signature:
+            return row
+    return None
+
+
+def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) -> Group:
+    """Test results of each variant next to what others report where the two compare, and below, who reports it and what
+    differs."""
+    numbers = Table(title=f"{reproduction.title} ({_corpora(result)}, preset {result.preset})")
+    first, *others = (column.title for column in reproduction.table_columns)
+    for heading in ("variant", f"ours, {first}", *others, "reported"):
+        # On a narrow terminal a number's standard deviation goes below it; no digit is cut off.
+        numbers.add_column(heading, no_wrap=heading == "variant", justify="left" if heading == "variant" else "right")
+    differences = Table("variant", "reported by", "differs", title="Reported by whom, and what differs")
+    lines = table_lines(reproduction, preset, result)
+    for line in lines:
+        reported = line.reported
+        value = reported.shown if reported else "none"
+        numbers.add_row(line.name, *line.numbers, value)
+        if reported or line.row.differs:
+            by = f"{reported.system} ({reported.source})" if reported else ""
+            differences.add_row(line.name, by, line.row.differs)
+    from_memory = any(line.reported and line.reported.checked == "memory" for line in lines)
+    return Group(numbers, *([differences] if differences.rows else []), *([FROM_MEMORY] if from_memory else []))
+
+
+def sample_warning(on_sample: bool) -> str:
+    """A warning for what was measured on the embedded sample; nothing for other results."""
+    return "*** EMBEDDED SAMPLE: THESE NUMBERS AND VERDICTS MEAN NOTHING ***\n" if on_sample else ""
+
+
+def claims_table(result: Result) -> Table:
+    """The claims with effect, interval and verdict; :func:`claim_details` has the rest."""
+    table = Table(title=f"Claims ({_corpora(result)}, preset {result.preset})")
+    for heading in ("claim", "effect", "95 % interval", "verdict", "measured as"):
+        table.add_column(heading, overflow="fold")
+    for claim in result.claims:
+        table.add_row(claim.statement, f"{claim.effect:+.3f}", shown_interval(claim.ci95), claim.verdict, claim.measure)
+    return table
+
+
+def validation_table(runs: Sequence[Run]) -> Table:
+    """What training reports: the validation result of the best epoch of each run."""
+    table = Table("variant", "seed", "best epoch", "validation", "minutes", title="Validation")
+    for run in runs:
+        record = training_of(run)
+        metric, epoch = record["selected_by"], record["best_epoch"]
+        value = record["history"][epoch - 1][f"validation_{metric}"]
+        minutes = f"{record['train_seconds'] / 60:.1f}"
+        table.add_row(run.variant, str(run.seed), str(epoch), f"{metric} {value:.2f}", minutes)
+    return table
+
+
+def claim_details(claim: JudgedClaim) -> Table:
+    """One claim with the effect of each seed, and its intervals over items, over seeds and over both."""
+    table = Table("", "", title=f"{claim.id}: {claim.statement} ({claim.source})", show_header=False)
+    for seed, effect in claim.per_seed.items():
+        table.add_row(f"seed {seed}", f"{effect:+.3f}")
+    table.add_row("effect", f"{claim.effect:+.3f}")
+    if claim.reported is not None:
+        table.add_row("in the paper, on its own corpus", f"{claim.reported:+.3f}")
+    table.add_row("95 % interval over items", shown_interval(claim.ci95_items))
+    table.add_row("95 % interval over seeds", shown_interval(claim.ci95_seeds) if claim.ci95_seeds else "one seed")
+    table.add_row("95 % interval over both", shown_interval(claim.ci95) if claim.ci95_seeds else "one seed")
+    table.add_row("verdict", f"{claim.verdict} ({claim.basis})")
+    table.add_row("measured as", claim.measure)
+    return table
+
+
+def shown_interval(interval: tuple[float, float]) -> str:
+    return f"[{interval[0]:+.3f}, {interval[1]:+.3f}]"
+
+
+def _corpora(result: Result) -> str:
+    return " and ".join(dict.fromkeys(row.corpus for row in result.rows))
+
+
+def _value(row: Row | None) -> str:
+    """The mean over seeds with its standard deviation; of two seeds both values, which say more than a deviation."""
+    if row is None:
+        return ""
+    values = list(row.per_seed.values())
+    if len(values) == 1:
+        return f"{row.mean:.2f}"
+    if len(values) == 2:
+        return f"{row.mean:.2f} ({values[0]:.2f}, {values[1]:.2f})"
+    return f"{row.mean:.2f} ± {row.std:.2f}"

@@ -1,0 +1,96 @@
+"""The record of test readings: entered before the test split is read, and summed up below a table."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gluon_attn.errors import UsageError
+from reproductions.protocol import readings, runner
+from reproductions.protocol.readings import Reading
+from tests.reproductions.support import gluon_attn, outcome, run, run_and_score
+
+READ = Reading("mean", 1, "a" * 64, "c" * 40, "2026-01-01T00:00:00+00:00")
+
+
+def test_without_readings_nothing_is_recorded(toy: str) -> None:
+    assert readings.read_readings(toy) == []
+
+
+def test_readings_are_appended_in_their_order(toy: str, tmp_path: Path) -> None:
+    runs = [run(tmp_path, name, seed, paper=toy, preset="cpu") for name, seed in (("straight", 2), ("curved", 1))]
+    for one in runs:
+        outcome(tmp_path, one.variant, one.seed, paper=toy, preset="cpu", parameters_sha256=f"{one.seed}" * 64)
+    readings.append(toy, runs[:1])
+    path = readings.append(toy, runs[1:])
+    assert path == Path(toy).parent / "results" / "toy" / "test_readings.json"
+    recorded = readings.read_readings(toy)
+    assert [(one.variant, one.seed, one.parameters_sha256[0]) for one in recorded] == [
+        ("straight", 2, "2"),
+        ("curved", 1, "1"),
+    ]
+    assert all(one.commit and one.when.endswith("+00:00") and not one.note for one in recorded)
+
+
+def test_score_records_before_it_reads(toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that no reading is missing from the record, however scoring ends. What is scored already is not read again."""
+    for variant in ("curved", "straight"):
+        outcome(tmp_path, variant, 1, paper=toy, preset="cpu")
+    (run(tmp_path, "curved", paper=toy, preset="cpu").directory / "outcome.json").unlink()
+    monkeypatch.setattr(runner, "corpus_or_sample", lambda preset: preset)
+    during: list[Reading] = []
+
+    def score_all(*_: object, **__: object) -> None:
+        during.extend(readings.read_readings(toy))
+        raise UsageError("no room")
+
+    monkeypatch.setattr(runner, "score_all", score_all)
+    options = ("--variant", "curved", "--variant", "straight", "--seed", 1, "--runs", tmp_path)
+    answer = gluon_attn("score", toy, *options)
+    assert "no room" in answer.refusal and str(readings.record_path(toy)) in answer.out
+    assert [(one.variant, one.seed) for one in during] == [("curved", 1)]
+
+
+def test_what_is_scored_on_the_sample_is_not_recorded(toy: str, tmp_path: Path) -> None:
+    answer = run_and_score(toy, "--preset", "smoke", "--variant", "curved", "--runs", tmp_path)
+    assert answer.code == 0, answer.err
+    assert not readings.record_path(toy).exists()
+
+
+@pytest.mark.parametrize("content", ['[{"variant": "mean"}]', "[1]", "{", '{"variant": "mean"}'])
+def test_a_damaged_record_is_refused_in_one_line(content: str, toy: str) -> None:
+    path = readings.record_path(toy)
+    path.parent.mkdir(parents=True)
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(UsageError, match=r"test_readings\.json: damaged") as caught:
+        readings.read_readings(toy)
+    assert "\n" not in str(caught.value)
+
+
+def test_below_a_table_stands_how_often_test_was_read() -> None:
+    assert readings.summary([], ["a" * 64]) == []
+    other = replace(READ, variant="last", parameters_sha256="b" * 64)
+    trained = ["a" * 64, "b" * 64]
+    (sentence,) = readings.summary([READ, other], trained)
+    assert sentence == "The test split was read 2 times for the 2 trainings of this table."
+
+
+def test_what_was_replaced_after_it_was_read_is_named() -> None:
+    note = "`best` was tuned again after its test accuracy of 87.64 was published."
+    old = [replace(READ, variant="best", parameters_sha256="9" * 64, note=note) for _ in range(2)]
+    sentence, footnote = readings.summary([*old, READ], ["a" * 64])
+    assert sentence == (
+        "The test split was read 3 times for the 1 training of this table, 2 of them by trainings that were replaced "
+        "(`best`)."
+    )
+    assert footnote == note
+
+
+def test_the_record_is_plain_json(toy: str, tmp_path: Path) -> None:
+    one = run(tmp_path, "curved", 1, paper=toy, preset="cpu")
+    outcome(tmp_path, "curved", 1, paper=toy, preset="cpu")
+    (entry,) = json.loads(readings.append(toy, [one]).read_text(encoding="utf-8"))
+    assert list(entry) == ["variant", "seed", "parameters_sha256", "commit", "when", "note"]
