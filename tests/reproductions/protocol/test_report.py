@@ -212,7 +212,10 @@ def test_the_tables_of_a_readme_are_complete_and_list_all_peers() -> None:
 
 def test_below_the_table_stands_how_often_the_test_split_was_read() -> None:
     of = result(*three("curved"), parameters_sha256={"curved/1": "a" * 64})
-    readings = (Reading("curved", 1, "a" * 64, "c" * 40, "2026"), Reading("curved", 1, "b" * 64, "d" * 40, "2026", note="A footnote."))
+    readings = (
+        Reading("curved", 1, "a" * 64, "c" * 40, "2026"),
+        Reading("curved", 1, "b" * 64, "d" * 40, "2026", note="A footnote."),
+    )
     page = markdown(of, readings=readings)
     assert "read 2 times for the 1 training of this table, 1 of them by trainings that were replaced (`curved`)" in page
     assert page.index("read 2 times") < page.index("\nA footnote.\n") < page.index("## Claims")
