@@ -68,7 +68,10 @@ PACKAGE_MAY_IMPORT = {
 
 # Importer -> why it imports rooms inside functions.
 DELAYED = {
-    "reproductions.cli.app": "a command sets the runtime profile before anything loads MXNet",
+    "reproductions.cli.app": "a command loads only what it needs",
+    "reproductions.cli.answers": "a command sets the runtime profile before anything loads MXNet",
+    "reproductions.cli.results": "a command sets the runtime profile before anything loads MXNet",
+    "reproductions.cli.training": "a command sets the runtime profile before anything loads MXNet",
     "reproductions.cli.preprocess": "each command loads only its own corpus and tokenizer",
     "reproductions.cli.data_checks": "a check that cannot import what it needs is reported, and the others go on",
     "reproductions.cli.doctor": "a check that cannot import what it checks is reported, and the others go on",
