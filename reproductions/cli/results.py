@@ -93,8 +93,10 @@ def publish(
     preset: PresetName = "cpu",
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if something would change.")] = False,
 ) -> None:
-    """Make the published table of a paper again from its published outcomes: results, figures and README. Nothing is
-    trained, and no corpus is read."""
+    """Make a published table again from its published outcomes: results, figures and README.
+
+    Nothing is trained, and no corpus is read.
+    """
     runtime.configure("portable")
     from reproductions.protocol import publishing
 

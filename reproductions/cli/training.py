@@ -50,7 +50,10 @@ def run(
     resume: Resume = False,
     overwrite: Overwrite = False,
 ) -> None:
-    """Train variants and seeds and report their validation results. The test split is not read: `score` does that."""
+    """Train variants and seeds, and report validation.
+
+    The test split is not read: `score` does that, once everything is chosen.
+    """
     chosen = _choose(paper, preset, variant, seed, profile, threads, runs)
     from reproductions.protocol import runner
     from reproductions.protocol.tables import sample_warning, validation_table
@@ -72,8 +75,11 @@ def score(
     runs: Runs = Path("runs"),
     publish: Annotated[bool, typer.Option("--publish", help="Write results and figures next to the script.")] = False,
 ) -> None:
-    """Score the test split with trained networks and write results, figures and pages. Each reading of the test split
-    enters a record next to the published results. Networks that are scored already are not scored again."""
+    """Score the test split with trained networks: table, figures and pages.
+
+    Each reading of the test split enters a record next to the published results. Networks that are scored already are
+    not scored again.
+    """
     if publish and (variant or seed):
         raise UsageError("a published table is whole; leave out --variant and --seed, or --publish")
     chosen = _choose(paper, preset, variant, seed, profile, threads, runs)
@@ -97,9 +103,11 @@ def reproduce(
     runs: Runs = Path("runs"),
     overwrite: Overwrite = False,
 ) -> None:
-    """Train the headline variants with one seed, score the test split once, and write table, figures and page.
-    Continues where it was interrupted. The record of test readings is that of the published tables: this does not
-    enter it."""
+    """Train and score the headline variants with one seed: table, figures and page.
+
+    Continues where it was interrupted. Each network scores the test split once. The record of test readings is that of
+    the published tables; these do not enter it.
+    """
     runtime.configure(profile)
     from reproductions.protocol import papers, runner
 
@@ -121,8 +129,11 @@ def verify(
     jobs: Jobs = None,
     finished: Annotated[Path | None, typer.Option(help="Compare finished runs of this folder; train nothing.")] = None,
 ) -> None:
-    """Train again and compare parameters, predictions, metrics and digests: with the published ones in the portable
-    profile, with those of a second training in the fast one, whose bits belong to one machine."""
+    """Train again and compare parameters, predictions, metrics and digests.
+
+    In the portable profile with the published ones; in the fast one, whose bits belong to one machine, with those of a
+    second training.
+    """
     runtime.configure(profile, threads)
     from reproductions.protocol.verification import verify as check
 
