@@ -84,13 +84,13 @@ def test_all_ways_find_the_same_translations(tied: bool, beam: int, alpha: float
     options = {"beam": beam, "alpha": alpha, "begin": BEGIN, "end": END}
     ids = [row[:length] for row, length in zip(source.astype(np.int32), lengths, strict=True)]
     batched = decoders.translate(model, ids, limits, sentences=16, search=options)
-    said = np.array([len(one) for one in batched])
-    assert (said == limits).any() and (said < limits).any() and len(set(said)) > 3
+    counts = np.array([len(one) for one in batched])
+    assert (counts == limits).any() and (counts < limits).any() and len(set(counts)) > 3
     assert decoders.translate(model, ids, limits, sentences=1, search=options) == batched
     assert decoders.translate_with_gluonnlp(model, ids, limits, search=options) == batched
-    read = (torch.from_numpy(values) for values in (source, lengths))
+    inputs = (torch.from_numpy(values) for values in (source, lengths))
     peer = peer_of(model, tied)
-    assert peers.translate(peer, *read, sentences=16, limits=torch.from_numpy(limits), **options) == batched
+    assert peers.translate(peer, *inputs, sentences=16, limits=torch.from_numpy(limits), **options) == batched
 
 
 def test_finished_sentences_leave_the_batch_of_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,8 +99,8 @@ def test_finished_sentences_leave_the_batch_of_the_peer(monkeypatch: pytest.Monk
     step = peer.step
     monkeypatch.setattr(peer, "step", lambda tokens, *rest: rows.append(len(tokens)) or step(tokens, *rest))
     options: dict[str, Any] = {"beam": 3, "alpha": 0.6, "begin": BEGIN, "end": END}
-    read = (torch.from_numpy(values) for values in (source, lengths))
-    peers.beam_search(peer, *read, limits=torch.full((16,), 20), **options)
+    inputs = (torch.from_numpy(values) for values in (source, lengths))
+    peers.beam_search(peer, *inputs, limits=torch.full((16,), 20), **options)
     assert rows == sorted(rows, reverse=True) and rows[0] == 16 and len(set(rows)) > 3
 
 
@@ -118,10 +118,10 @@ def test_every_process_measures_the_same(tiny: None, tmp_path: Path) -> None:
     assert (what["corpus"], what["sentences"], what["weights"]) == ("sample", 5, "after 3 updates")
     what["search"]["beam"] = 2
     wanted = {**what, **spec, "threads": threads}
-    found = [decoders.measure({**wanted, "way": way}) for way in ("batched", "one by one", "gluonnlp")]
-    found.append(peers.measure(wanted))
-    assert all(one["parameters"] == what["parameters"] and one["seconds"] > 0 for one in found)
-    assert len(found[0]["ids"]) == 5 and all(one["ids"] == found[0]["ids"] for one in found)
+    results = [decoders.measure({**wanted, "way": way}) for way in ("batched", "one by one", "gluonnlp")]
+    results.append(peers.measure(wanted))
+    assert all(one["parameters"] == what["parameters"] and one["seconds"] > 0 for one in results)
+    assert len(results[0]["ids"]) == 5 and all(one["ids"] == results[0]["ids"] for one in results)
 
 
 def test_a_run_directory_names_its_run(tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def measured(monkeypatch: pytest.MonkeyPatch, seconds: dict[str, float], **chang
     """The driver's summary of processes that say this; ``changes`` are those of PyTorch."""
 
     def run(way: str, spec: Any, threads: int) -> dict[str, Any]:
-        said = {"seconds": seconds[way], "parameters": 7, "ids": [[row, 5, 6] for row in range(100)]}
-        return said | (changes if way == "PyTorch eager" else {})
+        result = {"seconds": seconds[way], "parameters": 7, "ids": [[row, 5, 6] for row in range(100)]}
+        return result | (changes if way == "PyTorch eager" else {})
 
     monkeypatch.setattr(decoding_speed, "run", run)
     return decoding_speed.measure(WHAT, Path("test.npz"), 2, 3)
@@ -161,10 +161,10 @@ SECONDS = {"batched": 2.0, "one by one": 8.0, "gluonnlp": 10.0, "PyTorch eager":
 
 def test_the_table_holds_both_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = [[row, 5, 6] for row in range(99)] + [[1]]
-    found = measured(monkeypatch, SECONDS, ids=ids)
-    assert found["PyTorch eager"]["same_translations"] == 0.99 and found["gluonnlp"]["ours_is"] == 5.0
-    assert "ids" not in found["batched"]["runs"][0] and len(found["batched"]["runs"]) == 3
-    first, second = decoding_speed.table(WHAT, found, 2)
+    results = measured(monkeypatch, SECONDS, ids=ids)
+    assert results["PyTorch eager"]["same_translations"] == 0.99 and results["gluonnlp"]["ours_is"] == 5.0
+    assert "ids" not in results["batched"]["runs"][0] and len(results["batched"]["runs"]) == 3
+    first, second = decoding_speed.table(WHAT, results, 2)
     assert (first["measured"], first["target"], first["met"]) == ("4.00x", ">= 1.5x", True)
     assert (second["measured"], second["target"], second["met"]) == ("0.90x", ">= 1.0x", False)
     assert "256 units, beam 5, 2 threads: 50 sentences/s; against the same search one by one" in first["measure"]

@@ -77,10 +77,10 @@ def test_the_peer_is_the_same_network(model: str, recurrent: str) -> None:
 
     np.testing.assert_allclose(logits.asnumpy(), its_logits.detach().numpy(), rtol=1e-3, atol=1e-5)
     np.testing.assert_allclose(last.asnumpy(), its_last.detach().numpy(), rtol=1e-3, atol=1e-5)
-    found = weights.asnumpy()
+    actual = weights.asnumpy()
     if model == "hierarchical":
-        found = found[np.arange(found.shape[1]) < batch.inputs[1][:, None]]
-    np.testing.assert_allclose(found, its_weights.detach().numpy(), rtol=1e-3, atol=1e-5)
+        actual = actual[np.arange(actual.shape[1]) < batch.inputs[1][:, None]]
+    np.testing.assert_allclose(actual, its_weights.detach().numpy(), rtol=1e-3, atol=1e-5)
     own = dict(named_parameters(ours))
     for name, parameter in peer.named_parameters():
         expected = parameter.grad.numpy()
@@ -90,15 +90,16 @@ def test_the_peer_is_the_same_network(model: str, recurrent: str) -> None:
 
 @pytest.mark.parametrize("model", SMALL)
 def test_both_orders_hold_the_same_texts_and_like_lengths_are_together(model: str) -> None:
-    found = documents.batches(model, "imdb", 5)
+    batches = documents.batches(model, "imdb", 5)
     words = {
-        name: sorted(int(count) for batch in some for count in batch.inputs[1].ravel()) for name, some in found.items()
+        name: sorted(int(count) for batch in some for count in batch.inputs[1].ravel())
+        for name, some in batches.items()
     }
-    labels = {name: sum(batch.target.sum() for batch in some) for name, some in found.items()}
-    assert all(len(some) == 5 for some in found.values())
+    labels = {name: sum(batch.target.sum() for batch in some) for name, some in batches.items()}
+    assert all(len(some) == 5 for some in batches.values())
     assert words["as drawn"] == words["like length"] and len(set(words["as drawn"])) > 3
     assert labels["as drawn"] == labels["like length"]
-    spread = {name: max(np.ptp(batch.inputs[1]) for batch in some) for name, some in found.items()}
+    spread = {name: max(np.ptp(batch.inputs[1]) for batch in some) for name, some in batches.items()}
     if model == "structured":
         assert spread["like length"] < spread["as drawn"]
 

@@ -55,10 +55,10 @@ def mine(theirs: str, weights: dict[str, Any], recurrent: str) -> str:
     sort = "weight" if "weight_" in theirs else "bias"
     half = "i2h" if "_ih_" in theirs else "h2h"
     direction = ("r_cell", "backwards") if backward else ("l_cell", "forwards")
-    (found,) = (
+    (function,) = (
         name for name in weights if name.endswith(f"{half}_{sort}") and any(f".{one}." in name for one in direction)
     )
-    return found
+    return function
 
 
 def logits_of(ours: Any, peer: Any, inputs: tuple[Any, ...], ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

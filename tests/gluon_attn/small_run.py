@@ -1,9 +1,8 @@
-"""A run of seconds in a process of its own, for tests that kill it: ``python small_run.py FOLDER [options]``.
+"""A run of a few seconds in its own process, for tests that kill it: ``python small_run.py FOLDER [options]``.
 
-The network has everything that could make a resumed run differ: dropout in three places, embeddings with a sparse
-gradient, shapes that are known only after the first call, batches drawn by length, tokens replaced at random, a
-schedule over all steps, Adam's moments. It writes a line ``epoch`` before it validates, and ``sha256 <digest>`` at its
-end.
+The network has everything that could make a resumed run differ: dropout at three positions, embeddings with a sparse
+gradient, shapes known only after the first call, batches grouped by length, tokens replaced at random, a schedule over
+all steps, Adam's moments. It prints a line ``epoch`` before each validation, and ``sha256 <digest>`` at the end.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def main() -> None:
 
 
 def die_writing(name: str, time: int) -> None:
-    """Cut the file to half at the moment before it would be complete, and die."""
+    """Truncate the file to half just before it would be complete, then die."""
     fsync, writes = os.fsync, 0
 
     def fatal(descriptor: int) -> None:
@@ -55,7 +54,7 @@ def die_writing(name: str, time: int) -> None:
 
 
 def train(folder: Path, name: str, seed: int) -> str:
-    """Train as a script does, going on with what the folder holds; the digest of the parameters that are left."""
+    """Train as a script does, resuming what the folder contains; returns the digest of the final parameters."""
     import mxnet as mx
     import numpy as np
     from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
@@ -107,12 +106,12 @@ def train(folder: Path, name: str, seed: int) -> str:
 
     objective = Objective(batches, STEPS, loss, evaluate, select="loss", higher_is_better=False)
     fit(model, objective, recipe, run, seed=seed)
-    evaluate(model)  # as every script does at the end
+    evaluate(model)  # As every script does at the end.
     return parameters_sha256(parameter_arrays(model))
 
 
 def digest_in(output: IO[str] | list[str]) -> str | None:
-    """The digest that a run wrote, if it came to its end."""
+    """The digest that a run printed, if it finished."""
     return next((line.split()[1] for line in output if line.startswith("sha256")), None)
 
 

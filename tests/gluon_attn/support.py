@@ -1,4 +1,4 @@
-"""What the tests of this room share: random arrays, gradients, finite differences, padding that must not matter."""
+"""What the tests of this folder share: random arrays, gradients, finite differences, padding."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def normal(*shape: int, seed: int = 0, dtype: str = "float32") -> np.ndarray:
 
 
 def array(values: Any, dtype: str | None = None) -> nd.NDArray:
-    """An NDArray of the type that the values have already; ``nd.array`` alone would make all of them float32."""
+    """An NDArray with the type of the values; ``nd.array`` alone would make all of them float32."""
     values = np.asarray(values, dtype=dtype)
     return nd.array(values, dtype=values.dtype)
 
 
 def initialize(block: Block, *inputs: nd.NDArray, scale: float = 0.5, seed: int = 0) -> Block:
-    """Give every parameter normal numbers, biases too, so that none hides behind a zero."""
+    """Set every parameter to normal numbers, biases too, so that none is zero."""
     block.initialize(force_reinit=True)
-    block(*inputs)  # shapes are known after the first call
+    block(*inputs)  # Shapes are known after the first call.
     generator = np.random.RandomState(seed)
     for _, parameter in named_parameters(block):
         parameter.set_data(array(scale * generator.standard_normal(parameter.shape), parameter.dtype))
@@ -37,7 +37,7 @@ def initialize(block: Block, *inputs: nd.NDArray, scale: float = 0.5, seed: int 
 
 
 def copy_parameters(source: Block, target: Block) -> None:
-    """Give ``target`` the parameters that have the same place in ``source``."""
+    """Copy the parameters of ``source`` to the parameters of ``target`` with the same structural name."""
     wanted = dict(named_parameters(target))
     assert wanted.keys() == dict(named_parameters(source)).keys()
     for name, parameter in named_parameters(source):
@@ -55,7 +55,7 @@ def names_of(output: Any) -> list[str]:
 
 
 def assert_same_outputs(output: Any, expected: Any, *, rtol: float = 1e-4, atol: float = 1e-5, of: str = "") -> None:
-    """Compare two results of :func:`numbers`, each output with its own."""
+    """Compare two results of :func:`numbers` output by output."""
     assert names_of(output) == names_of(expected), of
     for name in names_of(output):
         values, wanted = getattr(output, name), getattr(expected, name)
@@ -63,7 +63,7 @@ def assert_same_outputs(output: Any, expected: Any, *, rtol: float = 1e-4, atol:
 
 
 def watch_graphs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Any]]:
-    """Record which compiled graph MXNet runs at each call from now on, and the shapes of its inputs."""
+    """Record which compiled graph MXNet runs at each call from now on, with the shapes of its inputs."""
     calls: list[tuple[int, Any]] = []
     compiled = mx.gluon.block.ndarray.CachedOp
 
@@ -79,7 +79,7 @@ def watch_graphs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Any]]:
 
 
 def dense(gradient: nd.NDArray) -> np.ndarray:
-    """A gradient as NumPy, sparse or not."""
+    """A gradient as NumPy, sparse or dense."""
     return gradient.tostype("default").asnumpy()
 
 
@@ -90,17 +90,17 @@ def _returned(outputs: Sequence[Any]) -> list[nd.NDArray]:
 def gradients(
     block: Block, inputs: Sequence[nd.NDArray], weigh: Callable[..., nd.NDArray], rest: Sequence[Any] = ()
 ) -> dict[str, np.ndarray]:
-    """Gradients of ``weigh(*block(*inputs, *rest))`` for every parameter, and for each of ``inputs`` by its number."""
+    """Gradients of ``weigh(*block(*inputs, *rest))`` for every parameter, and for each of ``inputs`` by its index."""
     for values in inputs:
         values.attach_grad()
     with autograd.record(train_mode=False):
         total = weigh(*_returned(block(*inputs, *rest)))
     total.backward()
-    found = {name: dense(parameter.grad()) for name, parameter in named_parameters(block)}
-    return found | {f"input {number}": dense(values.grad) for number, values in enumerate(inputs)}
+    by_name = {name: dense(parameter.grad()) for name, parameter in named_parameters(block)}
+    return by_name | {f"input {number}": dense(values.grad) for number, values in enumerate(inputs)}
 
 
-def assert_gradients_are_slopes(
+def check_numeric_gradients(
     block: Block,
     inputs: Sequence[nd.NDArray],
     weigh: Callable[..., nd.NDArray],
@@ -109,24 +109,24 @@ def assert_gradients_are_slopes(
     step: float = 1e-5,
     checks: int = 6,
 ) -> None:
-    """Compare gradients with central differences, in float64, at some places of every parameter and input."""
-    found = gradients(block, inputs, weigh, rest)
+    """Compare gradients with central differences, in float64, at some entries of every parameter and input."""
+    computed = gradients(block, inputs, weigh, rest)
     holders = {name: parameter.data() for name, parameter in named_parameters(block)}
     holders |= {f"input {number}": values for number, values in enumerate(inputs)}
     generator = np.random.RandomState(7)
     for name, holder in holders.items():
         values = holder.asnumpy()
         assert values.dtype == np.float64, name
-        for place in generator.permutation(values.size)[:checks]:
+        for entry in generator.permutation(values.size)[:checks]:
             sums = []
             for sign in (1.0, -1.0):
                 moved = values.copy()
-                moved.flat[place] += sign * step
+                moved.flat[entry] += sign * step
                 holder[:] = array(moved)
                 sums.append(float(weigh(*_returned(block(*inputs, *rest))).asscalar()))
             holder[:] = array(values)
             slope = (sums[0] - sums[1]) / (2 * step)
-            np.testing.assert_allclose(found[name].flat[place], slope, rtol=1e-6, atol=1e-8, err_msg=name)
+            np.testing.assert_allclose(computed[name].flat[entry], slope, rtol=1e-6, atol=1e-8, err_msg=name)
 
 
 def every_parameter_learns(block: Block, inputs: Sequence[nd.NDArray]) -> dict[str, float]:
@@ -142,7 +142,7 @@ def every_parameter_learns(block: Block, inputs: Sequence[nd.NDArray]) -> dict[s
 
 
 def training_pass(block: Block, *inputs: nd.NDArray) -> np.ndarray:
-    """The first output with dropout active."""
+    """The first output of a forward pass in training mode."""
     with autograd.train_mode():
         output = block(*inputs)
     return (output[0] if isinstance(output, tuple | list) else output).asnumpy()
@@ -157,5 +157,5 @@ def padded(sentences: Sequence[Sequence[int]], width: int, garbage: Callable[[in
 
 
 def lengths_of(sentences: Sequence[Sequence[int]]) -> nd.NDArray:
-    """The number of tokens of each sentence, as the models want it."""
+    """The number of tokens of each sentence, in the type that models expect."""
     return array([len(sentence) for sentence in sentences], "float32")

@@ -32,7 +32,7 @@ def files_of_at_most(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_file_appears_when_the_block_ends_and_replaces_the_one_before(tmp_path: Path) -> None:
+def test_a_file_appears_when_the_block_ends_and_replaces_the_previous_one(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "file"
     for text in ("one", "둘"):
         with atomic_file(path) as stream:
@@ -42,7 +42,7 @@ def test_a_file_appears_when_the_block_ends_and_replaces_the_one_before(tmp_path
     assert os.listdir(path.parent) == ["file"]
 
 
-def test_an_exception_leaves_the_file_before_and_nothing_else(tmp_path: Path) -> None:
+def test_an_exception_leaves_the_previous_file_and_nothing_else(tmp_path: Path) -> None:
     write_text(tmp_path / "file", "before")
     with pytest.raises(ZeroDivisionError), atomic_file(tmp_path / "file") as stream:
         stream.write(b"after")
@@ -50,7 +50,7 @@ def test_an_exception_leaves_the_file_before_and_nothing_else(tmp_path: Path) ->
     assert (tmp_path / "file").read_text() == "before" and os.listdir(tmp_path) == ["file"]
 
 
-def test_an_error_about_another_file_is_not_taken_for_one_of_writing(tmp_path: Path) -> None:
+def test_an_error_about_another_file_is_not_reported_as_one_of_writing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), atomic_file(tmp_path / "file"):
         Path("/nowhere/at/all").read_bytes()
 
@@ -63,7 +63,7 @@ def test_an_error_about_another_file_is_not_taken_for_one_of_writing(tmp_path: P
         lambda path: write_text(path, "x" * 4_000),
     ],
 )
-def test_a_full_disk_is_one_line_with_the_path_and_leaves_the_file_before(
+def test_a_full_disk_is_one_line_with_the_path_and_leaves_the_previous_file(
     write: Callable[[Path], None], size: int, tmp_path: Path
 ) -> None:
     path = tmp_path / "file"
@@ -74,8 +74,8 @@ def test_a_full_disk_is_one_line_with_the_path_and_leaves_the_file_before(
     assert path.read_text() == "before" and os.listdir(tmp_path) == ["file"]
 
 
-def test_a_full_disk_prints_nothing_of_its_own(tmp_path: Path) -> None:
-    """Not even when objects that were not closed are collected."""
+def test_a_full_disk_prints_no_other_error(tmp_path: Path) -> None:
+    """Not even when unclosed objects are collected."""
     program = (
         "import resource, sys, numpy\n"
         "from pathlib import Path\n"
@@ -91,7 +91,7 @@ def test_a_full_disk_prints_nothing_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("blocked", ["file", "file/below", "file/far/below"])
-def test_a_path_that_cannot_be_one_is_one_line(tmp_path: Path, blocked: str) -> None:
+def test_an_invalid_path_is_one_line(tmp_path: Path, blocked: str) -> None:
     (tmp_path / "file").mkdir() if blocked == "file" else write_text(tmp_path / "file", "")
     with pytest.raises(UsageError, match=r"cannot be written \([^\n]*\); make the folder writable"):
         write_text(tmp_path / blocked, "text")
@@ -99,10 +99,10 @@ def test_a_path_that_cannot_be_one_is_one_line(tmp_path: Path, blocked: str) -> 
 
 def test_arrays_come_back_by_name_and_prefix(tmp_path: Path) -> None:
     write_arrays(tmp_path / "arrays.npz", ARRAYS)
-    found = read_arrays(tmp_path / "arrays.npz", remedy=REMEDY)
-    assert list(found) == list(ARRAYS)
+    arrays = read_arrays(tmp_path / "arrays.npz", remedy=REMEDY)
+    assert list(arrays) == list(ARRAYS)
     for name, array in ARRAYS.items():
-        assert found[name].dtype == array.dtype and found[name].tobytes() == array.tobytes()
+        assert arrays[name].dtype == array.dtype and arrays[name].tobytes() == array.tobytes()
     assert read_arrays(tmp_path / "arrays.npz", remedy=REMEDY, prefix="a/").keys() == {"a/weight", "a/empty"}
     with np.load(tmp_path / "arrays.npz", allow_pickle=False) as plain:
         np.testing.assert_array_equal(plain["a/weight"], ARRAYS["a/weight"])
@@ -128,13 +128,13 @@ def refusal(path: Path) -> str:
     return str(refused.value)
 
 
-def test_a_file_that_is_not_one_says_so(tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     assert "cannot be read (No such file" in refusal(tmp_path / "missing.npz")
     assert "cannot be read (Is a directory" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"\x80\x04N.", b"\x93NUMPY\x01\x00", b"PK\x03\x04 and no more"])
-def test_another_file_is_damaged(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_archive_is_damaged(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "file.npz").write_bytes(content)
     assert "damaged (" in refusal(tmp_path / "file.npz")
 

@@ -1,4 +1,4 @@
-"""What is fixed before MXNet is imported, and the seeds that everything is drawn from."""
+"""Settings that must precede the import of MXNet, and the seeds of all random draws."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def python(code: str, **environment: str) -> str:
-    """What a new Python prints."""
+    """What a new Python process prints."""
     finished = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
@@ -52,16 +52,16 @@ def test_fast_uses_the_machine_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "threads", "said"),
+    ("profile", "threads", "reason"),
     [("quick", None, "'quick'"), ("fast", 0, "0 threads"), ("portable", -2, "-2 threads"), ("portable", 2, "not 2")],
 )
-def test_what_a_profile_cannot_do_is_said_in_one_line(profile: str, threads: int | None, said: str) -> None:
+def test_impossible_settings_are_refused_in_one_line(profile: str, threads: int | None, reason: str) -> None:
     with pytest.raises(UsageError) as raised:
         runtime.environment(profile, threads)
-    assert said in str(raised.value) and "\n" not in str(raised.value)
+    assert reason in str(raised.value) and "\n" not in str(raised.value)
 
 
-def test_configure_sets_a_profile_and_takes_back_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configure_replaces_the_previous_profile(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"OMP_NUM_THREADS": "7", "HOME": "kept"}
     monkeypatch.setattr(os, "environ", settings)
     monkeypatch.setattr(sys, "modules", {name: module for name, module in sys.modules.items() if name != "mxnet"})
@@ -75,13 +75,13 @@ def test_configure_sets_a_profile_and_takes_back_the_one_before(monkeypatch: pyt
 
 def test_the_tests_run_in_the_portable_profile() -> None:
     assert runtime.active_profile() == "portable"
-    runtime.configure("portable")  # the same again is no change
+    runtime.configure("portable")  # The same again is no change.
     assert {name: os.environ[name] for name in runtime.environment("portable")} == runtime.environment("portable")
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_mxnet_once_imported_cannot_change_its_profile(threads: int) -> None:
-    """One thread too: what holds the kernels to AVX2 in this process cannot be taken back."""
+def test_the_profile_cannot_change_once_mxnet_is_imported(threads: int) -> None:
+    """Also with one thread: the limit to AVX2 kernels cannot be lifted in this process."""
     before = dict(os.environ)
     with pytest.raises(UsageError, match="fast") as raised:
         runtime.configure("fast", threads)
@@ -89,8 +89,8 @@ def test_mxnet_once_imported_cannot_change_its_profile(threads: int) -> None:
     assert dict(os.environ) == before
 
 
-def test_memory_is_kept_from_one_step_to_the_next() -> None:
-    """Arrays of 40 MB, more than glibc would keep of itself: their pages are asked for once, not at every step."""
+def test_memory_is_reused_between_steps() -> None:
+    """Arrays of 40 MB, more than glibc would retain by default: their pages are requested once, not at every step."""
     answer = python(
         "import resource\n"
         "from gluon_attn import runtime\n"
@@ -103,7 +103,7 @@ def test_memory_is_kept_from_one_step_to_the_next() -> None:
         "print(*(after - before for before, after in zip(faults, faults[1:])))\n"
     )
     first, *later = map(int, answer.split())
-    assert first > 15 and max(later) < first / 10  # 15: huge pages of 2 MiB
+    assert first > 15 and max(later) < first / 10  # 15: huge pages of 2 MiB.
 
 
 def test_configure_after_an_import_under_other_settings_is_refused() -> None:
@@ -126,7 +126,7 @@ def test_configure_after_an_import_under_other_settings_is_refused() -> None:
 OTHERS = ("MXNET_USE_MKLDNN_RNN", "MXNET_ENGINE_TYPE", "DNNL_VERBOSE", "MKLDNN_VERBOSE", "ONEDNN_MAX_CPU_ISA")
 
 
-def test_the_portable_profile_removes_what_else_mxnet_and_onednn_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_portable_profile_removes_other_variables_of_mxnet_and_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {name: "0" for name in (*OTHERS, "DNNL_MAX_CPU_ISA", "MXNETLIKE")}
     monkeypatch.setattr(os, "environ", settings)
     monkeypatch.setattr(sys, "modules", {name: module for name, module in sys.modules.items() if name != "mxnet"})
@@ -135,17 +135,17 @@ def test_the_portable_profile_removes_what_else_mxnet_and_onednn_read(monkeypatc
     assert settings == {**portable, "MXNETLIKE": "0"}
     settings["MXNET_USE_MKLDNN_RNN"] = "0"
     runtime.configure("fast", 1)
-    assert settings["MXNET_USE_MKLDNN_RNN"] == "0", "this machine as it is"
+    assert settings["MXNET_USE_MKLDNN_RNN"] == "0", "the fast profile leaves them alone"
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_they_are_named_when_it_is_too_late(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_such_variables_are_named_when_mxnet_is_already_imported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "0")
     with pytest.raises(UsageError, match=name):
         runtime.configure("portable")
 
 
-def test_what_must_come_before_mxnet_and_numpy_imports_neither() -> None:
+def test_modules_that_precede_mxnet_and_numpy_import_neither() -> None:
     answer = python(
         "import sys\n"
         "import gluon_attn, gluon_attn.errors, gluon_attn.training.recipe, gluon_attn.runtime\n"
@@ -159,8 +159,8 @@ def test_what_must_come_before_mxnet_and_numpy_imports_neither() -> None:
 # --- seeds ---
 
 
-def test_derived_seeds_never_change() -> None:
-    """Every committed result hangs on these numbers."""
+def test_derived_seeds_are_pinned() -> None:
+    """Every committed result depends on these numbers."""
     assert runtime.derive(1, "epoch", 1) == 1842961161
     assert runtime.derive(1, "epoch", 2) == 905992541
     assert runtime.derive(2, "epoch", 1) == 2110742400
@@ -170,14 +170,14 @@ def test_derived_seeds_never_change() -> None:
 
 
 @given(st.integers(0, 2**63), st.lists(st.text(max_size=5), max_size=3))
-def test_derived_seeds_are_seeds_for_every_generator(seed: int, names: list[str]) -> None:
+def test_derived_seeds_are_valid_for_every_generator(seed: int, names: list[str]) -> None:
     derived = runtime.derive(seed, *names)
     assert 0 <= derived < 2**31
     np.random.RandomState(derived)
 
 
-def test_purposes_do_not_share_a_seed() -> None:
-    """Nor do names run together: ("ab", "c") is not ("a", "bc")."""
+def test_names_do_not_share_a_seed() -> None:
+    """Nor do concatenated names: ("ab", "c") is not ("a", "bc")."""
     purposes = [(name, number) for name in ("epoch", "batches") for number in range(50)]
     seeds = [runtime.derive(seed, *purpose) for seed in range(20) for purpose in purposes]
     assert len(set(seeds)) == len(seeds)

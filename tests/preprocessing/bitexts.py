@@ -1,4 +1,4 @@
-"""What the tests of parallel text share: a bitext from pairs, and the steps applied to it."""
+"""What the tests of parallel text share: a bitext from pairs, and applying steps to it."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def texts(data: Bitext, name: str) -> list[tuple[str, str]]:
 
 
 def run(data: Bitext, *steps: Step[Bitext]) -> tuple[Bitext, list[Notes]]:
-    """The data after all steps, and what each had to say."""
+    """The data after all steps, and the notes of each."""
     notes = []
     for step in steps:
-        data, said = step.apply(data, Context(processes=1))
-        notes.append(said)
+        data, note = step.apply(data, Context(processes=1))
+        notes.append(note)
     return data, notes
 
 
 def facts(notes: Sequence[Notes]) -> dict[str, Any]:
-    return {topic: fact for said in notes for topic, fact in said.facts.items()}
+    return {topic: fact for note in notes for topic, fact in note.facts.items()}

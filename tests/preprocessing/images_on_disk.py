@@ -58,5 +58,5 @@ class ReadImages(Step[ImageData]):
 
 
 def pipeline(*steps: Step[ImageData]) -> ImagePipeline:
-    """Reading and decoding, then ``steps``; without any, to 4 x 4 pixels and normalized."""
+    """Reading and decoding, then ``steps``; by default resizing to 4 x 4 pixels and normalization."""
     return ImagePipeline("images", (ReadImages(), Decode(), *(steps or (Resize(4, 4), Normalize()))))

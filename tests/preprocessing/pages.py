@@ -1,4 +1,4 @@
-"""What the tests of card pages share: a page as a browser sees it, a profile, and text that must stay text."""
+"""What the tests of card pages share: a page as a browser sees it, a profile, and hostile text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ATTACK = "</title></style></script><img src=x onerror=\"document.title='taken'\"
 
 
 class Page(HTMLParser):
-    """What a browser would see: elements with attributes, and the text."""
+    """What a browser sees: elements with attributes, and the text."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(convert_charrefs=True)

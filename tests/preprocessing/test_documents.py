@@ -1,4 +1,4 @@
-"""Documents: read from any packing in one order, cut into sentences and words; faults; the card of the real corpus."""
+"""Documents: the same order from any archive, segmentation into sentences and words, faults, and the card of IMDb."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from preprocessing.text.tokenizers import Whitespace
 ROOT = Path(documents.__file__).parents[1]
 SAMPLE = locate.SAMPLE_ROOT / "documents"
 
-# sacremoses 0.2.0. A change of this number is a change of everyone's results: raise a version.
+# sacremoses 0.2.0. Pinned: when this changes, raise the version of the step that changed.
 SAMPLE_DIGEST = "5389f5716cfc48957a07d5d913406ef8c8eaeee707b3bef7e8dc10ed0d63dd1c"
 
 FILES = {
@@ -90,7 +90,7 @@ def run(path: Path, **options: Any) -> Result:
 # --- reading ---
 
 
-def test_any_packing_in_any_order_gives_the_same_documents_in_one_order(tmp_path: Path) -> None:
+def test_any_archive_in_any_order_gives_the_same_documents_in_the_same_order(tmp_path: Path) -> None:
     everything = list((FILES | OTHERS).items())
     results = [run(folder(tmp_path / "folder", dict(everything)))]
     for seed, name in enumerate(("a.tar", "b.tar.gz", "c.tar.xz")):
@@ -106,13 +106,13 @@ def test_any_packing_in_any_order_gives_the_same_documents_in_one_order(tmp_path
     assert results[0].test.seen_in_train.tolist() == [True, False]
 
 
-def test_numbers_are_read_as_numbers_and_the_content_has_one_hash(tmp_path: Path) -> None:
-    found = read_documents(folder(tmp_path, FILES))
-    assert [place.row_id for place in found][:3] == ["train/neg/0_2", "train/neg/2_4", "train/neg/10_1"]
+def test_numbers_in_names_are_sorted_as_numbers_and_the_content_has_one_hash(tmp_path: Path) -> None:
+    contents = read_documents(folder(tmp_path, FILES))
+    assert [document.row_id for document in contents][:3] == ["train/neg/0_2", "train/neg/2_4", "train/neg/10_1"]
     sha = hashlib.sha256()
-    for place, raw in found.items():
-        sha.update(f"{place.row_id}\n{len(raw)}\n".encode() + raw)
-    assert content_sha256(found) == sha.hexdigest()
+    for document, raw in contents.items():
+        sha.update(f"{document.row_id}\n{len(raw)}\n".encode() + raw)
+    assert content_sha256(contents) == sha.hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_damaged_archive_is_refused(name: str, damage: str, tmp_path: Path) ->
         run(path)
 
 
-def test_what_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_corpus_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="no such file"):
         own_documents(tmp_path / "absent")
     with pytest.raises(InputError, match="is not a regular file"):
@@ -176,7 +176,7 @@ def test_what_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         documents.prepare("imdb")
 
 
-def test_another_packing_of_the_corpus_is_verified_by_its_documents(
+def test_another_archive_of_the_corpus_is_verified_by_its_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     imdb = locate.REGISTRY["imdb"]
@@ -185,12 +185,12 @@ def test_another_packing_of_the_corpus_is_verified_by_its_documents(
     monkeypatch.setitem(locate.REGISTRY, "imdb", RegisteredCorpus("imdb", "", "", "", {"documents": official}, ""))
     monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    place = tmp_path / "imdb" / "aclImdb.tar.xz"
-    place.parent.mkdir()
-    archive(place, FILES)
+    packed = tmp_path / "imdb" / "aclImdb.tar.xz"
+    packed.parent.mkdir()
+    archive(packed, FILES)
     first = documents.prepare("imdb", cache=False, processes=1)
     assert locate.find("imdb").contents == {"documents": content}
-    place.unlink()
+    packed.unlink()
     folder(tmp_path / "imdb" / "aclImdb", FILES)
     assert documents.prepare("imdb", cache=False, processes=1).digest == first.digest
     key = documents.pipeline().key(locate.find("imdb"))
@@ -213,7 +213,7 @@ def test_another_packing_of_the_corpus_is_verified_by_its_documents(
 # --- sentences and words ---
 
 
-def test_the_sample_by_its_own_rules(sample: Result) -> None:
+def test_the_sample_matches_its_own_rules(sample: Result) -> None:
     assert sample.digest == SAMPLE_DIGEST
     assert sample.card["sample"] is True
     assert {name: len(split) for name, split in sample.splits.items()} == {"train": 32, "validation": 8, "test": 16}
@@ -224,8 +224,8 @@ def test_the_sample_by_its_own_rules(sample: Result) -> None:
             assert split.sentence_words(row) == expected
             assert split.words(row) == [word for sentence in expected for word in sentence]
             assert [stop - start for start, stop in split.sentence_ranges(row)] == list(map(len, expected))
-            place = SAMPLE / f"{split.row_id[row]}.txt"
-            assert place.read_text(encoding="utf-8") == text and place.parent.name == ["neg", "pos"][split.label[row]]
+            path = SAMPLE / f"{split.row_id[row]}.txt"
+            assert path.read_text(encoding="utf-8") == text and path.parent.name == ["neg", "pos"][split.label[row]]
     counts = Counter(word for row in range(len(sample.train)) for word in sample.train.words(row))
     frequent = sorted((word for word in counts if counts[word] >= 5), key=lambda word: (-counts[word], word))
     assert sample.vocabulary.idx_to_token == ["<unk>", "<pad>", *frequent]
@@ -234,7 +234,7 @@ def test_the_sample_by_its_own_rules(sample: Result) -> None:
     ]
 
 
-def test_the_card_counts_what_is_there(sample: Result) -> None:
+def test_the_card_counts_the_documents(sample: Result) -> None:
     card, train = sample.card, sample.train
     names = [step["name"] for step in card["steps"]]
     assert names == [
@@ -249,7 +249,7 @@ def test_the_card_counts_what_is_there(sample: Result) -> None:
     assert json.loads(json.dumps(card, allow_nan=False)) == card
 
 
-def test_processes_hash_seed_and_place_change_nothing(sample: Result, tmp_path: Path) -> None:
+def test_processes_hash_seed_and_location_change_nothing(sample: Result, tmp_path: Path) -> None:
     program = (
         "import preprocessing.text.parallel as p; p.CHUNK = 40\n"
         "import json, hashlib; from preprocessing import documents\n"
@@ -263,7 +263,7 @@ def test_processes_hash_seed_and_place_change_nothing(sample: Result, tmp_path: 
     )
 
 
-def test_the_cache_gives_everything_back() -> None:
+def test_the_cache_restores_everything() -> None:
     first = documents.prepare("sample", max_words=9, overlong="wrap")
     again = documents.prepare("sample", max_words=9, overlong="wrap")
     assert (again.digest, again.card) == (first.digest, first.card)
@@ -274,7 +274,7 @@ def test_the_cache_gives_everything_back() -> None:
     assert [taken.sentence_words(row) for row in (0, 1)] == [first.train.sentence_words(row) for row in (5, 2)]
 
 
-def test_new_text_goes_the_same_way(sample: Result) -> None:
+def test_new_text_goes_through_the_same_steps(sample: Result) -> None:
     encoded = sample.encode(sample.test.text.tolist())
     assert (encoded.ids == sample.test.ids).all()
     assert (encoded.sentence_lengths.ids == sample.test.sentence_lengths.ids).all()
@@ -297,7 +297,7 @@ def test_empty_documents_are_dropped_and_counted(tmp_path: Path) -> None:
     assert result.test.sentence_words(2) == [["word"]]
 
 
-def test_copies_stay_on_one_side_and_are_marked(tmp_path: Path) -> None:
+def test_duplicates_stay_in_one_split_and_are_marked(tmp_path: Path) -> None:
     copies = {f"train/{label}/{number}_5.txt": b"Same." for label in ("neg", "pos") for number in range(20, 30)}
     other = {f"train/neg/{number}_5.txt": b"Text %d." % number for number in range(40, 90)}
     result = run(folder(tmp_path, FILES | copies | other | {"test/pos/9_9.txt": b"Same."}))
@@ -338,16 +338,16 @@ def test_limits_by_hand(
     split = data.splits["train"]
     assert [split.sentence_words(row) for row in range(len(split))] == expected
     assert [split.words(row) for row in range(len(split))] == [list(chain.from_iterable(text)) for text in expected]
-    assert [before.sentence_words(row) for row in range(len(split))] == texts, "the input stays as it is"
+    assert [before.sentence_words(row) for row in range(len(split))] == texts, "the input is unchanged"
 
 
-def test_rules_say_what_is_done() -> None:
+def test_rules_describe_the_limits() -> None:
     assert LimitSentences().rule == "No sentence and no document is cut."
     assert LimitSentences(3, 5).rule.count("first") == 2 and "several of 5" in LimitSentences(None, 5, "wrap").rule
     assert "etc" in SplitSentences().rule and "<br>" in PlainText().rule
 
 
-def test_a_limit_in_the_wrong_place_is_refused() -> None:
+def test_a_limit_at_the_wrong_position_is_refused() -> None:
     with pytest.raises(InputError, match="put a tokenize step before it"):
         LimitSentences(3).apply(Data({"train": Split.of(["a"])}), Context())
     with pytest.raises(InputError, match="not divided into sentences"):
@@ -357,7 +357,7 @@ def test_a_limit_in_the_wrong_place_is_refused() -> None:
 @pytest.mark.parametrize(
     "options", [{"max_words": 0}, {"max_sentences": -1}, {"min_freq": 0}, {"max_size": 0}, {"overlong": "drop"}]
 )
-def test_senseless_parameters_are_refused(options: dict[str, Any]) -> None:
+def test_invalid_parameters_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         documents.pipeline(**options)
 
@@ -365,7 +365,7 @@ def test_senseless_parameters_are_refused(options: dict[str, Any]) -> None:
 # --- files ---
 
 
-def test_what_is_written_is_read_back(sample: Result, tmp_path: Path) -> None:
+def test_written_files_can_be_read_back(sample: Result, tmp_path: Path) -> None:
     documents.write(sample, tmp_path / "out")
     with np.load(tmp_path / "out" / "test.npz") as arrays:
         sentences, rows = arrays["sentence_offsets"], arrays["document_offsets"]
@@ -403,7 +403,7 @@ def test_the_card_of_imdb() -> None:
     assert 25_000 < len(result.vocabulary) < 30_000
     assert all(split.sentence_lengths.lengths.min() >= 1 for split in result.splits.values())
     assert result.digest == "055954073055a72b3d2f42dc4752a32fa76b9f2184de421918a1507262034e80"
-    # The words are those of Moses.
+    # Words as tokenised by Moses.
     moses = MosesTokenizer("en")
     for row, text in enumerate(result.validation.text[:100]):
         expected = [moses.tokenize(part, escape=False) for part in split_sentences(plain_text(text))]

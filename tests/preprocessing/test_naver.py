@@ -1,4 +1,4 @@
-"""NSMC: strict reading, the repair of doubled quotes, what is written, and what the card says of the real corpus."""
+"""NSMC: strict reading, the repair of doubled quotes, the written files, and the card of the real corpus."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def sample() -> Result:
     return naver.prepare("sample", cache=False, processes=1)
 
 
-def test_a_sound_file(tmp_path: Path) -> None:
+def test_a_valid_file(tmp_path: Path) -> None:
     path = tmp_path / "ratings.txt"
     path.write_bytes(HEADER + '7\t"a" \u2028 b\u3000\x85\t1\n8\t\t0\n'.encode())
     split = naver.read_ratings(path, rows=2)
@@ -99,7 +99,7 @@ def test_own_files_of_the_same_layout(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options", [{"max_length": 0}, {"min_freq": 0}, {"max_size": -1}, {"text": "raw"}, {"tokenizer": "mecab2"}]
 )
-def test_senseless_parameters_are_refused(options: dict[str, Any]) -> None:
+def test_invalid_parameters_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         naver.pipeline(**options)
 
@@ -111,12 +111,12 @@ def quoted(text: str) -> str:
 
 
 @given(st.text('가"a, ', min_size=1, max_size=12).filter(lambda text: '"' in text))
-def test_unquote_undoes_two_writings(text: str) -> None:
+def test_unquote_inverts_two_quotings(text: str) -> None:
     assert naver.unquote(quoted(quoted(text))) == text
 
 
 @given(st.text("가a, .", max_size=12))
-def test_unquote_leaves_unquoted_text_alone(text: str) -> None:
+def test_unquote_does_not_change_unquoted_text(text: str) -> None:
     assert naver.unquote(text) == text == quoted(text)
 
 
@@ -125,7 +125,7 @@ def test_unquote_by_example() -> None:
     assert [naver.unquote(text) for text in ('"', '""', '"""')] == ['"', "", '"']
 
 
-def test_the_sample_learns_its_vocabulary_from_train_only(sample: Result) -> None:
+def test_the_vocabulary_is_learned_from_train_only(sample: Result) -> None:
     words = [sample.train.words(row) for row in range(len(sample.train))]
     counts: dict[str, int] = {}
     for token in (token for row in words for token in row):
@@ -138,7 +138,7 @@ def test_the_sample_learns_its_vocabulary_from_train_only(sample: Result) -> Non
         assert split.padded(7).shape == (len(split), 7)
 
 
-def test_the_sample_says_that_it_is_one(sample: Result) -> None:
+def test_results_on_the_sample_are_marked_as_such(sample: Result) -> None:
     assert sample.card["sample"] is True
     rows = {name: len(split) for name, split in sample.splits.items()}
     assert rows == {"train": 295, "validation": 25, "test": 80}
@@ -213,7 +213,7 @@ def test_a_trained_tokenizer_is_written_too(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "tokenizer.model").read_bytes() == result.tokenizer.state()
 
 
-def test_nothing_is_half_written(sample: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_nothing(sample: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(path: Path, value: Any) -> None:
         raise OSError("no space left")
 
@@ -225,7 +225,7 @@ def test_nothing_is_half_written(sample: Result, tmp_path: Path, monkeypatch: py
 
 @pytest.mark.slow
 @pytest.mark.corpus("nsmc")
-def test_the_card_of_nsmc_states_what_nobody_states() -> None:
+def test_the_card_of_nsmc_reports_its_known_issues() -> None:
     result = naver.prepare("nsmc", processes=2)
     facts, steps = result.card["facts"], {step["name"]: step for step in result.card["steps"]}
     train, test = facts["survey"]["train"], facts["survey"]["test"]
@@ -233,9 +233,9 @@ def test_the_card_of_nsmc_states_what_nobody_states() -> None:
     assert [train[count] for count in counted] == [150_000, 5, 623, 3_817]
     assert [test[count] for count in counted] == [50_000, 3, 233, 842]
     assert train["labels"] == {"0": 75_173, "1": 74_827} and test["labels"] == {"0": 24_827, "1": 25_173}
-    as_read, kept = facts["leaks_as_read"], facts["leaks"]
+    as_read, leaks = facts["leaks_as_read"], facts["leaks"]
     assert (as_read["rows"], as_read["empty"], as_read["label_of_last_copy_agrees"]) == (1_571, 3, 1_379)
-    assert (as_read["label_of_a_copy_agrees"], kept["rows"], kept["empty"]) == (1_502, 1_568, 0)
+    assert (as_read["label_of_a_copy_agrees"], leaks["rows"], leaks["empty"]) == (1_502, 1_568, 0)
     assert int(result.test.seen_in_train.sum()) == 1_568
     assert [(d["split"], d["rows"]) for d in steps["drop-empty"]["dropped"]] == [("train", 5), ("test", 3)]
     assert {name: len(split) for name, split in result.splits.items()} == {
@@ -256,7 +256,7 @@ def test_the_card_of_nsmc_states_what_nobody_states() -> None:
 
 @pytest.mark.slow
 @pytest.mark.corpus("nsmc")
-def test_the_repaired_text_is_that_of_the_crawl() -> None:
+def test_the_repaired_text_equals_the_crawl() -> None:
     with tarfile.open(locate.find("nsmc-raw").paths["raw"]) as archive:
         crawl: dict[str, set[str]] = {}
         for member in archive:

@@ -1,4 +1,4 @@
-"""The crawl as text for word vectors: what is left out, what is held out, every bad input, and the real crawl."""
+"""The crawl as text for word vectors: excluded and held-out reviews, every invalid input, and the real crawl."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from preprocessing.crawl_reading import read_crawl
 from preprocessing.errors import InputError
 from preprocessing.text.pipeline import Result
 
-# A change of this number is a change of everyone's results: raise a version.
+# Pinned: when this changes, raise the version of the step that changed.
 SAMPLE_DIGEST = "1603dda2947f4eedf04e077a5d23f7f789f3658a8c1e96b028ba023ff12c481c"
 
 Rows = list[tuple[str, str, str]]  # review_id, review, rating
@@ -44,13 +44,13 @@ def number(text: str, digits: slice) -> int:
 
 
 def chosen_by(digits: slice, one_in: int, wanted: int, word: str) -> str:
-    """A text of this word and a number, whose SHA-256 falls as wanted."""
+    """A text of this word and a number, whose SHA-256 falls into the wanted split."""
     texts = (f"{word} {count}" for count in range(10_000))
     return next(text for text in texts if number(text, digits) % one_in == wanted)
 
 
 FIRST, SECOND = slice(0, 8), slice(8, 16)
-IN_VALIDATION = chosen_by(FIRST, 10, 0, "검증")  # of NSMC
+IN_VALIDATION = chosen_by(FIRST, 10, 0, "검증")  # Of NSMC.
 IN_TRAIN = next(text for text in (chosen_by(SECOND, 3, 2, f"훈련 {n}") for n in range(99)) if number(text, FIRST) % 10)
 QUOTED = 'he said "go" twice'
 HELD_OUT = [chosen_by(SECOND, 3, part, "영화") for part in (0, 1)]
@@ -93,7 +93,7 @@ def prepared(files: CorpusFiles, **options: Any) -> Result:
     return naver_crawl.prepare(files, **{"one_in": 3, "min_freq": 1, "cache": False, "processes": 1, **options})
 
 
-def test_a_crawl_worked_out_by_hand(tmp_path: Path) -> None:
+def test_a_small_crawl_by_hand(tmp_path: Path) -> None:
     result = prepared(own(tmp_path))
     ids = {name: split.row_id.tolist() for name, split in result.splits.items()}
     assert ids == {"train": ["7", "2"], "validation": ["1"], "test": ["6"]}
@@ -115,7 +115,7 @@ def test_a_crawl_worked_out_by_hand(tmp_path: Path) -> None:
     assert steps["drop-empty"]["dropped"][0]["examples"] == ["3"]
 
 
-def test_archive_and_folder_give_the_same_bytes_and_the_cache_too(tmp_path: Path) -> None:
+def test_archive_folder_and_cache_give_the_same_bytes(tmp_path: Path) -> None:
     files = own(tmp_path)
     (tmp_path / "raw").mkdir()
     for name, content in FILMS.items():
@@ -125,7 +125,7 @@ def test_archive_and_folder_give_the_same_bytes_and_the_cache_too(tmp_path: Path
     assert len(set(digests)) == 1
 
 
-def test_copies_of_a_held_out_text_are_held_out(tmp_path: Path) -> None:
+def test_duplicates_of_a_held_out_text_are_held_out(tmp_path: Path) -> None:
     texts = 3 * [f"글 {count}" for count in range(40)]
     copies = {"1.json": film([(str(row), text, "10") for row, text in enumerate(texts)])}
     result = prepared(own(tmp_path, copies), one_in=4)
@@ -147,7 +147,7 @@ def test_copies_of_a_held_out_text_are_held_out(tmp_path: Path) -> None:
         (None, {"train": "id\tdocument\n"}, "train, line 1: the header is"),
     ],
 )
-def test_each_fault_is_named_with_its_place_and_leaves_nothing(
+def test_each_fault_is_named_with_its_location_and_leaves_nothing(
     films: dict[str, bytes] | None, official: dict[str, str], reason: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -156,7 +156,7 @@ def test_each_fault_is_named_with_its_place_and_leaves_nothing(
     assert list(Path(os.environ["GLUON_ATTN_CACHE"]).iterdir()) == []
 
 
-def test_another_crawl_is_not_taken_for_the_official_one(tmp_path: Path) -> None:
+def test_another_crawl_is_not_accepted_as_the_official_one(tmp_path: Path) -> None:
     files = own(tmp_path)
     sha256 = read_crawl(files.paths["raw"]).sha256
     assert len(prepared(replace(files, rows={"raw": 10}, contents={"raw": sha256})).splits) == 3
@@ -166,26 +166,26 @@ def test_another_crawl_is_not_taken_for_the_official_one(tmp_path: Path) -> None
         prepared(replace(files, contents={"raw": "0" * 64}))
 
 
-def test_a_part_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_a_missing_part_is_named(tmp_path: Path) -> None:
     files = own(tmp_path).only(["raw"])
     with pytest.raises(InputError, match="corpus mine: has no train and no test; give all of raw, train, test"):
         prepared(files)
 
 
 @pytest.mark.parametrize("options", [{"min_freq": 0}, {"max_size": 0}, {"one_in": 2}, {"tokenizer": "mecab2"}])
-def test_senseless_parameters_are_refused(options: dict[str, Any]) -> None:
+def test_invalid_parameters_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         naver_crawl.pipeline(**options)
 
 
-def test_the_sample_also_from_the_cache() -> None:
+def test_the_sample_with_and_without_the_cache() -> None:
     result, again = (naver_crawl.prepare("sample", one_in=10, min_freq=1) for _ in range(2))
     assert result.digest == again.digest == SAMPLE_DIGEST and result.card["sample"] is True
     assert result.card["corpus"]["name"] == "sample"
     assert {name: len(split) for name, split in again.splits.items()} == {"train": 280, "validation": 32, "test": 32}
     left_out = result.card["facts"]["left_out"]
     assert left_out["test"]["official_rows"] == left_out["test"]["of_them_in_the_crawl"] == 80
-    assert left_out["test"]["reviews_left_out"] == 82, "two are copies by another hand, one spaced otherwise"
+    assert left_out["test"]["reviews_left_out"] == 82, "two are duplicates by other users, one with other spacing"
     official = naver.prepare("sample", cache=False, processes=1)
     ours = {row for split in result.splits.values() for row in split.row_id}
     assert not ours & {*official.test.row_id, *official.validation.row_id}
@@ -202,7 +202,7 @@ def test_without_the_official_files_the_crawl_is_not_read(tmp_path: Path, monkey
 @pytest.mark.slow
 @pytest.mark.corpus("nsmc")
 def test_the_card_of_the_crawl() -> None:
-    """With the cheapest tokenizer: nothing that is counted here depends on tokens."""
+    """With the fastest tokenizer: nothing that is counted here depends on tokens."""
     result = naver_crawl.prepare("nsmc-raw", tokenizer="whitespace")
     facts = result.card["facts"]
     assert facts["crawl"]["films"] == 14_730 and facts["survey"]["crawl"]["rows"] == 712_404
@@ -210,7 +210,7 @@ def test_the_card_of_the_crawl() -> None:
     for name, official in naver.prepare("nsmc", tokenizer="whitespace").splits.items():
         if name == "train":
             continue
-        # Every row that is not empty is found, so nothing of it can stay.
+        # Every row that is not empty is found, so no held-out text can remain.
         counts = left_out[name]
         assert counts["official_rows"] == counts["of_them_in_the_crawl"] + counts["of_them_empty"]
         assert counts["official_rows"] - counts["of_them_empty"] == len(official)

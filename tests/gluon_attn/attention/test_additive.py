@@ -1,4 +1,4 @@
-"""Additive attention is the paper's equation and GluonNLP's cell; its gradients are slopes."""
+"""Additive attention against the equation of the paper and GluonNLP's cell, and its gradients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gluon_attn.attention.additive import AdditiveAttention
 from gluon_attn.training.checkpoint import named_parameters
 from tests.gluon_attn.support import (
     array,
-    assert_gradients_are_slopes,
+    check_numeric_gradients,
     copy_parameters,
     gradients,
     initialize,
@@ -23,12 +23,12 @@ from tests.gluon_attn.support import (
     training_pass,
 )
 
-QUERIES, MEMORY = 3, 5  # unlike, so that no axis can stand for another
+QUERIES, MEMORY = 3, 5  # All sizes differ, so that no axis can be mistaken for another.
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]], np.float32)
 
 
 def arguments(*, value: bool, mask: bool, dtype: str = "float32") -> tuple[Any, ...]:
-    """Query, key, value and mask; query and key of other widths than each other and the value."""
+    """Query, key, value and mask; query, key and value have different widths."""
     repeated = np.repeat(MASK[:, None], QUERIES, axis=1)
     return (
         array(normal(2, QUERIES, 4, seed=1), dtype),
@@ -38,7 +38,7 @@ def arguments(*, value: bool, mask: bool, dtype: str = "float32") -> tuple[Any, 
     )
 
 
-def with_parameters(cell: Any, weights: dict[str, np.ndarray]) -> Any:
+def initialized(cell: Any, weights: dict[str, np.ndarray]) -> Any:
     for name, parameter in named_parameters(cell):
         parameter.set_data(array(weights[name], "float32"))
     return cell
@@ -104,7 +104,7 @@ def test_equals_the_cell_of_gluonnlp(normalized: bool, value: bool, mask: bool) 
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_a_fixed_length_changes_no_result(hybridized: bool) -> None:
+def test_a_fixed_length_gives_the_same_result(hybridized: bool) -> None:
     inputs = [array(normal(2, MEMORY, width, seed=width)) for width in (4, 6, 7)]
     mask = array(np.repeat(MASK[:, None], MEMORY, axis=1))
     free = initialize(AdditiveAttention(8), *inputs, mask)
@@ -116,11 +116,11 @@ def test_a_fixed_length_changes_no_result(hybridized: bool) -> None:
     def weigh(context: nd.NDArray, weights: nd.NDArray) -> nd.NDArray:
         return (context**2).sum() + (weights * array(normal(*weights.shape))).sum()
 
-    expected, found = (gradients(cell, inputs, weigh, [mask]) for cell in (free, fixed))
-    assert expected.keys() == found.keys()
+    expected, actual = (gradients(cell, inputs, weigh, [mask]) for cell in (free, fixed))
+    assert expected.keys() == actual.keys()
     for name, gradient in expected.items():
         assert np.abs(gradient).max() > 1e-4, f"{name}: nothing is compared"
-        np.testing.assert_allclose(found[name], gradient, rtol=1e-5, atol=1e-6, err_msg=name)
+        np.testing.assert_allclose(actual[name], gradient, rtol=1e-5, atol=1e-6, err_msg=name)
     with pytest.raises(MXNetError):
         fixed(*(values[:, 1:] for values in inputs), mask[:, 1:, 1:])[0].wait_to_read()
 
@@ -142,7 +142,7 @@ def test_one_hot_keys_select_their_value() -> None:
     cell = AdditiveAttention(MEMORY)
     cell.initialize()
     cell(query, key)
-    with_parameters(
+    initialized(
         cell,
         {
             "_query_mid_layer.weight": 2 * np.eye(MEMORY),
@@ -156,24 +156,26 @@ def test_one_hot_keys_select_their_value() -> None:
     np.testing.assert_allclose(context.asnumpy()[0], value.asnumpy()[0, [3, 0, 4]], atol=1e-5)
 
 
-def test_every_cell_has_an_activation_of_its_own() -> None:
+def test_each_cell_has_its_own_activation() -> None:
     first, second = AdditiveAttention(3), AdditiveAttention(3)
     assert first._act is not second._act
-    assert MLPAttentionCell(3)._act is MLPAttentionCell(3)._act, "the trap is gone; the constructor can be simpler"
+    assert MLPAttentionCell(3)._act is MLPAttentionCell(3)._act, (
+        "GluonNLP no longer shares its default activation; the constructor can be simpler"
+    )
 
 
-def test_dropout_falls_on_the_weights_in_training_only() -> None:
+def test_dropout_applies_to_the_weights_in_training_only() -> None:
     query, key, _, mask = arguments(value=False, mask=True)
     cell = initialize(AdditiveAttention(8, dropout=0.5), query, key)
-    _, kept = cell(query, key, None, mask)
+    _, weights = cell(query, key, None, mask)
     first, second = (training_pass(cell, query, key, None, mask) for _ in range(2))
     assert np.abs(first - second).max() > 1e-3
     with autograd.train_mode():
         dropped = cell(query, key, None, mask)[1].asnumpy()
-    np.testing.assert_allclose(dropped, np.where(dropped == 0, 0, 2 * kept.asnumpy()), rtol=1e-6)
-    assert (dropped[kept.asnumpy() > 0] == 0).any()
-    np.testing.assert_array_equal(cell(query, key, None, mask)[1].asnumpy(), kept.asnumpy())
-    np.testing.assert_allclose(kept.asnumpy().sum(axis=2), 1.0, rtol=1e-6)
+    np.testing.assert_allclose(dropped, np.where(dropped == 0, 0, 2 * weights.asnumpy()), rtol=1e-6)
+    assert (dropped[weights.asnumpy() > 0] == 0).any()
+    np.testing.assert_array_equal(cell(query, key, None, mask)[1].asnumpy(), weights.asnumpy())
+    np.testing.assert_allclose(weights.asnumpy().sum(axis=2), 1.0, rtol=1e-6)
 
 
 def test_one_hybridized_cell_serves_every_length() -> None:
@@ -187,7 +189,7 @@ def test_one_hybridized_cell_serves_every_length() -> None:
 
 
 @pytest.mark.parametrize("normalized", [False, True])
-def test_gradients_are_slopes(normalized: bool) -> None:
+def test_gradients_match_finite_differences(normalized: bool) -> None:
     query, key, value, mask = arguments(value=True, mask=True, dtype="float64")
     cell = AdditiveAttention(8, normalized=normalized)
     cell.cast("float64")
@@ -196,4 +198,4 @@ def test_gradients_are_slopes(normalized: bool) -> None:
     def weigh(context: nd.NDArray, weights: nd.NDArray) -> nd.NDArray:
         return (context**2).sum() + (weights * array(normal(2, QUERIES, MEMORY, dtype="float64"))).sum()
 
-    assert_gradients_are_slopes(cell, [query, key, value], weigh, [mask])
+    check_numeric_gradients(cell, [query, key, value], weigh, [mask])

@@ -1,4 +1,4 @@
-"""What holds for every mechanism, whatever its score: one contract, one set of properties."""
+"""The contract of every attention cell, whatever its score."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def test_weights_are_a_distribution_over_the_tokens(
     extra=st.integers(1, 8),
     magnitude=st.sampled_from([1.0, 1e4]),
 )
-def test_padding_twice_as_far_changes_nothing(
+def test_extra_padding_changes_nothing(
     name: str, lengths: list[int], queries: int, extra: int, magnitude: float
 ) -> None:
-    """Whatever stands in the padding, and whatever the other sentences are: each sentence alone gives the same."""
+    """Neither the content of the padding nor the rest of the batch matters: each sentence alone gives the same."""
     cell = cell_of(name)
     query = normal(len(lengths), queries, UNITS, seed=1)
     key = magnitude * normal(len(lengths), max(lengths) + extra, UNITS, seed=2)
@@ -101,9 +101,9 @@ def test_eager_equals_hybridized(name: str, masked: bool, with_value: bool) -> N
 
 
 @every_mechanism
-def test_gradients_are_the_same_hybridized_and_none_comes_from_the_padding(name: str) -> None:
-    """Nothing kept from one call enters the next, and a gradient reaches every parameter and every token."""
-    found = []
+def test_gradients_are_the_same_hybridized_and_padding_has_none(name: str) -> None:
+    """No call changes the next, and a gradient reaches every parameter and every token."""
+    results = []
     for hybridized in (False, True):
         cell = cell_of(name)
         cell.hybridize(hybridized, static_alloc=True, static_shape=True)
@@ -120,8 +120,8 @@ def test_gradients_are_the_same_hybridized_and_none_comes_from_the_padding(name:
         names, parameters = zip(*named_parameters(cell), strict=True) if named_parameters(cell) else ((), ())
         arrays = [dense(values) for values in (query.grad, key.grad, *(p.grad() for p in parameters))]
         assert all(np.abs(values).max() > 1e-5 for values in arrays), names
-        found.append(arrays)
-    for eager, hybridized_too in zip(*found, strict=True):
+        results.append(arrays)
+    for eager, hybridized_too in zip(*results, strict=True):
         np.testing.assert_allclose(hybridized_too, eager, rtol=1e-4, atol=1e-5)
 
 
@@ -138,7 +138,7 @@ def test_a_permutation_of_the_memory_permutes_the_weights_and_keeps_the_context(
 
 @every_mechanism
 def test_two_cells_with_the_same_parameters_are_the_same_function(name: str) -> None:
-    """And a cell keeps nothing: what it gave before does not change what it gives now."""
+    """A cell has no state: an earlier call does not change a later one."""
     first, second = cell_of(name, seed=1), cell_of(name, seed=2)
     copy_parameters(first, second)
     query, key = array(normal(2, 3, UNITS, seed=1)), array(normal(2, 5, UNITS, seed=2))
@@ -146,4 +146,4 @@ def test_two_cells_with_the_same_parameters_are_the_same_function(name: str) -> 
     first(key, query, None, mask_of([3, 1], 5, 3))
     np.testing.assert_array_equal(first(query, key)[1].asnumpy(), expected)
     np.testing.assert_array_equal(second(query, key)[1].asnumpy(), expected)
-    assert not [name for name, held in vars(first).items() if isinstance(held, nd.NDArray)]
+    assert not [name for name, value in vars(first).items() if isinstance(value, nd.NDArray)]

@@ -1,4 +1,4 @@
-"""Attention of one decoder step: GluonNLP's cells, the equations, and what holds for every mechanism of a decoder."""
+"""Attention of one decoder step, against GluonNLP's cells and the equations; properties of every decoder attention."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from gluon_attn.attention.local import MonotonicAttention, PredictiveAttention
 from gluon_attn.attention.masks import memory_mask, token_mask
 from gluon_attn.attention.multiplicative import DotScore, GeneralScore, dot, general
 from gluon_attn.training.checkpoint import named_parameters
-from tests.gluon_attn.support import array, assert_gradients_are_slopes, dense, initialize, normal
+from tests.gluon_attn.support import array, check_numeric_gradients, dense, initialize, normal
 
-LENGTHS, MEMORY = [5, 1, 3], 6  # the longest is shorter than the memory: padding for all
+LENGTHS, MEMORY = [5, 1, 3], 6  # The longest is shorter than the memory: every sentence has padding.
 QUERY_UNITS, MEMORY_UNITS, HIDDEN = 4, 7, 8
 
 SCORES: dict[str, Callable[[], HybridBlock]] = {
@@ -42,7 +42,7 @@ every_mechanism = pytest.mark.parametrize("name", MECHANISMS)
 
 
 class OneStep(HybridBlock):
-    """What a decoder does: keys of the sentence, then the weights of one step."""
+    """One decoder step: project the keys of the sentence, then compute the weights."""
 
     def __init__(self, attention: HybridBlock) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ def memory_units(name: str) -> int:
 
 
 def inputs_of(name: str, *, lengths: list[int] = LENGTHS, width: int = MEMORY, dtype: str = "float32") -> list[Any]:
-    """Query, memory, lengths, and a number of the step for each sentence."""
+    """Query, memory, lengths, and the step number of each sentence."""
     steps = np.arange(len(lengths))[:, None]
     return [
         array(normal(len(lengths), QUERY_UNITS, seed=1), dtype),
@@ -91,17 +91,17 @@ def initialized_score(name: str) -> HybridBlock:
 
 
 def expected_scores(name: str, block: HybridBlock, query: np.ndarray, memory: np.ndarray) -> np.ndarray:
-    """Score (memory_length,) of one sentence, the equation of the docstring place by place."""
+    """Scores (memory_length,) of one sentence by the equation of the docstring, position by position."""
     w = parameters_of(block)
     if name == "dot":
-        return np.array([query @ place for place in memory])
+        return np.array([query @ state for state in memory])
     if name == "general":
-        return np.array([query @ (w["key.weight"] @ place) for place in memory])
+        return np.array([query @ (w["key.weight"] @ state) for state in memory])
     if name == "location":
         return (w["place.weight"] @ query)[: len(memory)]
     bias = w.get("query.bias", np.zeros(HIDDEN))
     return np.array(
-        [w["value.weight"][0] @ np.tanh(w["query.weight"] @ query + w["key.weight"] @ place + bias) for place in memory]
+        [w["value.weight"][0] @ np.tanh(w["query.weight"] @ query + w["key.weight"] @ state + bias) for state in memory]
     )
 
 
@@ -110,16 +110,16 @@ def test_scores_and_weights_are_those_of_the_equation(name: str) -> None:
     _, memory, lengths, step = inputs_of(name)
     query = array(normal(len(LENGTHS), 2, QUERY_UNITS, seed=1))
     score = initialized_score(name)
-    found = score(query, score.keys(nd, memory))
+    scores = score(query, score.keys(nd, memory))
     weights = GlobalAttention(score)(query, score.keys(nd, memory), token_mask(nd, memory, lengths), step)
-    assert found.shape == weights.shape == (3, 2, MEMORY)
-    for row, place in np.ndindex(3, 2):
+    assert scores.shape == weights.shape == (3, 2, MEMORY)
+    for row, i in np.ndindex(3, 2):
         tokens = LENGTHS[row]
-        one = query.asnumpy()[row, place].astype(np.float64), memory.asnumpy()[row].astype(np.float64)
+        one = query.asnumpy()[row, i].astype(np.float64), memory.asnumpy()[row].astype(np.float64)
         expected = expected_scores(name, score, *one)
-        np.testing.assert_allclose(found.asnumpy()[row, place], expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(scores.asnumpy()[row, i], expected, rtol=1e-4, atol=1e-5)
         softmax = np.exp(expected[:tokens]) / np.exp(expected[:tokens]).sum()
-        np.testing.assert_allclose(weights.asnumpy()[row, place, :tokens], softmax, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(weights.asnumpy()[row, i, :tokens], softmax, rtol=1e-4, atol=1e-6)
 
 
 def test_the_names_of_the_parameters_say_whether_there_is_a_bias() -> None:
@@ -131,7 +131,7 @@ def test_the_names_of_the_parameters_say_whether_there_is_a_bias() -> None:
 @pytest.mark.parametrize("name", ["additive", "dot", "general"])
 @pytest.mark.parametrize("masked", [False, True])
 def test_weights_equal_those_of_the_cell_of_gluonnlp(name: str, masked: bool) -> None:
-    """The cells take many queries at once and project the keys at each call; the weights are the same."""
+    """The cells take many queries and project the keys at each call; the weights are the same."""
     query, memory, lengths, step = inputs_of(name)
     ours = GlobalAttention(initialized_score(name))
     mine = parameters_of(ours)
@@ -149,22 +149,22 @@ def test_weights_equal_those_of_the_cell_of_gluonnlp(name: str, masked: bool) ->
             "_attention_score.weight": mine["score.value.weight"],
         },
         "dot": dict,
-        "general": lambda: {"_proj_query.weight": mine["score.key.weight"].T},  # theirs projects the query
+        "general": lambda: {"_proj_query.weight": mine["score.key.weight"].T},  # GluonNLP's cell projects the query.
     }[name]()
     initialize(theirs, queries, memory, seed=9)
     assert dict(named_parameters(theirs)).keys() == copied.keys()
-    for place, parameter in named_parameters(theirs):
-        parameter.set_data(array(copied[place], "float32"))
+    for key, parameter in named_parameters(theirs):
+        parameter.set_data(array(copied[key], "float32"))
 
     mask = token_mask(nd, memory, lengths) if masked else nd.ones((3, MEMORY))
     _, expected = theirs(queries, memory, None, memory_mask(nd, queries, mask) if masked else None)
     weights = ours(queries, ours.keys(nd, memory), mask, step)
     np.testing.assert_allclose(weights.asnumpy(), expected.asnumpy(), rtol=1e-5, atol=1e-6)
-    assert np.abs(weights.asnumpy() - 1 / MEMORY).max() > 0.01, "uniform weights compare nothing"
+    assert np.abs(weights.asnumpy() - 1 / MEMORY).max() > 0.01, "the comparison is empty: weights are uniform"
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_places_behind_the_last_that_has_a_score_get_no_weight(hybridized: bool) -> None:
+def test_positions_beyond_the_last_score_get_no_weight(hybridized: bool) -> None:
     attention = GlobalAttention(LocationScore(4, QUERY_UNITS))
     attention.initialize(mx.init.Normal(0.5))
     attention.hybridize(hybridized)
@@ -175,7 +175,7 @@ def test_places_behind_the_last_that_has_a_score_get_no_weight(hybridized: bool)
     np.testing.assert_array_equal(long, np.pad(short, ((0, 0), (0, 0), (0, 2))))
 
 
-def test_location_does_not_look_at_what_stands_there() -> None:
+def test_location_scores_do_not_depend_on_the_memory() -> None:
     block = one_step("location")
     query, memory, lengths, step = inputs_of("location")
     expected = block(query, memory, lengths, step)[0].asnumpy()
@@ -192,7 +192,7 @@ def test_equal_keys_get_equal_weights(name: str) -> None:
     np.testing.assert_allclose(weights, inside / inside.sum(axis=1, keepdims=True), rtol=1e-5)
 
 
-# --- what holds for every mechanism of a decoder, local ones too ---
+# --- properties of every decoder attention, local ones too ---
 
 
 @every_mechanism
@@ -218,8 +218,8 @@ def test_weights_are_a_distribution_over_the_tokens(
 
 @every_mechanism
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_queries_that_share_a_memory_do_not_meet(name: str, hybridized: bool) -> None:
-    """Three queries, each at a step of its own, get what each gets alone."""
+def test_queries_that_share_a_memory_are_independent(name: str, hybridized: bool) -> None:
+    """Three queries, each at its own step, get what each gets alone."""
     _, memory, lengths, _ = inputs_of(name)
     attention = one_step(name).attention
     attention.hybridize(hybridized)
@@ -227,9 +227,9 @@ def test_queries_that_share_a_memory_do_not_meet(name: str, hybridized: bool) ->
     steps = array([[0, 2, 4], [1, 1, 3], [2, 0, 1]], "float32")
     keys, mask = attention.keys(nd, memory), token_mask(nd, memory, lengths)
     together = attention(queries, keys, mask, steps).asnumpy()
-    for place in range(3):
-        alone = attention(queries[:, place : place + 1], keys, mask, steps[:, place : place + 1]).asnumpy()
-        np.testing.assert_allclose(together[:, place], alone[:, 0], rtol=1e-5, atol=1e-7)
+    for position in range(3):
+        alone = attention(queries[:, position : position + 1], keys, mask, steps[:, position : position + 1]).asnumpy()
+        np.testing.assert_allclose(together[:, position], alone[:, 0], rtol=1e-5, atol=1e-7)
     assert np.abs(together[0, 0] - together[0, 1]).max() > 1e-3
 
 
@@ -240,23 +240,23 @@ def test_queries_that_share_a_memory_do_not_meet(name: str, hybridized: bool) ->
     extra=st.integers(1, 4),
     magnitude=st.sampled_from([1.0, 1e4]),
 )
-def test_padding_twice_as_far_changes_nothing(name: str, lengths: list[int], extra: int, magnitude: float) -> None:
-    """Whatever stands in the padding, and whatever the other sentences are: each sentence alone gives the same."""
+def test_extra_padding_changes_nothing(name: str, lengths: list[int], extra: int, magnitude: float) -> None:
+    """Neither the content of the padding nor the rest of the batch matters: each sentence alone gives the same."""
     block = one_step(name)
     query, memory, valid, step = inputs_of(name, lengths=lengths, width=max(lengths) + extra)
-    held = magnitude * memory.asnumpy()
+    padded = magnitude * memory.asnumpy()
     for row, tokens in enumerate(lengths):
-        held[row, :tokens] = normal(tokens, memory_units(name), seed=row)
-    weights = block(query, array(held), valid, step)[0].asnumpy()
+        padded[row, :tokens] = normal(tokens, memory_units(name), seed=row)
+    weights = block(query, array(padded), valid, step)[0].asnumpy()
     for row, tokens in enumerate(lengths):
         one = slice(row, row + 1)
-        alone = block(query[one], array(held[one, :tokens]), valid[one], step[one])[0].asnumpy()
+        alone = block(query[one], array(padded[one, :tokens]), valid[one], step[one])[0].asnumpy()
         np.testing.assert_allclose(weights[row, :tokens], alone[0], rtol=1e-4, atol=1e-6)
 
 
 @every_mechanism
-def test_eager_equals_hybridized_and_no_gradient_comes_from_the_padding(name: str) -> None:
-    found = []
+def test_eager_equals_hybridized_and_padding_has_no_gradient(name: str) -> None:
+    results = []
     for hybridized in (False, True):
         block = one_step(name)
         block.hybridize(hybridized, static_alloc=True, static_shape=True)
@@ -271,25 +271,25 @@ def test_eager_equals_hybridized_and_no_gradient_comes_from_the_padding(name: st
         assert (gradient[np.arange(MEMORY) >= np.array(LENGTHS)[:, None]] == 0).all()
         if name != "location":
             assert (gradient[0, :2] > 1e-5).all()
-        arrays = {place: dense(one.grad()) for place, one in named_parameters(block)} | {"query": query.grad.asnumpy()}
+        arrays = {key: dense(one.grad()) for key, one in named_parameters(block)} | {"query": query.grad.asnumpy()}
         assert all(np.abs(values).max() > 1e-5 for values in arrays.values()), arrays.keys()
-        found.append(arrays | {"memory": memory.grad.asnumpy(), "weights": weights.asnumpy()})
-    for place, values in found[0].items():
-        np.testing.assert_allclose(found[1][place], values, rtol=1e-4, atol=1e-6, err_msg=place)
+        results.append(arrays | {"memory": memory.grad.asnumpy(), "weights": weights.asnumpy()})
+    for key, values in results[0].items():
+        np.testing.assert_allclose(results[1][key], values, rtol=1e-4, atol=1e-6, err_msg=key)
 
 
 @every_mechanism
-def test_a_block_keeps_nothing_from_one_sentence_to_the_next(name: str) -> None:
+def test_a_block_has_no_state_between_sentences(name: str) -> None:
     block = one_step(name)
     inputs = inputs_of(name)
     expected = block(*inputs)[0].asnumpy()
     block(*inputs_of(name, lengths=[2], width=3))
     np.testing.assert_array_equal(block(*inputs)[0].asnumpy(), expected)
-    assert not [held for held, value in vars(block.attention).items() if isinstance(value, nd.NDArray)]
+    assert not [attribute for attribute, value in vars(block.attention).items() if isinstance(value, nd.NDArray)]
 
 
 @pytest.mark.parametrize("name", ["dot", "general", "additive", "location", "local-m", "local-p"])
-def test_gradients_are_slopes(name: str) -> None:
+def test_gradients_match_finite_differences(name: str) -> None:
     block = one_step(name, "float64")
     query, memory, lengths, step = inputs_of(name, dtype="float64")
     wanted = array(normal(3, MEMORY, seed=4), "float64")
@@ -297,4 +297,4 @@ def test_gradients_are_slopes(name: str) -> None:
     def weigh(weights: nd.NDArray) -> nd.NDArray:
         return (weights * wanted).sum()
 
-    assert_gradients_are_slopes(block, [query, memory], weigh, [lengths, step])
+    check_numeric_gradients(block, [query, memory], weigh, [lengths, step])

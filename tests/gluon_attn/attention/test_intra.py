@@ -1,4 +1,4 @@
-"""Intra-attention is the equation of Cheng et al. (2016); a position without memory gets no weight."""
+"""Intra-attention against the equation of Cheng et al. (2016); an empty memory slot gets no weight."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def test_scores_are_the_equation(hybridized: bool) -> None:
         query = w["word.weight"] @ x[row] + w["attended.weight"] @ attended[row]
         expected.append(softmax(np.tanh(states[row] @ w["key.weight"].T + query) @ w["score.weight"][0]))
     word, keys = attention.words(array(x)), attention.keys(array(states))
-    found = attention(word, array(attended), keys).asnumpy()
-    np.testing.assert_allclose(found, np.array(expected), rtol=1e-5, atol=1e-6)
+    actual = attention(word, array(attended), keys).asnumpy()
+    np.testing.assert_allclose(actual, np.array(expected), rtol=1e-5, atol=1e-6)
 
 
-def test_a_position_without_memory_gets_no_weight_and_the_others_share_it() -> None:
+def test_an_empty_slot_gets_no_weight() -> None:
     attention = IntraAttention(HIDDEN, IN, UNITS)
     word, attended, keys = (
         array(normal(1, *shape, seed=i)) for i, shape in enumerate([(HIDDEN,), (UNITS,), (4, HIDDEN)])

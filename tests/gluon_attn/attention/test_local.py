@@ -1,4 +1,4 @@
-"""Local attention is section 3.2 of Luong et al. (2015), written out place by place in NumPy."""
+"""Local attention against section 3.2 of Luong et al. (2015), computed position by position in NumPy."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def monotonic(query: np.ndarray, memory: np.ndarray, step: int, radius: int) -> 
     """Weights (tokens,) of one sentence without padding: p_t = t, a softmax over [p_t - D, p_t + D]."""
     middle = min(step, len(memory) - 1)
     weights = np.zeros(len(memory))
-    window = [place for place in range(len(memory)) if middle - radius <= place <= middle + radius]
-    weights[window] = softmax(np.array([query @ memory[place] for place in window]))
+    window = [position for position in range(len(memory)) if middle - radius <= position <= middle + radius]
+    weights[window] = softmax(np.array([query @ memory[position] for position in window]))
     return weights
 
 
 def predictive(
-    query: np.ndarray, memory: np.ndarray, radius: int, hidden: np.ndarray, place: np.ndarray
+    query: np.ndarray, memory: np.ndarray, radius: int, hidden: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """Weights (tokens,) and p_t: align(h, h_s) exp(-(s - p_t)^2 / (2 sigma^2)) with sigma = D / 2."""
-    middle = (len(memory) - 1) / (1 + np.exp(-place @ np.tanh(hidden @ query)))
+    middle = (len(memory) - 1) / (1 + np.exp(-v @ np.tanh(hidden @ query)))
     sigma = radius / 2
     weights = np.zeros(len(memory))
     window = [s for s in range(len(memory)) if middle - radius <= s <= middle + radius]
@@ -69,7 +69,9 @@ def test_local_m_is_a_softmax_over_the_window_around_the_step(
     radius=st.integers(1, 4),
     seed=st.integers(0, 50),
 )
-def test_local_p_is_the_gaussian_of_a_predicted_place(lengths: list[int], extra: int, radius: int, seed: int) -> None:
+def test_local_p_is_a_gaussian_around_a_predicted_position(
+    lengths: list[int], extra: int, radius: int, seed: int
+) -> None:
     query, memory = normal(len(lengths), UNITS, seed=seed), normal(len(lengths), max(lengths) + extra, UNITS, seed=2)
     attention = PredictiveAttention(DotScore(), radius, UNITS)
     mask = token_mask(nd, array(memory), array(lengths, "float32"))
@@ -89,7 +91,7 @@ def test_local_p_is_the_gaussian_of_a_predicted_place(lengths: list[int], extra:
             parameters["place.weight"][0],
         )
         assert 0 <= middle <= tokens - 1
-        edge = np.abs(np.abs(np.arange(tokens) - middle) - radius) < 1e-4  # the window's end, to float tolerance
+        edge = np.abs(np.abs(np.arange(tokens) - middle) - radius) < 1e-4  # The end of the window, to float tolerance.
         if not edge.any():
             np.testing.assert_allclose(weights[row, :tokens], expected, rtol=1e-3, atol=1e-6)
 
@@ -112,7 +114,7 @@ def test_the_window_of_local_m_moves_with_the_step_and_stops_at_the_last_token()
 
 @pytest.mark.parametrize(("steepness", "peak"), [(-50.0, 0), (0.0, 3), (50.0, 6)])
 def test_local_p_can_point_at_either_end_and_the_middle(steepness: float, peak: int) -> None:
-    """v . tanh(W q) = steepness: the first token of 7, the one in the middle, the last; there the Gaussian is 1."""
+    """v . tanh(W q) = steepness: the first token of 7, the middle one, the last; the Gaussian is 1 there."""
     attention = PredictiveAttention(DotScore(), 2, UNITS)
     attention.initialize()
     attention.hidden.weight.set_data(100 * nd.eye(UNITS))
@@ -120,14 +122,14 @@ def test_local_p_can_point_at_either_end_and_the_middle(steepness: float, peak: 
     query, memory = nd.ones((1, 1, UNITS)), nd.zeros((1, 9, UNITS))
     mask = token_mask(nd, memory, array([7], "float32"))
     weights = attention(query, memory, mask, nd.zeros((1, 1))).asnumpy()[0, 0]
-    window = [place for place in range(7) if abs(place - peak) <= 2]
+    window = [position for position in range(7) if abs(position - peak) <= 2]
     assert np.flatnonzero(weights).tolist() == window
     assert weights[peak] == pytest.approx(1 / len(window), rel=1e-4)
     assert weights[window[0] if peak else window[-1]] == pytest.approx(np.exp(-2) / len(window), rel=1e-3)
 
 
-def test_the_predicted_place_learns_to_be_where_the_weight_is_wanted() -> None:
-    """Steps along the gradient alone, the scores fixed: p_t walks from the middle to the second token of nine."""
+def test_the_predicted_position_is_trained_by_its_gaussian() -> None:
+    """Gradient steps with fixed scores: p_t moves from the middle to the second token of nine."""
     attention = PredictiveAttention(DotScore(), 3, UNITS)
     query, memory = array(normal(1, 1, UNITS, seed=3)), nd.zeros((1, 9, UNITS))
     mask = nd.ones((1, 9))

@@ -1,4 +1,4 @@
-"""Masks mark tokens and nothing else."""
+"""Masks depend on lengths only."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def test_memory_mask_is_the_token_mask_for_every_query(lengths: list[int], queri
     np.testing.assert_array_equal(repeated.asnumpy(), np.repeat(mask[:, None], queries, axis=1))
 
 
-def test_masks_do_not_look_at_the_numbers() -> None:
-    """Not even where they are not numbers."""
+def test_masks_do_not_depend_on_the_memory() -> None:
+    """Not even where it is NaN."""
     sequence = array(np.full((2, 4, 3), np.nan), "float32")
     mask = token_mask(nd, sequence, array([4, 1], "float32"))
     assert mask.asnumpy().tolist() == [[1, 1, 1, 1], [1, 0, 0, 0]]
@@ -49,8 +49,8 @@ def test_symbols_give_the_same_masks() -> None:
 
 
 @given(st.integers(0, 1_000), st.floats(0.0, 8.0))
-def test_added_to_any_score_padding_gets_exactly_nothing(seed: int, magnitude: float) -> None:
-    """Also where the padding's score is by far the highest."""
+def test_padding_gets_exactly_zero_weight(seed: int, magnitude: float) -> None:
+    """Also where the score of the padding is by far the highest."""
     mask = np.array([[1, 1, 0, 0], [1, 0, 0, 0]], np.float32)
     score = normal(2, 4, seed=seed) * np.float32(10**magnitude)
     weights = nd.softmax(array(score) + additive_mask(array(mask))).asnumpy()

@@ -9,7 +9,7 @@ from mxnet import nd
 
 from gluon_attn.attention.multiplicative import dot, general, scaled_dot
 from gluon_attn.training.checkpoint import named_parameters
-from tests.gluon_attn.support import array, assert_gradients_are_slopes, initialize, normal, training_pass
+from tests.gluon_attn.support import array, check_numeric_gradients, initialize, normal, training_pass
 
 QUERIES, MEMORY, UNITS = 3, 5, 6
 LENGTHS = np.array([5, 2])
@@ -73,7 +73,7 @@ def test_scaling_makes_the_weights_of_wide_vectors_flatter() -> None:
 
 
 @pytest.mark.parametrize("name", ["dot", "general", "scaled dot"])
-def test_dropout_is_passed_on(name: str) -> None:
+def test_dropout_is_passed_to_the_cell(name: str) -> None:
     cell = {"dot": dot, "general": lambda rate: general(UNITS, rate), "scaled dot": scaled_dot}[name](0.5)
     query, key = array(normal(2, QUERIES, UNITS, seed=1)), array(normal(2, MEMORY, UNITS, seed=2))
     initialize(cell, query, key)
@@ -82,7 +82,7 @@ def test_dropout_is_passed_on(name: str) -> None:
     np.testing.assert_array_equal(cell(query, key)[0].asnumpy(), cell(query, key)[0].asnumpy())
 
 
-def test_gradients_of_the_general_form_are_slopes() -> None:
+def test_gradients_of_the_general_form_match_finite_differences() -> None:
     cell = general(UNITS)
     cell.cast("float64")
     query = array(normal(2, QUERIES, 4, seed=1), "float64")
@@ -93,4 +93,4 @@ def test_gradients_of_the_general_form_are_slopes() -> None:
     def weigh(context: nd.NDArray, weights: nd.NDArray) -> nd.NDArray:
         return (context**2).sum() + (weights * array(normal(2, QUERIES, MEMORY, dtype="float64"))).sum()
 
-    assert_gradients_are_slopes(cell, [query, key, value], weigh, [mask])
+    check_numeric_gradients(cell, [query, key, value], weigh, [mask])

@@ -1,4 +1,4 @@
-"""Pooling by a learned query, by the mean and by the maximum, over tokens alone."""
+"""Pooling by a learned query, by the mean and by the maximum, over tokens only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mxnet import autograd, nd
 
 from gluon_attn.attention.pooling import AttentionPooling, max_pooling, mean_pooling
 from gluon_attn.training.checkpoint import named_parameters
-from tests.gluon_attn.support import array, assert_gradients_are_slopes, every_parameter_learns, initialize, normal
+from tests.gluon_attn.support import array, check_numeric_gradients, every_parameter_learns, initialize, normal
 
 LENGTHS = np.array([5, 2, 1])
 MASK = (np.arange(5) < LENGTHS[:, None]).astype(np.float32)
@@ -57,7 +57,7 @@ def test_a_query_that_points_at_one_state_selects_it() -> None:
 
 
 def test_mean_and_maximum_are_those_of_the_tokens() -> None:
-    """All states negative and garbage far above them in the padding: a zero or a padded state would be seen at once."""
+    """All states are negative and the padding is far above them, so that a zero or a padded state would show."""
     states = -np.abs(normal(3, 5, 6)) - 1
     states[MASK == 0] = 1e6
     mean, maximum = (pool(nd, array(states), array(MASK)).asnumpy() for pool in (mean_pooling, max_pooling))
@@ -72,7 +72,7 @@ def test_mean_and_maximum_are_those_of_the_tokens() -> None:
     extra=st.integers(1, 9),
     magnitude=st.sampled_from([1, 1e6]),
 )
-def test_padding_twice_as_far_changes_nothing(lengths: list[int], extra: int, magnitude: float) -> None:
+def test_extra_padding_changes_nothing(lengths: list[int], extra: int, magnitude: float) -> None:
     short = normal(len(lengths), max(lengths), 6, seed=extra)
     states = np.concatenate([short, magnitude * normal(len(lengths), extra, 6, seed=1)], axis=1)
     garbage = states.copy()
@@ -108,16 +108,16 @@ def test_a_gradient_reaches_every_parameter() -> None:
     assert len(largest) == 3 and min(largest.values()) > 1e-4, largest
 
 
-def test_gradients_are_slopes() -> None:
+def test_gradients_match_finite_differences() -> None:
     states, mask = array(normal(3, 5, 6), "float64"), array(MASK, "float64")
 
     def weigh(context: nd.NDArray, weights: nd.NDArray) -> nd.NDArray:
         return (context**2).sum() + (weights * array(normal(3, 5, dtype="float64"))).sum()
 
-    assert_gradients_are_slopes(pooling(states), [states], weigh, [mask])
+    check_numeric_gradients(pooling(states), [states], weigh, [mask])
 
 
-def test_no_gradient_comes_from_the_padding() -> None:
+def test_padding_has_no_gradient() -> None:
     states = array(normal(3, 5, 6))
     block = pooling(states)
     states.attach_grad()

@@ -1,4 +1,4 @@
-"""Structured self-attention is the paper's equation, and the penalty can be no smaller than it is said to be."""
+"""Structured self-attention against the equation of the paper, its penalty, and the lower bound of the penalty."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gluon_attn.attention.pooling import AttentionPooling
 from gluon_attn.attention.structured import StructuredAttention, redundancy_penalty
 from gluon_attn.evaluation.attention import least_penalty, overlap
 from gluon_attn.training.checkpoint import named_parameters
-from tests.gluon_attn.support import array, assert_gradients_are_slopes, every_parameter_learns, initialize, normal
+from tests.gluon_attn.support import array, check_numeric_gradients, every_parameter_learns, initialize, normal
 
 HOPS, UNITS, WIDTH = 3, 8, 6
 LENGTHS = np.array([5, 2, 1])
@@ -62,7 +62,7 @@ def test_is_the_equation_of_the_paper() -> None:
         assert (weights.asnumpy()[row, :, tokens:] == 0).all()
 
 
-def test_without_a_mask_every_place_is_a_token() -> None:
+def test_without_a_mask_every_position_is_a_token() -> None:
     states, block = array(normal(3, 5, WIDTH)), attention()
     for output, expected in zip(block(states), block(states, nd.ones((3, 5))), strict=True):
         np.testing.assert_array_equal(output.asnumpy(), expected.asnumpy())
@@ -85,7 +85,7 @@ def test_one_hop_is_attention_pooling_without_a_bias() -> None:
     extra=st.integers(1, 9),
     magnitude=st.sampled_from([1, 1e4]),
 )
-def test_padding_twice_as_far_changes_nothing(lengths: list[int], extra: int, magnitude: float) -> None:
+def test_extra_padding_changes_nothing(lengths: list[int], extra: int, magnitude: float) -> None:
     block = attention()
     block.hybridize()
     states = magnitude * normal(len(lengths), max(lengths) + extra, WIDTH, seed=2)
@@ -111,7 +111,7 @@ def test_eager_equals_hybridized(masked: bool) -> None:
         np.testing.assert_allclose(output.asnumpy(), expected, rtol=1e-5, atol=1e-7)
 
 
-def test_a_gradient_reaches_every_parameter_and_no_padding() -> None:
+def test_a_gradient_reaches_every_parameter_and_padding_has_none() -> None:
     states, block = array(normal(3, 5, WIDTH)), attention()
     largest = every_parameter_learns(block, [states, array(MASK)])
     assert len(largest) == 2 and min(largest.values()) > 1e-4, largest
@@ -124,12 +124,12 @@ def test_a_gradient_reaches_every_parameter_and_no_padding() -> None:
     assert (gradient[MASK == 0] == 0).all() and (gradient[MASK == 1] > 0).all()
 
 
-def test_gradients_of_matrix_and_weights_are_slopes() -> None:
+def test_gradients_of_matrix_and_weights_match_finite_differences() -> None:
     def weigh(matrix: nd.NDArray, weights: nd.NDArray) -> nd.NDArray:
         return (matrix**2).sum() + nd.square(nd.batch_dot(weights, weights, transpose_b=True)).sum()
 
     states, mask = array(normal(3, 5, WIDTH), "float64"), array(MASK, "float64")
-    assert_gradients_are_slopes(attention("float64"), [states], weigh, [mask])
+    check_numeric_gradients(attention("float64"), [states], weigh, [mask])
 
 
 # --- the penalty ---
@@ -142,7 +142,7 @@ def test_the_penalty_is_the_squared_frobenius_norm() -> None:
     np.testing.assert_allclose(np.sqrt(redundancy(weights)), root, rtol=1e-5)
 
 
-def test_the_penalty_of_hops_apart_is_none_and_of_hops_on_one_token_the_most() -> None:
+def test_the_penalty_is_zero_for_disjoint_hops_and_largest_for_equal_ones() -> None:
     apart, together = np.eye(4, 6)[None], np.eye(6)[[2, 2, 2, 2]][None]
     assert redundancy(apart) == [0] and redundancy(together) == [4 * 3]
     for seed in range(20):
@@ -160,8 +160,8 @@ def test_the_gradient_of_the_penalty_is_that_of_the_definition() -> None:
     np.testing.assert_allclose(weights.grad.asnumpy(), expected, rtol=1e-4, atol=1e-6)
 
 
-def smallest_found(tokens: int, hops: int, starts: int = 6) -> float:
-    """The smallest penalty that a minimiser finds over hops that are distributions."""
+def minimal_penalty(tokens: int, hops: int, starts: int = 6) -> float:
+    """The smallest penalty that a numerical minimiser reaches over rows that are distributions."""
 
     def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
         weights = flat.reshape(hops, tokens)
@@ -169,7 +169,7 @@ def smallest_found(tokens: int, hops: int, starts: int = 6) -> float:
         return float((excess**2).sum()), (4 * excess @ weights).ravel()
 
     sums: Any = {"type": "eq", "fun": lambda flat: flat.reshape(hops, tokens).sum(axis=1) - 1}
-    found = [
+    results = [
         minimize(
             value,
             distributions(hops, tokens, seed=seed, sharpness=2.0).ravel(),
@@ -181,19 +181,19 @@ def smallest_found(tokens: int, hops: int, starts: int = 6) -> float:
         )
         for seed in range(starts)
     ]
-    return min(float(one.fun) for one in found if one.success)
+    return min(float(one.fun) for one in results if one.success)
 
 
 @pytest.mark.parametrize(
     ("tokens", "hops"), [(1, 1), (1, 4), (2, 3), (2, 5), (3, 4), (3, 5), (4, 6), (3, 3), (5, 4), (2, 8)]
 )
-def test_no_hops_do_better_than_the_least_penalty_and_some_reach_it(tokens: int, hops: int) -> None:
+def test_the_least_penalty_is_attained_and_never_undercut(tokens: int, hops: int) -> None:
     least = least_penalty(tokens, hops)
-    assert least == pytest.approx(smallest_found(tokens, hops), abs=1e-5)
+    assert least == pytest.approx(minimal_penalty(tokens, hops), abs=1e-5)
     best = np.full((hops, tokens), 1 / tokens)
     best[: min(hops, tokens)] = np.eye(min(hops, tokens), tokens)
     assert penalty(best) == pytest.approx(least, abs=1e-12)
-    assert least >= hops - tokens  # what the rank alone says
+    assert least >= hops - tokens  # The bound by rank alone.
 
 
 @settings(max_examples=60)
@@ -204,11 +204,11 @@ def test_no_hops_do_better_than_the_least_penalty_and_some_reach_it(tokens: int,
     seed=st.integers(0, 999),
 )
 def test_the_least_penalty_is_a_bound(tokens: int, hops: int, sharpness: float, seed: int) -> None:
-    found = penalty(distributions(hops, tokens, seed=seed, sharpness=sharpness))
-    assert found >= least_penalty(tokens, hops) - 1e-9
+    actual = penalty(distributions(hops, tokens, seed=seed, sharpness=sharpness))
+    assert actual >= least_penalty(tokens, hops) - 1e-9
 
 
-def test_the_least_penalty_of_many_sentences_is_that_of_each() -> None:
+def test_the_least_penalty_of_a_batch_is_that_of_each_sentence() -> None:
     tokens = np.array([1, 2, 5, 10, 40])
     expected = [9 + 81, 8 + 16, 5 + 1, 0, 0]
     np.testing.assert_allclose(least_penalty(tokens, 10), expected)
@@ -218,7 +218,7 @@ def test_the_least_penalty_of_many_sentences_is_that_of_each() -> None:
 # --- overlap ---
 
 
-def test_overlap_is_the_mean_over_pairs_of_what_two_hops_share() -> None:
+def test_overlap_is_the_mean_over_pairs_of_hops() -> None:
     weights = distributions(4, 5, 7, sharpness=2.0)
     expected = [np.mean([np.minimum(one[i], one[j]).sum() for i in range(5) for j in range(i)]) for one in weights]
     np.testing.assert_allclose(overlap(weights), expected, rtol=1e-12)
@@ -226,7 +226,7 @@ def test_overlap_is_the_mean_over_pairs_of_what_two_hops_share() -> None:
     np.testing.assert_allclose(overlap(weights[:, :2]), 1 - distance / 2, rtol=1e-12)
 
 
-def test_overlap_of_the_same_hops_is_one_and_of_hops_apart_none() -> None:
+def test_overlap_is_one_for_equal_hops_and_zero_for_disjoint_ones() -> None:
     same = np.repeat(distributions(1, 1, 6), 4, axis=1)
     np.testing.assert_allclose(overlap(same), 1.0)
     np.testing.assert_array_equal(overlap(np.eye(4, 6)[None]), 0.0)

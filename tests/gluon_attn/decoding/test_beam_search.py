@@ -1,4 +1,4 @@
-"""Beam search is GluonNLP's, greedy search is an argmax, and a beam as wide as everything misses nothing."""
+"""Beam search against GluonNLP's, greedy search against an argmax, and an exhaustive beam against enumeration."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ every_model = pytest.mark.parametrize("name", MODELS)
 
 
 def model_of(name: str, seed: int = 0) -> EncoderDecoder:
-    """Translations that end early, late or not at all; like a trained model it never says padding."""
+    """Translations that end early, late or never; like a trained model it never generates padding."""
     runtime.seed_all(seed)
     model = MODELS[name]()
     model.initialize(init.Normal(0.9))
@@ -81,7 +81,7 @@ def find(
 # --- against GluonNLP and against the argmax ---
 
 
-def gluonnlp_finds(
+def search_by_gluonnlp(
     model: EncoderDecoder, source: np.ndarray, length: np.ndarray, *, beam: int, alpha: float, max_steps: int
 ) -> list[list[tuple[tuple[int, ...], float]]]:
     memory, state = model.start(array(source), array(length))
@@ -91,38 +91,38 @@ def gluonnlp_finds(
         return log_p, [states[0], list(after)]
 
     sampler = BeamSearchSampler(beam, step, END, BeamSearchScorer(alpha, 5), max_length=max_steps)
-    begin = nd.full((len(source),), BEGIN)
-    samples, scores, lengths = (output.asnumpy() for output in sampler(begin, [list(memory), list(state)]))
-    found = []
+    start = nd.full((len(source),), BEGIN)
+    samples, scores, lengths = (output.asnumpy() for output in sampler(start, [list(memory), list(state)]))
+    results = []
     for row in range(len(source)):
         beams = []
-        for place in range(beam):
-            ids = [int(i) for i in samples[row, place, 1 : int(lengths[row, place])]][:max_steps]
-            beams.append((tuple(ids[:-1] if ids[-1:] == [END] else ids), float(scores[row, place])))
-        found.append(beams)
-    return found
+        for rank in range(beam):
+            ids = [int(i) for i in samples[row, rank, 1 : int(lengths[row, rank])]][:max_steps]
+            beams.append((tuple(ids[:-1] if ids[-1:] == [END] else ids), float(scores[row, rank])))
+        results.append(beams)
+    return results
 
 
 @every_model
 @pytest.mark.parametrize(("beam", "alpha"), [(1, 0.0), (3, 0.0), (5, 1.0), (4, 0.6)])
-def test_finds_what_the_sampler_of_gluonnlp_finds(name: str, beam: int, alpha: float) -> None:
+def test_equals_the_sampler_of_gluonnlp(name: str, beam: int, alpha: float) -> None:
     lengths = set()
     for seed in (0, 4):
         model, (source, length) = model_of(name, seed), sources(9, seed=seed)
-        expected = gluonnlp_finds(model, source, length, beam=beam, alpha=alpha, max_steps=15)
-        found = find([model], source, length, beam=beam, alpha=alpha, max_steps=15)
-        assert [[one.ids for one in beams] for beams in found] == [[ids for ids, _ in beams] for beams in expected]
-        for mine, theirs in zip(found, expected, strict=True):
-            np.testing.assert_allclose([one.score for one in mine], [score for _, score in theirs], rtol=1e-4)
-        lengths |= {len(one.ids) for beams in found for one in beams}
-    assert len(lengths) > 2, "translations of one length compare little"
+        expected = search_by_gluonnlp(model, source, length, beam=beam, alpha=alpha, max_steps=15)
+        hypotheses = find([model], source, length, beam=beam, alpha=alpha, max_steps=15)
+        assert [[one.ids for one in beams] for beams in hypotheses] == [[ids for ids, _ in beams] for beams in expected]
+        for ours, theirs in zip(hypotheses, expected, strict=True):
+            np.testing.assert_allclose([one.score for one in ours], [score for _, score in theirs], rtol=1e-4)
+        lengths |= {len(one.ids) for beams in hypotheses for one in beams}
+    assert len(lengths) > 2, "the comparison is weak: all translations have one length"
 
 
 @every_model
 def test_a_beam_of_one_is_the_argmax_of_each_step(name: str) -> None:
-    """Sentence by sentence, not compiled, each token written out."""
+    """Sentence by sentence, not compiled, token by token."""
     model, (source, length) = model_of(name), sources(6)
-    found = find([model], source, length, beam=1, alpha=0.7, max_steps=12)
+    hypotheses = find([model], source, length, beam=1, alpha=0.7, max_steps=12)
     model.hybridize(False)
     for row in range(len(source)):
         memory, state = model.start(array(source[row : row + 1, : int(length[row])]), array(length[row : row + 1]))
@@ -133,7 +133,7 @@ def test_a_beam_of_one_is_the_argmax_of_each_step(name: str) -> None:
             token = int(log_p.asnumpy()[0].argmax())
             total += float(log_p.asnumpy()[0].max())
             ids.append(token)
-        (best,) = found[row]
+        (best,) = hypotheses[row]
         assert best.ids == tuple(ids[:-1] if token == END else ids)
         assert best.log_p == pytest.approx(total, rel=1e-4)
         assert best.score == pytest.approx(total / length_penalty(len(ids), 0.7), rel=1e-4)
@@ -145,36 +145,38 @@ def test_the_length_penalty_is_that_of_wu() -> None:
     assert length_penalty(4, 0.6) == pytest.approx(((5 + 4) / (5 + 1)) ** 0.6)
 
 
-# --- what a hypothesis says of itself ---
+# --- scores and weights of a hypothesis ---
 
 
 @every_model
-def test_log_p_score_and_weights_are_those_of_the_model_that_is_told_the_ids(name: str) -> None:
+def test_log_p_score_and_weights_are_those_of_a_forced_translation(name: str) -> None:
     model, (source, length) = model_of(name), sources(5)
     ended = 0
     for row, beams in enumerate(find([model], source, length, beam=4, alpha=0.8, max_steps=9)):
         assert len(beams) == 4 and len({one.ids for one in beams}) == 4
         assert all(better.score >= worse.score for better, worse in pairwise(beams))
         for one in beams:
-            steps = min(len(one.ids) + 1, 9)  # the end of sentence too, unless it was cut off
+            steps = min(len(one.ids) + 1, 9)  # The end of sentence counts too, unless the translation was cut off.
             ended += len(one.ids) < 9
-            said = array([[*one.ids, END][:steps]], "int32")
-            told = array([[BEGIN, *one.ids][:steps]], "int32")
-            read = array(source[row : row + 1]), array(length[row : row + 1])
-            nll = model(*read, told, said).nll
+            targets = array([[*one.ids, END][:steps]], "int32")
+            inputs = array([[BEGIN, *one.ids][:steps]], "int32")
+            sentence = array(source[row : row + 1]), array(length[row : row + 1])
+            nll = model(*sentence, inputs, targets).nll
             assert one.log_p == pytest.approx(-float(nll.asnumpy().sum()), rel=1e-4)
             assert one.score == pytest.approx(one.log_p / length_penalty(steps, 0.8), rel=1e-6)
             if name == "rnnencdec":
                 assert one.weights is None
             else:
                 assert one.weights is not None and one.weights.shape == (steps, source.shape[1])
-                np.testing.assert_allclose(one.weights, model.align(*read, told).asnumpy()[0], rtol=1e-3, atol=1e-5)
+                np.testing.assert_allclose(
+                    one.weights, model.align(*sentence, inputs).asnumpy()[0], rtol=1e-3, atol=1e-5
+                )
     assert 0 < ended < 5 * 4
 
 
 @every_model
-def test_the_order_and_the_company_of_a_sentence_change_nothing(name: str) -> None:
-    model, (source, length) = model_of(name), sources(40, seed=5)  # more than are rounded up to at once
+def test_order_and_batch_composition_change_nothing(name: str) -> None:
+    model, (source, length) = model_of(name), sources(40, seed=5)  # More sentences than a batch is rounded up to.
     together = find([model], source, length, beam=3, alpha=0.6)
     order = np.random.RandomState(1).permutation(40)
     for row, beams in zip(order, find([model], source[order], length[order], beam=3, alpha=0.6), strict=True):
@@ -188,29 +190,29 @@ def test_the_order_and_the_company_of_a_sentence_change_nothing(name: str) -> No
         )
 
 
-# --- a model that remembers everything, against search without any cleverness ---
+# --- a model that depends on the whole prefix, against a plain search ---
 
 
 class Toy:
-    """p of the next token is drawn anew for every source sentence and everything said so far.
+    """A model whose probabilities of the next token differ for every source sentence and every prefix.
 
-    Whatever row of the memory or the state search mixes up changes every number after it.
+    Mixing up a row of the memory or of the state changes every later number.
     """
 
     def __init__(self, vocabulary: int, likely: int, seed: int = 0, ends: float = 0.0) -> None:
         self.vocabulary, self.likely, self.seed, self.ends = vocabulary, likely, seed, ends
         self.rows: list[int] = []
 
-    def log_p(self, sentence: Sequence[int], said: Sequence[int]) -> np.ndarray:
-        """(vocabulary,) of float32; only END and the ``likely`` tokens behind it are ever said."""
-        generator = np.random.RandomState(runtime.derive(self.seed, tuple(sentence), tuple(said)))
+    def log_p(self, sentence: Sequence[int], prefix: Sequence[int]) -> np.ndarray:
+        """(vocabulary,) of float32; only END and the ``likely`` tokens after it are ever generated."""
+        generator = np.random.RandomState(runtime.derive(self.seed, tuple(sentence), tuple(prefix)))
         scores = np.full(self.vocabulary, -1e4)
         scores[END : END + 1 + self.likely] = generator.normal(size=1 + self.likely)
         scores[END] += self.ends
         return (scores - np.log(np.exp(scores).sum())).astype(np.float32)
 
-    def weights(self, sentence: Sequence[int], said: Sequence[int]) -> np.ndarray:
-        return np.random.RandomState(runtime.derive(self.seed, "weights", tuple(sentence), tuple(said))).dirichlet(
+    def weights(self, sentence: Sequence[int], prefix: Sequence[int]) -> np.ndarray:
+        return np.random.RandomState(runtime.derive(self.seed, "weights", tuple(sentence), tuple(prefix))).dirichlet(
             np.ones(len(sentence))
         )
 
@@ -219,22 +221,22 @@ class Toy:
 
     def step(self, tokens: nd.NDArray, memory: Tensors, state: Tensors) -> tuple[nd.NDArray, nd.NDArray, Tensors]:
         self.rows.append(len(tokens))
-        source, said, count = memory[0].asnumpy(), state[0].asnumpy(), state[1].asnumpy()
-        assert len(said) == len(count) == len(tokens)
-        source = source.repeat(len(tokens) // len(source), axis=0)  # a beam looks at one memory
+        source, prefixes, count = memory[0].asnumpy(), state[0].asnumpy(), state[1].asnumpy()
+        assert len(prefixes) == len(count) == len(tokens)
+        source = source.repeat(len(tokens) // len(source), axis=0)  # A beam has one memory.
         log_p, weights = [], []
         for row, token in enumerate(tokens.asnumpy()):
-            said[row, int(count[row, 0])] = token
-            history = said[row, 1 : int(count[row, 0]) + 1].astype(int).tolist()
+            prefixes[row, int(count[row, 0])] = token
+            history = prefixes[row, 1 : int(count[row, 0]) + 1].astype(int).tolist()
             log_p.append(self.log_p(source[row].tolist(), history))
             weights.append(self.weights(source[row].tolist(), history))
-        return array(np.stack(log_p)), array(np.stack(weights), "float32"), (array(said), array(count + 1))
+        return array(np.stack(log_p)), array(np.stack(weights), "float32"), (array(prefixes), array(count + 1))
 
 
 def plain_search(
     toys: Sequence[Toy], sentence: Sequence[int], *, beam: int, alpha: float, max_steps: int
 ) -> tuple[list[tuple[tuple[int, ...], float, float]], list[int]]:
-    """Translations (ids with END, score, ln p), the best first, and how many unfinished ones each step continued."""
+    """Translations (ids with END, score, ln p), best first, and how many unfinished ones each step continued."""
     beams: list[tuple[tuple[int, ...], float, float]] = [((), 0.0, 0.0)]
     unfinished = []
     for step in range(1, max_steps + 1):
@@ -260,21 +262,23 @@ def without_end(ids: tuple[int, ...]) -> tuple[int, ...]:
 def test_equals_a_search_without_batches(beam: int, alpha: float, ends: float, members: int) -> None:
     toys = [Toy(12, 5, seed=seed, ends=ends) for seed in range(members)]
     source = np.random.RandomState(2).randint(4, 9, (7, 3)).astype(np.int32)
-    found = find(toys, source, np.full(7, 3), beam=beam, alpha=alpha, max_steps=8)
-    for sentence, beams in zip(source.tolist(), found, strict=True):
+    hypotheses = find(toys, source, np.full(7, 3), beam=beam, alpha=alpha, max_steps=8)
+    for sentence, beams in zip(source.tolist(), hypotheses, strict=True):
         expected, _ = plain_search(toys, sentence, beam=beam, alpha=alpha, max_steps=8)
         assert [one.ids for one in beams] == [without_end(ids) for ids, _, _ in expected]
         np.testing.assert_allclose([one.score for one in beams], [score for _, score, _ in expected], rtol=1e-5)
         np.testing.assert_allclose([one.log_p for one in beams], [log_p for _, _, log_p in expected], rtol=1e-5)
         for one, (ids, _, _) in zip(beams, expected, strict=True):
-            looked = [toys[0].weights(sentence, ids[:i]) for i in range(len(ids))]
+            weights = [toys[0].weights(sentence, ids[:i]) for i in range(len(ids))]
             assert one.weights is not None
-            np.testing.assert_allclose(one.weights, looked, rtol=1e-5)
+            np.testing.assert_allclose(one.weights, weights, rtol=1e-5)
 
 
 def test_finished_sentences_cost_nothing() -> None:
-    """A row for each sentence, then for each position in the beam of each sentence with an unfinished translation;
-    sentences are padded to a multiple, so that few shapes are compiled."""
+    """One row per sentence, then one per unfinished position in the beam of each sentence that has any.
+
+    The number of rows is rounded up to a multiple, so that few shapes are compiled.
+    """
     toy = Toy(12, 5, ends=0.5)
     source = np.random.RandomState(2).randint(4, 9, (20, 3)).astype(np.int32)
     find([toy], source, np.full(20, 3), beam=4, alpha=0.6, max_steps=10)
@@ -288,8 +292,8 @@ def test_finished_sentences_cost_nothing() -> None:
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
 @pytest.mark.parametrize("seed", range(6))
-def test_a_beam_as_wide_as_everything_finds_the_best_there_is(alpha: float, seed: int) -> None:
-    """Three likely tokens and three steps: 27 translations and those that end before; a beam of 40 loses none."""
+def test_an_exhaustive_beam_finds_the_best_translation(alpha: float, seed: int) -> None:
+    """Three likely tokens and three steps: 27 translations and those that end earlier fit into a beam of 40."""
     toy = Toy(40, 3, seed=seed, ends=-0.5)
     sentence = [4, 5]
     everything: list[tuple[float, tuple[int, ...]]] = []
@@ -311,7 +315,7 @@ def test_a_beam_as_wide_as_everything_finds_the_best_there_is(alpha: float, seed
 
 
 @pytest.mark.parametrize("beam", [1, 3])
-def test_what_does_not_end_is_cut_off(beam: int) -> None:
+def test_a_translation_that_does_not_end_is_cut_off(beam: int) -> None:
     toy = Toy(12, 5, ends=-50.0)
     (beams,) = find([toy], np.array([[4, 5]], np.int32), np.array([2]), beam=beam, alpha=1.0, max_steps=6)
     assert len(toy.rows) == 6
@@ -319,7 +323,7 @@ def test_what_does_not_end_is_cut_off(beam: int) -> None:
     assert all(one.weights is not None and one.weights.shape == (6, 2) for one in beams)
 
 
-def test_what_ends_at_once_is_an_empty_translation() -> None:
+def test_a_translation_that_ends_at_once_is_empty() -> None:
     toy = Toy(12, 5, ends=50.0)
     (beams,) = find([toy], np.array([[4, 5]], np.int32), np.array([2]), beam=1, alpha=1.0, max_steps=6)
     assert [one.ids for one in beams] == [()] and len(toy.rows) == 1
@@ -335,24 +339,24 @@ def test_an_ensemble_of_one_model_twice_is_that_model(name: str) -> None:
     model, (source, length) = model_of(name), sources(6)
     once, twice = (find(models, source, length, beam=3, alpha=0.6) for models in ([model], [model, model]))
     assert [[one.ids for one in beams] for beams in twice] == [[one.ids for one in beams] for beams in once]
-    for mine, theirs in zip(twice, once, strict=True):
-        np.testing.assert_allclose([one.score for one in mine], [one.score for one in theirs], rtol=1e-4)
+    for ours, theirs in zip(twice, once, strict=True):
+        np.testing.assert_allclose([one.score for one in ours], [one.score for one in theirs], rtol=1e-4)
 
 
-def test_networks_of_different_make_can_be_one_ensemble() -> None:
-    """Greedy, against the mean of both probabilities, token by token."""
+def test_different_networks_can_form_an_ensemble() -> None:
+    """Greedy search against the mean of both probabilities, token by token."""
     models, (source, length) = [model_of("rnnencdec", 1), model_of("lstm, general, feeding", 2)], sources(4)
-    found = find(models, source, length, beam=1, alpha=0.0, max_steps=8)
+    hypotheses = find(models, source, length, beam=1, alpha=0.0, max_steps=8)
     for row in range(4):
-        read = [model.start(array(source[row : row + 1]), array(length[row : row + 1])) for model in models]
+        states = [model.start(array(source[row : row + 1]), array(length[row : row + 1])) for model in models]
         token = BEGIN
         ids: list[int] = []
         while len(ids) < 8 and token != END:
-            said = [
+            steps = [
                 model.step(array([token], "int32"), memory, state)
-                for model, (memory, state) in zip(models, read, strict=True)
+                for model, (memory, state) in zip(models, states, strict=True)
             ]
-            read = [(memory, after) for (memory, _), (_, _, after) in zip(read, said, strict=True)]
-            token = int(np.mean([np.exp(log_p.asnumpy()[0]) for log_p, _, _ in said], axis=0).argmax())
+            states = [(memory, after) for (memory, _), (_, _, after) in zip(states, steps, strict=True)]
+            token = int(np.mean([np.exp(log_p.asnumpy()[0]) for log_p, _, _ in steps], axis=0).argmax())
             ids.append(token)
-        assert found[row][0].ids == without_end(tuple(ids))
+        assert hypotheses[row][0].ids == without_end(tuple(ids))

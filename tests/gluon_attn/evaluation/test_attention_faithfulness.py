@@ -1,4 +1,4 @@
-"""Weights that point at what decides agree with deletion; flat weights say nothing."""
+"""Faithfulness of attention: agreement of the weights with the effect of deleting each token."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 
 from gluon_attn.evaluation.attention import faithfulness
 
-VALUES = np.array([0.0, 2.0, -1.5, 0.5, 0.1, -0.3])  # what each id adds to the logit
+VALUES = np.array([0.0, 2.0, -1.5, 0.5, 0.1, -0.3])  # What each id adds to the logit.
 SEQUENCES = [np.array([1, 2, 3, 4]), np.array([5, 1, 3]), np.array([4, 5, 3, 2, 1])]
 
 
 def classifier(weigh: Callable[[np.ndarray], np.ndarray]) -> Callable:
-    """A bag of words: its logit is a sum, so that deleting a token moves it by exactly that token's value."""
+    """A bag of words: its logit is a sum, so that deleting a token changes it by exactly that token's value."""
 
     def classify(sequences: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
         logits = np.array([VALUES[ids].sum() for ids in sequences])
@@ -24,12 +24,12 @@ def classifier(weigh: Callable[[np.ndarray], np.ndarray]) -> Callable:
 
 
 @pytest.mark.parametrize(("power", "expected"), [(1.0, 1.0), (3.0, 1.0), (-1.0, -1.0)])
-def test_agreement_is_of_weights_with_what_deletion_does(power: float, expected: float) -> None:
+def test_weights_that_follow_deletion_effects_agree(power: float, expected: float) -> None:
     measured = faithfulness(classifier(lambda values: values**power), SEQUENCES)
     assert measured.agreement == pytest.approx([expected] * 3)
 
 
-def test_flat_weights_have_full_entropy_and_no_agreement() -> None:
+def test_flat_weights_have_maximal_entropy_and_no_agreement() -> None:
     measured = faithfulness(classifier(np.ones_like), SEQUENCES)
     assert measured.entropy == pytest.approx([1.0] * 3)
     assert measured.agreement.tolist() == [0.0] * 3
@@ -43,7 +43,7 @@ def test_one_token_has_no_entropy_and_weights_need_not_sum_to_one() -> None:
 
 
 def test_each_text_is_measured_by_its_own_deletions() -> None:
-    """Alone or among others, a text has the same numbers; certain predictions stay finite."""
+    """A text has the same numbers alone and in a batch; certain predictions stay finite."""
     weigh = classifier(lambda values: values + 0.05 * np.arange(len(values)))
     together = faithfulness(weigh, SEQUENCES)
     for index, sequence in enumerate(SEQUENCES):

@@ -13,10 +13,10 @@ TRIALS = 20_000
 
 
 class Simulated:
-    """Differences of two systems, measured with some seeds on the same test items.
+    """Differences of two systems, measured with several seeds on the same test items; the true effect is 0.
 
-    The true effect is 0. Items give the mean of the differences an error of 1; each seed adds a deviation of
-    ``seed_deviation``, in the same unit, to both systems together.
+    Items give the mean difference a standard error of 1; each seed adds a deviation of ``seed_deviation``, in the same
+    unit, to both systems together.
     """
 
     def __init__(self, seeds: int, seed_deviation: float) -> None:
@@ -55,27 +55,27 @@ class Simulated:
 
 @pytest.mark.parametrize("seeds", SEEDS)
 @pytest.mark.parametrize("seed_deviation", [0.0, 0.5, 1.0, 2.0, 5.0])
-def test_false_verdicts_are_at_most_one_in_twenty_whatever_varies(seeds: int, seed_deviation: float) -> None:
-    assert Simulated(seeds, seed_deviation).by_both() <= 0.05 + 0.003  # two standard errors of the simulation
+def test_false_verdicts_are_at_most_one_in_twenty(seeds: int, seed_deviation: float) -> None:
+    assert Simulated(seeds, seed_deviation).by_both() <= 0.05 + 0.003  # Two standard errors of the simulation.
 
 
 @pytest.mark.parametrize("seeds", SEEDS)
 def test_the_alternatives_give_more_false_verdicts(seeds: int) -> None:
-    assert Simulated(seeds, 2.0).by_items() > 0.10  # knows nothing of seeds
-    assert Simulated(seeds, 0.5).by_seeds() > 0.10  # knows nothing of items
+    assert Simulated(seeds, 2.0).by_items() > 0.10  # Ignores seeds.
+    assert Simulated(seeds, 0.5).by_seeds() > 0.10  # Ignores items.
 
 
 def test_a_bootstrap_over_two_seeds_is_too_narrow() -> None:
     assert Simulated(2, 5.0).by_hierarchical_bootstrap() > 0.20
 
 
-def test_an_effect_that_is_there_is_found() -> None:
+def test_a_true_effect_is_detected() -> None:
     generator = np.random.RandomState(1)
-    found = [
+    detected = [
         over_seeds(4.0 + generator.standard_normal() + generator.standard_normal(3), 1.0).interval()[0] > 0
         for _ in range(500)
     ]
-    assert np.mean(found) > 0.5
+    assert np.mean(detected) > 0.5
 
 
 def test_without_item_error_it_is_the_t_interval() -> None:
@@ -113,16 +113,16 @@ def test_the_pooled_deviation_by_hand() -> None:
 
 def test_seeds_needed_have_the_power_that_was_asked_for() -> None:
     seeds = seeds_needed(0.3, 0.2, 0.08)
-    assert seeds is not None and seeds > 2  # two are too few
+    assert seeds is not None and seeds > 2  # Two seeds are too few.
     generator = np.random.RandomState(2)
 
-    def found(number: int) -> float:
+    def power(number: int) -> float:
         effects = (
             0.3 + 0.08 * generator.standard_normal((20_000, 1)) + 0.2 * generator.standard_normal((20_000, number))
         )
         errors = effects.std(axis=1, ddof=1) / np.sqrt(number)
         return float((effects.mean(axis=1) > half_width(0.95, errors, number - 1, 0.08)).mean())
 
-    assert 0.75 < found(seeds) < 0.95
-    assert found(seeds - 1) < 0.8
+    assert 0.75 < power(seeds) < 0.95
+    assert power(seeds - 1) < 0.8
     assert seeds_needed(0.1, 0.0, 1.0) is None

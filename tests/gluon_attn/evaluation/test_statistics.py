@@ -1,4 +1,4 @@
-"""Intervals that cover, entropies at their ends, and the rank correlation of SciPy."""
+"""Intervals and their coverage, entropy at its limits, and rank correlation against SciPy."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gluon_attn.evaluation.statistics import bootstrap, bootstrap_difference, ra
 from gluon_attn.runtime import derive
 
 
-def test_the_interval_of_a_mean_is_the_one_of_the_normal_law() -> None:
-    """Of 4 000 answers 3 000 are right: the mean's standard error is sqrt(p (1 - p) / n)."""
+def test_the_interval_of_a_mean_is_that_of_the_normal_distribution() -> None:
+    """Of 4 000 answers 3 000 are correct: the standard error of the mean is sqrt(p (1 - p) / n)."""
     right = np.arange(4_000) % 4 > 0
     estimate = bootstrap(right, seed=1)
     error = math.sqrt(0.75 * 0.25 / 4_000)
@@ -24,7 +24,7 @@ def test_the_interval_of_a_mean_is_the_one_of_the_normal_law() -> None:
     assert estimate.high == pytest.approx(0.75 + 1.96 * error, abs=0.1 * error)
 
 
-def test_ninety_five_of_a_hundred_intervals_cover_the_truth() -> None:
+def test_ninety_five_percent_of_the_intervals_cover_the_truth() -> None:
     generator = np.random.RandomState(0)
     covered = 0
     for trial in range(200):
@@ -34,14 +34,14 @@ def test_ninety_five_of_a_hundred_intervals_cover_the_truth() -> None:
 
 
 def test_a_paired_difference_is_narrower_than_its_parts() -> None:
-    """Two systems fail on the same hard items; one is better by a tenth on each."""
+    """Two systems fail on the same hard items; one is better by 0.1 on each."""
     first = np.random.RandomState(0).normal(size=200)
     alone, difference = bootstrap(first, seed=1), bootstrap((first + 0.1) - first, seed=1)
     assert alone.high - alone.low > 0.2
     assert difference.low == pytest.approx(0.1) and difference.high == pytest.approx(0.1)
 
 
-def test_the_same_seed_resamples_the_same() -> None:
+def test_the_same_seed_draws_the_same_samples() -> None:
     values = np.random.RandomState(0).normal(size=50)
     assert bootstrap(values, seed=1) == bootstrap(values.tolist(), seed=1)
     assert bootstrap(values, seed=1) != bootstrap(values, seed=2)
@@ -49,16 +49,16 @@ def test_the_same_seed_resamples_the_same() -> None:
     expected = np.random.uniform()
     np.random.seed(0)
     bootstrap(values, seed=1)
-    assert np.random.uniform() == expected, "the global generator was drawn from"
+    assert np.random.uniform() == expected, "the global generator was used"
 
 
 def accuracy(totals: np.ndarray) -> float:
-    """A metric of two sums: right answers over answers."""
+    """A metric of two sums: correct answers over answers."""
     return float(totals[0] / totals[1])
 
 
 def geometric(totals: np.ndarray) -> float:
-    """A metric that is no mean over items, as BLEU is none."""
+    """A metric that is not a mean over items, as BLEU."""
     return float(np.exp(np.log(totals[:3]).mean()) / totals[3])
 
 
@@ -66,21 +66,21 @@ def counts(runs: int, items: int, seed: int, *, higher: int = 0) -> np.ndarray:
     return np.random.RandomState(seed).randint(1, 9 + higher, (runs, items, 4)).astype(float)
 
 
-def test_the_totals_of_a_mean_have_the_interval_of_the_mean() -> None:
-    """With one count for each item the ratio of sums is the mean, and the same seed draws the same items."""
+def test_a_mean_of_totals_has_the_interval_of_the_mean() -> None:
+    """With one count per item the ratio of sums is the mean, and the same seed draws the same items."""
     generator = np.random.RandomState(0)
     first, second = (generator.randint(0, 2, 300).astype(float) for _ in range(2))
     ours, theirs = (np.stack([values, np.ones(300)], axis=1)[None] for values in (first, second))
-    found = bootstrap_difference(ours, theirs, accuracy, seed=4, resamples=500)
+    estimate = bootstrap_difference(ours, theirs, accuracy, seed=4, resamples=500)
     expected = bootstrap(first - second, seed=4, resamples=500)
-    assert (found.mean, found.low, found.high) == pytest.approx((expected.mean, expected.low, expected.high))
-    assert found.low < found.mean < found.high
+    assert (estimate.mean, estimate.low, estimate.high) == pytest.approx((expected.mean, expected.low, expected.high))
+    assert estimate.low < estimate.mean < estimate.high
 
 
-def test_totals_are_added_up_before_they_are_scored_and_runs_averaged_after() -> None:
-    """Resampling written out item by item: the metric of sums, never the mean of metrics."""
+def test_totals_are_summed_before_they_are_scored() -> None:
+    """Resampling item by item: the metric of sums, not the mean of metrics; runs are averaged after it."""
     first, second = counts(3, 20, 1, higher=4), counts(2, 20, 2)
-    found = bootstrap_difference(first, second, geometric, seed=7, resamples=200)
+    estimate = bootstrap_difference(first, second, geometric, seed=7, resamples=200)
 
     def difference(rows: np.ndarray) -> float:
         ours, theirs = (
@@ -91,12 +91,12 @@ def test_totals_are_added_up_before_they_are_scored_and_runs_averaged_after() ->
 
     generator = np.random.RandomState(derive(7, "bootstrap"))
     drawn = [difference(generator.randint(0, 20, 20)) for _ in range(200)]
-    assert found.mean == pytest.approx(difference(np.arange(20)))
-    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])))
+    assert estimate.mean == pytest.approx(difference(np.arange(20)))
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])))
 
 
-def test_systems_are_judged_on_the_same_items() -> None:
-    """Two alike but for a tenth more of the first count: their difference hardly depends on who is drawn."""
+def test_both_systems_are_resampled_on_the_same_items() -> None:
+    """Two systems that differ by a tenth of the first count: their difference hardly depends on the sample."""
     second = counts(1, 200, 3)
     first = second * [1.1, 1, 1, 1]
     paired = bootstrap_difference(first, second, geometric, seed=1)
@@ -105,7 +105,7 @@ def test_systems_are_judged_on_the_same_items() -> None:
     assert paired.low > 0 and (shuffled.high - shuffled.low) > 5 * (paired.high - paired.low)
 
 
-def test_the_difference_of_totals_turns_with_its_sign_and_repeats_with_its_seed() -> None:
+def test_a_difference_of_totals_changes_sign_with_its_order() -> None:
     first, second = counts(1, 50, 1), counts(2, 50, 2)
     one, turned = (
         bootstrap_difference(*pair, geometric, seed=3, resamples=200) for pair in ((first, second), (second, first))
@@ -121,12 +121,12 @@ def test_the_difference_of_totals_turns_with_its_sign_and_repeats_with_its_seed(
     ("weights", "expected"),
     [([1, 0, 0, 0], 0.0), ([0.25] * 4, 1.0), ([0.5, 0.5, 0, 0], 0.5), ([0.5, 0.25, 0.25], 1.5 / math.log2(3))],
 )
-def test_entropy_is_that_of_the_formula(weights: list[float], expected: float) -> None:
+def test_entropy_is_the_formula(weights: list[float], expected: float) -> None:
     assert normalised_entropy(np.array(weights)) == pytest.approx(expected)
 
 
 @given(st.lists(st.floats(0.001, 1.0), min_size=2, max_size=30))
-def test_entropy_lies_between_nothing_and_uniform(values: list[float]) -> None:
+def test_entropy_is_between_zero_and_uniform(values: list[float]) -> None:
     weights = np.array(values) / sum(values)
     entropy = normalised_entropy(weights)
     assert -1e-9 <= entropy <= 1 + 1e-9
@@ -141,7 +141,7 @@ def test_rank_correlation_is_spearmans_with_ties(seed: int, items: int, levels: 
     assert rank_correlation(first, second) == pytest.approx(spearmanr(first, second).statistic, abs=1e-12)
 
 
-def test_rank_correlation_sees_order_and_nothing_else() -> None:
+def test_rank_correlation_depends_on_order_only() -> None:
     values = np.array([0.1, 0.2, 0.5, 0.7])
     assert rank_correlation(values, np.exp(9 * values)) == pytest.approx(1.0)
     assert rank_correlation(values, -values) == pytest.approx(-1.0)

@@ -1,4 +1,4 @@
-"""The blocks of decoders are their equations, in NumPy, and where MXNet has the same cell, that cell."""
+"""The cells of decoders against their equations in NumPy and, where it has the same cell, against MXNet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mxnet.gluon import HybridBlock, rnn
 from gluon_attn.layers.cells import StepGRU, StepLSTM, unstack
 from gluon_attn.layers.readout import MaxoutReadout, TanhReadout
 from gluon_attn.training.checkpoint import named_parameters
-from tests.gluon_attn.support import array, assert_gradients_are_slopes, every_parameter_learns, initialize, normal
+from tests.gluon_attn.support import array, check_numeric_gradients, every_parameter_learns, initialize, normal
 
 UNITS, IN, CONTEXT, MEMORY, STEPS, BATCH = 3, 4, 5, 6, 2, 2
 
@@ -45,7 +45,7 @@ def test_each_step_is_one_slice_of_the_sequence_eager_and_as_symbols(steps: int)
 
 
 class GRUOverSteps(HybridBlock):
-    """Two steps as a decoder takes them: inputs and contexts once, then step after step."""
+    """Two decoder steps: inputs and contexts are projected once, then step after step."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,13 +73,16 @@ def gru_arguments(dtype: str = "float32") -> list[nd.NDArray]:
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_the_gru_is_the_one_of_bahdanau_with_a_context(hybridized: bool) -> None:
-    """Appendix A.1.1 of the paper, matrix by matrix: the reset gate falls on the state before the product, z opens
-    for what is new, and the context is the weighted sum of the memory."""
+def test_the_gru_is_that_of_bahdanau_with_a_context(hybridized: bool) -> None:
+    """Appendix A.1.1 of the paper, matrix by matrix.
+
+    The reset gate applies to the state before the product, z is the share of the candidate, and the context is the
+    weighted sum of the memory.
+    """
     embedded, memory, weights, state = inputs = gru_arguments()
     block = initialize(GRUOverSteps(), *inputs)
     block.hybridize(hybridized, static_alloc=True, static_shape=True)
-    found = block(*inputs)[0].asnumpy()
+    states = block(*inputs)[0].asnumpy()
     w = parameters_of(block.gru)
     of_z, of_r = slice(0, UNITS), slice(UNITS, 2 * UNITS)
     for row in range(BATCH):
@@ -104,10 +107,10 @@ def test_the_gru_is_the_one_of_bahdanau_with_a_context(hybridized: bool) -> None
                 + w["proposal_of.weight"] @ c
             )
             s = (1 - z) * s + z * proposal
-            np.testing.assert_allclose(found[row, i], s, rtol=1e-4, atol=1e-6)
+            np.testing.assert_allclose(states[row, i], s, rtol=1e-4, atol=1e-6)
 
 
-def test_shut_and_open_gates_of_the_gru() -> None:
+def test_closed_and_open_gates_of_the_gru() -> None:
     """z = 0 keeps the state bit for bit; z = 1 and r = 0 forget it."""
     embedded, memory, weights, state = inputs = gru_arguments()
     block = initialize(GRUOverSteps(), *inputs)
@@ -119,20 +122,20 @@ def test_shut_and_open_gates_of_the_gru() -> None:
     np.testing.assert_allclose(other, block(*inputs)[0].asnumpy(), rtol=1e-5, atol=1e-6)
 
 
-def test_gradients_of_the_gru_are_slopes() -> None:
+def test_gradients_of_the_gru_match_finite_differences() -> None:
     inputs = gru_arguments("float64")
     block = GRUOverSteps()
     block.cast("float64")
     initialize(block, *inputs)
     wanted = array(normal(BATCH, STEPS, UNITS, seed=5), "float64")
-    assert_gradients_are_slopes(block, inputs, lambda states: (states * wanted).sum())
+    check_numeric_gradients(block, inputs, lambda states: (states * wanted).sum())
 
 
 # --- LSTM ---
 
 
 class LSTMOverSteps(HybridBlock):
-    """Two steps; what is fed back is the hidden state of the step before, reversed in its units, if anything."""
+    """Two steps; what is fed back, if anything, is the previous hidden state in reverse order of its units."""
 
     def __init__(self, input_feeding: bool) -> None:
         super().__init__()
@@ -160,7 +163,7 @@ def lstm_arguments(dtype: str = "float32") -> list[nd.NDArray]:
 @pytest.mark.parametrize("hybridized", [False, True])
 @pytest.mark.parametrize("input_feeding", [False, True])
 def test_the_lstm_is_the_equation(input_feeding: bool, hybridized: bool) -> None:
-    """i, f, o = sigmoid, proposal = tanh of W x + U [h, fed] + b; c' = f c + i proposal; h' = o tanh(c')."""
+    """i, f, o = sigmoid, candidate = tanh of W x + U [h, fed] + b; c' = f c + i candidate; h' = o tanh(c')."""
     sequence, hidden, cell = inputs = lstm_arguments()
     block = initialize(LSTMOverSteps(input_feeding), *inputs)
     block.hybridize(hybridized, static_alloc=True, static_shape=True)
@@ -180,8 +183,9 @@ def test_the_lstm_is_the_equation(input_feeding: bool, hybridized: bool) -> None
 
 @pytest.mark.parametrize("input_feeding", [False, True])
 def test_the_lstm_equals_the_cell_of_mxnet(input_feeding: bool) -> None:
-    """The cell's gates stand in another order (input, forget, proposal, output), and it has a second bias; what is fed
-    is part of its input."""
+    """The cell's gates are in another order (input, forget, candidate, output), and it has a second bias; what is fed
+    back is part of its input.
+    """
     sequence, hidden, cell = inputs = lstm_arguments()
     block = initialize(LSTMOverSteps(input_feeding), *inputs)
     states, last = block(*inputs)
@@ -201,7 +205,7 @@ def test_the_lstm_equals_the_cell_of_mxnet(input_feeding: bool) -> None:
     np.testing.assert_allclose(last.asnumpy(), cell.asnumpy(), rtol=1e-5, atol=1e-6)
 
 
-def test_the_inputs_of_the_lstm_are_the_same_for_one_step_and_for_all() -> None:
+def test_the_inputs_of_the_lstm_are_projected_alike_for_one_step_and_for_all() -> None:
     block = StepLSTM(UNITS, IN)
     sequence = lstm_arguments()[0]
     initialize(block, nd.zeros((1, 4 * UNITS)), nd.zeros((1, UNITS)), nd.zeros((1, UNITS)))
@@ -211,13 +215,13 @@ def test_the_inputs_of_the_lstm_are_the_same_for_one_step_and_for_all() -> None:
 
 
 @pytest.mark.parametrize("input_feeding", [False, True])
-def test_gradients_of_the_lstm_are_slopes(input_feeding: bool) -> None:
+def test_gradients_of_the_lstm_match_finite_differences(input_feeding: bool) -> None:
     inputs = lstm_arguments("float64")
     block = LSTMOverSteps(input_feeding)
     block.cast("float64")
     initialize(block, *inputs)
     wanted = array(normal(BATCH, STEPS, UNITS, seed=5), "float64")
-    assert_gradients_are_slopes(block, inputs, lambda states, cell: (states * wanted).sum() + (cell**2).sum())
+    check_numeric_gradients(block, inputs, lambda states, cell: (states * wanted).sum() + (cell**2).sum())
 
 
 # --- maxout ---
@@ -230,7 +234,7 @@ def readout_arguments() -> list[nd.NDArray]:
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_the_readout_is_the_larger_of_two_sums(hybridized: bool) -> None:
+def test_the_maxout_readout_is_the_larger_of_two_sums(hybridized: bool) -> None:
     inputs = readout_arguments()
     block = initialize(MaxoutReadout(4, WIDTHS), *inputs)
     block.hybridize(hybridized)
@@ -242,7 +246,7 @@ def test_the_readout_is_the_larger_of_two_sums(hybridized: bool) -> None:
     np.testing.assert_allclose(block(*inputs).asnumpy(), pairs.max(axis=2), rtol=1e-4, atol=1e-6)
 
 
-def test_the_plain_readout_is_the_tangent_of_the_sum() -> None:
+def test_the_tanh_readout_is_the_tanh_of_the_sum() -> None:
     inputs = readout_arguments()
     block = initialize(TanhReadout(4, WIDTHS), *inputs)
     w = parameters_of(block)
@@ -250,7 +254,7 @@ def test_the_plain_readout_is_the_tangent_of_the_sum() -> None:
     np.testing.assert_allclose(block(*inputs).asnumpy(), np.tanh(total), rtol=1e-4, atol=1e-6)
 
 
-def test_a_gru_without_context_is_one_whose_context_is_nothing() -> None:
+def test_a_gru_without_context_equals_a_zero_context() -> None:
     embedded, state = array(normal(BATCH, 1, IN, seed=1)), array(normal(BATCH, UNITS, seed=4))
     memory, weights = array(normal(BATCH, MEMORY, CONTEXT, seed=2)), nd.zeros((BATCH, 1, MEMORY))
     block = StepGRU(UNITS, IN, CONTEXT)
@@ -261,7 +265,7 @@ def test_a_gru_without_context_is_one_whose_context_is_nothing() -> None:
     assert not {"gates_of", "proposal_of"} & set(vars(StepGRU(UNITS, IN, 0)))
 
 
-def test_the_readout_wants_as_many_arrays_as_it_has_maps() -> None:
+def test_the_readout_needs_one_array_per_map() -> None:
     block = initialize(MaxoutReadout(4, WIDTHS), *readout_arguments())
     with pytest.raises(ValueError):
         block(*readout_arguments()[:2])

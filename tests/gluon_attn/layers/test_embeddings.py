@@ -1,4 +1,4 @@
-"""A spelled embedding is the token's vector plus one linear map of its syllables' vectors."""
+"""A spelled embedding is the token's vector plus a linear map of the vectors of its syllables."""
 
 from __future__ import annotations
 

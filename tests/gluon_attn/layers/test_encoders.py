@@ -1,4 +1,4 @@
-"""Every encoder is the textbook recurrence on each sentence alone, whatever it is padded with."""
+"""Every encoder against the textbook recurrence on each sentence alone, whatever the padding."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def recurrence(cell: str, weights: dict[str, np.ndarray], inputs: np.ndarray) -> np.ndarray:
-    """States (length, units) of one layer in one direction; gates in the order of cuDNN."""
+    """States (length, units) of one layer in one direction; gates in cuDNN's order."""
     units = weights["h2h_weight"].shape[1]
     state, memory = np.zeros(units), np.zeros(units)
     states = []
@@ -50,17 +50,19 @@ def expected_states(encoder: BidirectionalEncoder, cell: str, layers: int, sente
     parameters = {name: parameter.data().asnumpy().astype(np.float64) for name, parameter in named_parameters(encoder)}
     states = sentence.astype(np.float64)
     for layer in range(layers):
-        ahead, behind = (
+        forwards, backwards = (
             {key: parameters[f"{direction}.{layer}._unfused.0.{key}"] for key in KEYS}
             for direction in ("forwards", "backwards")
         )
-        states = np.concatenate([recurrence(cell, ahead, states), recurrence(cell, behind, states[::-1])[::-1]], axis=1)
+        states = np.concatenate(
+            [recurrence(cell, forwards, states), recurrence(cell, backwards, states[::-1])[::-1]], axis=1
+        )
     return states
 
 
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
-def test_is_the_recurrence_of_the_textbook(cell: str, layers: int) -> None:
+def test_is_the_textbook_recurrence(cell: str, layers: int) -> None:
     encoder = encoder_of(cell, layers)
     sequence = normal(3, 6, 4, seed=1)
     states, last = encoder(array(sequence), array(LENGTHS, "float32"))
@@ -79,7 +81,7 @@ def test_is_the_recurrence_of_the_textbook(cell: str, layers: int) -> None:
     extra=st.integers(1, 9),
     magnitude=st.sampled_from([1.0, 1e3]),
 )
-def test_padding_twice_as_far_changes_nothing(cell: str, lengths: list[int], extra: int, magnitude: float) -> None:
+def test_extra_padding_changes_nothing(cell: str, lengths: list[int], extra: int, magnitude: float) -> None:
     encoder = encoder_of(cell, layers=2)
     width = max(lengths) + extra
     sequence = magnitude * normal(len(lengths), width, 4, seed=2)
@@ -92,8 +94,8 @@ def test_padding_twice_as_far_changes_nothing(cell: str, lengths: list[int], ext
         np.testing.assert_allclose(last.asnumpy()[row], its_last.asnumpy()[0], rtol=1e-4, atol=1e-6)
 
 
-def test_a_fused_bidirectional_layer_does_read_its_padding() -> None:
-    """Why this encoder exists: the property above is false of MXNet's own layer."""
+def test_a_fused_bidirectional_layer_reads_its_padding() -> None:
+    """Why this encoder exists: MXNet's own layer does not have the property above."""
     layer = initialize(rnn.GRU(3, bidirectional=True, input_size=4), array(normal(2, 1, 4)))
     sentence = normal(3, 1, 4, seed=1)
     padded = np.concatenate([sentence, np.zeros((4, 1, 4), np.float32)])
@@ -114,8 +116,8 @@ def test_eager_equals_hybridized(cell: str) -> None:
 
 @pytest.mark.parametrize("hybridized", [False, True])
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
-def test_dropout_between_layers_is_active_in_training_alone(cell: str, hybridized: bool) -> None:
-    """The trap: the ``dropout`` of MXNet's fused layers does nothing here."""
+def test_dropout_between_layers_is_active_in_training_only(cell: str, hybridized: bool) -> None:
+    """The ``dropout`` of MXNet's fused layers has no effect here."""
     inputs = array(normal(3, 6, 4, seed=1)), array(LENGTHS, "float32")
     stacked, single = encoder_of(cell, layers=2, dropout=0.5), encoder_of(cell, layers=1, dropout=0.5)
     for encoder in (stacked, single):
@@ -133,7 +135,7 @@ def test_a_gradient_reaches_every_parameter(cell: str) -> None:
     assert len(largest) == 2 * 2 * 4 and min(largest.values()) > 1e-4, largest
 
 
-# --- LSTM layers that keep their last states ---
+# --- LSTM layers that preserve their state on padding ---
 
 
 def padding_of(lengths: list[int], width: int) -> nd.NDArray:
@@ -141,7 +143,7 @@ def padding_of(lengths: list[int], width: int) -> nd.NDArray:
     return array((np.arange(width)[:, None] >= np.array(lengths))[:, :, None], "float32")
 
 
-def lasting(seed: int = 0) -> StatePreservingLSTM:
+def preserving(seed: int = 0) -> StatePreservingLSTM:
     return initialize(StatePreservingLSTM(3, 4), array(normal(2, 1, 4)), padding_of([2], 2), seed=seed)
 
 
@@ -156,15 +158,15 @@ def layer_of_mxnet(layer: StatePreservingLSTM) -> rnn.LSTM:
 
 def run_alone(layer: rnn.LSTM, sentence: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """States (tokens, units), last hidden and last cell (units,) of one sentence (tokens, width)."""
-    begin = [nd.zeros((1, 1, 3)), nd.zeros((1, 1, 3))]
-    states, (hidden, cell) = layer(array(sentence[:, None]), begin)
+    state = [nd.zeros((1, 1, 3)), nd.zeros((1, 1, 3))]
+    states, (hidden, cell) = layer(array(sentence[:, None]), state)
     return states.asnumpy()[:, 0], hidden.asnumpy()[0, 0], cell.asnumpy()[0, 0]
 
 
 @pytest.mark.parametrize("magnitude", [1.0, 1e3])
-def test_a_lasting_layer_ends_each_sentence_where_mxnet_does(magnitude: float) -> None:
-    """With noise in the padding, large enough to drive every gate that was not shut."""
-    layer = lasting()
+def test_a_state_preserving_layer_ends_each_sentence_as_mxnet_does(magnitude: float) -> None:
+    """With noise in the padding, large enough to drive every gate that is not closed."""
+    layer = preserving()
     sequence = magnitude * normal(6, 3, 4, seed=1)
     for row, tokens in enumerate(LENGTHS):
         sequence[:tokens, row] = normal(tokens, 4, seed=row)
@@ -179,8 +181,8 @@ def test_a_lasting_layer_ends_each_sentence_where_mxnet_does(magnitude: float) -
 
 
 def test_two_thousand_steps_of_padding_change_no_cell_and_pass_no_gradient() -> None:
-    """A forget gate that was 1 but for 1e-7 would let it drift by 2e-4."""
-    layer = lasting()
+    """A forget gate of 1 - 1e-7 would let it drift by 2e-4."""
+    layer = preserving()
     sequence = normal(2003, 1, 4, seed=1)
     _, hidden, cell = layer(array(sequence[:3]), padding_of([3], 3))
     far = array(sequence)
@@ -194,16 +196,16 @@ def test_two_thousand_steps_of_padding_change_no_cell_and_pass_no_gradient() -> 
     assert (far.grad.asnumpy()[3:] == 0).all() and (np.abs(far.grad.asnumpy()[:3]).max(axis=2) > 1e-4).all()
 
 
-def test_a_fused_layer_does_not_keep_its_cell_on_padding() -> None:
-    """Why that layer exists."""
-    theirs, sentence = layer_of_mxnet(lasting()), normal(3, 4, seed=1)
+def test_a_fused_layer_does_not_preserve_its_cell_on_padding() -> None:
+    """Why StatePreservingLSTM exists."""
+    theirs, sentence = layer_of_mxnet(preserving()), normal(3, 4, seed=1)
     padded = np.concatenate([sentence, np.zeros((4, 4), np.float32)])
     assert np.abs(run_alone(theirs, padded)[2] - run_alone(theirs, sentence)[2]).max() > 1e-3
 
 
-def test_gradients_of_a_lasting_layer_are_those_of_mxnets() -> None:
-    """Sentence by sentence there, all at once and padded here."""
-    layer = lasting()
+def test_gradients_of_a_state_preserving_layer_are_those_of_mxnet() -> None:
+    """Sentence by sentence in MXNet, one padded batch here."""
+    layer = preserving()
     sequence = normal(6, 3, 4, seed=1)
     with autograd.record():
         states, hidden, cell = layer(array(sequence), padding_of(LENGTHS, 6))
@@ -214,8 +216,8 @@ def test_gradients_of_a_lasting_layer_are_those_of_mxnets() -> None:
     with autograd.record():
         total = nd.zeros(1)
         for row, tokens in enumerate(LENGTHS):
-            begin = [nd.zeros((1, 1, 3)), nd.zeros((1, 1, 3))]
-            states, (hidden, cell) = theirs(array(sequence[:tokens, row : row + 1]), begin)
+            state = [nd.zeros((1, 1, 3)), nd.zeros((1, 1, 3))]
+            states, (hidden, cell) = theirs(array(sequence[:tokens, row : row + 1]), state)
             wanted = array(normal(3, 3, seed=2)[row])
             total = total + (states**2).sum() + (hidden * wanted).sum() + (cell**2).sum()
     total.backward()
@@ -225,7 +227,7 @@ def test_gradients_of_a_lasting_layer_are_those_of_mxnets() -> None:
         np.testing.assert_allclose(dense(parameter.grad()), expected, rtol=1e-4, atol=1e-5, err_msg=name)
 
 
-def reading(*, layers: int = 2, reverse_source: bool = False, dropout: float = 0.0) -> LSTMEncoder:
+def lstm_encoder(*, layers: int = 2, reverse_source: bool = False, dropout: float = 0.0) -> LSTMEncoder:
     block = LSTMEncoder(3, layers, 4, reverse_source=reverse_source, dropout=dropout)
     return initialize(block, array(normal(1, 2, 4)), array([2], "float32"))
 
@@ -233,21 +235,21 @@ def reading(*, layers: int = 2, reverse_source: bool = False, dropout: float = 0
 @pytest.mark.parametrize("hybridized", [False, True])
 @pytest.mark.parametrize("reverse_source", [False, True])
 @pytest.mark.parametrize("layers", [1, 3])
-def test_a_reading_stack_is_mxnets_on_each_sentence_alone(layers: int, reverse_source: bool, hybridized: bool) -> None:
-    """States and the last hidden and cell state of every layer; reversed, the last is that of the first token."""
-    encoder = reading(layers=layers, reverse_source=reverse_source)
+def test_an_lstm_encoder_is_mxnets_on_each_sentence_alone(layers: int, reverse_source: bool, hybridized: bool) -> None:
+    """States and the last hidden and cell state of every layer; reversed, the last step is the first token."""
+    encoder = lstm_encoder(layers=layers, reverse_source=reverse_source)
     encoder.hybridize(hybridized, static_alloc=True, static_shape=True)
     sequence = normal(3, 6, 4, seed=1)
     states, hidden, cells = encoder(array(sequence), array(LENGTHS, "float32"))
     assert states.shape == (3, 6, 3) and len(hidden) == len(cells) == layers
     for row, tokens in enumerate(LENGTHS):
-        read = sequence[row, :tokens]
-        read = read[::-1] if reverse_source else read
+        sentence = sequence[row, :tokens]
+        sentence = sentence[::-1] if reverse_source else sentence
         for layer, last_hidden, last_cell in zip(encoder.layers, hidden, cells, strict=True):
-            read, its_hidden, its_cell = run_alone(layer_of_mxnet(layer), read)
+            sentence, its_hidden, its_cell = run_alone(layer_of_mxnet(layer), sentence)
             np.testing.assert_allclose(last_hidden.asnumpy()[row], its_hidden, rtol=1e-4, atol=1e-6)
             np.testing.assert_allclose(last_cell.asnumpy()[row], its_cell, rtol=1e-4, atol=1e-6)
-        expected = read[::-1] if reverse_source else read
+        expected = sentence[::-1] if reverse_source else sentence
         np.testing.assert_allclose(states.asnumpy()[row, :tokens], expected, rtol=1e-4, atol=1e-6)
 
 
@@ -258,10 +260,10 @@ def test_a_reading_stack_is_mxnets_on_each_sentence_alone(layers: int, reverse_s
     extra=st.integers(1, 9),
     magnitude=st.sampled_from([1.0, 1e3]),
 )
-def test_a_reading_stack_never_sees_its_padding(
+def test_an_lstm_encoder_ignores_its_padding(
     reverse_source: bool, lengths: list[int], extra: int, magnitude: float
 ) -> None:
-    encoder = reading(reverse_source=reverse_source)
+    encoder = lstm_encoder(reverse_source=reverse_source)
     sequence = magnitude * normal(len(lengths), max(lengths) + extra, 4, seed=2)
     for row, tokens in enumerate(lengths):
         sequence[row, :tokens] = normal(tokens, 4, seed=row)
@@ -274,25 +276,25 @@ def test_a_reading_stack_never_sees_its_padding(
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_dropout_of_a_reading_stack_stands_between_its_layers_in_training_alone(hybridized: bool) -> None:
-    """The first layer reads what it was given, the second what is left of the first."""
+def test_dropout_of_an_lstm_encoder_is_between_its_layers_in_training_only(hybridized: bool) -> None:
+    """The first layer reads the inputs, the second the dropped-out states of the first."""
     inputs = array(normal(3, 6, 4, seed=1)), array(LENGTHS, "float32")
-    encoder = reading(dropout=0.5)
+    encoder = lstm_encoder(dropout=0.5)
     encoder.hybridize(hybridized)
     with autograd.train_mode():
         first, second = (encoder(*inputs) for _ in range(2))
     np.testing.assert_array_equal(first[1][0].asnumpy(), second[1][0].asnumpy())
     assert np.abs(first[1][1].asnumpy() - second[1][1].asnumpy()).max() > 1e-3
     np.testing.assert_array_equal(encoder(*inputs)[1][1].asnumpy(), encoder(*inputs)[1][1].asnumpy())
-    single = reading(layers=1, dropout=0.5)
+    single = lstm_encoder(layers=1, dropout=0.5)
     np.testing.assert_array_equal(training_pass(single, *inputs), training_pass(single, *inputs))
 
 
 @pytest.mark.parametrize("reverse_source", [False, True])
-def test_a_gradient_reaches_every_parameter_of_a_reading_stack(reverse_source: bool) -> None:
-    """Of the states, and of the last states alone."""
+def test_a_gradient_reaches_every_parameter_of_an_lstm_encoder(reverse_source: bool) -> None:
+    """From the states, and from the last states alone."""
     inputs = [array(normal(3, 6, 4, seed=1)), array(LENGTHS, "float32")]
-    encoder = reading(reverse_source=reverse_source)
+    encoder = lstm_encoder(reverse_source=reverse_source)
     largest = every_parameter_learns(encoder, inputs)
     assert len(largest) == 2 * 4 and min(largest.values()) > 1e-4, largest
     with autograd.record():

@@ -1,4 +1,4 @@
-"""One compiled graph for each method and shapes, the block's own parameters in all of them, and no false alarm."""
+"""Compiled graphs: one for each method and input shapes, with the block's own parameters and without false warnings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HYBRIDIZED = {"static_alloc": True, "static_shape": True}
 
 
 class TwoMaps(HybridBlock):
-    """Two methods, each with a layer of its own; one of them unrolls."""
+    """Two methods, each with its own layer; one of them unrolls."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,11 +55,11 @@ def block() -> TwoMaps:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Any]]:
-    """The compiled graphs that MXNet was asked to run and with what shapes; each graph plans at its first one."""
+    """The compiled graphs that MXNet ran and their input shapes; each graph plans its memory at its first call."""
     return watch_graphs(monkeypatch)
 
 
-def test_a_block_that_is_not_hybridized_is_called_as_it_is(block: TwoMaps, calls: list[Any]) -> None:
+def test_a_block_that_is_not_hybridized_is_called_directly(block: TwoMaps, calls: list[Any]) -> None:
     x = array(normal(2, 3))
     last, seen = block.graphs(block.unroll, x, x, steps=2)
     assert block.modules == [nd] and not calls
@@ -68,9 +68,7 @@ def test_a_block_that_is_not_hybridized_is_called_as_it_is(block: TwoMaps, calls
     assert len(seen) == 2
 
 
-def test_one_graph_for_each_method_numbers_and_shapes_never_planned_anew(
-    block: TwoMaps, calls: list[tuple[Any, Any]]
-) -> None:
+def test_one_graph_per_method_and_shape_planned_once(block: TwoMaps, calls: list[tuple[Any, Any]]) -> None:
     """Shapes alternate: MXNet's own hybridized block would plan its memory at every call."""
     block.hybridize(**HYBRIDIZED)
     wanted = [
@@ -84,27 +82,27 @@ def test_one_graph_for_each_method_numbers_and_shapes_never_planned_anew(
     for _ in range(3):
         for call in wanted:
             call()
-    assert len(block.modules) == 5 and nd not in block.modules, "each method is written down once for each graph"
+    assert len(block.modules) == 5 and nd not in block.modules, "each method is traced once per graph"
     assert len(calls) == 18 and len({graph for graph, _ in calls}) == 5
-    assert len(set(calls)) == 5, "a graph saw two shapes"
+    assert len(set(calls)) == 5, "a graph was run with two shapes"
 
 
-def test_methods_of_the_same_name_have_graphs_of_their_own(block: TwoMaps) -> None:
-    def named_alike(layer: HybridBlock) -> Any:
+def test_methods_of_the_same_name_have_separate_graphs(block: TwoMaps) -> None:
+    def namesake(layer: HybridBlock) -> Any:
         def apply(F: Any, x: Any) -> Any:
             return layer(x)
 
         return apply
 
-    first, second = named_alike(block.first), named_alike(block.second)
+    first, second = namesake(block.first), namesake(block.second)
     block.hybridize(**HYBRIDIZED)
     x = array(normal(2, 3))
     for apply, layer in ((first, block.first), (second, block.second), (first, block.first)):
         np.testing.assert_allclose(block.graphs(apply, x).asnumpy(), layer(x).asnumpy(), rtol=1e-6)
 
 
-def test_graphs_give_what_the_block_gives_and_their_gradients(block: TwoMaps) -> None:
-    found = []
+def test_graphs_have_the_outputs_and_gradients_of_the_block(block: TwoMaps) -> None:
+    results = []
     for hybridized in (False, True):
         block.hybridize(hybridized, **HYBRIDIZED)
         x, y = array(normal(2, 3, seed=1)), array(normal(2, 3, seed=2))
@@ -114,14 +112,14 @@ def test_graphs_give_what_the_block_gives_and_their_gradients(block: TwoMaps) ->
             total = (last**2).sum() + seen[0].sum()
         total.backward()
         layers = (block.first, block.second)
-        found.append([last, *seen, x.grad, *(one.copy() for layer in layers for one in (layer.weight.grad(),))])
-    assert len(found[0]) == len(found[1]) == 7
-    for eager, compiled in zip(*found, strict=True):
+        results.append([last, *seen, x.grad, *(one.copy() for layer in layers for one in (layer.weight.grad(),))])
+    assert len(results[0]) == len(results[1]) == 7
+    for eager, compiled in zip(*results, strict=True):
         assert np.abs(eager.asnumpy()).max() > 1e-3
         np.testing.assert_allclose(compiled.asnumpy(), eager.asnumpy(), rtol=1e-5, atol=1e-6)
 
 
-def test_graphs_read_the_parameters_of_the_block_as_they_are_now(block: TwoMaps) -> None:
+def test_graphs_use_the_current_parameters_of_the_block(block: TwoMaps) -> None:
     block.hybridize(**HYBRIDIZED)
     x = array(normal(2, 3))
     before = block.graphs(block.map, x).asnumpy()
@@ -130,7 +128,7 @@ def test_graphs_read_the_parameters_of_the_block_as_they_are_now(block: TwoMaps)
     np.testing.assert_allclose(block.graphs(block.map, x).asnumpy(), 2 * before, rtol=1e-6)
 
 
-def test_graphs_add_nothing_to_the_block(block: TwoMaps) -> None:
+def test_graphs_add_no_parameter_to_the_block(block: TwoMaps) -> None:
     names = list(block.collect_params().keys()), list(block._collect_params_with_prefix())
     block.hybridize(**HYBRIDIZED)
     block.graphs(block.map, array(normal(2, 3)))
@@ -138,8 +136,8 @@ def test_graphs_add_nothing_to_the_block(block: TwoMaps) -> None:
     assert [name for name, _ in block._children.items()] == ["first", "second"]
 
 
-def test_no_warning_that_a_graph_leaves_parameters_unused(block: TwoMaps) -> None:
-    """A graph of one method is not meant to use the layers of another; what MXNet says of a whole block still shows."""
+def test_there_is_no_warning_about_the_parameters_of_other_methods(block: TwoMaps) -> None:
+    """A graph of one method does not use the layers of another; MXNet's warnings about a whole block still show."""
     block.hybridize(**HYBRIDIZED)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -151,7 +149,7 @@ def test_no_warning_that_a_graph_leaves_parameters_unused(block: TwoMaps) -> Non
         assert [str(one.message) for one in caught if issubclass(one.category, UserWarning)] == ["something else"]
 
 
-def test_the_warning_is_what_mxnet_says_without_that_filter(block: TwoMaps, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mxnet_warns_without_the_filter(block: TwoMaps, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the test above cannot pass because MXNet stopped warning."""
     monkeypatch.setattr(graphs.warnings, "filterwarnings", lambda *_, **__: None)
     block.hybridize(**HYBRIDIZED)
@@ -159,7 +157,7 @@ def test_the_warning_is_what_mxnet_says_without_that_filter(block: TwoMaps, monk
         block.graphs(block.map, array(normal(2, 3)))
 
 
-def test_hybridize_can_be_taken_back(block: TwoMaps, calls: list[Any]) -> None:
+def test_hybridize_can_be_undone(block: TwoMaps, calls: list[Any]) -> None:
     block.hybridize(**HYBRIDIZED)
     block.graphs(block.map, array(normal(2, 3)))
     block.hybridize(False)
@@ -167,7 +165,7 @@ def test_hybridize_can_be_taken_back(block: TwoMaps, calls: list[Any]) -> None:
     assert block.modules[-1] is nd and len(calls) == 1
 
 
-def test_dropout_of_a_graph_is_active_in_training_alone() -> None:
+def test_dropout_of_a_graph_is_active_in_training_only() -> None:
     class Dropped(HybridBlock):
         def __init__(self) -> None:
             super().__init__()
@@ -180,7 +178,7 @@ def test_dropout_of_a_graph_is_active_in_training_alone() -> None:
 
     block, x = Dropped(), nd.ones((9, 9))
     block.hybridize(**HYBRIDIZED)
-    for _ in range(2):  # to and fro: one graph serves both
+    for _ in range(2):  # Alternating: one graph serves both modes.
         np.testing.assert_array_equal(block.graphs(block.map, x).asnumpy(), x.asnumpy())
         with autograd.train_mode():
             first, second = (block.graphs(block.map, x).asnumpy() for _ in range(2))

@@ -21,7 +21,7 @@ SENTENCES = [[3, 4, 5, 6, 7, 8], [9, 10], [11, 3, 12, 13]]
 
 
 class Twin:
-    """The parameters of a Gluon block as PyTorch leaves, by their Gluon names, and their gradients compared."""
+    """The parameters of a Gluon block as PyTorch leaves, by their Gluon names; compares their gradients."""
 
     def __init__(self, block: Any) -> None:
         self.block = block
@@ -39,7 +39,7 @@ class Twin:
         )
 
     def recurrent(self, kind: Any, width: int, forward: str, backward: str, values: Any) -> Any:
-        """One bidirectional layer of PyTorch's own with these weights, batch first, or on a packed sequence."""
+        """One bidirectional PyTorch layer with these weights, batch first, or on a packed sequence."""
         layer = kind(width, UNITS, bidirectional=True, batch_first=True)
         named = {}
         for suffix, prefix in (("", forward), ("_reverse", backward)):
@@ -98,7 +98,7 @@ def test_as_written_equals_the_same_network_in_torch(hybridized: bool) -> None:
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
 def test_stacked_classifier_equals_packed_sequences_in_torch(cell: str) -> None:
-    """PyTorch's packed sequences never see the padding; neither, then, does this network."""
+    """PyTorch's packed sequences never include the padding."""
     ids = padded(SENTENCES, 9, lambda count: np.full(count, 17, np.int32))
     lengths = lengths_of(SENTENCES)
     model = StackedClassifier(

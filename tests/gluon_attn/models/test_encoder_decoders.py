@@ -1,6 +1,7 @@
-"""What holds for every encoder-decoder: training and search are one function, padding is nothing, all of it learns.
+"""Properties of every encoder-decoder: training and search compute the same, padding has no effect, every parameter
+learns.
 
-And the equations of the papers in NumPy, with the same weights: losses and gradients.
+Also the equations of the papers in NumPy, with the same weights: losses and gradients.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from tests.gluon_attn.support import array, copy_parameters, dense, initialize, 
 
 UNITS, HIDDEN, MAXOUT, SOURCE_UNITS, TARGET_UNITS = 6, 7, 3, 4, 5
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 9, 11
-PADDING, BEGIN, END = 1, 2, 3  # 0 is a token like any other
+PADDING, BEGIN, END = 1, 2, 3  # 0 is a token like any other.
 
 ATTENTIONS: dict[str, Callable[[], HybridBlock]] = {
     "dot": lambda: GlobalAttention(DotScore()),
@@ -70,8 +71,8 @@ def rnnencdec(**changed: Any) -> RNNEncDec:
 
 
 def deep_lstm(attention: str | None, **changed: Any) -> DeepLSTM:
-    held = ATTENTIONS[attention]() if attention else None
-    return DeepLSTM(**common(**{"layers": 2, "reverse_source": False, "attention": held, **changed}))
+    cell = ATTENTIONS[attention]() if attention else None
+    return DeepLSTM(**common(**{"layers": 2, "reverse_source": False, "attention": cell, **changed}))
 
 
 MODELS: dict[str, Callable[..., EncoderDecoder]] = {
@@ -94,7 +95,7 @@ every_attention = pytest.mark.parametrize("name", [name for name in MODELS if na
 
 @dataclass(frozen=True)
 class Pairs:
-    """Sentence pairs of random ids, any but those of padding, begin and end."""
+    """Sentence pairs of random ids other than padding, begin and end."""
 
     sources: list[list[int]]
     targets: list[list[int]]
@@ -112,12 +113,12 @@ class Pairs:
         )
 
     def arrays(self, more_source: int = 0, more_target: int = 0, garbage: int | None = None) -> list[nd.NDArray]:
-        """The model's four inputs, padded further than need be, ``garbage`` where padding may be anything."""
-        behind = PADDING if garbage is None else garbage
+        """The model's four inputs, padded by more than needed, with ``garbage`` wherever padding may be anything."""
+        padding = PADDING if garbage is None else garbage
         return [
-            rectangle(self.sources, behind, more_source),
+            rectangle(self.sources, padding, more_source),
             array([len(one) for one in self.sources], "float32"),
-            rectangle([[BEGIN, *one] for one in self.targets], behind, more_target),
+            rectangle([[BEGIN, *one] for one in self.targets], padding, more_target),
             rectangle([[*one, END] for one in self.targets], PADDING, more_target),
         ]
 
@@ -145,13 +146,13 @@ def compiled(model: EncoderDecoder) -> EncoderDecoder:
 
 
 def step_by_step(model: EncoderDecoder, source: nd.NDArray, length: nd.NDArray, inputs: nd.NDArray) -> tuple[Any, Any]:
-    """ln p (batch, steps, vocabulary) and weights (batch, steps, source_length) as search gets them."""
+    """ln p (batch, steps, vocabulary) and weights (batch, steps, source_length) as search computes them."""
     memory, state = model.start(source, length)
     log_p, weights = [], []
     for i in range(inputs.shape[1]):
-        one, looked, state = model.step(inputs[:, i], memory, state)
+        one, alignment, state = model.step(inputs[:, i], memory, state)
         log_p.append(one.asnumpy())
-        weights += [] if looked is None else [looked.asnumpy()]
+        weights += [] if alignment is None else [alignment.asnumpy()]
     return np.stack(log_p, axis=1), np.stack(weights, axis=1) if weights else None
 
 
@@ -160,7 +161,7 @@ def step_by_step(model: EncoderDecoder, source: nd.NDArray, length: nd.NDArray, 
 
 @every_model
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_the_teacher_forced_loss_is_that_of_the_steps_of_search(name: str, hybridized: bool) -> None:
+def test_the_teacher_forced_loss_equals_the_steps_of_search(name: str, hybridized: bool) -> None:
     model = model_of(name)
     model.hybridize(hybridized, static_alloc=True, static_shape=True)
     source, length, inputs, targets = PAIRS.arrays()
@@ -172,12 +173,12 @@ def test_the_teacher_forced_loss_is_that_of_the_steps_of_search(name: str, hybri
     np.testing.assert_allclose(nll.asnumpy(), expected, rtol=1e-4, atol=1e-5)
     np.testing.assert_array_equal(loss.asnumpy(), nll.asnumpy())
     assert (nll.asnumpy()[ids == PADDING] == 0).all() and (nll.asnumpy()[ids != PADDING] > 0).all()
-    assert np.abs(np.diff(log_p, axis=1)).max() > 0.01, "every step says the same"
+    assert np.abs(np.diff(log_p, axis=1)).max() > 0.01, "every step gives the same"
 
 
 @every_attention
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_the_alignment_is_the_weights_of_the_steps(name: str, hybridized: bool) -> None:
+def test_the_alignment_equals_the_weights_of_the_steps(name: str, hybridized: bool) -> None:
     model = model_of(name)
     model.hybridize(hybridized, static_alloc=True, static_shape=True)
     source, length, inputs, _ = PAIRS.arrays()
@@ -203,7 +204,7 @@ def test_without_attention_there_are_no_weights(name: str) -> None:
     assert step_by_step(compiled(model_of(name)), source, length, inputs)[1] is None
 
 
-# --- padding, company, compilation ---
+# --- padding, batch composition, compilation ---
 
 
 @every_model
@@ -213,10 +214,10 @@ def test_without_attention_there_are_no_weights(name: str) -> None:
     more=st.tuples(st.integers(0, 6), st.integers(0, 5)),
     seed=st.integers(0, 99),
 )
-def test_padding_and_company_change_nothing(
+def test_padding_and_batch_composition_change_nothing(
     name: str, lengths: list[tuple[int, int]], more: tuple[int, int], seed: int
 ) -> None:
-    """Garbage in the padding of what is read; each pair alone and unpadded gives the same loss and alignment."""
+    """With garbage in the padding of the inputs; each pair alone and unpadded has the same loss and alignment."""
     model = model_of(name)
     pairs = Pairs.of([source for source, _ in lengths], [target for _, target in lengths], seed)
     arrays = pairs.arrays(*more, garbage=seed % SOURCE_VOCABULARY)
@@ -241,48 +242,48 @@ def parameter_gradients(model: EncoderDecoder, arrays: list[nd.NDArray]) -> tupl
 
 @every_model
 def test_compiled_equals_eager_and_a_gradient_reaches_every_parameter(name: str) -> None:
-    """Twice in the compiled model, with another batch between: nothing is left over."""
+    """Twice in the compiled model, with another batch between: no call changes the next."""
     arrays = PAIRS.arrays()
     model = model_of(name, smoothing=0.1)
     loss, expected = parameter_gradients(model, arrays)
     assert min(np.abs(gradient).max() for gradient in expected.values()) > 1e-5, expected
     compiled(model)
     for batch in (arrays, Pairs.of([2, 4, 4], [4, 1, 3], seed=7).arrays(), arrays):
-        again, found = parameter_gradients(model, batch)
+        again, actual = parameter_gradients(model, batch)
     np.testing.assert_allclose(again, loss, rtol=1e-4, atol=1e-5)
-    assert found.keys() == expected.keys()
-    for place, gradient in expected.items():
-        np.testing.assert_allclose(found[place], gradient, rtol=1e-3, atol=1e-5, err_msg=place)
+    assert actual.keys() == expected.keys()
+    for key, gradient in expected.items():
+        np.testing.assert_allclose(actual[key], gradient, rtol=1e-3, atol=1e-5, err_msg=key)
 
 
 @every_model
-def test_padding_passes_no_gradient(name: str) -> None:
-    """Padded further, with garbage: the same gradients, and none for the garbage's embedding."""
+def test_padding_has_no_gradient(name: str) -> None:
+    """More padding with garbage in it: the same gradients, and none for the embedding of the garbage."""
     pairs = Pairs([[4, 5], [6]], [[4], [5, 6]])
     model = model_of(name)
     _, expected = parameter_gradients(model, pairs.arrays())
-    _, found = parameter_gradients(model, pairs.arrays(3, 2, garbage=8))
-    for place, gradient in expected.items():
-        np.testing.assert_allclose(found[place], gradient, rtol=1e-3, atol=1e-5, err_msg=place)
+    _, actual = parameter_gradients(model, pairs.arrays(3, 2, garbage=8))
+    for key, gradient in expected.items():
+        np.testing.assert_allclose(actual[key], gradient, rtol=1e-3, atol=1e-5, err_msg=key)
     for embedding in ("source_embedding.weight", "target_embedding.weight"):
-        assert (found[embedding][8] == 0).all() and np.abs(found[embedding][4]).max() > 1e-4
+        assert (actual[embedding][8] == 0).all() and np.abs(actual[embedding][4]).max() > 1e-4
 
 
 @every_model
 def test_a_translation_depends_on_every_source_token_and_on_no_later_target_token(name: str) -> None:
-    """Causality; and for local attention nothing is cut off from the source, for the encoder still reads all of it."""
+    """Causality. Local attention does not cut off the source either: the encoder reads all of it."""
     model = model_of(name)
     pairs = Pairs([[4, 5, 6]], [[4, 5, 6]])
     source, length, inputs, targets = pairs.arrays()
     nll = model(source, length, inputs, targets).nll.asnumpy()[0]
-    for place in range(3):
+    for position in range(3):
         changed = source.asnumpy().copy()
-        changed[0, place] = 8
+        changed[0, position] = 8
         assert np.abs(model(array(changed), length, inputs, targets).nll.asnumpy()[0] - nll).max() > 1e-4
-        told = inputs.asnumpy().copy()
-        told[0, place + 1] = 9
-        after = np.abs(model(source, length, array(told), targets).nll.asnumpy()[0] - nll)
-        assert (after[: place + 1] == 0).all() and after[place + 1] > 1e-4
+        forced = inputs.asnumpy().copy()
+        forced[0, position + 1] = 9
+        after = np.abs(model(source, length, array(forced), targets).nll.asnumpy()[0] - nll)
+        assert (after[: position + 1] == 0).all() and after[position + 1] > 1e-4
 
 
 # --- dropout ---
@@ -300,7 +301,7 @@ def test_a_translation_depends_on_every_source_token_and_on_no_later_target_toke
     ],
 )
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_dropout_is_active_in_training_alone(name: str, which: str, hybridized: bool) -> None:
+def test_dropout_is_active_in_training_only(name: str, which: str, hybridized: bool) -> None:
     arrays = PAIRS.arrays()
     expected = model_of(name)(*arrays).loss.asnumpy()
     changed: dict[str, Any] = {which: 0.5}
@@ -314,34 +315,34 @@ def test_dropout_is_active_in_training_alone(name: str, which: str, hybridized: 
 
 
 @pytest.mark.parametrize("input_feeding", [False, True])
-def test_dropout_of_the_layers_falls_between_them_and_on_the_features(input_feeding: bool) -> None:
-    """Never within a layer's own recurrence, and what is fed back is whole."""
+def test_dropout_is_between_the_layers_and_on_the_features(input_feeding: bool) -> None:
+    """Never within the recurrence of a layer; what is fed back is not dropped."""
     model = deep_lstm("general", input_feeding=input_feeding, layer_dropout=0.5)
     source, length, inputs, _ = PAIRS.arrays()
     initialize(model, *PAIRS.arrays())
     memory, state = model.start(source, length)
     with autograd.train_mode():
         (_, started), (_, restarted) = (model.start(source, length) for _ in range(2))
-        said, again = (model.step(inputs[:, 0], memory, state) for _ in range(2))
+        first, second = (model.step(inputs[:, 0], memory, state) for _ in range(2))
 
     def differ(first: nd.NDArray, second: nd.NDArray) -> bool:
         return bool(np.abs(first.asnumpy() - second.asnumpy()).max() > 1e-4)
 
-    # Two hidden states, two cells, the number of the step, what is fed.
+    # Two hidden states, two cells, the step number, what is fed back.
     assert [differ(*pair) for pair in zip(started, restarted, strict=True)][:5] == [False, True, False, True, False]
-    after = [differ(*pair) for pair in zip(said[2], again[2], strict=True)]
+    after = [differ(*pair) for pair in zip(first[2], second[2], strict=True)]
     assert after == [False, True, False, True, False, *([True] if input_feeding else [])]
     single = initialize(deep_lstm("general", layers=1, input_feeding=input_feeding, layer_dropout=0.5), *PAIRS.arrays())
     with autograd.train_mode():
         alignments = [single.align(source, length, inputs) for _ in range(2)]
         memory, state = single.start(source, length)
-        said, again = (single.step(inputs[:, 0], memory, state) for _ in range(2))
+        first, second = (single.step(inputs[:, 0], memory, state) for _ in range(2))
     assert not differ(*alignments)
-    assert not any(differ(*pair) for pair in zip(said[2], again[2], strict=True))
-    assert differ(said[0], again[0])
+    assert not any(differ(*pair) for pair in zip(first[2], second[2], strict=True))
+    assert differ(first[0], second[0])
 
 
-# --- label smoothing, tied weights, what is refused ---
+# --- label smoothing, tied weights, invalid settings ---
 
 
 @every_model
@@ -361,7 +362,7 @@ def test_label_smoothing_is_the_formula(name: str) -> None:
 
 
 @every_model
-def test_id_0_is_a_token_like_any_other_and_the_padding_is_the_one_that_was_named(name: str) -> None:
+def test_id_0_is_a_token_and_padding_is_the_id_that_was_given(name: str) -> None:
     model = model_of(name)
     source, length, inputs, targets = Pairs([[0, 4]], [[0, 0]]).arrays()
     assert targets.asnumpy().tolist() == [[0, 0, END]]
@@ -386,12 +387,12 @@ def test_tied_weights_are_one_parameter_with_both_gradients(name: str, hybridize
     model = tied_model(name)
     assert model.output.weight is model.target_embedding.weight
     model.hybridize(hybridized, static_alloc=True, static_shape=True)
-    loss, found = parameter_gradients(model, PAIRS.arrays())
+    loss, gradients = parameter_gradients(model, PAIRS.arrays())
     source, length, inputs, _ = PAIRS.arrays()
     log_p, _ = step_by_step(model, source, length, inputs)
     np.testing.assert_allclose(np.exp(log_p).sum(axis=2), 1.0, rtol=1e-5)
 
-    # The same network with two matrices of the same numbers: the tied gradient is the sum of theirs.
+    # The same network with two equal matrices: the tied gradient is the sum of theirs.
     untied = type(model)(
         **common(
             **({"maxout_units": TARGET_UNITS} if name != "lstm" else {"target_units": UNITS}),
@@ -405,11 +406,11 @@ def test_tied_weights_are_one_parameter_with_both_gradients(name: str, hybridize
     its_loss, its = parameter_gradients(untied, PAIRS.arrays())
     np.testing.assert_allclose(loss, its_loss, rtol=1e-4, atol=1e-5)
     both = its["output.weight"] + its["target_embedding.weight"]
-    np.testing.assert_allclose(found["output.weight"], both, rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(gradients["output.weight"], both, rtol=1e-3, atol=1e-5)
 
 
-def test_tied_weights_are_trained_once_a_step_and_counted_once(tmp_path: Path) -> None:
-    """w <- w - rate * gradient, whatever number of places a parameter has in the model."""
+def test_tied_weights_are_updated_and_counted_once(tmp_path: Path) -> None:
+    """w <- w - rate * gradient, however often the parameter is used in the model."""
     model = tied_model("rnnencdec")
     arrays = PAIRS.arrays()
     _, gradients = parameter_gradients(model, arrays)
@@ -425,13 +426,13 @@ def test_tied_weights_are_trained_once_a_step_and_counted_once(tmp_path: Path) -
     recipe = Recipe(epochs=1, batch_size=3, learning_rate=0.1, optimizer="sgd")
     fit(model, objective, recipe, RunDirectory(tmp_path, {}), seed=1)
     after = parameter_arrays(model)
-    for place, gradient in gradients.items():
-        np.testing.assert_allclose(after[place], before[place] - 0.1 * gradient, rtol=1e-4, atol=1e-5, err_msg=place)
+    for key, gradient in gradients.items():
+        np.testing.assert_allclose(after[key], before[key] - 0.1 * gradient, rtol=1e-4, atol=1e-5, err_msg=key)
     once = {id(one): int(np.prod(one.shape)) for _, one in named_parameters(model)}
     assert parameter_count(model) == sum(once.values())
 
 
-def test_tied_weights_of_other_widths_and_feeding_of_nothing_are_refused() -> None:
+def test_tied_weights_of_different_widths_are_refused_and_so_is_input_feeding_without_attention() -> None:
     with pytest.raises(ValueError, match=f"not {MAXOUT} features and {TARGET_UNITS} units"):
         rnnsearch(tied=True)
     with pytest.raises(ValueError, match="input feeding needs attention"):
@@ -440,7 +441,7 @@ def test_tied_weights_of_other_widths_and_feeding_of_nothing_are_refused() -> No
 
 @every_model
 def test_the_same_parameters_are_the_same_function(name: str) -> None:
-    """Nothing of a model is outside its parameters, and nothing stays from one call to the next."""
+    """A model has no state outside its parameters, and none between calls."""
     first, second = compiled(model_of(name, seed=1)), compiled(model_of(name, seed=2))
     arrays = PAIRS.arrays()
     expected = first(*arrays).loss.asnumpy()
@@ -452,19 +453,19 @@ def test_the_same_parameters_are_the_same_function(name: str) -> None:
 
 
 @pytest.mark.parametrize("input_feeding", [False, True])
-def test_a_model_can_begin_in_the_middle_of_a_target(input_feeding: bool) -> None:
-    """The state after two steps in one go is the state after two steps: search may read a prefix at once."""
+def test_decoding_can_continue_from_a_prefix(input_feeding: bool) -> None:
+    """The state after a call on two steps equals the state after two calls: search may read a prefix at once."""
     model = deep_lstm("local-m", input_feeding=input_feeding)
     source, length, inputs, _ = PAIRS.arrays()
     initialize(model, *PAIRS.arrays())
     memory, state = model.start(source, length)
     _, weights, at_once = model.decode(nd, model.target_embedding(inputs[:, :3]), memory, state, 3, 1)
     for i in range(3):
-        _, looked, state = model.step(inputs[:, i], memory, state)
-        assert looked is not None
-        np.testing.assert_allclose(looked.asnumpy(), weights.asnumpy()[:, i], rtol=1e-5, atol=1e-6)
-    for mine, theirs in zip(at_once, state, strict=True):
-        np.testing.assert_allclose(mine.asnumpy(), theirs.asnumpy(), rtol=1e-5, atol=1e-6)
+        _, step_weights, state = model.step(inputs[:, i], memory, state)
+        assert step_weights is not None
+        np.testing.assert_allclose(step_weights.asnumpy(), weights.asnumpy()[:, i], rtol=1e-5, atol=1e-6)
+    for ours, theirs in zip(at_once, state, strict=True):
+        np.testing.assert_allclose(ours.asnumpy(), theirs.asnumpy(), rtol=1e-5, atol=1e-6)
     assert state[4].asnumpy().ravel().tolist() == [3, 3, 3]
 
 
@@ -482,20 +483,20 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     return exponentials / exponentials.sum()
 
 
-def below(w: Weights, place: str) -> Weights:
-    """The parameters of one layer of MXNet's."""
-    return {name.removeprefix(place): values for name, values in w.items() if name.startswith(place)}
+def below(w: Weights, prefix: str) -> Weights:
+    """The parameters of one MXNet layer."""
+    return {name.removeprefix(prefix): values for name, values in w.items() if name.startswith(prefix)}
 
 
-def plain_rnnsearch(w: Weights, source: list[int], told: list[int]) -> np.ndarray:
+def plain_rnnsearch(w: Weights, source: list[int], inputs: list[int]) -> np.ndarray:
     """Features (steps, maxout) of one sentence, from appendix A of Bahdanau et al."""
     embedded = w["source_embedding.weight"][source]
-    ahead = recurrence("gru", below(w, "encoder.forwards.0._unfused.0."), embedded)
-    behind = recurrence("gru", below(w, "encoder.backwards.0._unfused.0."), embedded[::-1])[::-1]
-    h = np.concatenate([ahead, behind], axis=1)
-    s = np.tanh(w["initial.weight"] @ behind[0] + w["initial.bias"])
+    forwards = recurrence("gru", below(w, "encoder.forwards.0._unfused.0."), embedded)
+    backwards = recurrence("gru", below(w, "encoder.backwards.0._unfused.0."), embedded[::-1])[::-1]
+    h = np.concatenate([forwards, backwards], axis=1)
+    s = np.tanh(w["initial.weight"] @ backwards[0] + w["initial.bias"])
     features = []
-    for e in w["target_embedding.weight"][told]:
+    for e in w["target_embedding.weight"][inputs]:
         hidden = np.tanh(h @ w["attention.score.key.weight"].T + w["attention.score.query.weight"] @ s)
         c = softmax(hidden @ w["attention.score.value.weight"][0]) @ h
         features.append(maxout(w, s, e, c))
@@ -503,21 +504,23 @@ def plain_rnnsearch(w: Weights, source: list[int], told: list[int]) -> np.ndarra
     return np.array(features)
 
 
-def plain_rnnencdec(w: Weights, source: list[int], told: list[int]) -> np.ndarray:
-    """Features (steps, maxout) of one sentence, from the docstring: the readout sees the state after the token."""
+def plain_rnnencdec(w: Weights, source: list[int], inputs: list[int]) -> np.ndarray:
+    """Features (steps, maxout) of one sentence, from the docstring of the model: the readout has the state after the
+    token.
+    """
     last = recurrence("gru", below(w, "encoder._unfused.0."), w["source_embedding.weight"][source])[-1]
     c = np.tanh(w["summary.weight"] @ last + w["summary.bias"])
     s = np.tanh(w["initial.weight"] @ c + w["initial.bias"])
     features = []
-    for e in w["target_embedding.weight"][told]:
+    for e in w["target_embedding.weight"][inputs]:
         s = gru(w, s, e, c)
         features.append(maxout(w, s, e, c))
     return np.array(features)
 
 
 def gru(w: Weights, s: np.ndarray, e: np.ndarray, c: np.ndarray) -> np.ndarray:
-    read = w["gru.gates_in.weight"] @ e + w["gru.gates_in.bias"] + w["gru.gates_of.weight"] @ c
-    z, r = np.split(sigmoid(read + w["gru.gates.weight"] @ s), 2)
+    gates = w["gru.gates_in.weight"] @ e + w["gru.gates_in.bias"] + w["gru.gates_of.weight"] @ c
+    z, r = np.split(sigmoid(gates + w["gru.gates.weight"] @ s), 2)
     new = w["gru.proposal_in.weight"] @ e + w["gru.proposal_in.bias"] + w["gru.proposal_of.weight"] @ c
     return (1 - z) * s + z * np.tanh(new + w["gru.proposal.weight"] @ (r * s))
 
@@ -528,9 +531,9 @@ def maxout(w: Weights, s: np.ndarray, e: np.ndarray, c: np.ndarray) -> np.ndarra
 
 
 def plain_deep_lstm(
-    w: Weights, source: list[int], told: list[int], *, reverse_source: bool, attention: bool, input_feeding: bool
+    w: Weights, source: list[int], inputs: list[int], *, reverse_source: bool, attention: bool, input_feeding: bool
 ) -> np.ndarray:
-    """Features (steps, units) of one sentence, two layers, general attention or none (Luong et al., sec. 3)."""
+    """Features (steps, units) of one sentence: two layers, general attention or none (Luong et al., sec. 3)."""
     order = slice(None, None, -1 if reverse_source else 1)
     states, hidden, cells = w["source_embedding.weight"][source][order], [], []
     for layer in range(2):
@@ -539,7 +542,7 @@ def plain_deep_lstm(
         cells.append(cell)
     memory = states[order]
     fed, features = np.zeros(UNITS), []
-    for x in w["target_embedding.weight"][told]:
+    for x in w["target_embedding.weight"][inputs]:
         for layer in range(2):
             if input_feeding:
                 before = np.concatenate([hidden[layer], fed]) if layer == 0 else hidden[layer]
@@ -583,54 +586,54 @@ PLAIN: dict[str, Callable[[Weights, list[int], list[int]], np.ndarray]] = {
 
 
 def plain_losses(name: str, w: Weights) -> list[np.ndarray]:
-    """-ln p of each target token, (steps,) for each pair; no padding to be wrong about."""
-    found = []
+    """-ln p of each target token, (steps,) per pair, without padding."""
+    losses = []
     for source, target in zip(PAIRS.sources, PAIRS.targets, strict=True):
         logits = PLAIN[name](w, source, [BEGIN, *target]) @ w["output.weight"].T + w["output.bias"]
         log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-        found.append(-log_p[np.arange(len(target) + 1), [*target, END]])
-    return found
+        losses.append(-log_p[np.arange(len(target) + 1), [*target, END]])
+    return losses
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
 @pytest.mark.parametrize("name", PLAIN)
 def test_losses_and_gradients_are_those_of_the_equations(name: str, hybridized: bool) -> None:
-    """Losses token by token; each parameter's gradient as the slope of the equations in a random direction."""
+    """Losses token by token; the gradient of each parameter as the slope of the equations in a random direction."""
     model = model_of(name)
     model.hybridize(hybridized, static_alloc=True, static_shape=True)
     nll, gradients = parameter_gradients(model, PAIRS.arrays(more_source=2, more_target=1))
-    w = {place: one.data().asnumpy().astype(np.float64) for place, one in named_parameters(model)}
+    w = {key: one.data().asnumpy().astype(np.float64) for key, one in named_parameters(model)}
     for row, expected in enumerate(plain_losses(name, w)):
         np.testing.assert_allclose(nll[row, : len(expected)], expected, rtol=1e-4, atol=1e-5)
-    for place, gradient in gradients.items():
+    for key, gradient in gradients.items():
         direction = normal(*gradient.shape, seed=6, dtype="float64")
-        ahead, behind = (
-            sum(one.sum() for one in plain_losses(name, {**w, place: w[place] + step * direction}))
+        upper, lower = (
+            sum(one.sum() for one in plain_losses(name, {**w, key: w[key] + step * direction}))
             for step in (1e-5, -1e-5)
         )
-        slope = (ahead - behind) / 2e-5
-        assert abs(slope) > 1e-3, f"{place}: nothing is compared"
-        assert float((gradient * direction).sum()) == pytest.approx(slope, rel=2e-3, abs=1e-4), place
+        slope = (upper - lower) / 2e-5
+        assert abs(slope) > 1e-3, f"{key}: nothing is compared"
+        assert float((gradient * direction).sum()) == pytest.approx(slope, rel=2e-3, abs=1e-4), key
 
 
-def test_the_initial_state_of_a_decoder_is_what_its_encoder_ends_with() -> None:
-    """Hidden and cell state of every layer, in that order, from the first token where it reads backwards."""
+def test_a_decoder_starts_from_the_final_state_of_its_encoder() -> None:
+    """Hidden and cell state of every layer, in that order; reversed, the last step is the first token."""
     model = model_of("lstm reversed")
     source, length, *_ = PAIRS.arrays()
     memory, state = model.start(source, length)
     assert memory == () and len(state) == 4
     _, hidden, cells = model.encoder(model.source_embedding(source), length)
-    for mine, theirs in zip(state, [*hidden, *cells], strict=True):
-        np.testing.assert_array_equal(mine.asnumpy(), theirs.asnumpy())
+    for ours, theirs in zip(state, [*hidden, *cells], strict=True):
+        np.testing.assert_array_equal(ours.asnumpy(), theirs.asnumpy())
 
 
-def test_models_with_the_same_seed_begin_alike() -> None:
-    found = []
+def test_models_with_the_same_seed_have_the_same_initial_parameters() -> None:
+    results = []
     for _ in range(2):
         runtime.seed_all(5)
         model = rnnsearch()
         model.initialize()
-        found.append(parameter_arrays(model))
-    assert found[0].keys() == found[1].keys()
-    for place, values in found[0].items():
-        np.testing.assert_array_equal(found[1][place], values)
+        results.append(parameter_arrays(model))
+    assert results[0].keys() == results[1].keys()
+    for key, values in results[0].items():
+        np.testing.assert_array_equal(results[1][key], values)

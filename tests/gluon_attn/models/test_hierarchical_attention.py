@@ -1,4 +1,4 @@
-"""Hierarchical attention: each sentence is read as if alone, each document too, and no padding is read."""
+"""Hierarchical attention: each sentence and each document is encoded independently, and padding has no effect."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def network(pooling: str = "attention", **changed: Any) -> HierarchicalAttention
 
 
 def batch(documents: list[Document], more: tuple[int, int] = (0, 0), seed: int | None = None) -> list[nd.NDArray]:
-    """The three inputs, padded so many sentences and words further than need be; anything in the padding if seeded."""
+    """The three inputs with extra padding sentences and words; the padding is random if seeded."""
     depth = max(map(len, documents)) + more[0]
     width = max(len(sentence) for document in documents for sentence in document) + more[1]
     shape = len(documents), depth, width
@@ -68,11 +68,11 @@ def documents_of(*lengths: list[int], seed: int = 0) -> list[Document]:
     return [[generator.randint(0, VOCABULARY, count).tolist() for count in document] for document in lengths]
 
 
-# --- what it is made of ---
+# --- structure ---
 
 
 @every_pooling
-def test_a_document_is_read_from_sentences_that_are_each_read_alone(pooling: str) -> None:
+def test_a_document_is_encoded_from_independently_encoded_sentences(pooling: str) -> None:
     model = network(pooling)
     output = numbers(model(*batch(DOCUMENTS)))
     assert output.logits.shape == (3, CLASSES)
@@ -114,8 +114,8 @@ def test_a_level_pools_the_states_of_its_encoder(pooling: str) -> None:
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max"])
-def test_the_pooling_is_that_of_both_levels(pooling: str) -> None:
-    """HN-AVE and HN-MAX, pooled here: a maximum of the words and a mean of the sentences is neither."""
+def test_both_levels_use_the_chosen_pooling(pooling: str) -> None:
+    """HN-AVE and HN-MAX, pooled here: a maximum over words and a mean over sentences is neither."""
     model = network(pooling)
     pool = {"mean": np.mean, "max": np.max}[pooling]
     logits = numbers(model(*batch(DOCUMENTS))).logits
@@ -144,7 +144,7 @@ def test_weights_are_distributions_over_words_and_over_sentences() -> None:
         assert (words[i, len(document) :] == 0).all() and (sentences[i, len(document) :] == 0).all()
 
 
-# --- padding and company ---
+# --- padding and batch composition ---
 
 
 @every_pooling
@@ -154,10 +154,10 @@ def test_weights_are_distributions_over_words_and_over_sentences() -> None:
     more=st.tuples(st.integers(0, 20), st.integers(0, 20)),
     seed=st.integers(0, 99),
 )
-def test_padding_further_on_both_levels_changes_not_a_bit(
+def test_extra_padding_on_both_levels_changes_no_bit(
     pooling: str, lengths: list[list[int]], more: tuple[int, int], seed: int
 ) -> None:
-    """Whatever ids and counts stand in the padding."""
+    """Whatever ids and lengths the padding has."""
     model = network(pooling)
     documents = documents_of(*lengths, seed=seed)
     near, far = numbers(model(*batch(documents))), numbers(model(*batch(documents, more, seed=seed)))
@@ -176,7 +176,7 @@ def test_padding_further_on_both_levels_changes_not_a_bit(
     lengths=st.lists(st.lists(st.integers(1, 14), min_size=1, max_size=4), min_size=2, max_size=4),
     seed=st.integers(0, 99),
 )
-def test_each_document_alone_gives_what_it_gives_in_company(pooling: str, lengths: list[list[int]], seed: int) -> None:
+def test_each_document_alone_equals_its_row_in_a_batch(pooling: str, lengths: list[list[int]], seed: int) -> None:
     model = network(pooling)
     documents = documents_of(*lengths, seed=seed)
     together = numbers(model(*batch(documents)))
@@ -189,7 +189,7 @@ def test_each_document_alone_gives_what_it_gives_in_company(pooling: str, length
             np.testing.assert_allclose(getattr(together, name)[row][inside], own[0], rtol=1e-4, atol=1e-5)
 
 
-def test_the_order_of_sentences_matters_only_to_their_document() -> None:
+def test_the_order_of_sentences_affects_only_their_document() -> None:
     model = network()
     other = [DOCUMENTS[0][::-1], *DOCUMENTS[1:]]
     before, after = (model(*batch(documents)).logits.asnumpy() for documents in (DOCUMENTS, other))
@@ -205,20 +205,20 @@ def test_one_sentence_of_one_word_and_a_thousand_sentences() -> None:
     np.testing.assert_allclose(output.sentence_weights[1].sum(), 1.0, rtol=1e-4)
 
 
-def test_padding_passes_no_gradient() -> None:
-    """No embedding learns from it, and none learns twice because a group was filled up."""
+def test_padding_has_no_gradient() -> None:
+    """Embeddings get no gradient from padding, nor twice from a group that was filled up."""
     model = network()
-    found = []
+    results = []
     for inputs in (batch(DOCUMENTS), batch(DOCUMENTS, (3, 2), seed=4)):
         with autograd.record():
             total = (model(*inputs).logits ** 2).sum()
         total.backward()
-        found.append({name: dense(one.grad()) for name, one in named_parameters(model)})
-    for name, expected in found[0].items():
-        np.testing.assert_array_equal(found[1][name], expected, err_msg=name)
-    there = sorted({word for document in DOCUMENTS for sentence in document for word in sentence})
-    gradient = np.abs(found[1]["embedding.weight"]).max(axis=1)
-    assert (gradient[there] > 1e-6).all() and (np.delete(gradient, there) == 0).all()
+        results.append({name: dense(one.grad()) for name, one in named_parameters(model)})
+    for name, expected in results[0].items():
+        np.testing.assert_array_equal(results[1][name], expected, err_msg=name)
+    occurring = sorted({word for document in DOCUMENTS for sentence in document for word in sentence})
+    gradient = np.abs(results[1]["embedding.weight"]).max(axis=1)
+    assert (gradient[occurring] > 1e-6).all() and (np.delete(gradient, occurring) == 0).all()
 
 
 @pytest.mark.parametrize(
@@ -230,13 +230,13 @@ def test_padding_passes_no_gradient() -> None:
         ([2, 1], [[5, 2], [1, 0]], "document 0, sentence 0: 5 words, not 1 to 4"),
     ],
 )
-def test_counts_that_cannot_be_are_refused(counts: list[int], lengths: list[list[int]], message: str) -> None:
+def test_impossible_lengths_are_refused(counts: list[int], lengths: list[list[int]], message: str) -> None:
     words = array(np.zeros((2, 2, 4)), "int32")
     with pytest.raises(ValueError, match=message):
         network()(words, array(counts, "int32"), array(lengths, "int32"))
 
 
-def test_counts_may_be_integers() -> None:
+def test_lengths_may_be_integers() -> None:
     words, *counts = batch(DOCUMENTS)
     model = network()
     expected = numbers(model(words, *counts))
@@ -249,12 +249,12 @@ def test_counts_may_be_integers() -> None:
 
 @settings(max_examples=60)
 @given(lengths=st.lists(st.integers(1, 300), min_size=1, max_size=200))
-def test_groups_hold_every_sentence_in_shapes_of_few_sizes(lengths: list[int]) -> None:
+def test_groups_contain_every_sentence_in_few_shapes(lengths: list[int]) -> None:
     counts = np.array(lengths)
     groups = list(length_groups(counts))
     sizes = {8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384}
     first = np.concatenate([group for group, _ in groups])[: len(counts)]
-    assert sorted(first) == list(range(len(counts))), "a sentence is left out, or filled up before the end"
+    assert sorted(first) == list(range(len(counts))), "a sentence is missing, or repeated before the last one"
     widths = [width for _, width in groups]
     assert widths == sorted(set(widths), reverse=True)
     for group, width in groups:
@@ -280,7 +280,7 @@ def test_eager_equals_hybridized_and_few_shapes_are_compiled(pooling: str, monke
 
 @every_pooling
 def test_gradients_are_the_same_compiled_and_reach_every_parameter(pooling: str) -> None:
-    """Of a batch with several groups, and again after another one: nothing is left over, no group is forgotten."""
+    """A batch with several groups, and again after another one: no call changes the next, no group is left out."""
     model = network(pooling)
     inputs = batch(documents_of([30, 3, 9], [13], [2, 2, 17]))
     expected = every_parameter_learns(model, inputs)
@@ -296,7 +296,7 @@ def test_gradients_are_the_same_compiled_and_reach_every_parameter(pooling: str)
 
 @pytest.mark.parametrize("hybridized", [False, True])
 @pytest.mark.parametrize("which", ["embedding_dropout", "dropout"])
-def test_dropout_is_active_in_training_alone(which: str, hybridized: bool) -> None:
+def test_dropout_is_active_in_training_only(which: str, hybridized: bool) -> None:
     model = network(**{which: 0.5})
     model.hybridize(hybridized)
     with autograd.train_mode():
@@ -311,29 +311,29 @@ def test_dropout_is_active_in_training_alone(which: str, hybridized: bool) -> No
 # --- sizes ---
 
 
-def gru(units: int, read: int) -> int:
-    return 2 * 3 * units * (read + units + 2)
+def gru(units: int, inputs: int) -> int:
+    return 2 * 3 * units * (inputs + units + 2)
 
 
-def test_the_papers_network() -> None:
-    """Section 3.3: embeddings of 200, GRUs of 50 a direction, context vectors of 100; nothing is allocated."""
+def test_the_network_of_the_paper() -> None:
+    """Section 3.3: embeddings of 200, GRUs of 50 per direction, context vectors of 100; nothing is allocated."""
     words, classes = 50_000, 5
     model = HierarchicalAttentionNetwork(
         **sizes("attention", vocabulary_size=words, embedding_units=200, units=50, attention_units=100, classes=classes)
     )
-    found = sum(int(np.prod(one.shape)) for _, one in named_parameters(model))
+    count = sum(int(np.prod(one.shape)) for _, one in named_parameters(model))
     attention = 100 * 100 + 100 + 100
-    assert found == words * 200 + gru(50, 200) + gru(50, 100) + 2 * attention + classes * 101
+    assert count == words * 200 + gru(50, 200) + gru(50, 100) + 2 * attention + classes * 101
 
 
-def test_parameters_are_those_that_the_equations_count() -> None:
+def test_parameter_counts_match_the_equations() -> None:
     attention = 2 * UNITS * ATTENTION + 2 * ATTENTION
-    words, behind = VOCABULARY * EMBEDDING + gru(UNITS, EMBEDDING), CLASSES * (2 * UNITS + 1)
-    assert parameter_count(network()) == words + gru(UNITS, 2 * UNITS) + 2 * attention + behind
+    words, rest = VOCABULARY * EMBEDDING + gru(UNITS, EMBEDDING), CLASSES * (2 * UNITS + 1)
+    assert parameter_count(network()) == words + gru(UNITS, 2 * UNITS) + 2 * attention + rest
     assert parameter_count(network("mean")) == parameter_count(network("max"))
-    assert parameter_count(network("mean")) == words + gru(UNITS, 2 * UNITS) + behind
+    assert parameter_count(network("mean")) == words + gru(UNITS, 2 * UNITS) + rest
 
 
-def test_another_pooling_is_refused() -> None:
+def test_an_unknown_pooling_is_refused() -> None:
     with pytest.raises(ValueError, match="pooling 'last' is unknown; choose one of attention, mean, max"):
         HierarchicalAttentionNetwork(**sizes("last"))

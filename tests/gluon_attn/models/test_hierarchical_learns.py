@@ -1,4 +1,4 @@
-"""It learns: the class is one word of one sentence, or one word of a text; with a new seed at every run."""
+"""Hierarchical networks learn to classify by one word of one sentence or text; the seed is new at every run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COMMON: dict[str, Any] = {
 
 
 def draw_document(generator: np.random.RandomState, rows: int) -> Batch:
-    """One to four sentences of one to twelve words, all noise but one; the padding is full of needles."""
+    """One to four sentences of one to twelve words, all noise but one signal word; the padding has signal words too."""
     words = generator.randint(0, NEEDLES, (rows, SENTENCES, LENGTH)).astype(np.int32)
     counts = generator.randint(1, SENTENCES + 1, rows)
     lengths = generator.randint(1, LENGTH + 1, (rows, SENTENCES))
@@ -42,21 +42,21 @@ def draw_document(generator: np.random.RandomState, rows: int) -> Batch:
     return Batch((words, counts.astype(np.int32), lengths.astype(np.int32)), needle.astype(np.float32))
 
 
-def test_hierarchical_attention_finds_the_word_in_its_sentence(tmp_path: Path, fresh_seed: int) -> None:
+def test_hierarchical_attention_learns_and_attends_to_the_signal_word(tmp_path: Path, fresh_seed: int) -> None:
     model = HierarchicalAttentionNetwork(pooling="attention", **COMMON)
     accuracy, test, output = learn(model, draw_document, tmp_path, seed=fresh_seed, steps=200)
     assert accuracy > 0.95
     ids, counts, lengths = test.inputs
     real = (np.arange(LENGTH) < lengths[:, :, None]) & (np.arange(SENTENCES) < counts[:, None])[:, :, None]
-    there = real & (ids < NEEDLES)
-    assert there.sum() == len(ids)
-    # Evenly spread it would be 0.5 and 0.27; a GRU carries the word to its neighbours, so not all need be on it.
-    assert (output.sentence_weights * there.any(axis=2)).sum(axis=1).mean() > 0.7
-    assert output.word_weights[there].mean() > 0.6
+    signal = real & (ids < NEEDLES)
+    assert signal.sum() == len(ids)
+    # Uniform weights would be 0.5 and 0.27; the GRU passes the word on to its neighbours, so weight may be on those.
+    assert (output.sentence_weights * signal.any(axis=2)).sum(axis=1).mean() > 0.7
+    assert output.word_weights[signal].mean() > 0.6
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max"])
-def test_hierarchies_without_attention_learn_it_too(pooling: str, tmp_path: Path, fresh_seed: int) -> None:
+def test_hierarchies_without_attention_learn_too(pooling: str, tmp_path: Path, fresh_seed: int) -> None:
     model = HierarchicalAttentionNetwork(pooling=pooling, **COMMON)
     accuracy, _, output = learn(model, draw_document, tmp_path, seed=fresh_seed, steps=200)
     assert accuracy > 0.9 and output.word_weights is None
@@ -73,7 +73,7 @@ def test_hierarchies_without_attention_learn_it_too(pooling: str, tmp_path: Path
     ],
     ids=["structured", "structured, gru, pruned", "max instead", "one hop", "mean instead"],
 )
-def test_every_network_of_one_level_learns_to_find_one_word_in_noise(
+def test_every_flat_network_learns_to_find_one_word_in_noise(
     make: Callable[[], HybridBlock], tmp_path: Path, fresh_seed: int
 ) -> None:
     accuracy, _, _ = learn(make(), draw_needle, tmp_path, seed=fresh_seed, steps=200)

@@ -1,4 +1,4 @@
-"""It learns: tasks that cannot be solved without looking at the right token, with a new seed at every run.
+"""Networks learn tasks that need attention to the right token, with a new seed at every run.
 
 The seed is printed; set GLUON_ATTN_TEST_SEED to repeat a failure.
 """
@@ -50,7 +50,7 @@ def learn(
     steps: int,
     rate: float = 0.01,
 ) -> tuple[float, Batch, Any]:
-    """Train on batches that never come again; accuracy on 500 new examples, these, and the model's outputs for them."""
+    """Train on batches that never repeat; accuracy on 500 new examples, these, and the model's outputs for them."""
     test = draw(np.random.RandomState(runtime.derive(seed, "test")), 500)
 
     def outputs(model: Classifier) -> Any:
@@ -73,13 +73,13 @@ def learn(
     return evaluate(model)["accuracy"], test, outputs(model)
 
 
-# --- recall: the memory holds pairs of a key and a value; which value stands with this key? ---
+# --- recall: the memory is pairs of a key and a value; which value belongs to the query key? ---
 
 KEYS, PAIRS = 8, 6
 
 
 class Recall(Classifier):
-    """Looks a key up by attention; without it, six values are equally likely."""
+    """Looks up a key by attention; without it, six values are equally likely."""
 
     outputs = ("matrix",)
 
@@ -99,19 +99,19 @@ class Recall(Classifier):
 
 
 def draw_recall(generator: np.random.RandomState, rows: int) -> Batch:
-    """One to six pairs; the rest of the six is padding that looks like pairs."""
+    """One to six pairs; the rest of the six positions is padding that looks like pairs."""
     keys = generator.uniform(size=(rows, KEYS)).argsort(axis=1)[:, :PAIRS]
     values = generator.randint(0, KEYS, (rows, PAIRS))
     length = generator.randint(1, PAIRS + 1, rows)
-    place = (generator.uniform(size=rows) * length).astype(int)
+    position = (generator.uniform(size=rows) * length).astype(int)
     row = np.arange(rows)
     inputs = (
-        keys[row, place].astype(np.int32),
+        keys[row, position].astype(np.int32),
         keys.astype(np.int32),
         values.astype(np.int32),
         length.astype(np.float32),
     )
-    return Batch(inputs, values[row, place].astype(np.float32))
+    return Batch(inputs, values[row, position].astype(np.float32))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def draw_recall(generator: np.random.RandomState, rows: int) -> Batch:
     ],
     ids=["additive", "additive, normalized", "dot", "general", "scaled dot"],
 )
-def test_every_mechanism_learns_to_look_up(
+def test_every_mechanism_learns_to_look_up_a_key(
     attention: Callable[[], AttentionCell], tmp_path: Path, fresh_seed: int
 ) -> None:
     accuracy, test, output = learn(Recall(attention()), draw_recall, tmp_path, seed=fresh_seed, steps=300)
@@ -135,7 +135,7 @@ def test_every_mechanism_learns_to_look_up(
     assert (output.matrix[:, 0] * asked_for).sum(axis=1).mean() > 0.9
 
 
-# --- needle: one of four tokens stands once among noise; which? ---
+# --- needle: one of four tokens occurs once among noise; which? ---
 
 NEEDLES, VOCABULARY, LENGTH = 4, 30, 12
 
@@ -143,15 +143,15 @@ NEEDLES, VOCABULARY, LENGTH = 4, 30, 12
 def draw_needle(generator: np.random.RandomState, rows: int) -> Batch:
     ids = generator.randint(NEEDLES, VOCABULARY, (rows, LENGTH)).astype(np.int32)
     length = generator.randint(3, LENGTH + 1, rows)
-    place = (generator.uniform(size=rows) * length).astype(int)
+    position = (generator.uniform(size=rows) * length).astype(int)
     needle = generator.randint(0, NEEDLES, rows)
-    ids[np.arange(rows), place] = needle
-    ids[np.arange(LENGTH) >= length[:, None]] = generator.randint(0, VOCABULARY)  # even a needle, in the padding
+    ids[np.arange(rows), position] = needle
+    ids[np.arange(LENGTH) >= length[:, None]] = generator.randint(0, VOCABULARY)  # Padding may be a needle.
     return Batch((ids, length.astype(np.float32)), needle.astype(np.float32))
 
 
 class Pooled(Classifier):
-    """Embeddings, pooled by attention, and one dense layer: no other way to tell tokens apart."""
+    """Embeddings, attention pooling and one dense layer: only attention can tell tokens apart."""
 
     outputs = ("weights",)
 
@@ -172,7 +172,7 @@ def test_attention_pooling_learns_to_find_one_token_in_noise(tmp_path: Path, fre
     accuracy, test, output = learn(Pooled(), draw_needle, tmp_path, seed=fresh_seed, steps=300)
     ids, length = test.inputs
     assert accuracy > 0.98
-    # One of the four may be known by the absence of the others, and then nothing need point at it.
+    # One of the four may be recognised by the absence of the others, without any weight on it.
     assert (output.weights * ((ids < NEEDLES) & (np.arange(LENGTH) < length[:, None]))).sum(axis=1).mean() > 0.65
 
 
@@ -224,7 +224,7 @@ def test_every_classifier_learns_to_find_one_token_in_noise(
 def test_the_network_as_written_learns_too(
     attention: Callable[[], AttentionCell] | None, tmp_path: Path, fresh_seed: int
 ) -> None:
-    """On one length, since that is what it can do."""
+    """On one fixed length, the only one that it supports."""
 
     def draw(generator: np.random.RandomState, rows: int) -> Batch:
         ids = generator.randint(NEEDLES, VOCABULARY, (rows, LENGTH)).astype(np.int32)
@@ -245,7 +245,7 @@ def test_the_network_as_written_learns_too(
     assert accuracy > 0.95
 
 
-# --- mirror: say a short sentence backwards, in another vocabulary; every token must come from its own place ---
+# --- mirror: reverse a short sentence in another vocabulary; every token comes from its own position ---
 
 SYMBOLS, SHORTEST, LONGEST = 8, 2, 5
 PADDING, BEGIN, END, FIRST = 1, 2, 3, 4
@@ -260,7 +260,7 @@ MIRROR: dict[str, Any] = {
 
 
 def draw_mirror(generator: np.random.RandomState, rows: int) -> Batch:
-    """Source, its length, the target behind its begin, the target with its end; symbol i is said as i + 1."""
+    """Source, its length, the target after its begin symbol, the target with its end; symbol i translates to i + 1."""
     length = generator.randint(SHORTEST, LONGEST + 1, rows)
     source = np.full((rows, LONGEST), PADDING, np.int32)
     inputs, targets = np.full((2, rows, LONGEST + 1), PADDING, np.int32)
@@ -268,8 +268,8 @@ def draw_mirror(generator: np.random.RandomState, rows: int) -> Batch:
     for row, tokens in enumerate(length):
         symbols = generator.randint(0, SYMBOLS, tokens)
         source[row, :tokens] = FIRST + symbols
-        said = FIRST + (symbols[::-1] + 1) % SYMBOLS
-        inputs[row, 1 : tokens + 1] = targets[row, :tokens] = said
+        translation = FIRST + (symbols[::-1] + 1) % SYMBOLS
+        inputs[row, 1 : tokens + 1] = targets[row, :tokens] = translation
         targets[row, tokens] = END
     return Batch((source, length.astype(np.float32), inputs, targets), targets)
 
@@ -294,20 +294,22 @@ def draw_mirror(generator: np.random.RandomState, rows: int) -> Batch:
     ],
     ids=["rnnsearch", "rnnencdec", "deep lstm, general, feeding"],
 )
-def test_every_encoder_decoder_learns_to_say_a_sentence_backwards(
+def test_every_encoder_decoder_learns_to_reverse_a_sentence(
     make: Callable[[], EncoderDecoder], steps: int, wanted: float, tmp_path: Path, fresh_seed: int
 ) -> None:
-    """Judged by what it says itself, token by token, on sentences that it has hardly seen."""
+    """Judged by greedy translations of sentences of which few occurred in training."""
     source, length, _, targets = draw_mirror(np.random.RandomState(runtime.derive(fresh_seed, "test")), 200).inputs
 
     def evaluate(model: HybridBlock) -> Mapping[str, float]:
-        found = beam_search([model], source, length, beam=1, alpha=0.0, max_steps=LONGEST + 1, begin=BEGIN, end=END)
-        said = np.full_like(targets, PADDING)
-        for row, (best,) in enumerate(found):
+        hypotheses = beam_search(
+            [model], source, length, beam=1, alpha=0.0, max_steps=LONGEST + 1, begin=BEGIN, end=END
+        )
+        translations = np.full_like(targets, PADDING)
+        for row, (best,) in enumerate(hypotheses):
             ids = [*best.ids, END][: LONGEST + 1]
-            said[row, : len(ids)] = ids
+            translations[row, : len(ids)] = ids
         real = targets != PADDING
-        return {"accuracy": float((said == targets)[real].mean())}
+        return {"accuracy": float((translations == targets)[real].mean())}
 
     def batches(generator: np.random.RandomState) -> Iterator[Batch]:
         return (draw_mirror(generator, SIZE) for _ in range(steps))

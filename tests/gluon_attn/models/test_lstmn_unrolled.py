@@ -1,4 +1,4 @@
-"""The LSTMN is the equations of Cheng et al. (2016), step by step in NumPy and in PyTorch."""
+"""The LSTMN against the equations of Cheng et al. (2016), step by step in NumPy and in PyTorch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mxnet.gluon import HybridBlock
 
 from gluon_attn.models.lstmn import LSTMN
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
-from tests.gluon_attn.support import array, assert_gradients_are_slopes, dense, initialize, normal
+from tests.gluon_attn.support import array, check_numeric_gradients, dense, initialize, normal
 
 UNITS, IN, HIDDEN, BATCH, STEPS = 3, 4, 5, 2, 6
 Weights = dict[str, np.ndarray]
@@ -57,8 +57,10 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def plain_lstmn(w: Weights, sequence: np.ndarray, window: int | None) -> tuple[np.ndarray, list[np.ndarray]]:
-    """States (steps, units) of one sequence and the weights of each step over the memories it sees, oldest first; all
-    memories where ``window`` is None, as the paper has it (eq. 4 to 9)."""
+    """States (steps, units) of one sequence and the weights of each step over the memories it attends to, oldest first.
+
+    All memories where ``window`` is None, as in the paper (eq. 4 to 9).
+    """
     h_tape: list[np.ndarray] = []
     c_tape: list[np.ndarray] = []
     attended, weights = np.zeros(UNITS), []
@@ -86,7 +88,7 @@ def plain_lstmn(w: Weights, sequence: np.ndarray, window: int | None) -> tuple[n
 @pytest.mark.parametrize("hybridized", [False, True])
 @pytest.mark.parametrize("carried", [False, True], ids=["no state", "zeros for a state"])
 @pytest.mark.parametrize("window", [1, 2, 3, STEPS - 1, STEPS, STEPS + 3])
-def test_states_and_weights_are_the_equations(window: int, carried: bool, hybridized: bool) -> None:
+def test_states_and_weights_match_the_equations(window: int, carried: bool, hybridized: bool) -> None:
     block = reading(window)
     block.hybridize(hybridized)
     sequence = normal(BATCH, STEPS, IN, seed=3)
@@ -94,17 +96,19 @@ def test_states_and_weights_are_the_equations(window: int, carried: bool, hybrid
     assert weights.shape == (BATCH, STEPS, window) and len(after) == (3 if carried else 0)
     w = parameters_of(block.lstmn)
     for row in range(BATCH):
-        expected, looked = plain_lstmn(w, sequence[row].astype(np.float64), window)
+        expected, expected_weights = plain_lstmn(w, sequence[row].astype(np.float64), window)
         np.testing.assert_allclose(states[row], expected, rtol=1e-4, atol=1e-6)
         for t in range(STEPS):
-            # Place j is the state of step t - window + j.
-            assert (weights[row, t, : window - len(looked[t])] == 0).all()
-            np.testing.assert_allclose(weights[row, t, window - len(looked[t]) :], looked[t], rtol=1e-4, atol=1e-6)
+            # Position j is the state of step t - window + j.
+            assert (weights[row, t, : window - len(expected_weights[t])] == 0).all()
+            np.testing.assert_allclose(
+                weights[row, t, window - len(expected_weights[t]) :], expected_weights[t], rtol=1e-4, atol=1e-6
+            )
     np.testing.assert_allclose(weights[:, 1:].sum(axis=2), 1.0, rtol=1e-5)
     assert (weights[:, 0] == 0).all()
 
 
-def test_a_window_as_long_as_the_text_is_the_paper_s_unbounded_tape_and_a_shorter_one_is_not() -> None:
+def test_a_window_as_long_as_the_text_equals_the_paper_s_unbounded_tape() -> None:
     sequence = normal(BATCH, STEPS, IN, seed=3)
     for window, same in ((STEPS - 1, True), (STEPS + 4, True), (STEPS - 2, False)):
         block = reading(window)
@@ -115,7 +119,7 @@ def test_a_window_as_long_as_the_text_is_the_paper_s_unbounded_tape_and_a_shorte
 
 
 def test_a_tape_of_one_state_is_a_plain_lstm() -> None:
-    """All weight is on the state before: h~ and c~ are h and c of the step before."""
+    """All weight is on the previous state: h~ and c~ are its h and c."""
     block = reading(1)
     sequence = array(normal(BATCH, STEPS, IN, seed=3))
     hidden = cell = nd.zeros((BATCH, UNITS))
@@ -128,23 +132,23 @@ def test_a_tape_of_one_state_is_a_plain_lstm() -> None:
 
 @settings(max_examples=12)
 @given(window=st.integers(1, 6), cuts=st.lists(st.integers(1, 5), min_size=2, max_size=4), seed=st.integers(0, 99))
-def test_carrying_the_state_over_calls_is_one_long_call(window: int, cuts: list[int], seed: int) -> None:
+def test_calls_with_carried_state_equal_one_long_call(window: int, cuts: list[int], seed: int) -> None:
     total = sum(cuts)
     sequence = normal(BATCH, total, IN, seed=seed)
     block = reading(window, total)
     states, weights, *last = (one.asnumpy() for one in block(array(sequence), *fresh(window)))
-    state, begin = fresh(window), 0
+    state, start = fresh(window), 0
     for steps in cuts:
         block.steps = steps
-        found, looked, *state = block(array(sequence[:, begin : begin + steps]), *state)
-        np.testing.assert_allclose(found.asnumpy(), states[:, begin : begin + steps], rtol=1e-4, atol=1e-6)
-        np.testing.assert_allclose(looked.asnumpy(), weights[:, begin : begin + steps], rtol=1e-4, atol=1e-6)
-        begin += steps
-    for mine, theirs in zip(state, last, strict=True):
-        np.testing.assert_allclose(mine.asnumpy(), theirs, rtol=1e-4, atol=1e-6)
+        some, some_weights, *state = block(array(sequence[:, start : start + steps]), *state)
+        np.testing.assert_allclose(some.asnumpy(), states[:, start : start + steps], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(some_weights.asnumpy(), weights[:, start : start + steps], rtol=1e-4, atol=1e-6)
+        start += steps
+    for ours, theirs in zip(state, last, strict=True):
+        np.testing.assert_allclose(ours.asnumpy(), theirs, rtol=1e-4, atol=1e-6)
 
 
-def test_the_state_is_the_tape_its_places_and_what_was_attended_to() -> None:
+def test_the_state_is_the_tape_its_mask_and_the_last_summary() -> None:
     window = STEPS + 1
     block = reading(window)
     states, _, tape, known, attended = (one.asnumpy() for one in block(array(normal(BATCH, STEPS, IN)), *fresh(window)))
@@ -154,8 +158,8 @@ def test_the_state_is_the_tape_its_places_and_what_was_attended_to() -> None:
 
 
 @pytest.mark.parametrize("window", [2, STEPS])
-def test_gradients_are_slopes(window: int) -> None:
-    """With respect to words, parameters, and the state that was carried in."""
+def test_gradients_match_finite_differences(window: int) -> None:
+    """With respect to words, parameters, and the carried state."""
     block = reading(window, dtype="float64")
     _, _, *state = block(array(normal(BATCH, STEPS, IN, seed=9), "float64"), *fresh(window, "float64"))
     tape, known, attended = state
@@ -163,7 +167,7 @@ def test_gradients_are_slopes(window: int) -> None:
     inputs = [array(normal(BATCH, STEPS, IN, seed=3), "float64"), tape, known, attended]
 
     class Known(HybridBlock):
-        """The places that hold a state are no numbers to move."""
+        """The mask of the tape is not differentiable."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -172,33 +176,31 @@ def test_gradients_are_slopes(window: int) -> None:
         def forward(self, sequence: nd.NDArray, tape: nd.NDArray, attended: nd.NDArray) -> tuple[nd.NDArray, ...]:
             return tuple(block(sequence, tape, known, attended))
 
-    assert_gradients_are_slopes(
-        Known(), [inputs[0], tape, attended], lambda states, *_: (states * wanted).sum(), checks=4
-    )
+    check_numeric_gradients(Known(), [inputs[0], tape, attended], lambda states, *_: (states * wanted).sum(), checks=4)
 
 
-def test_a_gradient_reaches_every_parameter_and_none_is_left_over_from_the_call_before() -> None:
-    """One word has nothing to attend to: the gradients of the attention are 0, not those of the step before."""
+def test_a_gradient_reaches_every_parameter_and_none_comes_from_the_previous_call() -> None:
+    """One word has nothing to attend to: the gradients of the attention are 0, not those of the previous call."""
     block = reading(3)
     block.hybridize()
-    found = []
+    results = []
     for steps in (STEPS, 1):
         block.steps = steps
         block.hybridize()
         with autograd.record():
             total = (block(array(normal(BATCH, steps, IN)))[0] ** 2).sum()
         total.backward()
-        found.append({name: dense(one.grad()) for name, one in named_parameters(block)})
-    assert min(np.abs(gradient).max() for gradient in found[0].values()) > 1e-6
-    assert all((found[1][name] == 0).all() for name in found[1] if ".attention." in name)
-    assert np.abs(found[1]["lstmn.lstm.i2h.weight"]).max() > 1e-6
+        results.append({name: dense(one.grad()) for name, one in named_parameters(block)})
+    assert min(np.abs(gradient).max() for gradient in results[0].values()) > 1e-6
+    assert all((results[1][name] == 0).all() for name in results[1] if ".attention." in name)
+    assert np.abs(results[1]["lstmn.lstm.i2h.weight"]).max() > 1e-6
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_no_gradient_flows_through_the_weights_and_the_state_after(hybridized: bool) -> None:
+def test_weights_and_final_state_pass_no_gradient(hybridized: bool) -> None:
     block = reading(3)
     block.hybridize(hybridized)
-    found = []
+    gradients = []
     for share in (0.0, 100.0):
         sequence = array(normal(BATCH, STEPS, IN))
         sequence.attach_grad()
@@ -206,36 +208,36 @@ def test_no_gradient_flows_through_the_weights_and_the_state_after(hybridized: b
             states, weights, *after = block(sequence, *fresh(3))
             total = states.sum() + share * (weights.square().sum() + nd.add_n(*(one.sum() for one in after)))
         total.backward()
-        found.append(sequence.grad.asnumpy())
-    assert np.abs(found[0]).max() > 1e-3
-    np.testing.assert_array_equal(*found)
+        gradients.append(sequence.grad.asnumpy())
+    assert np.abs(gradients[0]).max() > 1e-3
+    np.testing.assert_array_equal(*gradients)
 
 
-def test_words_behind_change_nothing_before_them() -> None:
+def test_later_words_change_no_earlier_state() -> None:
     block = reading(3)
     sequence = normal(BATCH, STEPS, IN)
     states = block(array(sequence))[0].asnumpy()
-    for place in range(STEPS):
+    for position in range(STEPS):
         changed = sequence.copy()
-        changed[:, place] += 1
+        changed[:, position] += 1
         moved = np.abs(block(array(changed))[0].asnumpy() - states).max(axis=(0, 2))
-        assert (moved[:place] == 0).all() and (moved[place:] > 1e-5).all()
+        assert (moved[:position] == 0).all() and (moved[position:] > 1e-5).all()
 
 
-def test_a_tape_without_places_is_refused() -> None:
+def test_a_tape_without_slots_is_refused() -> None:
     with pytest.raises(ValueError, match="a tape of 0 states"):
         LSTMN(UNITS, IN, 0)
 
 
-def test_parameters_of_the_paper_s_size() -> None:
-    """300 units: 4 gates of 300 x (300 + 300) and their biases, three maps of 300 x 300 and v; none allocated."""
+def test_parameter_counts_of_the_paper() -> None:
+    """300 units: 4 gates of 300 x (300 + 300) and their biases, three maps of 300 x 300 and v; nothing is allocated."""
     assert parameter_count(LSTMN(300, 300)) == 4 * 300 * 600 + 1200 + 3 * 300 * 300 + 300
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
 @pytest.mark.parametrize("window", [2, STEPS])
 def test_the_lstmn_equals_the_same_network_in_torch(window: int, hybridized: bool) -> None:
-    """Written there with lists that grow; states, and the gradient of every parameter."""
+    """The PyTorch version uses growing lists; states, and the gradient of every parameter."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[bench]'")
     block = reading(window)
     block.hybridize(hybridized)

@@ -1,4 +1,4 @@
-"""Outputs have their names, eager and hybridized; those that a network leaves out are None."""
+"""Outputs have names, eager and hybridized; those that a network does not compute are None."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.gluon_attn.support import names_of
 
 
 class Echo(Classifier):
-    """Returns its input times 1, 2, ... as logits, hops and penalty, or the first of them."""
+    """Returns its input times 1, 2, ... as logits, hops and penalty, or only the first of them."""
 
     outputs = ("hops", "penalty")
 
@@ -26,7 +26,7 @@ class Echo(Classifier):
 
 @pytest.mark.parametrize("hybridized", [False, True])
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_outputs_have_their_names_and_the_others_are_none(count: int, hybridized: bool) -> None:
+def test_outputs_have_their_names_and_the_rest_is_none(count: int, hybridized: bool) -> None:
     model = Echo(count)
     model.initialize()
     model.hybridize(hybridized)

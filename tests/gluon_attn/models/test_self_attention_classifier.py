@@ -1,4 +1,4 @@
-"""The network of the GluonNLP post as it stands there, and the same with its padding masked."""
+"""The network of the GluonNLP post as published, and the same network with its padding masked."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def zeros(count: int) -> np.ndarray:
 
 
 def test_as_written_is_embedding_gru_attention_and_one_dense_layer() -> None:
-    """Each block by itself, put together again by hand."""
+    """Each block on its own, put together by hand."""
     model = as_written()
     ids = padded(SENTENCES, LENGTH, zeros)
     output = numbers(model(ids))
@@ -90,7 +90,7 @@ def test_as_written_is_embedding_gru_attention_and_one_dense_layer() -> None:
 
 
 def test_as_written_does_not_mask_its_padding() -> None:
-    """The post's omission is kept: padding has weight, and what stands in it moves the answer."""
+    """The post's omission is reproduced: padding has weight, and its ids change the output."""
     model = as_written()
     zeros_in_padding = numbers(model(padded(SENTENCES, LENGTH, zeros)))
     other = numbers(model(padded(SENTENCES, LENGTH, lambda count: np.full(count, 19))))
@@ -98,19 +98,19 @@ def test_as_written_does_not_mask_its_padding() -> None:
     assert np.abs(zeros_in_padding.logits - other.logits).max() > 1e-3
 
 
-def test_as_written_is_tied_to_one_length() -> None:
+def test_as_written_accepts_one_length_only() -> None:
     with pytest.raises(Exception, match="hape"):
         as_written()(array([[1] * (LENGTH + 1)], "int32")).logits.asnumpy()
 
 
-def test_without_attention_only_logits_come_back() -> None:
+def test_without_attention_only_logits_are_returned() -> None:
     ids = padded(SENTENCES, LENGTH, zeros)
     outputs = as_written(attention=None)(ids), *(masked(name)(ids, lengths_of(SENTENCES)) for name in ("mean", "last"))
     for output in outputs:
         assert names_of(output) == ["logits"] and output.logits.shape == (3, 3)
 
 
-def test_parameters_are_those_that_the_equations_count() -> None:
+def test_parameter_counts_match_the_equations() -> None:
     embedding = VOCABULARY * EMBEDDING
     gru = 2 * 3 * UNITS * (EMBEDDING + UNITS + 2)
     additive = 2 * (2 * UNITS * 6) + 6 + 6
@@ -127,8 +127,8 @@ def test_parameters_are_those_that_the_equations_count() -> None:
 @pytest.mark.parametrize("name", MASKED)
 @settings(max_examples=12)
 @given(data=st.data())
-def test_padding_twice_as_far_changes_nothing(name: str, data: st.DataObject) -> None:
-    """Each sentence alone, unpadded, gives what it gives in a batch, whatever ids stand in the padding."""
+def test_extra_padding_changes_nothing(name: str, data: st.DataObject) -> None:
+    """Each sentence alone and unpadded gives what it gives in a batch, whatever the ids of the padding."""
     sentence_of = st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=6)
     sentences = data.draw(st.lists(sentence_of, min_size=1, max_size=4))
     extra, seed = data.draw(st.integers(1, 8)), data.draw(st.integers(0, 99))
@@ -147,7 +147,7 @@ def test_padding_twice_as_far_changes_nothing(name: str, data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("name", MASKED)
-def test_masked_pools_what_it_says(name: str) -> None:
+def test_masked_uses_the_chosen_pooling(name: str) -> None:
     model = masked(name)
     ids, lengths = padded(SENTENCES, 9, zeros), lengths_of(SENTENCES)
     states, last = (output.asnumpy() for output in model.encoder(model.embedding(ids), lengths))
@@ -169,7 +169,7 @@ def test_masked_pools_what_it_says(name: str) -> None:
 
 
 def variants(dropout: float = 0.0, attention_dropout: float = 0.0) -> list[tuple[str, Any, tuple[nd.NDArray, ...]]]:
-    """Every network with inputs for it."""
+    """Every network with its inputs."""
     fixed = (padded(SENTENCES, LENGTH, zeros),)
     any_length = (padded(SENTENCES, 9, zeros), lengths_of(SENTENCES))
     written = [
@@ -183,7 +183,7 @@ def test_eager_equals_hybridized(which: int) -> None:
     name, model, inputs = variants(dropout=0.5)[which]
     eager = numbers(model(*inputs))
     model.hybridize(static_alloc=True, static_shape=True)
-    for _ in range(2):  # the second call runs in the memory that the first one planned
+    for _ in range(2):  # The second call uses the memory that the first one planned.
         assert_same_outputs(numbers(model(*inputs)), eager, of=name)
 
 
@@ -197,7 +197,7 @@ def test_a_gradient_reaches_every_parameter(hybridized: bool) -> None:
 
 @pytest.mark.parametrize("hybridized", [False, True])
 @pytest.mark.parametrize("rates", [(0.5, 0.0), (0.0, 0.5)])
-def test_dropout_is_active_in_training_alone(rates: tuple[float, float], hybridized: bool) -> None:
+def test_dropout_is_active_in_training_only(rates: tuple[float, float], hybridized: bool) -> None:
     for name, model, inputs in variants(*rates):
         model.hybridize(hybridized)
         unlike = np.abs(training_pass(model, *inputs) - training_pass(model, *inputs)).max()
@@ -206,8 +206,8 @@ def test_dropout_is_active_in_training_alone(rates: tuple[float, float], hybridi
         assert_same_outputs(numbers(model(*inputs)), numbers(model(*inputs)), rtol=0, atol=0, of=name)
 
 
-def test_the_embeddings_have_a_sparse_gradient_of_the_tokens_read() -> None:
-    """Rows of words that are not in the batch are not in the gradient; those in masked padding get zero."""
+def test_embeddings_have_a_sparse_gradient_of_the_tokens_read() -> None:
+    """Words that are not in the batch have no gradient rows; words of masked padding have zero rows."""
     model = masked("additive")
     ids = padded(SENTENCES, 9, lambda count: np.full(count, 19))
     with autograd.record():
@@ -215,8 +215,8 @@ def test_the_embeddings_have_a_sparse_gradient_of_the_tokens_read() -> None:
     total.backward()
     gradient = dict(named_parameters(model))["embedding.weight"].grad()
     assert gradient.stype == "row_sparse"
-    read = sorted({token for sentence in SENTENCES for token in sentence})
-    assert gradient.indices.asnumpy().tolist() == [*read, 19]
+    tokens = sorted({token for sentence in SENTENCES for token in sentence})
+    assert gradient.indices.asnumpy().tolist() == [*tokens, 19]
     size = np.abs(dense(gradient)).max(axis=1)
-    assert (size[read] > 1e-5).all()
+    assert (size[tokens] > 1e-5).all()
     assert size[19] == 0

@@ -1,4 +1,4 @@
-"""The stacked classifier reads tokens and nothing else, pools them twice, and drops out where it says."""
+"""The stacked classifier: masked, pooled twice, with dropout at the declared positions."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_is_attention_and_maximum_of_the_states_and_one_dense_layer(cell: str) -
     extra=st.integers(1, 8),
     seed=st.integers(0, 99),
 )
-def test_padding_twice_as_far_changes_nothing(cell: str, sentences: list[list[int]], extra: int, seed: int) -> None:
-    """Each sentence alone, unpadded, gives what it gives in a batch, whatever ids stand in the padding."""
+def test_extra_padding_changes_nothing(cell: str, sentences: list[list[int]], extra: int, seed: int) -> None:
+    """Each sentence alone and unpadded gives what it gives in a batch, whatever the ids of the padding."""
     generator = np.random.RandomState(seed)
     model = stacked(cell)
     ids = padded(sentences, max(map(len, sentences)) + extra, lambda count: generator.randint(0, VOCABULARY, count))
@@ -86,7 +86,7 @@ def test_eager_equals_hybridized(cell: str) -> None:
     inputs = padded(SENTENCES, 9, zeros), lengths_of(SENTENCES)
     eager = numbers(model(*inputs))
     model.hybridize(static_alloc=True, static_shape=True)
-    for _ in range(2):  # the second call runs in the memory that the first one planned
+    for _ in range(2):  # The second call uses the memory that the first one planned.
         assert_same_outputs(numbers(model(*inputs)), eager)
 
 
@@ -105,10 +105,10 @@ def test_a_gradient_reaches_every_parameter(cell: str, hybridized: bool) -> None
     [(1, 0.5, 0.0, True), (1, 0.0, 0.5, False), (2, 0.0, 0.5, True)],
     ids=["of the embeddings", "before the dense layer", "between the layers"],
 )
-def test_dropout_is_active_in_training_alone(
+def test_dropout_is_active_in_training_only(
     layers: int, embedding_dropout: float, dropout: float, reaches_weights: bool, hybridized: bool
 ) -> None:
-    """Each in its place: what is dropped before the dense layer does not move the weights."""
+    """Each at its own position: dropout before the dense layer does not change the weights."""
     model = stacked("lstm", layers, embedding_dropout, dropout)
     model.hybridize(hybridized)
     inputs = padded(SENTENCES, 9, zeros), lengths_of(SENTENCES)
@@ -119,7 +119,7 @@ def test_dropout_is_active_in_training_alone(
     assert_same_outputs(numbers(model(*inputs)), numbers(model(*inputs)), rtol=0, atol=0)
 
 
-def test_parameters_are_those_that_the_equations_count() -> None:
+def test_parameter_counts_match_the_equations() -> None:
     def lstm(width: int) -> int:
         return 2 * 4 * UNITS * (width + UNITS + 2)
 

@@ -1,4 +1,4 @@
-"""The structured classifier: what it is made of, that padding is nothing unless asked for, and the paper's size."""
+"""The structured classifier: its equations, padding with and without masking, and the size in the paper."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ def states_of(model: StructuredClassifier, width: int = 9) -> np.ndarray:
     return model.encoder(model.embedding(ids), lengths)[0].asnumpy()
 
 
-# --- what it is made of ---
+# --- structure ---
 
 
-def test_is_the_matrix_of_the_hops_a_rectified_layer_and_the_classes() -> None:
+def test_is_the_hop_matrix_a_rectified_layer_and_the_classes() -> None:
     model = network()
     output = numbers(model(*inputs()))
     assert output.logits.shape == (3, CLASSES) and output.hops.shape == (3, HOPS, 9) and output.penalty.shape == (3,)
@@ -96,7 +96,7 @@ def test_is_the_matrix_of_the_hops_a_rectified_layer_and_the_classes() -> None:
         assert (output.hops[row, :, len(sentence) :] == 0).all()
 
 
-def test_without_a_hidden_layer_the_classes_read_the_matrix() -> None:
+def test_without_a_hidden_layer_the_classes_read_the_hop_matrix() -> None:
     model = network("attention, no hidden layer")
     output = numbers(model(*inputs()))
     matrix = output.hops @ states_of(model)
@@ -104,7 +104,7 @@ def test_without_a_hidden_layer_the_classes_read_the_matrix() -> None:
 
 
 @pytest.mark.parametrize("name", ["mean", "max"])
-def test_without_attention_it_is_the_mean_or_the_maximum_of_the_tokens(name: str) -> None:
+def test_without_attention_it_pools_by_mean_or_maximum(name: str) -> None:
     model = network(name)
     output = numbers(model(*inputs()))
     assert names_of(output) == ["logits"]
@@ -131,7 +131,7 @@ def test_a_pruned_layer_is_a_full_one_with_most_weights_zero() -> None:
     for hybridized in (False, True):
         block.hybridize(hybridized)
         np.testing.assert_allclose(block(array(matrix)).asnumpy(), expected, rtol=1e-4, atol=1e-5)
-    assert (expected > 0).any(axis=0).all(), "a unit is never on, and nothing is compared"
+    assert (expected > 0).any(axis=0).all(), "the comparison is empty: a unit is never active"
 
 
 # --- padding ---
@@ -144,8 +144,8 @@ def test_a_pruned_layer_is_a_full_one_with_most_weights_zero() -> None:
     extra=st.integers(1, 8),
     seed=st.integers(0, 99),
 )
-def test_padding_twice_as_far_changes_nothing(name: str, sentences: list[list[int]], extra: int, seed: int) -> None:
-    """Each sentence alone, unpadded, gives what it gives in a batch, whatever ids stand in the padding."""
+def test_extra_padding_changes_nothing(name: str, sentences: list[list[int]], extra: int, seed: int) -> None:
+    """Each sentence alone and unpadded gives what it gives in a batch, whatever the ids of the padding."""
     generator = np.random.RandomState(seed)
     model = network(name)
     ids = padded(sentences, max(map(len, sentences)) + extra, lambda count: generator.randint(0, VOCABULARY, count))
@@ -162,8 +162,8 @@ def test_padding_twice_as_far_changes_nothing(name: str, sentences: list[list[in
 
 
 @pytest.mark.parametrize("name", ["attention", "mean", "max"])
-def test_without_masking_the_pooling_reads_the_padding(name: str) -> None:
-    """The ablation differs by that alone: where there is no padding the two are one."""
+def test_without_masking_the_pooling_includes_the_padding(name: str) -> None:
+    """The ablation changes nothing else: without padding the two are equal."""
     model, unmasked = network(name), network(name, masked=False)
     full = array([[3, 4, 5], [6, 7, 8]], "int32"), array([3, 3], "float32")
     assert_same_outputs(numbers(model(*full)), numbers(unmasked(*full)), rtol=0, atol=0)
@@ -182,7 +182,7 @@ def test_eager_equals_hybridized(name: str) -> None:
     model = network(name, embedding_dropout=0.5, dropout=0.5)
     eager = numbers(model(*inputs()))
     model.hybridize(static_alloc=True, static_shape=True)
-    for width in (9, 12, 9):  # another shape between: nothing of it is left over
+    for width in (9, 12, 9):  # Another shape in between must not matter.
         output = model(*inputs(width))
     assert_same_outputs(numbers(output), eager)
 
@@ -194,22 +194,22 @@ def test_a_gradient_reaches_every_parameter(name: str, hybridized: bool) -> None
     model.hybridize(hybridized)
     largest = every_parameter_learns(model, inputs())
     layers, hops = NETWORKS[name].get("layers", 1), NETWORKS[name].get("hops", HOPS)
-    behind = {0: 2, HIDDEN: 4, (5, 2): 6}[NETWORKS[name].get("hidden", HIDDEN)]
-    assert len(largest) == 1 + 8 * layers + (2 if hops else 0) + behind
+    rest = {0: 2, HIDDEN: 4, (5, 2): 6}[NETWORKS[name].get("hidden", HIDDEN)]
+    assert len(largest) == 1 + 8 * layers + (2 if hops else 0) + rest
     assert min(largest.values()) > 1e-5, largest
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_the_penalty_moves_the_attention_and_what_it_reads_and_not_the_classes(hybridized: bool) -> None:
+def test_the_penalty_has_a_gradient_for_the_attention_and_its_inputs_only(hybridized: bool) -> None:
     model = network()
     model.hybridize(hybridized)
     with autograd.record():
         total = model(*inputs()).penalty.sum()
     total.backward()
     largest = {name: np.abs(dense(one.grad())).max() for name, one in named_parameters(model)}
-    behind = {name for name in largest if name.startswith(("hidden.", "output."))}
-    assert all(largest[name] == 0 for name in behind) and len(behind) == 4
-    assert all(value > 1e-6 for name, value in largest.items() if name not in behind), largest
+    classes = {name for name in largest if name.startswith(("hidden.", "output."))}
+    assert all(largest[name] == 0 for name in classes) and len(classes) == 4
+    assert all(value > 1e-6 for name, value in largest.items() if name not in classes), largest
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
@@ -218,7 +218,7 @@ def test_the_penalty_moves_the_attention_and_what_it_reads_and_not_the_classes(h
     [({"embedding_dropout": 0.5}, True), ({"dropout": 0.5}, False), ({"dropout": 0.5, "layers": 2}, True)],
     ids=["of the embeddings", "behind the pooling", "between the layers"],
 )
-def test_dropout_is_active_in_training_alone(changed: dict[str, Any], reaches_weights: bool, hybridized: bool) -> None:
+def test_dropout_is_active_in_training_only(changed: dict[str, Any], reaches_weights: bool, hybridized: bool) -> None:
     model = network(**changed)
     model.hybridize(hybridized)
     with autograd.train_mode():
@@ -229,8 +229,8 @@ def test_dropout_is_active_in_training_alone(changed: dict[str, Any], reaches_we
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_the_hidden_layer_is_dropped_out_too(hybridized: bool) -> None:
-    """Its units are made constant, so that no other dropout reaches the classes."""
+def test_dropout_applies_to_the_hidden_layer_too(hybridized: bool) -> None:
+    """Its units are constant, so that no other dropout affects the classes."""
     model = network(dropout=0.5)
     model.hidden.weight.set_data(nd.zeros_like(model.hidden.weight.data()))
     model.hidden.bias.set_data(nd.ones_like(model.hidden.bias.data()))
@@ -245,25 +245,25 @@ def test_the_hidden_layer_is_dropped_out_too(hybridized: bool) -> None:
 # --- sizes ---
 
 
-def lstm(units: int, read: int) -> int:
-    return 2 * 4 * units * (read + units + 2)
+def lstm(units: int, inputs: int) -> int:
+    return 2 * 4 * units * (inputs + units + 2)
 
 
-def test_parameters_are_those_that_the_equations_count() -> None:
-    read = VOCABULARY * EMBEDDING + lstm(UNITS, EMBEDDING)
+def test_parameter_counts_match_the_equations() -> None:
+    encoder = VOCABULARY * EMBEDDING + lstm(UNITS, EMBEDDING)
     hops = WIDTH * ATTENTION + ATTENTION * HOPS
     matrix = HOPS * WIDTH
-    assert parameter_count(network()) == read + hops + HIDDEN * (matrix + 1) + CLASSES * (HIDDEN + 1)
-    assert parameter_count(network("attention, no hidden layer")) == read + hops + CLASSES * (matrix + 1)
+    assert parameter_count(network()) == encoder + hops + HIDDEN * (matrix + 1) + CLASSES * (HIDDEN + 1)
+    assert parameter_count(network("attention, no hidden layer")) == encoder + hops + CLASSES * (matrix + 1)
     pruned = HOPS * 5 * (WIDTH + 1) + WIDTH * 2 * (HOPS + 1)
     features = HOPS * 5 + WIDTH * 2
-    assert parameter_count(network("attention, pruned")) == read + hops + pruned + CLASSES * (features + 1)
-    pooled = read + HIDDEN * (WIDTH + 1) + CLASSES * (HIDDEN + 1)
+    assert parameter_count(network("attention, pruned")) == encoder + hops + pruned + CLASSES * (features + 1)
+    pooled = encoder + HIDDEN * (WIDTH + 1) + CLASSES * (HIDDEN + 1)
     assert parameter_count(network("mean")) == parameter_count(network("max")) == pooled
 
 
 @pytest.mark.parametrize(("hidden", "weights"), [(3000, 54_000_000), ((150, 10), 2_880_000)])
-def test_the_papers_network_for_yelp(hidden: int | tuple[int, int], weights: int) -> None:
+def test_the_network_of_the_paper_for_yelp(hidden: int | tuple[int, int], weights: int) -> None:
     """BiLSTM of 300, d_a = 350, r = 30, word2vec of 100, 5 classes; nothing is allocated."""
     words = 100_000
     model = StructuredClassifier(
@@ -277,12 +277,12 @@ def test_the_papers_network_for_yelp(hidden: int | tuple[int, int], weights: int
             classes=5,
         )
     )
-    found = {name: int(np.prod(one.shape)) for name, one in named_parameters(model)}
+    counts = {name: int(np.prod(one.shape)) for name, one in named_parameters(model)}
     features = 3000 if hidden == 3000 else 30 * 150 + 600 * 10
-    assert sum(size for name, size in found.items() if name.startswith("hidden") and "bias" not in name) == weights
-    assert found["attention.hidden.weight"] == 350 * 600 and found["attention.score.weight"] == 30 * 350
+    assert sum(size for name, size in counts.items() if name.startswith("hidden") and "bias" not in name) == weights
+    assert counts["attention.hidden.weight"] == 350 * 600 and counts["attention.score.weight"] == 30 * 350
     rest = words * 100 + lstm(300, 100) + 600 * 350 + 350 * 30
-    assert sum(found.values()) == rest + weights + features + 5 * (features + 1)
+    assert sum(counts.values()) == rest + weights + features + 5 * (features + 1)
 
 
 @pytest.mark.parametrize(
@@ -294,6 +294,6 @@ def test_the_papers_network_for_yelp(hidden: int | tuple[int, int], weights: int
         {"hops": 0, "pooling": "max", "hidden": (5, 2)},
     ],
 )
-def test_what_does_not_fit_together_is_refused(changed: dict[str, Any]) -> None:
+def test_inconsistent_settings_are_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"hops|without attention"):
         StructuredClassifier(**sizes(**changed))

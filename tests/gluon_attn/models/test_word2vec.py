@@ -1,4 +1,4 @@
-"""word2vec: what is drawn from a corpus, the losses as their equations, and vectors that put like words together."""
+"""word2vec: samples from a corpus, the losses against their equations, and vectors that group related words."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from gluon_attn.training.negative_sampling import (
 )
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
-from tests.gluon_attn.support import array, assert_gradients_are_slopes, dense, initialize
+from tests.gluon_attn.support import array, check_numeric_gradients, dense, initialize
 
 WORDS, UNITS = 12, 4
-EVERYTHING = 1e9  # a threshold so high that no word is left out
+EVERYTHING = 1e9  # A threshold so high that no word is left out.
 SMALL = Sampling(window=2, negatives=3, noise=5, threshold=EVERYTHING, rows=2, length=4)
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -58,16 +58,16 @@ def arrays_of(dtype: str = "float32", sampling: Sampling = SMALL) -> list[nd.NDA
     return [array(one, None if one.dtype == np.int32 else dtype) for one in batch.inputs]
 
 
-# --- the corpus and what is drawn from it ---
+# --- the corpus and its samples ---
 
 
-def test_a_corpus_is_its_texts_on_end() -> None:
+def test_a_corpus_is_its_texts_concatenated() -> None:
     corpus = TokenStream.from_texts([np.array([3, 1]), np.array([], int), np.array([1])], 5)
     assert corpus.ids.tolist() == [3, 1, 1] and corpus.text.tolist() == [0, 0, 2]
     assert corpus.counts.tolist() == [0, 2, 0, 1, 0]
 
 
-def test_shares_are_the_formulas() -> None:
+def test_distributions_match_their_formulas() -> None:
     counts = np.array([900, 90, 10, 0])
     np.testing.assert_allclose(keep_probability(counts, 0.05), [(0.05 / 0.9) ** 0.5, (0.05 / 0.09) ** 0.5, 1, 1])
     powers = np.array([900**0.75, 90**0.75, 10**0.75, 0])
@@ -85,13 +85,13 @@ def test_shares_are_the_formulas() -> None:
 def test_masks_mark_the_words_of_the_same_text_within_reach(
     lengths: list[int], window: int, rows: int, length: int, seed: int
 ) -> None:
-    """Ids that are all different: each says which word of which text it is."""
+    """All ids differ, so that each identifies its word and text."""
     texts = np.split(np.arange(sum(lengths)), np.cumsum(lengths)[:-1])
     corpus = TokenStream.from_texts(texts, sum(lengths))
     sampling = Sampling(window=window, negatives=2, noise=3, threshold=EVERYTHING, rows=rows, length=length)
-    found = drawn(corpus, sampling, seed)
-    assert len(found) == batches_per_epoch(corpus, sampling)
-    for batch in found:
+    batches = drawn(corpus, sampling, seed)
+    assert len(batches) == batches_per_epoch(corpus, sampling)
+    for batch in batches:
         words, near, noise, mask, contexts = batch.inputs
         assert words.shape == (rows, length) and near.shape == (rows, length + 2 * window) and noise.shape == (3,)
         assert words.dtype == near.dtype == noise.dtype == np.int32 and mask.dtype == contexts.dtype == np.float32
@@ -103,55 +103,55 @@ def test_masks_mark_the_words_of_the_same_text_within_reach(
                 seen = np.flatnonzero(mask[row, i])
                 distance = seen - window - i
                 assert (np.abs(distance) <= window).all() and (distance != 0).all()
-                # The words of a text follow one another, so do their ids.
+                # The words of a text are consecutive, and so are their ids.
                 np.testing.assert_array_equal(near[row, seen] - words[row, i], distance)
                 assert (corpus.text[near[row, seen]] == corpus.text[words[row, i]]).all()
-                # All words of the text up to some distance, which is one or more.
+                # All words of the text up to some distance of at least one.
                 if len(seen):
                     reach = np.abs(distance).max()
                     text = texts[corpus.text[words[row, i]]]
                     assert len(seen) == (np.abs(text - words[row, i]) <= reach).sum() - 1
 
 
-def test_every_word_comes_once_and_every_distance_as_often() -> None:
+def test_every_word_is_a_centre_once_and_windows_are_uniform() -> None:
     corpus = TokenStream.from_texts([np.arange(600)], 600)
     sampling = Sampling(window=3, noise=4, threshold=EVERYTHING, rows=5, length=12)
-    found = drawn(corpus, sampling)
-    assert sorted(np.concatenate([batch.inputs[0].ravel() for batch in found]).tolist()) == list(range(600))
-    reaches = Counter(int(value) for batch in found for value in batch.inputs[4].ravel())
+    batches = drawn(corpus, sampling)
+    assert sorted(np.concatenate([batch.inputs[0].ravel() for batch in batches]).tolist()) == list(range(600))
+    reaches = Counter(int(value) for batch in batches for value in batch.inputs[4].ravel())
     assert set(reaches) <= {1, 2, 3, 4, 5, 6} and min(reaches[2], reaches[4], reaches[6]) > 150
-    first = [batch.inputs[0][0, 0] for batch in found]
-    assert first != sorted(first), "pieces come in random order"
+    first = [batch.inputs[0][0, 0] for batch in batches]
+    assert first != sorted(first), "pieces are in random order"
 
 
-def test_frequent_words_are_left_out_as_often_as_they_should_be() -> None:
+def test_frequent_words_are_subsampled_at_the_expected_rate() -> None:
     generator = np.random.RandomState(3)
     ids = generator.choice(4, 20_000, p=[0.7, 0.2, 0.09, 0.01])
     corpus = TokenStream.from_texts([ids], 4)
     sampling = Sampling(threshold=0.02, rows=4, length=50)
-    found = drawn(corpus, sampling)
-    counted = np.bincount(np.concatenate([batch.inputs[0].ravel() for batch in found]), minlength=4)
+    batches = drawn(corpus, sampling)
+    counted = np.bincount(np.concatenate([batch.inputs[0].ravel() for batch in batches]), minlength=4)
     expected = corpus.counts * keep_probability(corpus.counts, 0.02)
-    assert len(found) == round(expected.sum() / 200)
+    assert len(batches) == round(expected.sum() / 200)
     np.testing.assert_allclose(counted, expected, rtol=0.12)
 
 
-def test_noise_is_drawn_by_its_share() -> None:
+def test_noise_is_drawn_from_its_distribution() -> None:
     counts = np.array([1000, 100, 10, 0])
     corpus = replace(TokenStream.from_texts([np.arange(3)], 4), counts=counts)
     (batch,) = drawn(corpus, Sampling(noise=40_000, threshold=EVERYTHING, rows=1, length=4))
-    found = np.bincount(batch.inputs[2], minlength=4)
-    assert found[3] == 0
-    np.testing.assert_allclose(found[:3] / 40_000, noise_distribution(counts)[:3], rtol=0.1)
+    noise = np.bincount(batch.inputs[2], minlength=4)
+    assert noise[3] == 0
+    np.testing.assert_allclose(noise[:3] / 40_000, noise_distribution(counts)[:3], rtol=0.1)
 
 
-def test_the_same_seed_draws_the_same_and_another_something_else() -> None:
+def test_samples_depend_on_the_seed_only() -> None:
     corpus = corpus_of(30, 20)
     first, same, other = (drawn(corpus, SMALL, seed) for seed in (1, 1, 2))
-    for mine, theirs in zip(first, same, strict=True):
-        for one, another in zip(mine.inputs, theirs.inputs, strict=True):
+    for ours, theirs in zip(first, same, strict=True):
+        for one, another in zip(ours.inputs, theirs.inputs, strict=True):
             np.testing.assert_array_equal(one, another)
-    assert any((mine.inputs[0] != its.inputs[0]).any() for mine, its in zip(first, other, strict=True))
+    assert any((ours.inputs[0] != its.inputs[0]).any() for ours, its in zip(first, other, strict=True))
 
 
 # --- the losses ---
@@ -182,7 +182,7 @@ def plain_loss(kind: str, w: dict[str, np.ndarray], inputs: list[np.ndarray], sa
 
 @every_kind
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_losses_are_the_equations(kind: str, hybridized: bool) -> None:
+def test_losses_match_the_equations(kind: str, hybridized: bool) -> None:
     model = model_of(kind)
     model.hybridize(hybridized, static_alloc=True, static_shape=True)
     loss, examples = (output.asnumpy() for output in model(*arrays_of()))
@@ -197,14 +197,14 @@ def test_losses_are_the_equations(kind: str, hybridized: bool) -> None:
 
 
 @every_kind
-def test_gradients_are_slopes(kind: str) -> None:
+def test_gradients_match_finite_differences(kind: str) -> None:
     model = model_of(kind, dtype="float64")
-    assert_gradients_are_slopes(model, [], lambda loss, _: loss.sum(), arrays_of("float64"), checks=20)
+    check_numeric_gradients(model, [], lambda loss, _: loss.sum(), arrays_of("float64"), checks=20)
 
 
 @every_kind
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_gradients_are_sparse_and_of_the_words_that_were_drawn(kind: str, hybridized: bool) -> None:
+def test_gradients_are_sparse_and_of_the_drawn_words_only(kind: str, hybridized: bool) -> None:
     model = model_of(kind)
     model.hybridize(hybridized)
     words, near, noise, mask, contexts = arrays_of()
@@ -212,16 +212,16 @@ def test_gradients_are_sparse_and_of_the_words_that_were_drawn(kind: str, hybrid
         total = model(words, near, noise, mask, contexts)[0].sum()
     total.backward()
     seen = {int(one) for one in near.asnumpy()[mask.asnumpy().max(axis=1) > 0]}
-    read = {int(one) for one in words.asnumpy()[contexts.asnumpy() > 0]}
-    predicting, predicted = (seen, read) if kind == "cbow" else (read, seen)
+    context_words = {int(one) for one in words.asnumpy()[contexts.asnumpy() > 0]}
+    predicting, predicted = (seen, context_words) if kind == "cbow" else (context_words, seen)
     for table, expected in ((model.predicting, predicting), (model.predicted, predicted | set(noise.asnumpy()))):
         gradient = table.weight.grad()
         assert gradient.stype == "row_sparse"
         assert set(np.flatnonzero(np.abs(dense(gradient)).max(axis=1) > 0)) == {int(one) for one in expected}
 
 
-def test_shared_noise_has_the_expectation_of_noise_of_one_s_own() -> None:
-    """Over many draws, the loss against noise is k times the mean over the noise distribution."""
+def test_shared_noise_has_the_expectation_of_separate_noise() -> None:
+    """Over many draws, the loss on noise is k times the mean over the noise distribution."""
     corpus = corpus_of(40, 30)
     sampling = replace(SMALL, noise=20_000, rows=1, length=8)
     model = model_of("skip-gram", sampling)
@@ -238,7 +238,7 @@ def test_shared_noise_has_the_expectation_of_noise_of_one_s_own() -> None:
     assert loss == pytest.approx(expected, rel=0.02)
 
 
-def test_vectors_begin_small_and_what_is_predicted_with_nothing() -> None:
+def test_initial_input_vectors_are_small_and_output_vectors_zero() -> None:
     runtime.seed_all(1)
     model = Word2Vec(kind="cbow", vocabulary_size=500, units=10, negatives=SMALL.negatives, noise=SMALL.noise)
     model.initialize()
@@ -248,7 +248,7 @@ def test_vectors_begin_small_and_what_is_predicted_with_nothing() -> None:
     np.testing.assert_allclose(loss.asnumpy(), examples.asnumpy() * (1 + SMALL.negatives) * np.log(2), rtol=1e-5)
 
 
-def test_another_kind_is_refused_and_parameters_are_counted_without_being_allocated() -> None:
+def test_an_unknown_kind_is_refused_and_parameters_are_counted_without_allocation() -> None:
     with pytest.raises(ValueError, match="kind 'glove' is unknown; choose one of skip-gram, cbow"):
         Word2Vec(kind="glove", vocabulary_size=5, units=2, negatives=SMALL.negatives, noise=SMALL.noise)
     assert (
@@ -265,17 +265,17 @@ TOPICS, OF_A_TOPIC = 4, 5
 
 
 def topics(seed: int, texts: int) -> TokenStream:
-    """Texts of eight words of one topic, now and then a word that stands in all."""
+    """Texts of eight words of one topic, with an occasional word that occurs in all."""
     generator = np.random.RandomState(seed)
-    found = []
+    rows = []
     for topic in generator.randint(0, TOPICS, texts):
         ids = generator.randint(0, OF_A_TOPIC, 8) + topic * OF_A_TOPIC
-        found.append(np.where(generator.random_sample(8) < 0.3, TOPICS * OF_A_TOPIC, ids))
-    return TokenStream.from_texts(found, TOPICS * OF_A_TOPIC + 1)
+        rows.append(np.where(generator.random_sample(8) < 0.3, TOPICS * OF_A_TOPIC, ids))
+    return TokenStream.from_texts(rows, TOPICS * OF_A_TOPIC + 1)
 
 
 @every_kind
-def test_words_that_stand_together_get_vectors_that_do(kind: str, tmp_path: Path, fresh_seed: int) -> None:
+def test_words_that_occur_together_get_similar_vectors(kind: str, tmp_path: Path, fresh_seed: int) -> None:
     sampling = Sampling(window=3, negatives=5, noise=16, threshold=0.05, rows=8, length=16)
     runtime.seed_all(fresh_seed)
     model = Word2Vec(
@@ -291,16 +291,16 @@ def test_words_that_stand_together_get_vectors_that_do(kind: str, tmp_path: Path
     assert untrained == pytest.approx(6 * np.log(2), rel=1e-3)
     assert trained.history[-1]["validation_loss"] < 0.85 * untrained
     ids = np.arange(TOPICS * OF_A_TOPIC)
-    found, _ = nearest(model.vectors(), ids, OF_A_TOPIC - 1)
-    assert (found // OF_A_TOPIC == (ids // OF_A_TOPIC)[:, None]).mean() > 0.95
+    neighbours, _ = nearest(model.vectors(), ids, OF_A_TOPIC - 1)
+    assert (neighbours // OF_A_TOPIC == (ids // OF_A_TOPIC)[:, None]).mean() > 0.95
 
 
 @every_kind
-def test_a_run_that_was_stopped_and_goes_on_ends_with_the_same_bytes(kind: str, tmp_path: Path) -> None:
+def test_a_resumed_run_ends_with_the_same_bytes(kind: str, tmp_path: Path) -> None:
     corpus = corpus_of(40, 30)
     objective = word_vector_objective(corpus, corpus, SMALL, seed=1)
     recipe = Recipe(epochs=3, batch_size=2, learning_rate=0.05)
-    found = []
+    digests = []
     for name, stops in (("whole", (3,)), ("in parts", (1, 3))):
         for epochs in stops:
             runtime.seed_all(5)
@@ -310,11 +310,11 @@ def test_a_run_that_was_stopped_and_goes_on_ends_with_the_same_bytes(kind: str, 
             model.initialize()
             run = RunDirectory(tmp_path / name, {}, resume=True)
             fit(model, objective, replace(recipe, epochs=epochs), run, seed=1)
-        found.append(parameters_sha256(parameter_arrays(model)))
-    assert found[0] == found[1]
+        digests.append(parameters_sha256(parameter_arrays(model)))
+    assert digests[0] == digests[1]
 
 
-def test_held_out_texts_are_drawn_by_the_counts_of_the_training_texts() -> None:
+def test_held_out_loss_uses_the_counts_of_the_training_texts() -> None:
     training, held_out = corpus_of(200, seed=1), corpus_of(50, seed=2)
     model = model_of("skip-gram")
     sampling = replace(SMALL, threshold=0.05)

@@ -1,4 +1,4 @@
-"""The map of words: nothing is covered, nothing is lost, Hangul is drawn."""
+"""The embedding map: no overlap, nothing lost, Hangul drawn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def overlapping(centres: np.ndarray, sizes: np.ndarray) -> int:
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 40)] * 2, *[st.integers(1, 12)] * 2), min_size=1, max_size=12))
-def test_boxes_are_parted_and_those_that_are_parted_stay(boxes: list[tuple[int, int, int, int]]) -> None:
+def test_overlapping_boxes_are_separated_and_others_stay(boxes: list[tuple[int, int, int, int]]) -> None:
     centres, sizes = np.array(boxes, float)[:, :2], np.array(boxes, float)[:, 2:]
     moved = pushed_apart(centres, sizes)
     assert overlapping(moved, sizes) == 0
@@ -41,12 +41,12 @@ def test_boxes_are_parted_and_those_that_are_parted_stay(boxes: list[tuple[int, 
     np.testing.assert_allclose(moved.mean(axis=0), centres.mean(axis=0), atol=1e-6)
 
 
-def test_two_boxes_go_the_shorter_way_and_each_half_of_it() -> None:
+def test_two_boxes_move_half_the_shorter_way_each() -> None:
     moved = pushed_apart(np.array([[0.0, 0], [1, 1]]), np.array([[10.0, 2], [10, 2]]))
     np.testing.assert_allclose(moved, [[0, -0.5], [1, 1.5]], atol=1e-6)
 
 
-def test_a_map_is_drawn_with_a_colour_for_each_group_and_the_same_again(tmp_path: Path) -> None:
+def test_a_map_has_a_colour_per_group_and_is_deterministic(tmp_path: Path) -> None:
     for name in ("one.png", "two.png"):
         word_map(GROUPS, PLACES, tmp_path / name, "낱말 \U0001f600")
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
@@ -57,7 +57,7 @@ def test_a_map_is_drawn_with_a_colour_for_each_group_and_the_same_again(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("groups", "places"),
+    ("groups", "positions"),
     [
         ([], np.zeros((0, 2))),
         ([["가"], []], np.zeros((1, 2))),
@@ -67,9 +67,9 @@ def test_a_map_is_drawn_with_a_colour_for_each_group_and_the_same_again(tmp_path
         ([["가", "나"]], np.zeros((2, 3))),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_and_leaves_no_file(
-    groups: list[list[str]], places: np.ndarray, tmp_path: Path
+def test_invalid_maps_are_refused_and_leave_no_file(
+    groups: list[list[str]], positions: np.ndarray, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=r"^word map: [^\n]*$"):
-        word_map(groups, places, tmp_path / "map.png", "x")
+        word_map(groups, positions, tmp_path / "map.png", "x")
     assert list(tmp_path.iterdir()) == []

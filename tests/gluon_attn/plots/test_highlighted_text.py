@@ -1,4 +1,4 @@
-"""Shaded texts: all words drawn, lines broken, shades where they belong, refusals in one line."""
+"""Highlighted texts: all words drawn, lines wrapped, shades in proportion, one-line refusals."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def picture(path: Path, *paragraphs: Paragraph, width: float = 7.5, title: str |
 
 
 def blue(pixels: np.ndarray) -> int:
-    """How many pixels have a colour of words."""
+    """The number of pixels in the colour of words."""
     return int((pixels[:, :, 2] - pixels[:, :, 0] > 0.2).sum())
 
 
-def test_the_darker_the_shade_the_more_colour_and_none_for_none(tmp_path: Path) -> None:
+def test_more_weight_is_more_colour_and_zero_is_none(tmp_path: Path) -> None:
     none, some, all_of_them = (
         blue(picture(tmp_path / "a.png", Paragraph(WORDS, np.array(shades))))
         for shades in (np.zeros(7), np.eye(7)[3], np.ones(7))
@@ -32,14 +32,14 @@ def test_the_darker_the_shade_the_more_colour_and_none_for_none(tmp_path: Path) 
     assert none == 0 < some < all_of_them
 
 
-def test_a_text_too_long_for_a_line_goes_on_in_the_next(tmp_path: Path) -> None:
+def test_a_long_text_is_wrapped(tmp_path: Path) -> None:
     paragraph = Paragraph(WORDS * 20, np.full(140, 0.5))
     wide, narrow = (picture(tmp_path / "a.png", paragraph, width=width) for width in (9.0, 3.0))
     assert narrow.shape[0] > 1.8 * wide.shape[0] and narrow.shape[1] < 0.6 * wide.shape[1]
     assert blue(narrow) == pytest.approx(blue(wide), rel=0.1)
 
 
-def test_headings_title_and_squares_take_their_place(tmp_path: Path) -> None:
+def test_headings_title_and_squares_take_space(tmp_path: Path) -> None:
     plain = picture(tmp_path / "a.png", Paragraph(WORDS, np.zeros(7)))
     titled = picture(tmp_path / "a.png", Paragraph(WORDS, np.zeros(7), heading="머리"), title="제목")
     squared = picture(tmp_path / "a.png", Paragraph(WORDS, np.zeros(7), shade=1.0))
@@ -67,9 +67,7 @@ def test_the_same_text_gives_the_same_bytes(tmp_path: Path) -> None:
         ([Paragraph(WORDS, np.zeros(7), shade=-0.1)], "from 0 to 1"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_and_nothing_written(
-    paragraphs: list[Paragraph], refusal: str, tmp_path: Path
-) -> None:
+def test_invalid_texts_are_refused_and_leave_no_file(paragraphs: list[Paragraph], refusal: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=refusal):
         draw(paragraphs, tmp_path / "a.png")
     assert not list(tmp_path.iterdir())

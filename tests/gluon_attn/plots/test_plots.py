@@ -1,4 +1,4 @@
-"""The figures: right, legible, the same bytes every time, and never boxes for Hangul."""
+"""The figures: correct, legible, deterministic, with Hangul glyphs."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def chunks(png: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("draw", FIGURES)
-def test_the_same_arguments_give_the_same_small_file_whatever_the_user_has_set(
+def test_the_same_arguments_give_the_same_small_file_whatever_the_user_settings(
     draw: Callable[[Path], None], tmp_path: Path
 ) -> None:
     draw(tmp_path / "new folder" / "first.png")
@@ -96,9 +96,7 @@ def test_the_same_arguments_give_the_same_small_file_whatever_the_user_has_set(
 
 
 @pytest.mark.parametrize("draw", [draw_matrix, draw_curves])
-def test_a_watermark_is_on_every_figure_of_its_block_and_on_no_other(
-    draw: Callable[[Path], None], tmp_path: Path
-) -> None:
+def test_a_watermark_is_on_every_figure_of_its_block_only(draw: Callable[[Path], None], tmp_path: Path) -> None:
     draw(tmp_path / "before.png")
     with watermark("SAMPLE"):
         with watermark(None):
@@ -112,7 +110,9 @@ def test_a_watermark_is_on_every_figure_of_its_block_and_on_no_other(
     changed = np.abs(before - marked).max(axis=2) > 0.1
     assert 0.02 < changed.mean() < 0.4
     columns = np.flatnonzero(changed.any(axis=0))
-    assert columns[0] < 0.2 * len(changed[0]) and columns[-1] > 0.8 * len(changed[0]), "across the figure"
+    assert columns[0] < 0.2 * len(changed[0]) and columns[-1] > 0.8 * len(changed[0]), (
+        "the watermark does not cross the figure"
+    )
 
 
 def test_drawing_leaves_no_global_state_and_imports_neither_pyplot_nor_koreanize(tmp_path: Path) -> None:
@@ -130,12 +130,12 @@ def test_drawing_leaves_no_global_state_and_imports_neither_pyplot_nor_koreanize
 
 
 def darkness_along_columns(path: Path) -> np.ndarray:
-    """How many pixels of each column are as blue as the darkest cell."""
+    """The number of pixels per column that are as blue as the darkest cell."""
     picture = imread(path)[:, :, :3]
     return (np.abs(picture - np.array(to_rgb("#08306b"))).max(axis=2) < 0.02).sum(axis=0)
 
 
-def test_the_cell_of_the_largest_weight_is_the_dark_one(tmp_path: Path) -> None:
+def test_the_cell_of_the_largest_weight_is_the_darkest(tmp_path: Path) -> None:
     centres = []
     for column in (0, 13):
         weights = np.full((14, 14), 0.1 / 13)
@@ -147,13 +147,13 @@ def test_the_cell_of_the_largest_weight_is_the_dark_one(tmp_path: Path) -> None:
     assert centres[1] > 0.7
 
 
-def test_nearly_uniform_attention_is_not_painted_as_dark_as_sharp_attention(tmp_path: Path) -> None:
+def test_nearly_uniform_attention_is_lighter_than_sharp_attention(tmp_path: Path) -> None:
     attention_matrix(SENTENCE, SENTENCE, np.full((14, 14), 1 / 14), tmp_path / "uniform.png")
     dark = darkness_along_columns(tmp_path / "uniform.png")
     assert dark[: int(0.8 * len(dark))].sum() == 0
 
 
-def test_masked_cells_are_grey_and_without_number_whatever_their_weight(tmp_path: Path) -> None:
+def test_masked_cells_are_grey_and_have_no_number(tmp_path: Path) -> None:
     above = np.triu(np.ones((14, 14), bool), 1)
     causal = np.tril(np.ones((14, 14))) / np.arange(1, 15)[:, None]
     pictures = []
@@ -163,8 +163,8 @@ def test_masked_cells_are_grey_and_without_number_whatever_their_weight(tmp_path
         pictures.append((tmp_path / f"{number}.png").read_bytes())
     assert pictures[0] == pictures[1]
     grey = np.abs(imread(tmp_path / "0.png")[:, :, :3] - np.array(to_rgb("#e9ebee"))).max(axis=2) < 0.01
-    cell = 0.42 * 150  # inches by dots
-    assert 0.85 < grey.sum() / (above.sum() * cell**2) < 1.0  # all but the lines between them
+    cell = 0.42 * 150  # Inches times dots per inch.
+    assert 0.85 < grey.sum() / (above.sum() * cell**2) < 1.0  # All pixels but the lines between the cells.
 
 
 @pytest.mark.parametrize(
@@ -175,17 +175,17 @@ def test_masked_cells_are_grey_and_without_number_whatever_their_weight(tmp_path
         ({"selected_epochs": {"mean": 1}}, "mean: 85.00 % at epoch 1"),
     ],
 )
-def test_the_epoch_that_is_ringed_is_the_best_or_the_one_that_is_kept(
+def test_the_marked_epoch_is_the_best_or_the_selected_one(
     options: dict[str, Any], ringed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[str] = []
     legend = Figure.legend
 
-    def read(figure: Figure, handles: list[object], labels: list[str], **options: object) -> object:
+    def capture(figure: Figure, handles: list[object], labels: list[str], **options: object) -> object:
         drawn.extend(labels)
         return legend(figure, handles, labels, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Figure, "legend", read)
+    monkeypatch.setattr(Figure, "legend", capture)
     training_curves({"mean": EPOCHS}, tmp_path / "curves.png", **options)
     assert drawn == [ringed]
 
@@ -194,7 +194,7 @@ def test_the_epoch_that_is_ringed_is_the_best_or_the_one_that_is_kept(
     "tokens",
     [["가"], ["🧡", "$x$", "_{a}"], ["ㅋ" * 300, "감", "監"], [f"토큰{i}" for i in range(LONGEST_MATRIX)]],
 )
-def test_any_token_has_a_label(tokens: list[str], tmp_path: Path) -> None:
+def test_any_token_can_be_a_label(tokens: list[str], tmp_path: Path) -> None:
     attention_matrix(tokens, tokens, rows((len(tokens), len(tokens))), tmp_path / "matrix.png")
     height, width = imread(tmp_path / "matrix.png").shape[:2]
     assert 100 < height < 5000
@@ -241,7 +241,7 @@ UNDRAWABLE: list[tuple[Callable[..., None], tuple[object, ...]]] = [
 
 
 @pytest.mark.parametrize(("draw", "arguments"), UNDRAWABLE)
-def test_what_cannot_be_drawn_is_refused_in_one_line_and_leaves_no_file(
+def test_invalid_figures_are_refused_in_one_line_and_leave_no_file(
     draw: Callable[..., None], arguments: tuple[object, ...], tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError) as refused:
@@ -250,14 +250,14 @@ def test_what_cannot_be_drawn_is_refused_in_one_line_and_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_packaged_font_comes_first_and_has_every_syllable() -> None:
+def test_the_packaged_font_has_precedence_and_every_syllable() -> None:
     font = fonts.hangul_font()
     assert font.name == "NanumGothic.ttf"
     assert "koreanize_matplotlib" in font.parts
     assert fonts._glyphs(font).issuperset(range(0xAC00, 0xD7A4))
 
 
-def test_without_the_package_a_system_font_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_a_system_font_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     packaged = fonts.hangul_font()
     monkeypatch.setattr(fonts, "find_spec", lambda name: None)
     monkeypatch.setattr(fonts, "SYSTEM_FAMILIES", ("Nowhere Gothic", "DejaVu Sans", "Installed Gothic"))
@@ -266,7 +266,7 @@ def test_without_the_package_a_system_font_serves(monkeypatch: pytest.MonkeyPatc
     assert fonts.hangul_font() == packaged
 
 
-def test_without_any_font_with_hangul_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_hangul_font_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fonts, "find_spec", lambda name: None)
     monkeypatch.setattr(fonts, "SYSTEM_FAMILIES", ("Nowhere Gothic", "DejaVu Sans"))
     with pytest.raises(UsageError, match=r"koreanize-matplotlib") as refused:

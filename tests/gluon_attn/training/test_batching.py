@@ -1,4 +1,4 @@
-"""Every row in exactly one batch, of neighbours in length, in an order that the generator alone decides."""
+"""Every row in exactly one batch with rows of similar length, in an order that depends on the generator only."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_generator_shuffles_rows_of_one_length_and_the_batches() -> None:
 
 
 @given(st.integers(0, 50), st.integers(1, 9), st.integers(0, 99))
-def test_shuffled_batches_hold_every_row_once(rows: int, size: int, seed: int) -> None:
+def test_shuffled_batches_contain_every_row_once(rows: int, size: int, seed: int) -> None:
     batches = shuffled_batches(rows, size, np.random.RandomState(seed))
     assert sorted(np.concatenate([*batches, np.zeros(0, int)]).tolist()) == list(range(rows))
     assert all(len(batch) == size for batch in batches[:-1])
@@ -58,7 +58,7 @@ def test_shuffled_batches_hold_every_row_once(rows: int, size: int, seed: int) -
     st.integers(0, 5),
     st.sampled_from([1, 4, 30]),
 )
-def test_padding_goes_behind_and_no_further_than_asked(sequences: list[list[int]], padding: int, multiple: int) -> None:
+def test_padding_follows_the_tokens_and_is_minimal(sequences: list[list[int]], padding: int, multiple: int) -> None:
     padded = pad([np.array(sequence, np.int64) for sequence in sequences], padding, multiple)
     longest = max([1, *map(len, sequences)])
     assert padded.dtype == np.int32
@@ -72,7 +72,7 @@ def test_widths_are_rounded_up(longest: int, width: int) -> None:
     assert pad([np.arange(longest), np.arange(1)], 0, multiple=4).shape == (2, width)
 
 
-def test_what_comes_behind_a_token_is_padded_with_it() -> None:
+def test_trailing_dimensions_are_padded_too() -> None:
     padded = pad([np.array([[1, 2], [3, 4]]), np.zeros((0, 2), int)], 9, multiple=3)
     assert padded.tolist() == [[[1, 2], [3, 4], [9, 9]], [[9, 9]] * 3]
     assert padded.dtype == np.int32
@@ -106,7 +106,7 @@ def test_every_pair_is_in_one_batch(
 def test_pairs_of_two_batches_do_not_interleave(
     lengths: list[tuple[int, int]], size: int, multiples: tuple[int, int], seed: int
 ) -> None:
-    """By the padded length of the target, within one such by that of the source."""
+    """By the padded length of the target, then by that of the source."""
 
     def padded(row: int) -> tuple[int, int]:
         (source, target), (its, theirs) = lengths[row], multiples
@@ -117,8 +117,8 @@ def test_pairs_of_two_batches_do_not_interleave(
     assert all(longest <= shortest for (_, longest), (shortest, _) in pairwise(spans))
 
 
-def test_pairs_of_one_padded_length_are_shuffled_together_and_the_batches_too() -> None:
-    """Lengths 5 to 8 are padded to 8 alike: each of them may stand in any batch of theirs."""
+def test_pairs_of_equal_padded_length_are_shuffled_together_and_so_are_batches() -> None:
+    """Lengths 5 to 8 are all padded to 8: each may be in any batch of that width."""
     lengths = [(source, target) for source in (5, 8) for target in (1, 6)] * 25
     once, other = (batches_of_pairs(lengths, 10, (8, 4), seed) for seed in (1, 2))
     assert {frozenset(batch) for batch in once} != {frozenset(batch) for batch in other}
@@ -128,8 +128,8 @@ def test_pairs_of_one_padded_length_are_shuffled_together_and_the_batches_too() 
     assert order != sorted(order), "short targets first in every epoch"
 
 
-def test_few_shapes_come_of_many_lengths() -> None:
-    """What the multiples are for: 500 pairs of 30 x 20 lengths, padded to (8, 4), come in at most 4 x 5 shapes."""
+def test_many_lengths_give_few_shapes() -> None:
+    """The purpose of the multiples: 500 pairs of 30 x 20 lengths, padded to (8, 4), have at most 4 x 5 shapes."""
     generator = np.random.RandomState(0)
     source = generator.randint(1, 31, 500)
     target = np.clip(source * 2 // 3 + generator.randint(-2, 3, 500), 1, 20)

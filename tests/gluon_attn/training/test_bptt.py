@@ -1,4 +1,4 @@
-"""Streams: every token is a target once, rows go on from piece to piece, and training carries the state along."""
+"""Truncated backpropagation: every token is a target once, rows continue from piece to piece, the state is carried."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ STREAM = np.random.RandomState(0).randint(0, WORDS, 40).astype(np.int32)
 
 def language_model(seed: int = 0, dropout: float = 0.0, reader: str = "lstmn") -> LanguageModel:
     runtime.seed_all(seed)
-    held = LSTMN(4, 5, WINDOW) if reader == "lstmn" else FusedLSTM(4, 5)
-    model = LanguageModel(vocabulary_size=WORDS, embedding_units=5, encoder=held, dropout=dropout)
+    encoder = LSTMN(4, 5, WINDOW) if reader == "lstmn" else FusedLSTM(4, 5)
+    model = LanguageModel(vocabulary_size=WORDS, embedding_units=5, encoder=encoder, dropout=dropout)
     model.initialize(mx.init.Xavier())
     model.hybridize()
     return model
@@ -45,7 +45,7 @@ def test_pieces_by_hand() -> None:
 
 
 @given(tokens=st.integers(1, 60), rows=st.integers(1, 5), steps=st.integers(1, 7))
-def test_every_token_is_a_target_once_and_stands_behind_the_one_before(tokens: int, rows: int, steps: int) -> None:
+def test_every_token_is_a_target_once_and_follows_its_predecessor(tokens: int, rows: int, steps: int) -> None:
     ids = np.arange(tokens)
     cut = pieces(ids, rows, steps, first=99)
     assert {piece.inputs.shape for piece in cut} == {piece.targets.shape for piece in cut} == {(rows, steps)}
@@ -59,16 +59,14 @@ def test_every_token_is_a_target_once_and_stands_behind_the_one_before(tokens: i
 
 
 @pytest.mark.parametrize(("tokens", "rows", "steps"), [(0, 2, 3), (4, 0, 3), (4, 2, 0)])
-def test_what_cannot_be_cut_is_refused(tokens: int, rows: int, steps: int) -> None:
+def test_text_that_cannot_be_cut_is_refused(tokens: int, rows: int, steps: int) -> None:
     with pytest.raises(ValueError, match="each must be 1 or more"):
         pieces(np.arange(tokens), rows, steps, first=0)
 
 
 @pytest.mark.parametrize("reader", ["lstmn", "lstm"])
 @pytest.mark.parametrize(("rows", "steps"), [(1, 40), (1, 7), (2, 3), (3, 20)])
-def test_losses_are_those_of_each_row_in_one_long_call_in_the_order_of_the_text(
-    reader: str, rows: int, steps: int
-) -> None:
+def test_losses_equal_those_of_one_long_call_per_row_in_text_order(reader: str, rows: int, steps: int) -> None:
     model = language_model(reader=reader)
     (whole,) = pieces(STREAM, rows, math.ceil(40 / rows / steps) * steps, FIRST)
     nll = model(array(whole.inputs), array(whole.targets), *model.start(rows)).nll.asnumpy()
@@ -77,22 +75,22 @@ def test_losses_are_those_of_each_row_in_one_long_call_in_the_order_of_the_text(
     assert stream_perplexity(model, stream) == pytest.approx(math.exp(nll.sum() / 40), rel=1e-4)
 
 
-def test_weights_are_those_of_one_long_call_in_the_order_of_the_text() -> None:
+def test_weights_equal_those_of_one_long_call_in_text_order() -> None:
     model = language_model()
     before = np.append(FIRST, STREAM[:-1])
     expected, *_ = model.attend(array(before[None]), *model.start(1))
-    found = attention_weights(model, pieces(STREAM, 1, 7, FIRST))
-    assert found.shape == (40, WINDOW)
-    np.testing.assert_allclose(found, expected.asnumpy()[0], rtol=1e-4, atol=1e-6)
-    assert (found[0] == 0).all()  # the first word has nothing to look at
-    np.testing.assert_allclose(found[1:].sum(axis=1), 1.0, rtol=1e-5)
+    weights = attention_weights(model, pieces(STREAM, 1, 7, FIRST))
+    assert weights.shape == (40, WINDOW)
+    np.testing.assert_allclose(weights, expected.asnumpy()[0], rtol=1e-4, atol=1e-6)
+    assert (weights[0] == 0).all()  # The first word has nothing to attend to.
+    np.testing.assert_allclose(weights[1:].sum(axis=1), 1.0, rtol=1e-5)
     by_row = attention_weights(model, pieces(STREAM, 2, 7, FIRST))
-    np.testing.assert_allclose(by_row[:21], found[:21], rtol=1e-4, atol=1e-6)
-    assert (by_row[21] == 0).all()  # where the second row begins
+    np.testing.assert_allclose(by_row[:21], weights[:21], rtol=1e-4, atol=1e-6)
+    assert (by_row[21] == 0).all()  # Start of the second row.
 
 
-def test_training_carries_the_state_and_begins_anew_with_every_epoch(tmp_path: Path) -> None:
-    """Plain gradient steps by hand, the state handed on."""
+def test_training_carries_the_state_and_resets_it_at_every_epoch(tmp_path: Path) -> None:
+    """Plain gradient steps by hand, with the state carried from piece to piece."""
     cut = pieces(STREAM, ROWS, STEPS, FIRST)
     model, twin = language_model(), language_model()
     recipe = Recipe(epochs=2, batch_size=ROWS, learning_rate=0.5, optimizer="sgd")
@@ -116,40 +114,40 @@ def test_training_carries_the_state_and_begins_anew_with_every_epoch(tmp_path: P
     assert trained.best_epoch == 2
 
 
-def test_rows_begin_anew_as_often_as_asked() -> None:
-    """Those that do have the state before the first word, the others that behind the piece before."""
+def test_rows_restart_at_the_requested_rate() -> None:
+    """Restarted rows have the initial state, the others the final state of the previous piece."""
     stream = pieces(np.zeros(60_000, np.int32), rows=20, steps=3, first=0)
     start = [nd.zeros((20, 4)), nd.zeros((20, 2, 3))]
     objective = language_objective(start, stream, stream, restart=0.1)
-    anew = []
+    restarted = []
     for number, batch in enumerate(objective.batches(np.random.RandomState(1))):
         _, _, *state = batch.inputs
         if number:
             zeros = [(array == 0).reshape(20, -1).all(axis=1) for array in state]
             np.testing.assert_array_equal(*zeros)
             assert all((array[~rows] == number).all() for array, rows in zip(state, zeros, strict=True))
-            anew.append(zeros[0])
+            restarted.append(zeros[0])
         after = tuple(nd.ones(array.shape) * (number + 1) for array in state)
         objective.loss(LanguageModelOutput(nd.zeros(1), nd.zeros(1), after), nd.ones(1))
-    assert np.mean(anew) == pytest.approx(0.1, abs=0.01)
-    assert np.mean(anew, axis=0).min() > 0.05
+    assert np.mean(restarted) == pytest.approx(0.1, abs=0.01)
+    assert np.mean(restarted, axis=0).min() > 0.05
 
 
-def test_a_run_that_was_stopped_and_goes_on_ends_with_the_same_bytes(tmp_path: Path) -> None:
+def test_a_resumed_run_ends_with_the_same_bytes(tmp_path: Path) -> None:
     cut = pieces(STREAM, ROWS, STEPS, FIRST)
     recipe = Recipe(epochs=3, batch_size=ROWS, learning_rate=0.01, clip_norm=1.0)
-    found = []
+    digests = []
     for name, stops in (("whole", (3,)), ("in parts", (1, 3))):
         for epochs in stops:
             model = language_model(dropout=0.3)
             run = RunDirectory(tmp_path / name, {}, resume=True)
             fit(model, language_objective(model.start(ROWS), cut, cut), replace(recipe, epochs=epochs), run, seed=1)
-        found.append(parameters_sha256(parameter_arrays(model)))
-    assert found[0] == found[1]
-    assert found[0] != parameters_sha256(parameter_arrays(language_model()))
+        digests.append(parameters_sha256(parameter_arrays(model)))
+    assert digests[0] == digests[1]
+    assert digests[0] != parameters_sha256(parameter_arrays(language_model()))
 
 
-def test_dropout_is_left_out_of_perplexity() -> None:
+def test_perplexity_is_computed_without_dropout() -> None:
     model = language_model(dropout=0.5)
     cut = pieces(STREAM, ROWS, STEPS, FIRST)
     assert stream_perplexity(model, cut) == stream_perplexity(model, cut)

@@ -1,4 +1,4 @@
-"""What is saved comes back bit for bit, without a pickle, or not at all with one line that says so."""
+"""Checkpoints: restored bit for bit, without a pickle, or refused in one line."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def saved(tmp_path: Path) -> Path:
 # --- parameters ---
 
 
-def test_names_are_places_and_hold_no_counter() -> None:
+def test_names_are_structural_and_have_no_counter() -> None:
     """The second network of a process has the names of the first."""
     first, second = (sorted(dict(checkpoint.named_parameters(stacked()))) for _ in range(2))
     assert first == second
@@ -78,8 +78,8 @@ def test_names_are_places_and_hold_no_counter() -> None:
 
 @pytest.mark.parametrize("make", [masked, stacked])
 @pytest.mark.parametrize("called_before", [False, True])
-def test_parameters_given_to_another_network_make_it_the_same(make: Any, called_before: bool) -> None:
-    """Also to one that was never called: that is how a run is resumed and a trained network read back."""
+def test_a_network_with_loaded_parameters_is_the_same_function(make: Any, called_before: bool) -> None:
+    """Also one that was never called: a run is resumed and a trained network loaded in this way."""
     source, target = make(), make()
     expected = source(*INPUTS)[0].asnumpy()
     arrays = checkpoint.parameter_arrays(source)
@@ -109,7 +109,7 @@ def test_parameters_of_another_network_are_refused() -> None:
     called = masked()
     called(*INPUTS)
     wrong = {"attention._query_mid_layer.weight": np.zeros((9, 6), np.float32)}
-    with pytest.raises(UsageError, match=r"has shape \(9, 6\), the model needs \(5, 0\)"):  # 0: not known yet
+    with pytest.raises(UsageError, match=r"has shape \(9, 6\), the model needs \(5, 0\)"):  # 0: not known yet.
         checkpoint.set_parameters(masked(), checkpoint.parameter_arrays(called) | wrong)
 
 
@@ -131,7 +131,7 @@ def test_the_digest_is_pinned() -> None:
     assert checkpoint.parameters_sha256(dict(reversed(arrays.items()))) == expected.hexdigest()
 
 
-def test_the_digest_sees_name_type_shape_and_the_last_bit() -> None:
+def test_the_digest_depends_on_name_type_shape_and_every_bit() -> None:
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
     bit = values.copy()
     bit[1, 2] = np.nextafter(bit[1, 2], np.float32(99))
@@ -153,7 +153,7 @@ def test_the_digest_sees_name_type_shape_and_the_last_bit() -> None:
 # --- files ---
 
 
-def test_what_is_saved_comes_back_bit_for_bit(tmp_path: Path) -> None:
+def test_a_saved_checkpoint_is_restored_bit_for_bit(tmp_path: Path) -> None:
     groups: dict[str, dict[str, np.ndarray]] = {
         "parameters": {
             "a.weight": np.array([[1, np.nan], [-0.0, 1e-45]], np.float32),
@@ -164,10 +164,10 @@ def test_what_is_saved_comes_back_bit_for_bit(tmp_path: Path) -> None:
     }
     state = {"history": [{"epoch": 1, "accuracy": 0.1 + 0.2}], "label": "한국어"}
     checkpoint.save(tmp_path / "deep" / "checkpoint.npz", groups, state)
-    found = checkpoint.Checkpoint(tmp_path / "deep" / "checkpoint.npz")
-    assert found.state == state
+    loaded = checkpoint.Checkpoint(tmp_path / "deep" / "checkpoint.npz")
+    assert loaded.state == state
     for name, members in groups.items():
-        assert checkpoint.parameters_sha256(found.group(name)) == checkpoint.parameters_sha256(members)
+        assert checkpoint.parameters_sha256(loaded.group(name)) == checkpoint.parameters_sha256(members)
     assert os.listdir(tmp_path / "deep") == ["checkpoint.npz"]
 
 
@@ -179,14 +179,14 @@ def test_no_array_is_a_pickle(saved: Path) -> None:
         assert all(archive.read(name).startswith(b"\x93NUMPY") for name in archive.namelist())
 
 
-def test_the_same_content_is_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_content_gives_the_same_bytes(tmp_path: Path) -> None:
     arrays = {"weight": np.arange(9.0)}
     for name in ("one.npz", "two.npz"):
         write_arrays(tmp_path / name, arrays)
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
 
 
-def test_a_write_that_fails_leaves_the_checkpoint_before(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_the_previous_checkpoint(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = saved.read_bytes()
 
     def fail(*_: Any, **__: Any) -> None:
@@ -203,28 +203,28 @@ def test_a_write_that_fails_leaves_the_checkpoint_before(saved: Path, monkeypatc
 
 
 def refused(path: Path) -> str:
-    """The one line that a file which cannot be read gives, however much of it is read before the damage shows."""
+    """The one line for a file that cannot be read, however much is read before the damage shows."""
     with pytest.raises(UsageError) as raised:
-        found = checkpoint.Checkpoint(path)
-        found.group("parameters")
+        damaged = checkpoint.Checkpoint(path)
+        damaged.group("parameters")
     assert "\n" not in str(raised.value) and str(path) in str(raised.value)
     return str(raised.value)
 
 
-def test_a_missing_checkpoint_says_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_checkpoint_has_a_remedy(tmp_path: Path) -> None:
     assert "train first" in refused(tmp_path / "checkpoint.npz")
 
 
-@pytest.mark.parametrize("kept", [0, 1, 100, 10_000, -1, -200])
-def test_a_truncated_checkpoint_is_refused(saved: Path, kept: int) -> None:
-    saved.write_bytes(saved.read_bytes()[:kept])
+@pytest.mark.parametrize("size", [0, 1, 100, 10_000, -1, -200])
+def test_a_truncated_checkpoint_is_refused(saved: Path, size: int) -> None:
+    saved.write_bytes(saved.read_bytes()[:size])
     assert "damaged (" in refused(saved)
 
 
 @pytest.mark.parametrize(
     "content", [b"not a checkpoint", b"\x80\x04N.", b"\x93NUMPY\x01\x00", b"PK\x03\x04 and no more"]
 )
-def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "checkpoint.npz").write_bytes(content)
     assert "damaged (" in refused(tmp_path / "checkpoint.npz")
 
@@ -236,7 +236,7 @@ def test_arrays_without_a_state_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["parameters/weight", "parameters/bias", "state"])
 def test_a_flipped_bit_is_refused(saved: Path, name: str) -> None:
-    """The archive checks every array as it is read."""
+    """The archive verifies every array as it is read."""
     with zipfile.ZipFile(saved) as archive:
         start = archive.getinfo(f"{name}.npy").header_offset
     content = bytearray(saved.read_bytes())
@@ -257,7 +257,7 @@ def test_a_pickle_is_never_loaded(tmp_path: Path) -> None:
 
 
 def test_any_flipped_byte_is_harmless_or_refused_in_one_line(tmp_path: Path) -> None:
-    """Of the archive's directory and headers too: a group is never read with another value or without an array."""
+    """Also in the archive's directory and headers: a group is never read with another value or without an array."""
     saved = tmp_path / "checkpoint.npz"
     checkpoint.save(saved, {"parameters": {"a": np.arange(3.0), "b": np.zeros(0)}}, {"epoch": 1})
     arrays = checkpoint.Checkpoint(saved).group("parameters")
@@ -267,17 +267,17 @@ def test_any_flipped_byte_is_harmless_or_refused_in_one_line(tmp_path: Path) -> 
         saved.write_bytes(content[:position] + bytes([content[position] ^ 0x15]) + content[position + 1 :])
         try:
             damaged = checkpoint.Checkpoint(saved)
-            found = damaged.group("parameters")
+            group = damaged.group("parameters")
         except UsageError as error:
             assert "\n" not in str(error) and str(saved) in str(error)
             refusals += 1
         else:
-            assert checkpoint.parameters_sha256(found) == checkpoint.parameters_sha256(arrays)
+            assert checkpoint.parameters_sha256(group) == checkpoint.parameters_sha256(arrays)
     assert refusals > len(content) / 4
 
 
 @pytest.mark.parametrize("group", ["parameters", "best"])
-def test_a_lost_array_and_a_lost_group_are_refused(saved: Path, group: str) -> None:
+def test_missing_arrays_and_groups_are_refused(saved: Path, group: str) -> None:
     checkpoint.save(saved, {"parameters": {"a": np.zeros(2), "b": np.ones(2)}, "best": {"a": np.ones(3)}}, {})
     with np.load(saved) as file:
         arrays = {name: file[name] for name in file.files}
@@ -286,7 +286,7 @@ def test_a_lost_array_and_a_lost_group_are_refused(saved: Path, group: str) -> N
         checkpoint.Checkpoint(saved).group(group)
 
 
-def test_the_digest_of_each_group_is_known_without_reading_it(tmp_path: Path) -> None:
+def test_the_digest_of_each_group_is_available_without_reading_it(tmp_path: Path) -> None:
     groups = {"best": {"weight": np.arange(4.0)}, "optimizer": {}}
     checkpoint.save(tmp_path / "checkpoint.npz", groups, {"epoch": 1})
     saved = checkpoint.Checkpoint(tmp_path / "checkpoint.npz")

@@ -1,4 +1,4 @@
-"""The training loop: the updates it makes, what it keeps, when it stops, what it refuses."""
+"""The training loop: updates, model selection, early stopping, checkpoints and refusals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RECIPE = Recipe(epochs=5, batch_size=ROWS // STEPS, learning_rate=0.05, optimize
 
 
 class Interrupted(Exception):
-    """Stands for whatever ends a process."""
+    """Raised in place of whatever ends a process."""
 
 
 def line() -> nn.Dense:
@@ -55,7 +55,7 @@ def squared(outputs: nd.NDArray, target: nd.NDArray) -> nd.NDArray:
 
 
 def accuracy_from(scores: list[float]) -> Callable[[HybridBlock], Mapping[str, float]]:
-    """Validation results that were written beforehand, one an epoch."""
+    """Predefined validation results, one per epoch."""
     remaining = iter(scores)
     return lambda model: {"accuracy": next(remaining)}
 
@@ -82,7 +82,7 @@ def digest(model: HybridBlock) -> str:
 
 
 @pytest.mark.parametrize("schedule", [{}, {"warmup_steps": 6}, {"decay": "cosine"}])
-def test_the_updates_are_those_of_the_textbook(tmp_path: Path, schedule: dict[str, Any]) -> None:
+def test_updates_match_the_textbook(tmp_path: Path, schedule: dict[str, Any]) -> None:
     """w <- w - rate(step) * mean gradient of the batch; the loss in the history is the mean over steps."""
     recipe = replace(RECIPE, **schedule)
     scores = accuracy_from([1.0, 2.0, 3.0, 4.0, 5.0])
@@ -106,8 +106,8 @@ def test_the_updates_are_those_of_the_textbook(tmp_path: Path, schedule: dict[st
 
 
 @pytest.mark.parametrize("clip_norm", [0.05, 1.5])
-def test_clipped_updates_are_those_of_the_textbook(tmp_path: Path, clip_norm: float) -> None:
-    """g <- g * clip / |g| where |g| > clip, with one norm over all parameters; 1.5 clips some steps and not others."""
+def test_clipped_updates_match_the_textbook(tmp_path: Path, clip_norm: float) -> None:
+    """g <- g * clip / |g| where |g| > clip, with one norm over all parameters; 1.5 clips only some of the steps."""
     recipe = replace(RECIPE, clip_norm=clip_norm, warmup_steps=3)
     model, _ = run_in(tmp_path, recipe=recipe)
     w, b, clipped = np.full((3, 1), 0.5), 0.0, []
@@ -129,13 +129,13 @@ def test_clipped_updates_are_those_of_the_textbook(tmp_path: Path, clip_norm: fl
 def test_a_norm_that_is_never_reached_changes_no_bit(tmp_path: Path, optimizer: str) -> None:
     recipe = replace(RECIPE, optimizer=optimizer)
     free, _ = run_in(tmp_path / "free", recipe=recipe)
-    held, _ = run_in(tmp_path / "held", recipe=replace(recipe, clip_norm=1e6))
+    unclipped, _ = run_in(tmp_path / "held", recipe=replace(recipe, clip_norm=1e6))
     low, _ = run_in(tmp_path / "low", recipe=replace(recipe, clip_norm=1e-3))
-    assert digest(free) == digest(held) != digest(low)
+    assert digest(free) == digest(unclipped) != digest(low)
 
 
 class Bag(HybridBlock):
-    """The sum of the vectors of some ids, and one number of it: a sparse gradient and a dense one."""
+    """The sum of the vectors of some ids, and one of its entries: a sparse gradient and a dense one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ class Bag(HybridBlock):
 @pytest.mark.parametrize("clip_norm", [0.02, 1e6])
 @pytest.mark.parametrize("hybridized", [False, True])
 def test_rows_of_a_sparse_gradient_are_part_of_the_norm(tmp_path: Path, clip_norm: float, hybridized: bool) -> None:
-    """An id that stands twice in a batch has one row, the sum of both; rows that are not there stay as they are."""
+    """An id that occurs twice in a batch has one row, the sum of both; rows without a gradient stay as they are."""
     ids = np.array([[1, 4, 1], [4, 7, 2]], np.int32)
     target = np.array([[3.0], [-2.0]], np.float32)
     model = Bag()
@@ -178,12 +178,12 @@ def test_rows_of_a_sparse_gradient_are_part_of_the_norm(tmp_path: Path, clip_nor
     recipe = replace(RECIPE, epochs=1, clip_norm=clip_norm)
     fit(model, objective, recipe, RunDirectory(tmp_path, {}), seed=1)
     assert model.embedding.weight.list_grad()[0].stype == "row_sparse"
-    for name, found in parameter_arrays(model).items():
+    for name, values in parameter_arrays(model).items():
         change = 0.05 * min(1.0, clip_norm / norm) * gradients[name]
-        np.testing.assert_allclose(found - before[name], -change, rtol=2e-3, atol=2e-7, err_msg=name)
+        np.testing.assert_allclose(values - before[name], -change, rtol=2e-3, atol=2e-7, err_msg=name)
 
 
-def test_an_interrupted_run_with_clipping_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+def test_an_interrupted_run_with_clipping_ends_like_an_uninterrupted_one(tmp_path: Path) -> None:
     recipe = replace(RECIPE, optimizer="adam", clip_norm=0.3, warmup_steps=6)
     expected, _ = run_in(tmp_path / "whole", recipe=recipe)
     with pytest.raises(Interrupted):
@@ -192,7 +192,7 @@ def test_an_interrupted_run_with_clipping_ends_as_if_it_had_not_been(tmp_path: P
     assert digest(model) == digest(expected)
 
 
-def test_a_gradient_that_is_not_a_number_is_not_clipped_into_one(tmp_path: Path) -> None:
+def test_a_nan_gradient_is_not_clipped_into_a_number(tmp_path: Path) -> None:
     run_in(tmp_path / "two", recipe=replace(RECIPE, epochs=2, clip_norm=0.1))
     with pytest.raises(UsageError, match="epoch 3, step 2;"):
         run_in(tmp_path / "bad", objective=poisoned(3, 2, np.nan), recipe=replace(RECIPE, clip_norm=0.1))
@@ -210,7 +210,7 @@ def test_a_last_batch_may_be_smaller(tmp_path: Path) -> None:
     assert trained.history[-1]["validation_error"] < trained.history[0]["validation_error"]
 
 
-def test_the_seed_decides_everything_and_the_process_nothing(tmp_path: Path) -> None:
+def test_the_result_depends_on_the_seed_and_not_on_the_process(tmp_path: Path) -> None:
     first, _ = run_in(tmp_path / "first")
     np.random.seed(99)
     nd.random.uniform(shape=(5,)).wait_to_read()
@@ -228,7 +228,7 @@ def test_the_seed_decides_everything_and_the_process_nothing(tmp_path: Path) -> 
     [
         ([1, 5, 3, 4, 2], True, 2),
         ([5, 1, 3, 2, 4], False, 2),
-        ([1, 2, 2, 2, 2], True, 2),  # the earliest of equals
+        ([1, 2, 2, 2, 2], True, 2),  # The earliest of equals.
         ([9, 1, 2, 3, 4], True, 1),
         ([1, 2, 3, 4, 5], True, 5),
         ([-3, -1, -2, -5, -4], True, 2),
@@ -256,8 +256,10 @@ def test_the_best_epoch_is_restored(tmp_path: Path, scores: list[float], higher:
     ("scores", "patience", "epochs"),
     [([3, 2, 1, 4, 5], 2, 3), ([3, 2, 4, 3, 3], 2, 5), ([3, 2, 4, 5, 6], 1, 2), ([3, 3, 9, 9, 9], 1, 2)],
 )
-def test_training_ends_when_patience_does(tmp_path: Path, scores: list[float], patience: int, epochs: int) -> None:
-    """And stays ended: a finished run that is resumed does not go on."""
+def test_training_ends_when_patience_is_exhausted(
+    tmp_path: Path, scores: list[float], patience: int, epochs: int
+) -> None:
+    """A finished run that is resumed does not continue."""
     objective = Objective(batches, STEPS, squared, accuracy_from([float(score) for score in scores]))
     recipe = replace(RECIPE, patience=patience)
     model, trained = run_in(tmp_path, objective=objective, recipe=recipe)
@@ -272,7 +274,7 @@ def test_training_ends_when_patience_does(tmp_path: Path, scores: list[float], p
 # --- what a run writes ---
 
 
-def test_metrics_are_one_row_an_epoch_in_both_files(tmp_path: Path) -> None:
+def test_metrics_have_one_row_per_epoch_in_both_files(tmp_path: Path) -> None:
     _, trained = run_in(tmp_path)
     rows = [json.loads(row) for row in (tmp_path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     assert rows == trained.history
@@ -286,7 +288,7 @@ def test_metrics_are_one_row_an_epoch_in_both_files(tmp_path: Path) -> None:
     assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
 
 
-def test_a_checkpoint_holds_arrays_and_json_alone(tmp_path: Path) -> None:
+def test_a_checkpoint_contains_arrays_and_json_only(tmp_path: Path) -> None:
     run_in(tmp_path, recipe=replace(RECIPE, optimizer="adam"))
     with np.load(tmp_path / "checkpoint.npz", allow_pickle=False) as arrays:
         assert not any(arrays[name].dtype.hasobject for name in arrays.files)
@@ -300,7 +302,7 @@ def test_a_checkpoint_holds_arrays_and_json_alone(tmp_path: Path) -> None:
 
 
 def interrupted_in(objective: Objective, epoch: int, *, at: str) -> Objective:
-    """The objective, but something ends it in ``epoch``: between two batches, or while it is evaluated."""
+    """The objective, interrupted in ``epoch``: between two batches, or during validation."""
     epochs = 0
 
     def breaking_batches(generator: np.random.RandomState) -> Iterator[Batch]:
@@ -329,7 +331,7 @@ def without_seconds(path: Path) -> list[dict[str, float]]:
 
 @pytest.mark.parametrize("at", ["batches", "evaluate"])
 @pytest.mark.parametrize("epoch", [1, 3, 5])
-def test_an_interrupted_run_ends_as_if_it_had_not_been(tmp_path: Path, at: str, epoch: int) -> None:
+def test_an_interrupted_run_ends_like_an_uninterrupted_one(tmp_path: Path, at: str, epoch: int) -> None:
     recipe = replace(RECIPE, optimizer="adam", warmup_steps=6, decay="cosine")
     expected, trained = run_in(tmp_path / "whole", recipe=recipe)
     path = tmp_path / "parts"
@@ -353,7 +355,7 @@ def test_an_interrupted_run_ends_as_if_it_had_not_been(tmp_path: Path, at: str, 
 def test_metrics_lost_between_two_writes_are_written_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, epoch: int
 ) -> None:
-    """The checkpoint of the epoch is there, its row is not: after the last epoch, nothing else would write it."""
+    """The checkpoint of the epoch exists, its row does not: after the last epoch, nothing else would write it."""
     run_in(tmp_path / "whole")
     write = RunDirectory.write_metrics
 
@@ -373,8 +375,8 @@ def test_metrics_lost_between_two_writes_are_written_again(
 @pytest.mark.parametrize(
     "optimizer", ["sgd", "nag", "adam", "adagrad", "adadelta", "adamax", "ftml", "ftrl", "lamb", "rmsprop", "nadam"]
 )
-def test_every_optimizer_is_resumed_where_it_was_or_refused_before_it_begins(tmp_path: Path, optimizer: str) -> None:
-    """MXNet's optimizers keep no state, an array, some arrays, or numbers of their own."""
+def test_every_optimizer_is_resumed_exactly_or_refused_at_the_start(tmp_path: Path, optimizer: str) -> None:
+    """MXNet's optimizers have no state, an array, several arrays, or numbers of their own."""
     recipe = replace(RECIPE, epochs=3, optimizer=optimizer, learning_rate=0.01)
     try:
         expected, _ = run_in(tmp_path / "whole", recipe=recipe)
@@ -387,11 +389,11 @@ def test_every_optimizer_is_resumed_where_it_was_or_refused_before_it_begins(tmp
     assert digest(model) == digest(expected)
 
 
-# --- a loss that is not a number ---
+# --- NaN ---
 
 
 def poisoned(epoch: int, step: int, value: float) -> Objective:
-    """A target that is not a number, at one step."""
+    """A NaN target at one step."""
     epochs = 0
 
     def with_poison(generator: np.random.RandomState) -> Iterator[Batch]:
@@ -406,9 +408,7 @@ def poisoned(epoch: int, step: int, value: float) -> Objective:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize(("epoch", "step"), [(1, 1), (3, 2), (3, STEPS)])
-def test_a_loss_that_is_not_a_number_stops_the_run_and_says_where(
-    tmp_path: Path, epoch: int, step: int, value: float
-) -> None:
+def test_a_nan_loss_stops_the_run_and_names_the_step(tmp_path: Path, epoch: int, step: int, value: float) -> None:
     run_in(tmp_path / "two", recipe=replace(RECIPE, epochs=2))
     with pytest.raises(UsageError, match=rf"epoch {epoch}, step {step};") as raised:
         run_in(tmp_path / "bad", objective=poisoned(epoch, step, value))
@@ -421,8 +421,8 @@ def test_a_loss_that_is_not_a_number_stops_the_run_and_says_where(
         assert len(without_seconds(tmp_path / "bad")) == 2
 
 
-def test_an_update_that_is_not_a_number_does_not_replace_the_last_good_checkpoint(tmp_path: Path) -> None:
-    """The last loss of an epoch may be a number while its gradient is none: the square root's at 0 is not."""
+def test_a_nan_update_does_not_replace_the_last_good_checkpoint(tmp_path: Path) -> None:
+    """The last loss of an epoch may be finite while its gradient is not: that of the square root at 0."""
     calls = 0
 
     def root(outputs: nd.NDArray, target: nd.NDArray) -> nd.NDArray:
@@ -440,7 +440,7 @@ def test_an_update_that_is_not_a_number_does_not_replace_the_last_good_checkpoin
 
 
 @pytest.mark.parametrize("epoch", [1, 2])
-def test_a_validation_result_that_is_not_a_number_is_never_the_best(tmp_path: Path, epoch: int) -> None:
+def test_a_nan_validation_result_is_never_the_best(tmp_path: Path, epoch: int) -> None:
     scores = [50.0, 60.0]
     scores[epoch - 1] = math.nan
     objective = replace(OBJECTIVE, evaluate=accuracy_from(scores), select="accuracy", higher_is_better=True)
@@ -449,14 +449,14 @@ def test_a_validation_result_that_is_not_a_number_is_never_the_best(tmp_path: Pa
     assert (tmp_path / "run" / "checkpoint.npz").exists() == (epoch == 2)
 
 
-@pytest.mark.parametrize("said", [STEPS - 1, STEPS + 1])
-def test_an_epoch_has_as_many_batches_as_the_task_says(tmp_path: Path, said: int) -> None:
-    with pytest.raises(UsageError, match=rf"epoch 1 had {STEPS} batches, the objective states {said};"):
-        run_in(tmp_path / "run", objective=replace(OBJECTIVE, steps=said))
+@pytest.mark.parametrize("steps", [STEPS - 1, STEPS + 1])
+def test_an_epoch_has_as_many_batches_as_the_objective_declares(tmp_path: Path, steps: int) -> None:
+    with pytest.raises(UsageError, match=rf"epoch 1 had {STEPS} batches, the objective states {steps};"):
+        run_in(tmp_path / "run", objective=replace(OBJECTIVE, steps=steps))
     assert not (tmp_path / "run" / "checkpoint.npz").exists()
 
 
-def test_an_unknown_optimizer_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+def test_an_unknown_optimizer_is_refused_before_training(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"'adamm' is unknown; choose one of .*adam, "):
         run_in(tmp_path / "run", recipe=replace(RECIPE, optimizer="adamm"))
 
@@ -464,7 +464,7 @@ def test_an_unknown_optimizer_is_refused_before_anything_is_trained(tmp_path: Pa
 # --- the folder of a run ---
 
 
-def test_a_run_is_not_overwritten_unasked(tmp_path: Path) -> None:
+def test_a_run_is_not_overwritten_by_default(tmp_path: Path) -> None:
     run_in(tmp_path / "run")
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
     with pytest.raises(UsageError, match=r"--resume.*--overwrite") as raised:
@@ -473,7 +473,7 @@ def test_a_run_is_not_overwritten_unasked(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
 
 
-def test_overwriting_begins_anew(tmp_path: Path) -> None:
+def test_overwriting_starts_from_scratch(tmp_path: Path) -> None:
     run_in(tmp_path / "run", recipe=replace(RECIPE, epochs=2))
     expected, _ = run_in(tmp_path / "fresh")
     model, trained = run_in(tmp_path / "run", overwrite=True)
@@ -494,7 +494,7 @@ def test_another_configuration_is_not_resumed_and_the_keys_are_named(
 ) -> None:
     config = {"seed": 1, "corpus": "nsmc", "recipe": {"epochs": 5, "rates": (0.1, 0.2)}, "name": "한국어"}
     RunDirectory(tmp_path / "run", config)
-    RunDirectory(tmp_path / "run", config, resume=True)  # the same again, tuples and all
+    RunDirectory(tmp_path / "run", config, resume=True)  # The same again, with tuples.
     before = (tmp_path / "run" / "config.json").read_bytes()
     with pytest.raises(UsageError, match=f"differs in {keys};") as raised:
         RunDirectory(tmp_path / "run", {**config, **changed}, resume=True)
@@ -503,15 +503,13 @@ def test_another_configuration_is_not_resumed_and_the_keys_are_named(
     assert json.loads(before)["name"] == "한국어" and "한국어".encode() in before
 
 
-def test_resuming_nothing_begins(tmp_path: Path) -> None:
+def test_resuming_an_empty_folder_starts_a_run(tmp_path: Path) -> None:
     _, trained = run_in(tmp_path / "new" / "run", resume=True)
     assert len(trained.history) == 5
 
 
-def test_what_an_interrupted_overwriting_leaves_is_not_taken_for_this_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The process dies with the old run half deleted; the new one must not go on with the old one's checkpoint."""
+def test_remains_of_an_interrupted_overwrite_are_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process dies with the old run half deleted; the new one must not continue from the old checkpoint."""
     run_in(tmp_path / "run", recipe=replace(RECIPE, epochs=2, learning_rate=0.5))
     (tmp_path / "run" / "outcome.json").write_text("{}", encoding="utf-8")
     expected, _ = run_in(tmp_path / "fresh")

@@ -1,4 +1,4 @@
-"""Schedules as plain arithmetic, and a recipe that goes into JSON and comes back."""
+"""Schedules against plain arithmetic, and a recipe that survives JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gluon_attn.errors import UsageError
 from gluon_attn.training.recipe import Recipe
 
 
-def test_a_plain_recipe_keeps_its_rate() -> None:
+def test_a_plain_recipe_has_a_constant_rate() -> None:
     recipe = Recipe(epochs=3, batch_size=8, learning_rate=0.25)
     assert {recipe.rate(step, 30) for step in range(30)} == {0.25}
     assert recipe.optimizer == "adam" and recipe.clip_norm is None
@@ -23,7 +23,7 @@ def test_warmup_is_linear_and_ends_at_the_rate() -> None:
     assert [recipe.rate(step, 30) for step in range(6)] == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
 
 
-def test_cosine_falls_from_the_rate_to_nothing() -> None:
+def test_cosine_decays_from_the_rate_to_zero() -> None:
     recipe = Recipe(epochs=1, batch_size=8, learning_rate=2.0, decay="cosine")
     rates = [recipe.rate(step, 100) for step in range(100)]
     assert rates[0] == 2.0
@@ -44,7 +44,7 @@ def test_an_unknown_decay_is_refused() -> None:
         Recipe(epochs=1, batch_size=8, learning_rate=1.0, decay="cosin")
 
 
-def test_a_recipe_is_plain_and_cannot_be_changed() -> None:
+def test_a_recipe_is_serialisable_and_immutable() -> None:
     recipe = Recipe(epochs=3, batch_size=8, learning_rate=1e-3, decay="cosine", patience=2, clip_norm=1.5)
     assert Recipe(**json.loads(json.dumps(dataclasses.asdict(recipe)))) == recipe
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -1,4 +1,4 @@
-"""The same seed gives the same bytes: in another process, after another network, and killed as often as one likes."""
+"""The same seed gives the same bytes: in another process, after another network, and after any number of kills."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def start(folder: Path, *options: str, **environment: str) -> subprocess.Popen[s
 
 
 def finish(process: subprocess.Popen[str]) -> str:
-    """The digest of a run that must come to its end."""
+    """The digest of a run that must finish."""
     output, errors = process.communicate()
     assert process.returncode == 0, errors
     digest = digest_in(output.splitlines())
@@ -42,14 +42,14 @@ def finish(process: subprocess.Popen[str]) -> str:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, str]]:
-    """Of each network, a run that nothing disturbed: its folder and its digest."""
+    """An uninterrupted run of each network: its folder and its digest."""
     folders = {model: tmp_path_factory.mktemp("whole") / model for model in ("masked", "stacked")}
     running = {model: start(folder, "--model", model) for model, folder in folders.items()}
     return {model: (folders[model], finish(process)) for model, process in running.items()}
 
 
 def metrics(folder: Path) -> list[dict[str, float]]:
-    """The rows of ``metrics.jsonl`` without seconds; those of ``metrics.csv`` of a run that ended are the same."""
+    """The rows of ``metrics.jsonl`` without seconds; those of ``metrics.csv`` must be the same once a run has ended."""
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     header, *table = (line.split(",") for line in (folder / "metrics.csv").read_text(encoding="utf-8").splitlines())
     assert [[float(value) for value in row] for row in table] == [list(row.values()) for row in rows]
@@ -58,7 +58,7 @@ def metrics(folder: Path) -> list[dict[str, float]]:
 
 
 def epochs_saved(folder: Path) -> int:
-    """Epochs in the checkpoint, which must be whole whenever it is there; so must every file under its own name."""
+    """Epochs in the checkpoint, which must be complete whenever it exists; so must every other file."""
     for path in folder.glob("[!.]*.json"):
         assert json.loads(path.read_text(encoding="utf-8"))["model"]
     for path in folder.glob("[!.]*.jsonl"):
@@ -88,13 +88,13 @@ def assert_same_run(folder: Path, digest: str, whole: tuple[Path, str]) -> None:
 def test_another_process_with_another_environment_gives_the_same_bytes(
     tmp_path: Path, uninterrupted: dict[str, tuple[Path, str]]
 ) -> None:
-    """Another hash seed, other threads, another locale and time zone."""
+    """Another hash seed, thread count, locale and time zone."""
     environment = {"PYTHONHASHSEED": "4242", "OMP_NUM_THREADS": "2", "LC_ALL": "C", "TZ": "Asia/Seoul"}
     process = start(tmp_path / "run", "--model", "stacked", **environment)
     assert_same_run(tmp_path / "run", finish(process), uninterrupted["stacked"])
 
 
-def test_a_network_trained_before_in_the_same_process_changes_nothing(
+def test_an_earlier_network_in_the_same_process_changes_nothing(
     tmp_path: Path, uninterrupted: dict[str, tuple[Path, str]]
 ) -> None:
     process = start(tmp_path / "run", "--another-before", PYTHONHASHSEED="7")
@@ -106,7 +106,7 @@ def test_a_network_trained_before_in_the_same_process_changes_nothing(
 def test_killed_at_any_instant_and_resumed_it_ends_with_the_same_bytes(
     tmp_path: Path, uninterrupted: dict[str, tuple[Path, str]], fresh_seed: int, model: str, kills: int
 ) -> None:
-    """Each time let it come through an epoch more or none, then kill it some instants later: mostly where it writes."""
+    """Each time let it run for up to one more epoch, then kill it a moment later: mostly while it writes."""
     instants = random.Random(f"{fresh_seed} {model}")
     folder, before_the_end = tmp_path / "run", 0
     for epochs in (1, *(instants.randint(0, 1) for _ in range(kills - 1))):
@@ -114,19 +114,19 @@ def test_killed_at_any_instant_and_resumed_it_ends_with_the_same_bytes(
         assert process.stdout is not None
         for _ in range(epochs):
             if not process.stdout.readline().startswith("epoch"):
-                break  # it had come to its end
+                break  # It had finished.
         time.sleep(instants.uniform(0.0, 0.04))
         process.kill()
         process.communicate()
         before_the_end += process.returncode == -signal.SIGKILL and epochs_saved(folder) < EPOCHS
-    assert before_the_end >= 1, "no kill came before the end"
+    assert before_the_end >= 1, "the run was never killed before its end"
     assert_same_run(folder, finish(start(folder, "--model", model)), uninterrupted[model])
 
 
-def test_killed_while_it_writes_it_ends_with_the_same_bytes(
+def test_killed_while_writing_it_ends_with_the_same_bytes(
     tmp_path: Path, uninterrupted: dict[str, tuple[Path, str]], fresh_seed: int
 ) -> None:
-    """Half of a file is on the disk when the process dies: the checkpoint's first, then one of any file."""
+    """The process dies with half of a file on disk: the checkpoint's first, then that of any file."""
     drawn = random.Random(fresh_seed)
     folder = tmp_path / "run"
     deaths = [("checkpoint.npz", 1, {0}), ("config.json", 1, {0}), ("checkpoint.npz", 3, {2})]

@@ -1,4 +1,4 @@
-"""What opening a run directory does to an earlier run in it."""
+"""Opening a run directory that has an earlier run in it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_any_part_of_an_earlier_run_is_refused_without_resume(tmp_path: Path, na
 
 
 @pytest.mark.parametrize("name", ["config.json", "checkpoint.npz", "outcome.json"])
-def test_overwriting_leaves_nothing_of_an_earlier_run(tmp_path: Path, name: str) -> None:
+def test_overwriting_removes_all_of_an_earlier_run(tmp_path: Path, name: str) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / name).write_text("{}", encoding="utf-8")
     RunDirectory(tmp_path / "run", CONFIG, overwrite=True)
@@ -46,7 +46,7 @@ def test_a_damaged_configuration_is_refused_in_one_line(tmp_path: Path, text: st
     assert refusal(tmp_path, resume=True).startswith(f"{tmp_path / 'config.json'}: damaged (")
 
 
-def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> None:
+def test_files_that_a_killed_process_left_incomplete_are_removed(tmp_path: Path) -> None:
     RunDirectory(tmp_path, CONFIG)
     (tmp_path / ".checkpoint.npz.123.part").write_bytes(b"half")
     RunDirectory(tmp_path, CONFIG, resume=True)

@@ -1,4 +1,4 @@
-"""Updates by Trainer: the bits of MXNet's plain updater, clipping, resumption from named arrays, several devices."""
+"""Updates by Trainer: bit-equal to MXNet's plain updater, clipping, resumption from named arrays, several devices."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_bits_are_those_of_the_plain_updater(name: str, clip_norm: float | N
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("stopped", [1, STEPS - 1])
-def test_restored_updates_go_on_with_the_same_bits(name: str, stopped: int) -> None:
+def test_restored_updates_continue_with_the_same_bits(name: str, stopped: int) -> None:
     net = network()
     updates = Updates(trained(net), name, clip_norm=0.5)
     for step in range(stopped):
@@ -113,7 +113,7 @@ def test_restored_updates_go_on_with_the_same_bits(name: str, stopped: int) -> N
     assert_same_bits(values(resumed), by_updater(name, 0.5))
 
 
-def test_a_state_is_named_arrays_of_numbers() -> None:
+def test_a_state_is_a_set_of_named_arrays() -> None:
     net = network()
     updates = Updates(trained(net), "adam")
     backward(net, 0)
@@ -126,7 +126,7 @@ def test_a_state_is_named_arrays_of_numbers() -> None:
 
 
 @pytest.mark.parametrize("damage", ["lost slot", "lost counts", "another optimizer", "another network"])
-def test_a_state_of_something_else_is_refused(damage: str) -> None:
+def test_an_unsuitable_state_is_refused(damage: str) -> None:
     net = network()
     updates = Updates(trained(net), "adam")
     backward(net, 0)
@@ -173,9 +173,7 @@ TWO_DEVICES = [mx.cpu(0), mx.cpu(1)]
 
 @pytest.mark.parametrize("clip_norm", [None, 0.2])
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
-def test_gradients_of_two_devices_are_summed_before_their_norm_is_taken(
-    optimizer: str, clip_norm: float | None
-) -> None:
+def test_gradients_of_two_devices_are_summed_before_the_norm_is_taken(optimizer: str, clip_norm: float | None) -> None:
     net = network(TWO_DEVICES)
     updates = Updates(trained(net), optimizer, clip_norm=clip_norm)
     step_on_two_devices(net, updates, 0)

@@ -1,4 +1,4 @@
-"""The card of parallel text as a page: what was read, divided and overlaps, by side."""
+"""The card of parallel text as a page: reading, splits and overlaps of both sides."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_card_of_parallel_text_makes_a_page(tokens: str, tmp_path: Path) -> 
         assert f"<tr><th>{name}</th>{cells}</tr>" in html
 
 
-def test_what_is_missing_divided_and_overlapping_stands_on_the_page(tmp_path: Path) -> None:
+def test_missing_files_splits_and_overlaps_are_on_the_page(tmp_path: Path) -> None:
     result = translation.prepare("sample", source="ko", target="en", processes=1, cache=False)
     counts = {"source": 8101, "target": 8102, "either": 8103, "pair": 8104}
     verbatim = {key: count + 10 for key, count in counts.items()}

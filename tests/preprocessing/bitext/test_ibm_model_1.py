@@ -1,4 +1,4 @@
-"""The word-to-word dictionary: what expectation maximisation must find, and that nothing else decides it."""
+"""The word dictionary of IBM model 1: known solutions, and independence of order."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def split(*texts: str) -> list[list[str]]:
     return [text.split() for text in texts]
 
 
-def test_words_that_always_meet_mean_each_other() -> None:
-    """The classical example: no sentence alone says what *the* means, all together do."""
+def test_words_that_always_co_occur_are_translations() -> None:
+    """The classical example: no single sentence shows what *the* means, all together do."""
     source = split("the house", "the book", "a book", "the", "")
     target = split("das haus", "das buch", "ein buch", "das", "nichts")
     assert ibm_model_1.translations(source, target, iterations=20) == {
@@ -24,7 +24,7 @@ def test_words_that_always_meet_mean_each_other() -> None:
     }
 
 
-def test_equals_the_equations_word_by_word() -> None:
+def test_matches_the_equations_word_by_word() -> None:
     """Brown et al. (1993): counts are shares of each target word among the source words of its sentence."""
     generator = np.random.RandomState(3)
     source = [[f"s{word}" for word in generator.randint(0, 6, 5)] for _ in range(40)]
@@ -41,13 +41,13 @@ def test_equals_the_equations_word_by_word() -> None:
         for (s, _), count in counts.items():
             totals[s] = totals.get(s, 0.0) + count
         t = {(s, word): count / totals[s] for (s, word), count in counts.items()}
-    found = ibm_model_1.translations(source, target, iterations=3)
-    assert set(found) == {s for s, _ in t}
-    for s, word in found.items():
+    lexicon = ibm_model_1.translations(source, target, iterations=3)
+    assert set(lexicon) == {s for s, _ in t}
+    for s, word in lexicon.items():
         assert t[s, word] == pytest.approx(max(t[s, other] for other in {w for _, w in t}))
 
 
-def test_of_equally_likely_translations_the_first_is_taken() -> None:
+def test_the_first_of_equally_likely_translations_is_chosen() -> None:
     assert ibm_model_1.translations(split("x"), split("b a")) == {"x": "b"}
     assert ibm_model_1.translations([], []) == {}
 

@@ -1,4 +1,4 @@
-"""Pairs are read strictly: what is wrong in a file ends in one line with file, line and remedy; nothing is lost."""
+"""Pairs are read strictly: every fault is one line with file, line and remedy, and no row is lost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADED = Collection("train", "train", ("ko", "en", "fr"), header=True)
 
 
 def given(folder: Path, **contents: str | bytes) -> CorpusFiles:
-    """Files by part; a double underscore stands for the full stop."""
+    """Files by part; a double underscore in a name is a full stop."""
     paths = {}
     for part, content in contents.items():
         name = part.replace("__", ".")
@@ -36,13 +36,13 @@ def read(files: CorpusFiles, *collections: Collection, **options: object) -> tup
     return step.apply(Bitext(), Context(files))
 
 
-def test_two_files_with_one_sentence_to_a_line(tmp_path: Path) -> None:
+def test_two_files_with_one_sentence_per_line(tmp_path: Path) -> None:
     files = given(tmp_path, train__en='A "quoted"\tb \n c\u2028d\n', train__ko="가\n나\n")
     data, notes = read(files, LINES)
-    assert texts(data, "train") == [('A "quoted"\tb ', "가"), (" c\u2028d", "나")], "taken as it is"
+    assert texts(data, "train") == [('A "quoted"\tb ', "가"), (" c\u2028d", "나")], "not changed"
     assert data.splits["train"].row_id.tolist() == ["train:1", "train:2"]
-    found = notes.facts["collections"]["train"]
-    assert (found["rows"], found["distinct_source"], found["padded_with_space"]) == (2, 2, 2)
+    facts = notes.facts["collections"]["train"]
+    assert (facts["rows"], facts["distinct_source"], facts["padded_with_space"]) == (2, 2, 2)
     assert "missing" not in notes.facts
 
 
@@ -51,8 +51,8 @@ def test_columns_of_one_file_in_either_direction(tmp_path: Path, more: str) -> N
     files = given(tmp_path, pairs=f"Go.\t가.{more}\nGo.\t가.{more}\nHi.\t안녕.{more}\n")
     data, notes = read(files, COLUMNS)
     assert texts(data, UNSPLIT) == [("Go.", "가."), ("Go.", "가."), ("Hi.", "안녕.")]
-    found = notes.facts["collections"]["pairs"]
-    assert (found["note"], found["repeated_pairs"], found["characters"]["target"]["max"]) == ("By people.", 1, 3)
+    facts = notes.facts["collections"]["pairs"]
+    assert (facts["note"], facts["repeated_pairs"], facts["characters"]["target"]["max"]) == ("By people.", 1, 3)
     turned, _ = ReadPairs("ko", "en", (COLUMNS,)).apply(Bitext(), Context(files))
     assert texts(turned, UNSPLIT)[2] == ("안녕.", "Hi.")
 
@@ -63,7 +63,7 @@ def test_a_header_names_the_columns(tmp_path: Path) -> None:
     assert texts(data, "train") == [("Go.", "가")] and data.splits["train"].row_id.tolist() == ["train:2"]
 
 
-def test_a_packed_file_and_an_archive_are_read_alike(tmp_path: Path) -> None:
+def test_compressed_files_and_archives_are_read_alike(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "kor-eng.zip", "w") as archive:
         archive.writestr("kor-eng/kor.txt", "Go.\t가.\n")
     (tmp_path / "train.en.gz").write_bytes(gzip.compress(b"a\n"))
@@ -139,13 +139,13 @@ def test_pairs_with_an_empty_side_are_dropped_on_request_and_counted(tmp_path: P
     files = given(tmp_path, train__en="a\n\nc\nd\n", train__ko="가\n나\n \n라\n")
     data, notes = read(files, LINES, empty="drop")
     assert texts(data, "train") == [("a", "가"), ("d", "라")]
-    assert data.splits["train"].row_id.tolist() == ["train:1", "train:4"], "ids stay those of the lines"
+    assert data.splits["train"].row_id.tolist() == ["train:1", "train:4"], "ids are line numbers"
     assert [(d.split, d.reason, d.rows, d.examples) for d in notes.dropped] == [
         ("train", "an empty side", 2, ["train:2", "train:3"])
     ]
 
 
-def test_the_number_of_official_rows_is_checked(tmp_path: Path) -> None:
+def test_the_official_number_of_rows_is_checked(tmp_path: Path) -> None:
     files = given(tmp_path, train__en="a\nb\n", train__ko="가\n나\n")
     data, _ = read(replace(files, rows={"train.en": 2}), LINES)
     assert len(data.splits["train"]) == 2
@@ -153,7 +153,7 @@ def test_the_number_of_official_rows_is_checked(tmp_path: Path) -> None:
         read(replace(files, rows={"train.ko": 3}), LINES)
 
 
-def test_a_missing_collection_is_an_error_unless_one_can_go_on_without_it(tmp_path: Path) -> None:
+def test_a_missing_collection_is_an_error_unless_it_is_optional(tmp_path: Path) -> None:
     files = given(tmp_path, train__en="a\n", train__ko="가\n", news__en="n\n")
     with pytest.raises(MissingError, match=r"corpus mine: has no news\.ko \(it has train\.en, train\.ko, news\.en\)"):
         read(files, LINES, Collection("news", "train"))
@@ -163,7 +163,7 @@ def test_a_missing_collection_is_an_error_unless_one_can_go_on_without_it(tmp_pa
     assert "news" not in notes.facts["collections"]
 
 
-def test_collections_of_one_split_follow_each_other(tmp_path: Path) -> None:
+def test_collections_of_one_split_are_concatenated(tmp_path: Path) -> None:
     files = given(tmp_path, train__en="a\n", train__ko="가\n", pairs="b\t나\n")
     data, _ = read(files, LINES, replace(COLUMNS, split="train"))
     assert texts(data, "train") == [("a", "가"), ("b", "나")]

@@ -1,4 +1,4 @@
-"""The split by hash: no sentence on two sides, the same whatever the order, the direction and the case."""
+"""The split by hash: no sentence in two splits, whatever the order, the direction and the case."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def placed(data: Bitext) -> dict[tuple[str, str], str]:
 
 
 @given(PAIRS)
-def test_groups_are_what_a_walk_from_pair_to_pair_reaches(pairs: list[tuple[str, str]]) -> None:
+def test_groups_are_the_connected_components(pairs: list[tuple[str, str]]) -> None:
     group = groups([source for source, _ in pairs], [target for _, target in pairs])
     for row, (source, target) in enumerate(pairs):
         reached, sources, targets = {row}, {source}, {target}
@@ -44,7 +44,7 @@ def test_groups_are_what_a_walk_from_pair_to_pair_reaches(pairs: list[tuple[str,
 
 
 @given(PAIRS, PAIRS)
-def test_no_sentence_stands_on_two_sides(pairs: list[tuple[str, str]], trained: list[tuple[str, str]]) -> None:
+def test_no_sentence_is_in_two_splits(pairs: list[tuple[str, str]], trained: list[tuple[str, str]]) -> None:
     data = divided(pairs, train=trained)
     keys = {
         name: [{loose_key(text) for text in column} for column in zip(*texts(data, name), strict=True)]
@@ -59,7 +59,7 @@ def test_no_sentence_stands_on_two_sides(pairs: list[tuple[str, str]], trained: 
 
 
 @given(PAIRS, st.randoms(use_true_random=False))
-def test_neither_the_order_of_the_rows_nor_the_direction_matters(
+def test_the_order_of_rows_and_the_direction_do_not_matter(
     pairs: list[tuple[str, str]], shuffled: random.Random
 ) -> None:
     expected = placed(divided(pairs))
@@ -70,7 +70,7 @@ def test_neither_the_order_of_the_rows_nor_the_direction_matters(
     assert {(source, target): name for (target, source), name in placed(turned).items()} == expected
 
 
-def test_the_place_follows_the_hash_of_the_first_sentence() -> None:
+def test_the_split_follows_the_hash_of_the_first_sentence() -> None:
     pairs = [(f"Sentence {number}.", f"Phrase {number}.") for number in range(300)]
     for pair, name in placed(divided(pairs, one_in=10)).items():
         digest = int(hashlib.sha256(loose_key(pair[0]).encode()).hexdigest()[:8], 16) % 10
@@ -83,14 +83,14 @@ def test_copies_paraphrases_and_their_paraphrases_stay_together() -> None:
         assert len(set(placed(divided(chain, one_in)).values())) == 1
 
 
-def test_what_shares_a_sentence_with_a_trained_collection_is_trained_on() -> None:
+def test_pairs_that_share_a_sentence_with_a_train_collection_are_in_train() -> None:
     pairs = [(f"Sentence {number}.", f"Phrase {number}.") for number in range(60)]
-    held = [(source, target) for (source, target), name in placed(divided(pairs)).items() if name != "train"]
-    trained = [(source.upper(), f"autre {source}") for source, _ in held[:5]] + [("other", held[5][1].lower())]
+    held_out = [(source, target) for (source, target), name in placed(divided(pairs)).items() if name != "train"]
+    trained = [(source.upper(), f"autre {source}") for source, _ in held_out[:5]] + [("other", held_out[5][1].lower())]
     data, notes = run(bitext(unsplit=pairs, train=trained, further=[("x", "y")]), SplitPairs(3, "source", "en"))
     where = placed(data)
-    assert all(where[pair] == "train" for pair in held[:6])
-    assert all(where[pair] != "train" for pair in held[6:])
+    assert all(where[pair] == "train" for pair in held_out[:6])
+    assert all(where[pair] != "train" for pair in held_out[6:])
     assert data.splits["train"].row_id[-6:].tolist() == [f"train:{line}" for line in range(1, 7)]
     assert texts(data, "further") == [("x", "y")]
     counts = facts(notes)["hash_split"]
@@ -98,7 +98,7 @@ def test_what_shares_a_sentence_with_a_trained_collection_is_trained_on() -> Non
     assert sum(counts["rows"].values()) == 60
 
 
-def test_a_sentence_without_letters_is_compared_as_it_is() -> None:
+def test_a_sentence_without_letters_is_compared_verbatim() -> None:
     assert groups(["?!", "!"], ["a", "b"]) == [0, 1]
     with pytest.raises(KeyError):
         run(bitext(train=[("a", "b")]), SplitPairs(3, "source", "en"))

@@ -1,4 +1,4 @@
-"""Steps that look at both sides: copies, overlap, lengths; and how a step for one text is applied to two."""
+"""Steps on both sides: duplicates, overlap, lengths; and how a step for one text is applied to two."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.preprocessing.bitexts import WORDS, bitext, facts, run, texts
 TRAIN = [("a b", "x y"), ("A b!", "X y."), ("a b", "x y"), ("a b", "z"), ("c", "x y")]
 
 
-def test_train_loses_copies_of_pairs_and_no_other_split_does() -> None:
+def test_only_train_loses_duplicate_pairs() -> None:
     data, notes = run(bitext(train=TRAIN, test=[("a", "b"), ("a", "b")]), Deduplicate())
     assert texts(data, "train") == [TRAIN[0], TRAIN[1], TRAIN[3], TRAIN[4]] and len(data.splits["test"]) == 2
     assert [(d.split, d.rows, d.examples) for d in notes[0].dropped] == [("train", 1, ["train:3"])]
     assert notes[0].examples == [("a b ||| x y", "left out: a repeated pair")]
     lowered, _ = run(bitext(train=TRAIN), BothSides(Lowercase(), Lowercase()), Deduplicate())
-    assert len(lowered.splits["train"]) == 4, "a mark more is another text"
+    assert len(lowered.splits["train"]) == 4, "another punctuation mark is another text"
 
 
 TEST = [("a b", "q"), ("A B", "x, y"), ("new", "news"), ("c", "x y")]
@@ -50,19 +50,19 @@ def test_overlap_is_counted_verbatim_and_by_letters_and_drops_nothing() -> None:
     assert not data.splits["train"].source.seen_in_train.any()
 
 
-def test_overlap_leaves_the_train_pair_out_when_asked_to_and_never_the_test_pair() -> None:
+def test_overlap_drops_train_pairs_on_request_and_never_test_pairs() -> None:
     train = [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")]
     data, notes = run(bitext(train=train, test=[("A!", "9")], other=[("z", "3.")]), Overlap(drop=True))
     assert texts(data, "train") == [("b", "2"), ("d", "4")]
     assert len(data.splits["test"]) == len(data.splits["other"]) == 1
     assert notes[0].dropped[0].rows == 2 and notes[0].dropped[0].examples == ["train:1", "train:3"]
-    assert facts(notes)["overlap"]["test"]["letters"]["source"] == 1, "counted before anything was left out"
+    assert facts(notes)["overlap"]["test"]["letters"]["source"] == 1, "counted before anything was dropped"
     assert not data.splits["test"].source.seen_in_train.any()
     with pytest.raises(InputError, match="no pair is left"):
         run(bitext(train=train[:1], test=[("a", "x")]), Overlap(drop=True))
 
 
-def test_lengths_are_limited_in_train_alone_and_what_goes_is_shown() -> None:
+def test_lengths_are_limited_in_train_only_and_dropped_pairs_are_shown() -> None:
     long, unequal = "w " * 6, ("w w w w", "w")
     train = [("ok", "ok"), (long, "w w w"), ("w w", long), unequal, ("w w w", "w"), (" ", "w")]
     data, notes = run(bitext(train=train, test=[(long, "w"), ("", "w")]), WORDS, FilterLengths(5, 3.0))
@@ -75,20 +75,24 @@ def test_lengths_are_limited_in_train_alone_and_what_goes_is_shown() -> None:
         ("a length ratio above 3", 1, ["train:4"]),
     ]
     assert (f"{unequal[0]} ||| {unequal[1]}", "left out: a length ratio above 3") in notes[1].examples
-    whole, said = run(bitext(train=train), WORDS, FilterLengths(None, None))
-    assert len(whole.splits["train"]) == 5 and [d.rows for d in said[1].dropped] == [1]
+    unlimited, notes = run(bitext(train=train), WORDS, FilterLengths(None, None))
+    assert len(unlimited.splits["train"]) == 5 and [d.rows for d in notes[1].dropped] == [1]
 
 
-def test_a_step_for_one_text_is_applied_to_each_side_and_described_as_one() -> None:
+def test_a_step_for_one_text_is_applied_to_both_sides_and_described_as_one() -> None:
     both = BothSides(Normalize("de"), Normalize("ko"))
     data, notes = run(bitext(train=[("„A“", "“가”(나)")]), both)
     assert data.splits["train"].source.prepared.tolist() == ['"A"']
     assert data.splits["train"].target.prepared.tolist() == ['"가"(나)']
-    assert texts(data, "train") == [("„A“", "“가”(나)")], "the raw text stays"
+    assert texts(data, "train") == [("„A“", "“가”(나)")], "the raw text is unchanged"
     assert facts(notes)["normalized"] == {"source": {"train": 1}, "target": {"train": 1}}
-    said = both.describe()
-    assert said["name"] == "normalize" and said["rule"].startswith("Source: ") and " Target: " in said["rule"]
-    assert said["parameters"]["target"] == {"language": "ko", "versions": {}}
+    description = both.describe()
+    assert (
+        description["name"] == "normalize"
+        and description["rule"].startswith("Source: ")
+        and " Target: " in description["rule"]
+    )
+    assert description["parameters"]["target"] == {"language": "ko", "versions": {}}
     assert BothSides(Lowercase(), Lowercase()).describe()["rule"] == Lowercase().rule
     one = BothSides(Lowercase(), None)
     assert one.rule.endswith("Target: not changed.") and one.parameters() == {}
@@ -97,7 +101,7 @@ def test_a_step_for_one_text_is_applied_to_each_side_and_described_as_one() -> N
     assert lowered.splits["train"].target.prepared.tolist() == ["A"]
 
 
-def test_what_detokenisation_does_not_restore_is_counted_and_shown() -> None:
+def test_text_that_detokenisation_does_not_restore_is_counted_and_shown() -> None:
     tokenize = BothSides(Tokenize(Moses("en")), Tokenize(JoinedMecab()))
     check = BothSides(CheckRoundTrip(), CheckRoundTrip())
     test = [("It's 2:30 .", "오후 2:30이다."), ("It is.", "그렇다.")]
@@ -125,7 +129,7 @@ def test_the_two_sides_of_a_pair_have_the_same_rows() -> None:
     ]
 
 
-def test_steps_leave_their_input_alone_and_arrays_bring_it_back() -> None:
+def test_steps_do_not_change_their_input_and_arrays_restore_it() -> None:
     data = bitext(train=[*TRAIN, ("more", "plus")], test=TEST)
     tokenize = BothSides(Tokenize(Moses("en")), Tokenize(Moses("fr")))
     for step in (BothSides(Lowercase(), Lowercase()), Deduplicate(), Overlap(True), tokenize, FilterLengths(9, 9.0)):

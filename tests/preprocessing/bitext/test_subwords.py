@@ -1,4 +1,4 @@
-"""Byte pair encoding: learned on train only, undone exactly, and the same as subword-nmt's own command makes it."""
+"""Byte pair encoding: learned on train only, exactly invertible, and equal to the subword-nmt command."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_words_of_the_test_split_change_neither_merges_nor_pieces() -> None:
     assert "z y" in trained.source.learned[CODES].decode(), "in train they would have"
 
 
-def test_merges_are_learned_on_both_sides_together() -> None:
+def test_merges_are_learned_jointly() -> None:
     data, notes = encoded()
     assert data.source.learned[CODES] == data.target.learned[CODES]
     merges = data.source.learned[CODES].decode().splitlines()
@@ -66,7 +66,7 @@ def test_the_order_of_the_words_does_not_matter(words: list[str]) -> None:
 
 
 @given(st.lists(WORD, max_size=8))
-def test_joining_undoes_the_cutting(words: list[str]) -> None:
+def test_joining_inverts_the_segmentation(words: list[str]) -> None:
     data, _ = encoded(test=[(" ".join(words), "neu")])
     test = data.splits["test"].source
     assert joined(test.words(0)) == words
@@ -79,15 +79,15 @@ def test_pieces_of_a_model_may_end_anywhere() -> None:
     assert joined([]) == []
 
 
-def test_rare_pieces_are_taken_apart_again_on_their_own_side() -> None:
-    # "weit" is frequent on the target side, and stands on the source side once.
+def test_pieces_that_are_rare_on_their_own_side_are_split_again() -> None:
+    # "weit" is frequent on the target side, and occurs on the source side once.
     train = [("low low low", "weit weit weit")] * 5 + [("weit", "low")]
     data = bitext(train=train, test=[("weit low", "weit low")])
     rare, _ = run(data, WORDS, LearnBPE(20), BothSides(ApplyBPE(2), ApplyBPE(2)))
     assert rare.splits["test"].source.words(0) == ["w@@", "e@@", "i@@", "t", "low"]
     assert rare.splits["test"].target.words(0) == ["weit", "l@@", "o@@", "w"]
-    kept, _ = run(data, WORDS, LearnBPE(20), BothSides(ApplyBPE(1), ApplyBPE(1)))
-    assert kept.splits["test"].source.words(0) == ["weit", "low"]
+    unlimited, _ = run(data, WORDS, LearnBPE(20), BothSides(ApplyBPE(1), ApplyBPE(1)))
+    assert unlimited.splits["test"].source.words(0) == ["weit", "low"]
     assert "weit 1\n" in rare.source.learned[PIECES].decode()
 
 
@@ -104,7 +104,7 @@ def test_the_files_give_the_same_pieces_with_subword_nmt_itself(min_freq: int, t
     assert done.stdout.decode().splitlines() == ours and "@@" in ours[0]
 
 
-def test_nothing_to_learn_from_and_steps_out_of_order_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_corpus_and_steps_out_of_order_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InputError, match="the training split has no word of two characters"):
         run(bitext(train=[("a b", "c")]), WORDS, LearnBPE(10))
     with pytest.raises(InputError, match="put a learn-bpe step before it"):
@@ -112,5 +112,5 @@ def test_nothing_to_learn_from_and_steps_out_of_order_are_refused(capsys: pytest
     with pytest.raises(InputError, match="put a tokenize step before it"):
         LearnBPE().apply(bitext(train=TRAIN), Context())
     subwords.learn(Counter({"low": 1, "new": 1}), 10)
-    assert capsys.readouterr() == ("", ""), "subword-nmt's progress bar and remarks stay away"
+    assert capsys.readouterr() == ("", ""), "subword-nmt prints nothing"
     assert io.StringIO(subwords.learn(Counter({"low": 1, "new": 1}), 10)).readlines() == ["#version: 0.2\n"]

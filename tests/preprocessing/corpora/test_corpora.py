@@ -1,4 +1,4 @@
-"""Where corpora are looked for, what is verified, and downloads that break off, resume, or bring the wrong bytes."""
+"""Where corpora are searched for, what is verified, and downloads that break off, resume, or deliver wrong bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves CONTENT at any path; may cut answers short, ignore Range, or send other bytes."""
+    """Serves CONTENT at any path; can truncate answers, ignore Range, or send other bytes."""
 
     content = CONTENT
     cut_after: int | None = None
@@ -72,20 +72,20 @@ def url(server: Server, path: str = "/file") -> str:
     return f"http://127.0.0.1:{server.server_port}{path}"
 
 
-def test_a_whole_download(server: Server, tmp_path: Path) -> None:
+def test_a_complete_download(server: Server, tmp_path: Path) -> None:
     download(url(server), tmp_path / "new" / "file", sha256=SHA256)
     assert (tmp_path / "new" / "file").read_bytes() == CONTENT
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["file"]
 
 
-def test_a_broken_transfer_goes_on_where_it_stopped(server: Server, tmp_path: Path) -> None:
+def test_a_broken_transfer_resumes_where_it_stopped(server: Server, tmp_path: Path) -> None:
     server.cut_after, server.cuts_left = 100_000, 2
     download(url(server), tmp_path / "file", sha256=SHA256)
     assert server.requested == [0, 100_000, 200_000]
     assert (tmp_path / "file").read_bytes() == CONTENT
 
 
-def test_a_later_call_resumes_what_an_earlier_one_left(server: Server, tmp_path: Path) -> None:
+def test_a_later_call_resumes_the_partial_file_of_an_earlier_one(server: Server, tmp_path: Path) -> None:
     server.cut_after, server.cuts_left = 1_000, 3
     with pytest.raises(InputError, match="stopped at 3000 of 640000 bytes; run again to resume the download"):
         download(url(server), tmp_path / "file", sha256=SHA256)
@@ -95,20 +95,20 @@ def test_a_later_call_resumes_what_an_earlier_one_left(server: Server, tmp_path:
     assert (tmp_path / "file").read_bytes() == CONTENT
 
 
-def test_a_server_that_cannot_resume_sends_everything_again(server: Server, tmp_path: Path) -> None:
+def test_without_range_support_the_download_starts_again(server: Server, tmp_path: Path) -> None:
     server.cut_after, server.cuts_left, server.ranges = 1_000, 1, False
     download(url(server), tmp_path / "file", sha256=SHA256)
     assert (tmp_path / "file").read_bytes() == CONTENT
 
 
-def test_a_part_that_is_whole_needs_no_more_bytes(server: Server, tmp_path: Path) -> None:
+def test_a_complete_partial_file_needs_no_more_bytes(server: Server, tmp_path: Path) -> None:
     (tmp_path / f".file.{SHA256[:12]}.part").write_bytes(CONTENT)
     download(url(server), tmp_path / "file", sha256=SHA256)
     assert (tmp_path / "file").read_bytes() == CONTENT
     assert server.requested == [len(CONTENT)]
 
 
-def test_wrong_bytes_are_refused_and_not_kept(server: Server, tmp_path: Path) -> None:
+def test_wrong_bytes_are_refused_and_deleted(server: Server, tmp_path: Path) -> None:
     server.content = CONTENT[:-1] + b"?"
     with pytest.raises(InputError, match=f"expected {SHA256}"):
         download(url(server), tmp_path / "file", sha256=SHA256)
@@ -116,7 +116,7 @@ def test_wrong_bytes_are_refused_and_not_kept(server: Server, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("path", ["/gone", None])
-def test_no_answer_leaves_nothing(server: Server, tmp_path: Path, path: str | None) -> None:
+def test_no_answer_leaves_no_file(server: Server, tmp_path: Path, path: str | None) -> None:
     address = url(server, path) if path else "http://127.0.0.1:9/file"
     with pytest.raises(InputError, match=r"download failed: .*; run again .*, or do this") as caught:
         download(address, tmp_path / "file", sha256=SHA256, how_to_get="do this")
@@ -145,12 +145,12 @@ def put(path: Path, content: bytes = CONTENT) -> Path:
 
 def test_data_root_then_user_cache_then_download(tiny: RegisteredCorpus, tmp_path: Path, server: Server) -> None:
     cached = tmp_path / "cache" / "gluon-attn" / "data" / "tiny" / "file"
-    found = locate.find("tiny")
-    assert (found.origin, found.paths, found.sha256) == ("downloaded", {"train": cached}, {"train": SHA256})
+    files = locate.find("tiny")
+    assert (files.origin, files.paths, files.sha256) == ("downloaded", {"train": cached}, {"train": SHA256})
     assert locate.find("tiny").origin == "user cache"
     root = put(tmp_path / "data" / "tiny" / "file")
-    found = locate.find("tiny")
-    assert (found.origin, found.paths["train"], found.rows) == ("data root", root, {"train": 7})
+    files = locate.find("tiny")
+    assert (files.origin, files.paths["train"], files.rows) == ("data root", root, {"train": 7})
     assert server.requested == [0]
 
 
@@ -160,7 +160,7 @@ def test_wrong_bytes_in_the_data_root_are_an_error_and_never_skipped(tiny: Regis
         locate.find("tiny")
 
 
-def test_offline_says_what_is_missing_and_how_to_get_it(
+def test_offline_names_the_missing_file_and_its_remedy(
     tiny: RegisteredCorpus, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GLUON_ATTN_OFFLINE", "1")
@@ -198,9 +198,9 @@ def test_an_optional_file_may_be_missing_but_not_damaged(
     more = replace(tiny.files["train"], layout=("tiny/more",), optional=True, rows=9)
     monkeypatch.setitem(locate.REGISTRY, "tiny", replace(tiny, files={**tiny.files, "more": more}))
     put(tmp_path / "data" / "tiny" / "file")
-    found = locate.find("tiny")
-    assert (list(found.paths), list(found.urls), found.rows) == (["train"], ["train"], {"train": 7})
-    assert server.requested == [], "what is optional is not fetched"
+    files = locate.find("tiny")
+    assert (list(files.paths), list(files.urls), files.rows) == (["train"], ["train"], {"train": 7})
+    assert server.requested == [], "optional files are not downloaded"
     (tmp_path / "data" / "tiny" / "more").write_bytes(CONTENT)
     assert locate.find("tiny").rows == {"train": 7, "more": 9}
     (tmp_path / "data" / "tiny" / "more").write_bytes(CONTENT[:-1])
@@ -218,8 +218,8 @@ def test_the_hash_of_an_archive_is_that_of_the_text_in_it(
     for compression, folder in ((zipfile.ZIP_STORED, ""), (zipfile.ZIP_DEFLATED, "some/folder/")):
         with zipfile.ZipFile(path, "w", compression) as archive:
             archive.writestr(f"{folder}text.txt", CONTENT)
-        found = locate.find("tiny")
-        assert (found.sha256, found.members) == ({"pairs": SHA256}, {"pairs": "text.txt"})
+        files = locate.find("tiny")
+        assert (files.sha256, files.members) == ({"pairs": SHA256}, {"pairs": "text.txt"})
     path.write_bytes(path.read_bytes()[:-1_000])
     with pytest.raises(InputError, match=r"text\.zip.*truncated or damaged"):
         locate.find("tiny")
@@ -229,7 +229,7 @@ def test_the_hash_of_an_archive_is_that_of_the_text_in_it(
         locate.find("tiny")
 
 
-def test_a_corpus_can_be_narrowed_to_some_of_its_parts() -> None:
+def test_a_corpus_can_be_restricted_to_some_of_its_parts() -> None:
     files = locate.CorpusFiles(
         "x",
         {"a": Path("a"), "b": Path("b")},
@@ -251,7 +251,7 @@ def test_the_sentences_of_the_sample_are_a_corpus_of_the_same_name() -> None:
 
 
 @pytest.mark.corpus("multi30k", "ko_en", "fra_eng")
-def test_parallel_corpora_are_the_official_ones() -> None:
+def test_parallel_corpora_have_the_official_bytes() -> None:
     german = locate.find("multi30k en-de")
     assert german.urls["test.de"].endswith("/multi30k/dataset/master/data/task1/raw/test_2016_flickr.de.gz")
     assert german.rows == {
@@ -278,7 +278,7 @@ def test_unknown_corpora_and_missing_files_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.corpus("nsmc")
-def test_nsmc_is_the_official_one() -> None:
-    found = locate.find("nsmc")
-    assert found.rows == {"train": 150_000, "test": 50_000} and found.licence == "CC0 1.0"
-    assert found.sha256["train"].startswith("e03b7d14") and found.sha256["test"].startswith("8ac9f640")
+def test_nsmc_has_the_official_bytes() -> None:
+    files = locate.find("nsmc")
+    assert files.rows == {"train": 150_000, "test": 50_000} and files.licence == "CC0 1.0"
+    assert files.sha256["train"].startswith("e03b7d14") and files.sha256["test"].startswith("8ac9f640")

@@ -1,4 +1,4 @@
-"""Lines of packed and unpacked files, and every fault of a file named with its line."""
+"""Lines of plain and compressed files, and every fault of a file named with its line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def packed(path: Path, raw: bytes = RAW) -> Path:
 
 
 @pytest.mark.parametrize("name", ["text", "text.gz", "text.xz", "text.zip"])
-def test_lines_are_the_same_however_they_are_packed(name: str, tmp_path: Path) -> None:
+def test_lines_do_not_depend_on_the_compression(name: str, tmp_path: Path) -> None:
     path = packed(tmp_path / name)
     member = "text.txt" if path.suffix == ".zip" else None
     assert read_lines(path, member) == LINES
@@ -45,12 +45,12 @@ def test_only_a_line_feed_ends_a_line(tmp_path_factory: pytest.TempPathFactory, 
 
 
 @pytest.mark.parametrize("name", ["text.gz", "text.xz", "text.zip"])
-@pytest.mark.parametrize("kept", [0.1, 0.3, 0.9, "damaged"])
-def test_what_cannot_be_unpacked_to_its_end_is_refused(name: str, kept: float | str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", [0.1, 0.3, 0.9, "damaged"])
+def test_an_incomplete_archive_is_refused(name: str, part: float | str, tmp_path: Path) -> None:
     path = packed(tmp_path / name)
     raw = path.read_bytes()
-    if isinstance(kept, float):
-        path.write_bytes(raw[: int(len(raw) * kept)])
+    if isinstance(part, float):
+        path.write_bytes(raw[: int(len(raw) * part)])
     else:
         middle = len(raw) // 2
         path.write_bytes(raw[:middle] + bytes(byte ^ 255 for byte in raw[middle : middle + 8]) + raw[middle + 8 :])
@@ -59,7 +59,7 @@ def test_what_cannot_be_unpacked_to_its_end_is_refused(name: str, kept: float | 
     assert caught.value.where == str(path) and "\n" not in str(caught.value)
 
 
-def test_the_line_is_that_up_to_which_a_packed_file_can_be_read(tmp_path: Path) -> None:
+def test_the_last_readable_line_of_a_compressed_file_is_named(tmp_path: Path) -> None:
     lines = [hashlib.sha256(b"%d" % number).hexdigest() for number in range(20_000)]
     path = packed(tmp_path / "text.gz", "".join(line + "\n" for line in lines).encode())
     path.write_bytes(path.read_bytes()[:-200_000])
@@ -90,7 +90,7 @@ def test_each_fault_is_named_with_its_line(tmp_path: Path, raw: bytes, line: int
     assert error.reason.startswith(reason) and remedy in error.remedy
 
 
-def test_the_member_of_an_archive_must_be_one(tmp_path: Path) -> None:
+def test_an_archive_must_have_the_member_once(tmp_path: Path) -> None:
     path = packed(tmp_path / "text.zip")
     with pytest.raises(InputError, match=r"contains no file named other\.txt"):
         read_bytes(path, "other.txt")

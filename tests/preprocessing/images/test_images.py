@@ -24,7 +24,7 @@ from tests.preprocessing.images_on_disk import drawn, pipeline, write_images
 
 ROOT = Path(steps.__file__).parents[2]
 
-# A change of this number is a change of everyone's results: raise a version.
+# Pinned: when this changes, raise the version of the step that changed.
 DIGEST = "a7d3324b9c879c7103a012bfc9582a3dd3e25915916a4f7ccd8fd003e9c8ece6"
 
 
@@ -104,7 +104,7 @@ def test_the_second_run_reads_the_cache(
         assert (first.inputs(ours.decoded) == second.inputs(theirs.decoded)).all()
 
 
-def test_decoding_restores_the_pixels_and_makes_grey_and_transparent_images_rgb() -> None:
+def test_decoding_restores_the_pixels_and_converts_grey_and_transparent_images_to_rgb() -> None:
     image, grey = drawn(3, 4, 5), drawn(1, 2, 2)[..., 0]
     transparent = np.dstack([image, np.full((4, 5), 7, np.uint8)])
     data, _ = Decode().apply(split(image, grey, transparent), Context())
@@ -122,7 +122,7 @@ def test_a_damaged_file_is_named() -> None:
             Decode().apply(data, Context())
 
 
-def test_resizing_averages_and_leaves_images_of_the_size_alone() -> None:
+def test_resizing_averages_and_does_not_change_images_of_that_size() -> None:
     image = np.zeros((2, 4, 3), np.uint8)
     image[:, 2:] = 200
     data, _ = Decode().apply(split(image, drawn(1, 1, 2)), Context())
@@ -159,7 +159,7 @@ def test_given_statistics_map_to_the_range_from_minus_1_to_1_and_a_constant_chan
     assert learned.normalization is not None and (learned.normalization(pixels)[0, 1] == 0).all()
 
 
-def test_new_images_are_encoded_as_the_splits_were(files: CorpusFiles, result: ImageResult) -> None:
+def test_new_images_are_encoded_like_the_splits(files: CorpusFiles, result: ImageResult) -> None:
     paths = sorted(files.paths["test"].iterdir())
     encoded = result.encode([path.read_bytes() for path in paths])
     assert (encoded.decoded == result.splits["test"].decoded).all()

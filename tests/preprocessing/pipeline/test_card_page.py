@@ -1,4 +1,4 @@
-"""The page of any card: histograms whose bars add up, percentages, and no import of other rooms."""
+"""The page of any card: histograms that add up, percentages, and no import from other folders."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.preprocessing.pages import profile
     width=st.integers(1, 7),
     cut=st.none() | st.integers(1, 400),
 )
-def test_bars_add_up_to_all_rows_and_stay_inside(
+def test_bars_add_up_to_all_rows_and_are_inside_the_plot(
     lengths: list[int], others: list[int], width: int, cut: int | None
 ) -> None:
     plots = histograms({"train": profile(lengths, width), "test": profile(others, width)}, cut)
     assert len(plots) == (2 if others else 1)
     for plot, rows in zip(plots, (lengths, others), strict=False):
-        said = [re.search(r": ([\d,]+) rows", bar.tooltip) for bar in plot.bars]
-        counts = [int(found[1].replace(",", "")) for found in said if found]
+        matches = [re.search(r": ([\d,]+) rows", bar.tooltip) for bar in plot.bars]
+        counts = [int(match[1].replace(",", "")) for match in matches if match]
         assert sum(counts) == len(rows)
         assert len(plot.bars) <= 101
         heights = np.array([bar.height for bar in plot.bars])
@@ -40,7 +40,7 @@ def test_bars_add_up_to_all_rows_and_stay_inside(
         assert all(0 <= y <= card_page.HEIGHT for y, _ in plot.grid)
 
 
-def test_a_bar_says_which_lengths_it_holds_and_the_last_one_holds_all_longer_rows() -> None:
+def test_a_bar_names_its_lengths_and_the_last_one_includes_all_longer_rows() -> None:
     (plot,) = histograms({"train": profile([1] * 990 + [2] * 9 + [500])})
     assert [bar.tooltip for bar in plot.bars] == [
         "length 0: 0 rows, 0.00 %",
@@ -49,13 +49,13 @@ def test_a_bar_says_which_lengths_it_holds_and_the_last_one_holds_all_longer_row
     ]
 
 
-def test_percentages_never_round_something_to_nothing() -> None:
+def test_small_percentages_are_never_rounded_to_zero() -> None:
     assert card_page.percent(0.000001) == "< 0.01 %"
     assert card_page.percent(0) == "0.00 %"
     assert card_page.percent(0.9973) == "99.73 %"
 
 
-def test_the_page_needs_nothing_of_the_other_rooms() -> None:
+def test_the_page_imports_nothing_from_other_folders() -> None:
     rooms = "{'mxnet', 'matplotlib', 'gluon_attn'}"
     program = f"import sys, preprocessing.pipeline.card_page.card_page; print({rooms} & set(sys.modules))"
     root = Path(card_page.__file__).parents[3]

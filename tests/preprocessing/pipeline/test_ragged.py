@@ -16,7 +16,7 @@ def rows_of(ragged: Ragged) -> list[list[int]]:
 
 
 @given(ROWS)
-def test_rows_come_back(rows: list[list[int]]) -> None:
+def test_rows_survive_a_round_trip(rows: list[list[int]]) -> None:
     ragged = Ragged.from_rows(rows)
     assert rows_of(ragged) == rows
     assert ragged.lengths.tolist() == [len(row) for row in rows]
@@ -24,14 +24,14 @@ def test_rows_come_back(rows: list[list[int]]) -> None:
 
 
 @given(ROWS, st.integers(0, 9))
-def test_truncated_keeps_the_beginning(rows: list[list[int]], max_length: int) -> None:
+def test_truncated_returns_the_beginning(rows: list[list[int]], max_length: int) -> None:
     assert rows_of(Ragged.from_rows(rows).truncated(max_length)) == [row[:max_length] for row in rows]
 
 
 @given(ROWS, st.data())
 def test_take_by_mask_and_by_index(rows: list[list[int]], data: st.DataObject) -> None:
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))), np.bool_)
-    expected = [row for row, kept in zip(rows, mask, strict=True) if kept]
+    expected = [row for row, chosen in zip(rows, mask, strict=True) if chosen]
     assert rows_of(Ragged.from_rows(rows).take(mask)) == expected
     assert rows_of(Ragged.from_rows(rows).take(np.flatnonzero(mask)[::-1])) == expected[::-1]
 
@@ -63,7 +63,7 @@ def test_mapped_and_counts(rows: list[list[int]]) -> None:
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), max_size=8))
-def test_strings_survive_packing(strings: list[str]) -> None:
+def test_strings_survive_a_round_trip(strings: list[str]) -> None:
     assert unpack_strings(*pack_strings(strings)) == strings
 
 

@@ -1,4 +1,4 @@
-"""The card as a page: every number of the card is on it, text from a corpus stays text."""
+"""The card as a page: every number of the card is on it, and text from a corpus is escaped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.preprocessing.pages import ATTACK, Page, profile
 
 @pytest.fixture
 def card() -> dict[str, Any]:
-    """A card of all topics with numbers that are easily told apart."""
+    """A card of all topics with numbers that are easy to tell apart."""
     survey = {
         "rows": 7001,
         "empty": 7002,
@@ -116,7 +116,7 @@ def page_of(card: dict[str, Any], folder: Path) -> Page:
     return Page(folder / "card.html")
 
 
-def test_every_number_and_every_word_of_the_card_stands_on_the_page(card: dict[str, Any], tmp_path: Path) -> None:
+def test_every_number_and_every_word_of_the_card_is_on_the_page(card: dict[str, Any], tmp_path: Path) -> None:
     text = page_of(card, tmp_path).text
     words = ["naver", card["digest"], "CC0 1.0", "https://example.org/nsmc", "train.txt", "aa11" * 16, "bb22" * 16]
     words += ["Rows without text are left out.", "version 3", "empty text", "9976970", "max_length"]
@@ -127,14 +127,14 @@ def test_every_number_and_every_word_of_the_card_stands_on_the_page(card: dict[s
     assert [word for word in [*words, *numbers, *shares] if word not in text] == []
 
 
-def test_the_line_of_this_pipeline_is_the_highlighted_one(card: dict[str, Any], tmp_path: Path) -> None:
+def test_the_line_of_this_pipeline_is_highlighted(card: dict[str, Any], tmp_path: Path) -> None:
     write(card, tmp_path / "card.html")
     html = (tmp_path / "card.html").read_text(encoding="utf-8")
     assert re.findall(r'<tr class="own"><td class="number">(\d+)</td>', html) == ["30"]
     assert "cut after 30" in html
 
 
-def test_a_pipeline_that_does_not_cut_says_so(card: dict[str, Any], tmp_path: Path) -> None:
+def test_a_pipeline_that_does_not_truncate_says_so(card: dict[str, Any], tmp_path: Path) -> None:
     card["steps"][1]["parameters"]["max_length"] = None
     page = page_of(card, tmp_path)
     assert "This pipeline cuts no row." in page.text
@@ -142,7 +142,7 @@ def test_a_pipeline_that_does_not_cut_says_so(card: dict[str, Any], tmp_path: Pa
 
 
 def replaced(value: Any) -> Any:
-    """The same card with every text, and every name of something, an attack."""
+    """The same card with hostile HTML in place of every text and every name."""
     if isinstance(value, str):
         return ATTACK
     if isinstance(value, list):
@@ -150,7 +150,7 @@ def replaced(value: Any) -> Any:
     return {key: replaced(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def test_hostile_text_stays_text(card: dict[str, Any], tmp_path: Path) -> None:
+def test_hostile_text_is_escaped(card: dict[str, Any], tmp_path: Path) -> None:
     hostile = replaced(card)
     hostile["splits"] = {ATTACK: hostile["splits"]["train"]}
     hostile["facts"]["lengths"] = {ATTACK: card["facts"]["lengths"]["train"]}
@@ -171,7 +171,7 @@ def test_only_web_addresses_become_links(url: str, card: dict[str, Any], tmp_pat
     assert links == ["#step-1", "#step-2"]
 
 
-def test_nothing_runs_and_nothing_is_fetched(card: dict[str, Any], tmp_path: Path) -> None:
+def test_the_page_runs_and_loads_nothing(card: dict[str, Any], tmp_path: Path) -> None:
     page = page_of(card, tmp_path)
     (policy,) = [meta["content"] for meta in page.named("meta") if meta.get("http-equiv") == "Content-Security-Policy"]
     assert str(policy).startswith("default-src 'none'; style-src 'unsafe-inline';")
@@ -181,37 +181,33 @@ def test_nothing_runs_and_nothing_is_fetched(card: dict[str, Any], tmp_path: Pat
 
 
 @pytest.mark.parametrize("sample", [True, False])
-def test_the_sample_says_loudly_that_its_numbers_mean_nothing(
-    sample: bool, card: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_sample_has_a_visible_warning(sample: bool, card: dict[str, Any], tmp_path: Path) -> None:
     page = page_of(card | {"sample": sample}, tmp_path)
     assert ("these numbers mean nothing" in page.text) is sample
 
 
-def test_the_same_card_gives_the_same_bytes_also_after_a_trip_through_json(
-    card: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_same_card_gives_the_same_bytes_also_after_json(card: dict[str, Any], tmp_path: Path) -> None:
     write(copy.deepcopy(card), tmp_path / "first.html")
     write(json.loads(json.dumps(card)), tmp_path / "second.html")
     assert (tmp_path / "first.html").read_bytes() == (tmp_path / "second.html").read_bytes()
 
 
-@pytest.mark.parametrize("kept", [[], ["lengths"], ["survey"], ["unknown", "leaks"]])
-def test_topics_may_be_missing_and_unknown_ones_are_shown_as_they_are(
-    kept: list[str], card: dict[str, Any], tmp_path: Path
+@pytest.mark.parametrize("topics", [[], ["lengths"], ["survey"], ["unknown", "leaks"]])
+def test_topics_may_be_missing_and_unknown_ones_are_shown_verbatim(
+    topics: list[str], card: dict[str, Any], tmp_path: Path
 ) -> None:
-    card["facts"] = {topic: card["facts"][topic] for topic in kept} | {"images": {"broken": 4711}}
+    card["facts"] = {topic: card["facts"][topic] for topic in topics} | {"images": {"broken": 4711}}
     page = page_of(card, tmp_path)
     assert "images" in page.text
     assert '"broken": 4711' in page.text
-    assert ("Tokens per row before truncation" in page.text) is ("lengths" in kept)
+    assert ("Tokens per row before truncation" in page.text) is ("lengths" in topics)
 
 
-def test_an_empty_split_is_drawn_as_nothing(card: dict[str, Any], tmp_path: Path) -> None:
+def test_an_empty_split_has_no_histogram(card: dict[str, Any], tmp_path: Path) -> None:
     card["splits"]["test"] = {"rows": 0, "tokens": 0, "labels": {}, "rate_of_label_1": 0.0}
     card["facts"]["lengths"]["test"] = profile([])
     plots = page_of(card, tmp_path).text.count("tokens per row, ")
-    assert plots == 1, "of train alone"
+    assert plots == 1, "of train only"
 
 
 def test_the_card_of_the_embedded_sample_makes_a_page(tmp_path: Path) -> None:

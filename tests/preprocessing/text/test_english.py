@@ -1,4 +1,4 @@
-"""English from the web: what becomes of markup, where sentences end, what words are; by example and on anything."""
+"""English from the web: removal of markup, sentence boundaries, words; by example and by property."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_plain_text(text: str, plain: str) -> None:
 
 
 @given(WEB)
-def test_plain_text_is_plain(text: str) -> None:
+def test_plain_text_has_no_markup(text: str) -> None:
     plain = plain_text(text)
     paragraphs = plain.split("\n") if plain else []
     assert all(paragraph == " ".join(paragraph.split()) != "" for paragraph in paragraphs)
@@ -78,19 +78,19 @@ def test_plain_text_is_plain(text: str) -> None:
         "\n",
     ],
 )
-def test_where_sentences_end(marked: str) -> None:
+def test_sentence_boundaries(marked: str) -> None:
     """A bar marks the beginning of each sentence but the first of a paragraph."""
     expected = [sentence.strip() for sentence in marked.replace("\n", "|").split("|")]
     assert split_sentences(marked.replace("|", "")) == [sentence for sentence in expected if sentence]
 
 
-def test_what_has_no_letter_belongs_to_the_sentence_before_or_behind() -> None:
+def test_text_without_letters_joins_a_neighbouring_sentence() -> None:
     assert split_sentences("*****\nGood.\n10/10\n-----\n;)") == ["***** Good.", "10/10 ----- ;)"]
     assert split_sentences("!!!\n???") == ["!!! ???"]
 
 
 @given(ANYTHING)
-def test_sentences_lose_nothing_and_none_is_without_a_letter_but_alone(text: str) -> None:
+def test_sentences_are_complete_and_contain_letters(text: str) -> None:
     plain = plain_text(text)
     sentences = split_sentences(plain)
     assert " ".join(sentences).split() == plain.split() or "".join(sentences) == "".join(plain.split("\n"))
@@ -100,7 +100,7 @@ def test_sentences_lose_nothing_and_none_is_without_a_letter_but_alone(text: str
 
 
 @pytest.mark.parametrize("unit", ["a. ", "a.B", "Mr. ", ". ", "((", "a ", "<br ", "\n ", "-- ", "&#1", "ab.Cd", "'! "])
-def test_endless_text_comes_to_an_end(unit: str) -> None:
+def test_very_long_text_terminates(unit: str) -> None:
     plain = plain_text(unit * 50_000)
     assert "".join("".join(split_sentences(plain)).split()) == "".join(plain.split())
 
@@ -130,6 +130,6 @@ MOSES = MosesTokenizer("en")
     | st.sampled_from(["So do I.", "No.", "Ask Mr.", "Ask Mr .", "DOTMULTI", "a'b'c", "", ".", " ", "(Mr).", "A-Mr."])
 )
 @settings(max_examples=1_000)
-def test_simple_sentences_are_cut_as_moses_cuts_them(text: str) -> None:
+def test_simple_sentences_are_tokenised_as_by_moses(text: str) -> None:
     words = MOSES.tokenize(text, escape=False)
     assert EnglishWords().tokenize(text) == " ".join(words).lower().split()

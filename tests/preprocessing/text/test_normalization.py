@@ -1,4 +1,4 @@
-"""One spelling for what is written in several ways, language by language."""
+"""Normalization: one spelling for equivalent ones, language by language."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_by_example(language: str, raw: str, normal: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_unicode_forms_white_space_and_what_cannot_be_seen(language: str) -> None:
+def test_unicode_forms_white_space_and_invisible_characters(language: str) -> None:
     decomposed = unicodedata.normalize("NFD", "été 한국")
     assert normalizer(language)(decomposed) == "été 한국"
     assert normalizer(language)("  a\t b\u3000\n c\u2028d  ") == "a b c d"
@@ -48,7 +48,7 @@ def test_unicode_forms_white_space_and_what_cannot_be_seen(language: str) -> Non
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(text=ANY)
-def test_normal_text_has_no_marks_of_tokens_and_single_spaces(language: str, text: str) -> None:
+def test_normal_text_has_single_spaces_and_no_token_marks(language: str, text: str) -> None:
     normal = normalizer(language)(text)
     assert JOINER not in normal and SPACE not in normal
     assert normal == " ".join(normal.split())
@@ -56,7 +56,7 @@ def test_normal_text_has_no_marks_of_tokens_and_single_spaces(language: str, tex
 
 
 @given(text=ANY)
-def test_korean_text_is_normalised_once_and_for_all(text: str) -> None:
+def test_normalising_korean_twice_changes_nothing_more(text: str) -> None:
     normal = normalizer("ko")(text)
     assert normalizer("ko")(normal) == normal
 
@@ -74,7 +74,7 @@ def test_an_unknown_language_is_refused() -> None:
         normalizer("xx")
 
 
-def test_the_steps_keep_the_raw_text_and_say_what_they_changed() -> None:
+def test_the_steps_do_not_change_the_raw_text_and_report_their_changes() -> None:
     data = Data({"train": Split.of(["“A”  B", "C"]), "test": Split.of(["D"])})
     done, notes = Normalize("en").apply(data, Context())
     assert done.splits["train"].text.tolist() == ["“A”  B", "C"]
@@ -87,7 +87,7 @@ def test_the_steps_keep_the_raw_text_and_say_what_they_changed() -> None:
 
 
 @given(text=ANY, other=ANY)
-def test_the_loose_key_sees_letters_and_digits_alone(text: str, other: str) -> None:
+def test_the_loose_key_depends_on_letters_and_digits_only(text: str, other: str) -> None:
     shouted = f" {text.upper()}!!"
     if any(character.isalnum() for character in text):
         assert loose_key(text.lower()) == loose_key(text) and loose_key(f"({text}).") == loose_key(text)

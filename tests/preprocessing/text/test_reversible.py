@@ -1,4 +1,4 @@
-"""What a tokenizer cuts, its inverse joins: on sentences written for this, and for Korean on anything."""
+"""Detokenisation inverts tokenisation: on chosen sentences, and for Korean on any text."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ KOREAN = st.text("가나다학교에서먹었다 ㅋㅠ!?.,~@\"'()[]aZ09é😀�
 @pytest.mark.parametrize(
     ("language", "sentence"), [(language, text) for language in SENTENCES for text in SENTENCES[language]]
 )
-def test_detokenising_gives_the_normalised_sentence_back(language: str, sentence: str) -> None:
+def test_detokenising_restores_the_normalised_sentence(language: str, sentence: str) -> None:
     tokenizer, normal = words_of(language), normalizer(language)(sentence)
     tokens = tokenizer.tokenize(normal)
     assert tokenizer.detokenize(tokens) == normal
-    assert len(tokens) > len(normal.split()), "it did cut something"
+    assert len(tokens) > len(normal.split()), "the comparison is empty: nothing was tokenised"
 
 
 @given(text=KOREAN | st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
-def test_any_korean_text_comes_back_exactly_and_no_token_waits_for_another(text: str) -> None:
+def test_any_korean_text_is_restored_exactly_and_token_by_token(text: str) -> None:
     tokenizer, normal = JoinedMecab(), normalizer("ko")(text)
     tokens = tokenizer.tokenize(normal)
     assert tokenizer.detokenize(tokens) == normal
@@ -65,13 +65,13 @@ def test_any_korean_text_comes_back_exactly_and_no_token_waits_for_another(text:
     assert not any(token.endswith(SEPARATOR) or token == JOINER for token in tokens)
 
 
-def test_the_mark_of_korean_says_that_there_was_no_space() -> None:
+def test_the_joiner_marks_missing_spaces() -> None:
     assert JoinedMecab().tokenize("학교에서 밥을 먹었다.") == ["학교", "￭에서", "밥", "￭을", "먹", "￭었", "￭다", "￭."]
     assert JoinedMecab().detokenize(["￭에서", "학교", "<unk>", "￭."]) == "에서 학교 <unk>."
     assert JoinedMecab().tokenize(" ") == [] and JoinedMecab().detokenize([]) == ""
 
 
-def test_moses_cuts_as_the_script_does() -> None:
+def test_moses_tokenises_as_the_script() -> None:
     assert words_of("en").tokenize("the dog's T-shirt isn't e.g. 3.50.") == [
         *("the", "dog", "'s", "T-shirt", "isn", "'t", "e.g.", "3.50", ".")
     ]
@@ -80,7 +80,7 @@ def test_moses_cuts_as_the_script_does() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "fr", "ko"])
-def test_the_sentences_of_the_sample_come_back(language: str) -> None:
+def test_the_sentences_of_the_sample_are_restored(language: str) -> None:
     tokenizer, normalize = words_of(language), normalizer(language)
     rows = (SAMPLE_ROOT / "sentences" / "train.tsv").read_text(encoding="utf-8").splitlines()
     column = rows[0].split("\t").index(language)
@@ -89,14 +89,14 @@ def test_the_sentences_of_the_sample_come_back(language: str) -> None:
     assert failed == [] and len(normal) == 240
 
 
-def test_pieces_of_sentencepiece_come_back_exactly() -> None:
+def test_sentencepiece_text_is_restored_exactly() -> None:
     texts = [normalizer(language)(text) for language in SENTENCES for text in SENTENCES[language]]
     fitted = JointSentencePiece(300).fit(texts)
     assert isinstance(fitted, JointSentencePiece)
     for text in texts:
         pieces = fitted.tokenize(text)
         assert fitted.detokenize(pieces) == text and pieces[0].startswith(SPACE)
-    # Not normalised again: the compatibility form of a ligature stays what it is.
+    # Not normalised again: the compatibility form of a ligature is unchanged.
     assert "œufs" in fitted.detokenize(fitted.tokenize("trois œufs")) and "½" in "".join(fitted.tokenize("½"))
     assert JointSentencePiece(300).fit(texts).state() == fitted.state()
     again = JointSentencePiece(300).restored(fitted.state())
@@ -104,7 +104,7 @@ def test_pieces_of_sentencepiece_come_back_exactly() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr", "ko"])
-def test_a_tokenizer_in_use_travels_to_another_process_without_its_analyser(language: str) -> None:
+def test_a_used_tokenizer_can_be_sent_to_another_process(language: str) -> None:
     tokenizer = words_of(language)
     tokens = tokenizer.tokenize("a b, c.")
     sent = pickle.dumps(tokenizer)

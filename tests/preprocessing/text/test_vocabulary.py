@@ -1,4 +1,4 @@
-"""Order, specials and the agreement with ``gluonnlp.Vocab``."""
+"""Order, special tokens, and agreement with ``gluonnlp.Vocab``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_order_of_the_symbols_does_not_matter(tokens: list[str]) -> None:
 
 
 @given(TOKENS, TOKENS)
-def test_text_yields_neither_padding_nor_foreign_ids(train: list[str], new: list[str]) -> None:
+def test_only_learned_tokens_have_their_own_ids(train: list[str], new: list[str]) -> None:
     vocabulary = learn(train)
     ids = vocabulary.indices(new)
     assert ids.dtype == np.int32
@@ -56,14 +56,14 @@ def test_other_json_is_refused_by_name(text: str) -> None:
         Vocabulary.from_json(text, where="vocab.json")
 
 
-def test_repeated_tokens_and_senseless_limits_are_refused() -> None:
+def test_repeated_tokens_and_invalid_limits_are_refused() -> None:
     with pytest.raises(ValueError, match="distinct"):
         Vocabulary(["가", "가"])
     with pytest.raises(ValueError, match="min_freq"):
         learn(["가"], min_freq=0)
 
 
-def test_gluonnlp_gets_the_very_same_indices() -> None:
+def test_gluonnlp_has_the_same_indices() -> None:
     gluonnlp = pytest.importorskip("gluonnlp")
     tokens = [*"영화가재미있다.영화가재미없다", "<pad>", "<unk>", "ㅋㅋ", "😀"]
     ours = learn(tokens)
@@ -76,7 +76,7 @@ def test_gluonnlp_gets_the_very_same_indices() -> None:
 
 
 @given(TOKENS)
-def test_text_that_is_written_has_a_begin_and_an_end(tokens: list[str]) -> None:
+def test_target_vocabularies_have_begin_and_end(tokens: list[str]) -> None:
     tokens = [*tokens, "<bos>", "<eos>", "<bos>"]
     plain, framed = learn(tokens), learn(tokens, specials=SEQUENCE_SPECIALS)
     assert framed.idx_to_token[:4] == ["<unk>", "<pad>", "<bos>", "<eos>"] and framed["<eos>"] == 3
@@ -88,14 +88,14 @@ def test_text_that_is_written_has_a_begin_and_an_end(tokens: list[str]) -> None:
     assert Vocabulary.from_json(plain.to_json()).specials == SPECIALS
 
 
-def test_reserved_tokens_that_are_not_the_first_are_refused() -> None:
+def test_reserved_tokens_that_are_not_first_are_refused() -> None:
     framed = Vocabulary(["a"], SEQUENCE_SPECIALS).to_json()
     for wrong in (framed.replace('"<bos>", "<eos>", "a"', '"<eos>", "<bos>", "a"'), framed.replace("<bos>", "<s>")):
         with pytest.raises(InputError, match="its reserved tokens are not the first ones"):
             Vocabulary.from_json(wrong)
 
 
-def test_gluonnlp_orders_begin_and_end_as_we_do() -> None:
+def test_gluonnlp_orders_begin_and_end_alike() -> None:
     gluonnlp = pytest.importorskip("gluonnlp")
     tokens = [*"ein hund und ein hund", "<eos>"]
     ours = learn(tokens, specials=SEQUENCE_SPECIALS)
