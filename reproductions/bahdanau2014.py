@@ -47,7 +47,7 @@ CAGLAYAN = Table("Caglayan et al. (2017)", corpus="multi30k en-de", metric="bleu
 PEER_DE = CAGLAYAN.entry("text-only RNN with attention, byte pairs", 38.1)
 PEER_FR = replace(PEER_DE, value=52.5, corpus="multi30k en-fr")
 CALIXTO = replace(CAGLAYAN, source="Calixto et al. (2017)")
-SCALE = "another corpus, a thousandth of its size; 128 units, not 1 000"
+SCALE = "the paper has a thousand times the text, and 1 000 units, not 128"
 OTHER_SYSTEM = "another implementation: other sizes and search"
 SHORT = 12  # source and target tokens, in place of the paper's 30 words
 

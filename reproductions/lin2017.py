@@ -20,8 +20,8 @@ On NSMC the penalty cannot reach zero: r hops over T < r tokens cost at least (r
 (:func:`gluon_attn.evaluation.attention.least_penalty`), and a third of the reviews have fewer than ten tokens. A figure
 shows the penalty of the hops next to this minimum.
 
-Adam, which is MXNet's lazy one for embeddings, replaces the paper's SGD, as in the public re-implementations. The
-paper's other sizes are preset ``paper``, without its L2 penalty and with gradients clipped by norm, not by element.
+Adam, which is MXNet's lazy one for embeddings, replaces the paper's SGD. The paper's other sizes are preset ``paper``,
+without its L2 penalty and with gradients clipped by norm, not by element.
 
 Claims: the penalty helps on long texts (Table 3); one hop is worse than many (Figure 5); with the penalty the hops
 differ more (Figures 1 and 2), measured as what two hops share; attention beats the maximum over time (Table 1).
@@ -112,9 +112,9 @@ def smoke(variant: Variant[Settings]) -> Variant[Settings]:
     return replace(variant, settings=replace(tiny, attention_units=min(8, old.attention_units)), recipe=SMOKE)
 
 
-ON_IMDB = "another corpus, a twentieth of its size and of two classes"
-ON_SST = "another corpus, of sentences instead of tweets"
-IMDB_SIX, SST_SIX = (f"{differs}; six hops for 30" for differs in (ON_IMDB, ON_SST))
+ON_IMDB = "the paper has twenty times as many reviews, of Yelp, in five classes"
+ON_SST = "the paper has tweets of the Age corpus"
+IMDB_SIX, SST_SIX = (f"{differs}, and 30 hops, not six" for differs in (ON_IMDB, ON_SST))
 
 
 def paper(variant: Variant[Settings]) -> Variant[Settings] | None:

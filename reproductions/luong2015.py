@@ -63,7 +63,7 @@ FOOTNOTE = replace(TABLE_1, source="Luong et al. (2015), Table 4 and footnote", 
 DOT_PERPLEXITY, CONCAT_PERPLEXITY = FOOTNOTE.entry("global (dot)", 6.1), FOOTNOTE.entry("global (concat)", 6.7)
 CAGLAYAN = Table("Caglayan et al. (2017)", corpus="multi30k en-de", metric="bleu", checked="memory", digits=1)
 PEER = CAGLAYAN.entry("text-only RNN with attention, byte pairs", 38.1)
-SCALE = "another corpus, a hundredth of its size; 1 layer of 128 units, not 4 of 1 000"
+SCALE = "the paper has a hundred times the text, and 4 layers of 1 000 units, not 1 of 128"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -398,6 +398,23 @@ def test_the_epoch_that_was_kept_is_the_best_on_validation(paper: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.corpus("imdb")
+def test_by_how_much_hierarchical_is_better_on_reviews_that_flat_does_not_cut() -> None:
+    """As a note of the table has it, from the lengths of the reviews in the corpus."""
+    paper = papers.load("yang2016")
+    preset = paper.preset("cpu")
+    words = preset.variant("flat").settings.max_length
+    data = preset.task("flat").prepare(preset.variant("flat").settings)
+    cut = data.prepared.splits["test"].lengths > words
+    att, flat = sides("yang2016", "att", "flat")
+    difference = mean_right(att) - mean_right(flat)
+    longer, (others, low, high) = difference[cut].mean(), mean_of(difference[~cut], interval=True)
+    assert f"reads the first {words} words: on the {cut.sum():,} test".replace(",", " ") in paper.notes[0]
+    assert f"ahead of it by {longer:.2f} points, on the others by {others:.2f}" in paper.notes[0]
+    assert f"interval over reviews {low:.2f} to {high:.2f})" in paper.notes[0]
+
+
+@pytest.mark.slow
 @pytest.mark.corpus("multi30k")
 @pytest.mark.parametrize("paper", ["bahdanau2014", "cho2014", "luong2015", "sutskever2014"])
 def test_published_translations_have_the_published_sacrebleu_and_chrf(paper: str) -> None:
