@@ -90,7 +90,7 @@ def pair(
 
 
 bigrams_help = partial(Better, source="Table 1")
-LARGER = "the paper has 560 000 reviews of Yelp"
+LARGER = "Joulin et al. have 560 000 reviews of Yelp"
 REPRODUCTION = Reproduction(
     title="Bag of tricks: words and bigrams without attention",
     source="Joulin et al. (2017), arXiv:1607.01759",

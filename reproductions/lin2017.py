@@ -245,7 +245,7 @@ REPRODUCTION = Reproduction(
         "the penalty is at its minimum for the length of the review, which is above zero for reviews of fewer than six "
         "tokens. Whether accuracy gains depends on corpus and coefficient; most differences are no larger than those "
         "between seeds. On SST, training ends while the maximum of the states still improves. Networks read the first "
-        "400 words of IMDb's reviews, the baseline all. `imdb-r6` was added after others of its table had been scored.",
+        "400 words of IMDb's reviews, the baseline all.",
         "Which row stands for attention matters: on NSMC six hops with the penalty of 0.1 are behind the maximum of "
         "the states, six hops without it are level with it. Masking changes the cost of the penalty too, which is "
         "lower where hops can attend to padding. On IMDb validation loss rises from the second or third epoch on, and "

@@ -191,7 +191,7 @@ REPRODUCTION = Reproduction(
         ),
         in_table_2(
             "structure",
-            "Hierarchical without attention, over whole reviews, is better than flat with it over their first 400 words",
+            "Hierarchical without attention, over whole reviews, is better than flat with it over 400 words",
             "ave",
             "flat",
         ),
