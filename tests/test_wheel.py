@@ -1,4 +1,4 @@
-"""The wheel holds what runs and nothing else, and runs in an empty folder, away from the repository."""
+"""The wheel contains what runs and nothing else, and works in an empty folder outside the repository."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def run(*command: str | Path, cwd: Path, status: int = 0, **environment: str) -> str:
-    """Standard output of a command that must succeed; standard error of one that must end with another status."""
+    """Standard output of a command that must succeed; with another expected status, its standard error."""
     variables = {**os.environ, **environment}
     done = subprocess.run(command, cwd=cwd, env=variables, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == status, f"{' '.join(map(str, command))}\n{done.stdout}\n{done.stderr}"
@@ -32,7 +32,7 @@ def run(*command: str | Path, cwd: Path, status: int = 0, **environment: str) ->
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built offline from a copy of the source files, to which outcomes and a figure of a training are added."""
+    """Built offline from a copy of the source files, with outcomes and a figure of a training added."""
     source = tmp_path_factory.mktemp("source")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
@@ -79,7 +79,7 @@ def empty(tmp_path: Path) -> Path:
 def gluon_attn(installed: Path, cwd: Path, *arguments: str, status: int = 0) -> str:
     """The command line of the installed wheel.
 
-    ``-S`` leaves out the editable installation of the repository: the packages are those of the wheel or none.
+    ``-S`` disables the editable installation of the repository: packages come from the wheel or are missing.
     """
     path = os.pathsep.join([str(installed), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
     variables = {"PYTHONPATH": path, "GLUON_ATTN_CACHE": str(cwd / "cache"), "GLUON_ATTN_OFFLINE": "1"}
@@ -96,7 +96,7 @@ def below(*folders: str) -> set[str]:
     }
 
 
-def test_it_holds_every_module_template_sample_and_table(contents: set[str]) -> None:
+def test_it_contains_every_module_template_sample_and_table(contents: set[str]) -> None:
     wanted = {name for name in below(*PACKAGES) if Path(name).suffix in {".py", *DATA}}
     wanted |= below("preprocessing/corpora/sample")
     wanted |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "reproductions" / "results").glob("*.json")}
@@ -109,7 +109,7 @@ def test_it_is_small(wheel: Path) -> None:
     assert wheel.stat().st_size < 2**20
 
 
-def test_it_names_the_licence_and_the_command(wheel: Path) -> None:
+def test_it_has_the_licence_and_the_command(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         assert [name for name in names if name.endswith("/licenses/LICENSE")] != []
@@ -128,7 +128,7 @@ def test_compare_shows_the_table(installed: Path, empty: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [("publish", PAPER), ("report",), ("report", "--check")], ids=" ".join)
-def test_what_needs_a_clone_says_so(installed: Path, empty: Path, command: tuple[str, ...]) -> None:
+def test_commands_that_need_a_clone_say_so(installed: Path, empty: Path, command: tuple[str, ...]) -> None:
     refusal = gluon_attn(installed, empty, *command, status=2)
     assert refusal.startswith("gluon-attn: "), refusal
     assert "use a clone of the project" in refusal

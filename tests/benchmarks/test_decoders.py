@@ -1,4 +1,4 @@
-"""All sides of ``decoding_speed`` are the same network and find the same translations; what is not, is not measured."""
+"""All sides of ``decoding_speed`` are the same network with the same translations; anything else is not measured."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ both_ways_to_tie = pytest.mark.parametrize("tied", [False, True])
 
 
 def model_of(tied: bool, seed: int = 0) -> Any:
-    """Translations end early, late or not at all; like a trained network it never says padding."""
+    """Translations that end early, late or never; like a trained network it never generates padding."""
     runtime.seed_all(seed)
     model = decoders.build({**SETTINGS, "tied": tied})
     model.initialize(init.Normal(0.9))
-    for embedding in (model.source_embedding, model.target_embedding):  # whatever they begin with by themselves
+    for embedding in (model.source_embedding, model.target_embedding):  # Whatever their own first token.
         embedding.weight.initialize(init.Normal(0.9), force_reinit=True)
     bias = np.zeros(SETTINGS["target_vocabulary"], np.float32)
     bias[[PADDING, END]] = -1e4, 5.0
@@ -78,7 +78,7 @@ def test_the_peer_is_the_same_network(tied: bool) -> None:
 
 @both_ways_to_tie
 @pytest.mark.parametrize(("beam", "alpha"), [(1, 0.0), (3, 0.6), (5, 1.0)])
-def test_all_ways_find_the_same_translations(tied: bool, beam: int, alpha: float) -> None:
+def test_all_ways_give_the_same_translations(tied: bool, beam: int, alpha: float) -> None:
     model, (source, lengths) = model_of(tied), sources(40)
     limits = 2 * lengths + 4
     options = {"beam": beam, "alpha": alpha, "begin": BEGIN, "end": END}
@@ -106,7 +106,7 @@ def test_finished_sentences_leave_the_batch_of_the_peer(monkeypatch: pytest.Monk
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The smoke preset on the embedded sample in the place of the real one."""
+    """The smoke preset on the embedded sample instead of the real one."""
     smoke = bahdanau2014.REPRODUCTION.preset("smoke")
     monkeypatch.setattr(bahdanau2014, "REPRODUCTION", SimpleNamespace(preset=lambda name: smoke))
 
@@ -133,7 +133,7 @@ def test_a_run_directory_names_its_run(tmp_path: Path) -> None:
         assert decoders.run_of(one.directory) == one
 
 
-# --- what the driver refuses and what it writes ---
+# --- refusals and output of the driver ---
 
 WHAT = {
     "corpus": "multi30k en-de",
@@ -146,7 +146,7 @@ WHAT = {
 
 
 def measured(monkeypatch: pytest.MonkeyPatch, seconds: dict[str, float], **changes: Any) -> dict[str, Any]:
-    """The driver's summary of processes that say this; ``changes`` are those of PyTorch."""
+    """The driver's summary of processes that report this; ``changes`` are those of PyTorch."""
 
     def run(way: str, spec: Any, threads: int) -> dict[str, Any]:
         result = {"seconds": seconds[way], "parameters": 7, "ids": [[row, 5, 6] for row in range(100)]}
@@ -159,7 +159,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, seconds: dict[str, float], **chang
 SECONDS = {"batched": 2.0, "one by one": 8.0, "gluonnlp": 10.0, "PyTorch eager": 1.8}
 
 
-def test_the_table_holds_both_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_has_both_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = [[row, 5, 6] for row in range(99)] + [[1]]
     results = measured(monkeypatch, SECONDS, ids=ids)
     assert results["PyTorch eager"]["same_translations"] == 0.99 and results["gluonnlp"]["ours_is"] == 5.0
@@ -177,13 +177,13 @@ def test_the_table_holds_both_targets(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"parameters": 8}, "PyTorch eager: 8 parameters, ours has 7: another network"),
     ],
 )
-def test_other_work_is_not_measured(changes: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_work_is_not_measured(changes: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SystemExit, match=message):
         measured(monkeypatch, SECONDS, **changes)
 
 
 @pytest.mark.parametrize("tokens", [1, 5])
-def test_translations_that_never_end_or_never_begin_are_not_measured(tokens: int) -> None:
+def test_translations_that_never_end_or_are_empty_are_not_measured(tokens: int) -> None:
     assert decoding_speed.lasting([[4] * 3] * 100, 300) == 300
     with pytest.raises(SystemExit, match="more --updates"):
         decoding_speed.lasting([[4] * tokens] * 100, 300)

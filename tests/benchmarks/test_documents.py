@@ -42,7 +42,7 @@ def settings_of(model: str) -> dict[str, Any]:
 
 
 def mine(theirs: str) -> str:
-    """The name that a parameter of the peer has in our network."""
+    """The name in our network of a parameter of the peer."""
     reader, encoder, rest = theirs.rpartition("encoder.")
     if not encoder:
         ours = {"inner.weight": "attention.hidden.weight", "score.weight": "attention.score.weight"}
@@ -53,7 +53,7 @@ def mine(theirs: str) -> str:
 
 
 def pair(model: str, recurrent: str) -> tuple[Any, Any, Any]:
-    """Our network with random parameters, the peer with the same ones, and a batch."""
+    """Our network with random parameters, the peer with the same parameters, and a batch."""
     batch = documents.batches(model, "imdb", 1)["like length"][0]
     ours = initialize(documents.build(model), *(array(values) for values in batch.inputs))
     peer = peers.build(settings_of(model), optimizer="fused adam", recurrent=recurrent)
@@ -89,7 +89,7 @@ def test_the_peer_is_the_same_network(model: str, recurrent: str) -> None:
 
 
 @pytest.mark.parametrize("model", SMALL)
-def test_both_orders_hold_the_same_texts_and_like_lengths_are_together(model: str) -> None:
+def test_both_orders_have_the_same_texts_and_group_similar_lengths(model: str) -> None:
     batches = documents.batches(model, "imdb", 5)
     words = {
         name: sorted(int(count) for batch in some for count in batch.inputs[1].ravel())
@@ -106,7 +106,7 @@ def test_both_orders_hold_the_same_texts_and_like_lengths_are_together(model: st
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("model", SMALL)
-def test_ours_and_the_peer_train_on_what_is_described(
+def test_ours_and_the_peer_train_as_described(
     model: str, optimizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_thread: None
 ) -> None:
     what = json.loads(json.dumps(documents.describe(model, "imdb", 2, tmp_path)))

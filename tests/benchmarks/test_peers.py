@@ -1,4 +1,4 @@
-"""The peers that the benchmarks measure are the same networks as ours: as many parameters, and the same logits."""
+"""The peers of the benchmarks are the same networks as ours: as many parameters, and the same logits."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ CASES = [("as written", "packed"), ("masked", "packed"), ("masked", "reversed")]
 
 
 def ids_of(model: str) -> np.ndarray:
-    """Reviews of 1 to 7 tokens; one token is unlike the rest on padding, where its embedding must not matter."""
+    """Reviews of 1 to 7 tokens; on padding, one token differs from the others, where its embedding must not matter."""
     ids = np.random.RandomState(4).randint(2, 23, (4, 7))
     return np.where(np.arange(7) < LENGTHS[:, None], ids, 1)
 
 
 def pair(model: str, recurrent: str) -> tuple[Any, Any, tuple[Any, ...]]:
-    """Our network with random parameters, the peer with the same ones, and the inputs of ours."""
+    """Our network with random parameters, the peer with the same parameters, and the inputs of ours."""
     ids = ids_of(model)
     inputs = (array(ids, "int32"),) if model == "as written" else (array(ids, "int32"), array(LENGTHS, "float32"))
     ours = initialize(OURS[model](), *inputs)
@@ -46,7 +46,7 @@ def pair(model: str, recurrent: str) -> tuple[Any, Any, tuple[Any, ...]]:
 
 
 def mine(theirs: str, weights: dict[str, Any], recurrent: str) -> str:
-    """The name that a parameter of the peer has in our network."""
+    """The name in our network of a parameter of the peer."""
     if not theirs.startswith("encoder."):
         for short in ("query", "key"):
             theirs = theirs.replace(f".{short}.", f"._{short}_mid_layer.")
@@ -77,7 +77,7 @@ def test_the_peer_is_the_same_network(model: str, recurrent: str) -> None:
 
 
 @pytest.mark.parametrize("recurrent", ["packed", "reversed"])
-def test_the_masked_peer_does_not_see_padding(recurrent: str) -> None:
+def test_the_masked_peer_ignores_padding(recurrent: str) -> None:
     ours, peer, inputs = pair("masked", recurrent)
     ids = ids_of("masked")
     changed = np.where(np.arange(7) < LENGTHS[:, None], ids, 20)
@@ -87,13 +87,13 @@ def test_the_masked_peer_does_not_see_padding(recurrent: str) -> None:
     np.testing.assert_allclose(before, after, rtol=0, atol=1e-6)
 
 
-def test_length_buckets_hold_every_review_once() -> None:
+def test_length_buckets_contain_every_review_once() -> None:
     lengths = torch.tensor([3, 9, 1, 4, 9, 2, 7, 5, 6])
     torch.manual_seed(0)
     chunks = list(peers.batches(torch.zeros(9, 9), lengths, 2, buckets=True))
     assert sorted(torch.cat(chunks).tolist()) == list(range(9))
     spread = [int(lengths[rows].max() - lengths[rows].min()) for rows in chunks]
-    assert max(spread) <= 2  # neighbours in order of length
+    assert max(spread) <= 2  # Neighbours in order of length.
     assert len(chunks) == 5
 
 

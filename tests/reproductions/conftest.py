@@ -1,4 +1,4 @@
-"""The toy paper as a script of one's own: a copy of it in a folder of the test, given by its path."""
+"""The toy paper as a user's own script: a copy in a folder of the test, given by its path."""
 
 from __future__ import annotations
 

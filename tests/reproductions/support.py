@@ -1,4 +1,4 @@
-"""What the tests of this room share: the command line called in this process, runs and made-up outcomes."""
+"""What the tests of this folder share: the command line called in this process, runs and made-up outcomes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Answer:
 
     @property
     def refusal(self) -> str:
-        """The one line on standard error with which the command refused; anything else is a failure."""
+        """The only line on standard error, with which the command refused."""
         assert self.code == 2, self
         assert self.err.startswith("gluon-attn: "), self.err
         assert self.err.count("\n") == 1, self.err
@@ -50,7 +50,7 @@ def gluon_attn(*arguments: object, stdin: bytes = b"") -> Answer:
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["gluon-attn", *map(str, arguments)])
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-        # Trainings are processes of their own, which must find the project wherever the tests were started.
+        # Trainings are separate processes, which must find the project from any current folder.
         patch.setenv("PYTHONPATH", str(ROOT), prepend=":")
         try:
             main()
@@ -65,8 +65,8 @@ def run_and_score(*arguments: object, publish: bool = False) -> Answer:
     trained = gluon_attn("run", *arguments)
     if trained.code:
         return trained
-    kept = [word for word in arguments if word not in ("--resume", "--overwrite")]
-    scored = gluon_attn("score", *kept, *(["--publish"] if publish else []))
+    words = [word for word in arguments if word not in ("--resume", "--overwrite")]
+    scored = gluon_attn("score", *words, *(["--publish"] if publish else []))
     return Answer(scored.code, trained.out + scored.out, trained.err + scored.err)
 
 
@@ -160,13 +160,13 @@ def judged(**changes: Any) -> JudgedClaim:
 
 
 def by_items(claim: JudgedClaim) -> str:
-    """What the interval over items alone says of a claim, also with one seed per variant."""
+    """The verdict from the interval over items alone, also with one seed per variant."""
     low, high = claim.ci95_items
     return "supported" if low > 0 else "contradicted" if high < 0 else "inconclusive"
 
 
 def claims_by_id(claims: Iterable[ClaimT]) -> dict[str, ClaimT]:
-    """Claims, declared or judged, by their id."""
+    """Claims, declared or judged, by id."""
     return {claim.id: claim for claim in claims}
 
 
@@ -213,7 +213,7 @@ def dead_settings(
         try:
             after = fingerprint(changed)
         except (KeyError, TypeError, ValueError, UsageError):
-            continue  # this value needs another setting changed too: the setting is read
+            continue  # This value needs another setting to be changed too: the setting is read.
         if after == before:
             dead.append(name)
     return dead

@@ -1,4 +1,4 @@
-"""A paper of one's own is one short file anywhere: listed, trained, compared, verified and used by its path."""
+"""A user's own paper is one short file anywhere: listed, trained, compared, verified and used by its path."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_it_predicts_a_label_for_each_line() -> None:
     for line in filter(None, lines):
         label, probability = line.split("\t")
         assert label in ("negative", "positive")
-        assert 0.5 <= float(probability) <= 1  # that of the label, whichever it is
+        assert 0.5 <= float(probability) <= 1  # The probability of the label, whichever it is.
     assert "MEAN NOTHING" in answer.err
 
 
@@ -109,14 +109,14 @@ def test_predict_shows_the_weight_of_each_token() -> None:
     assert sum(float(weight) for _, weight in pairs) == pytest.approx(1, abs=0.01)
 
 
-def test_predict_refuses_weights_of_a_network_that_has_none() -> None:
+def test_predict_refuses_weights_of_a_network_without_attention() -> None:
     answer = predict("재미\n", "--weights", "--variant", "mean")
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.splitlines()[-1].startswith("gluon-attn: variant mean has no attention and so no weights")
     assert predict("재미\n", "--variant", "mean").code == 0
 
 
-def test_predict_reads_the_start_of_a_very_long_line_and_says_so() -> None:
+def test_predict_truncates_a_very_long_line_and_says_so() -> None:
     text = "재미있는 영화 " * 20_000
     answer = predict(f"{text}\n{text[:400]}\n", "--weights")
     assert answer.code == 0
@@ -125,7 +125,7 @@ def test_predict_reads_the_start_of_a_very_long_line_and_says_so() -> None:
     assert "line 1: 60000 tokens, only the first 50 are read" in answer.err
 
 
-def test_predict_ignores_a_byte_order_mark_and_reads_what_has_no_token() -> None:
+def test_predict_ignores_a_byte_order_mark_and_accepts_a_line_without_tokens() -> None:
     with_mark, without, no_token = (predict(text, "--weights") for text in ("\ufeff재미있다\n", "재미있다\n", b"\0\n"))
     assert with_mark.out == without.out
     assert no_token.code == 0

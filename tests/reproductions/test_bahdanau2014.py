@@ -26,9 +26,9 @@ SMOKE, CPU = REPRODUCTION.preset("smoke"), REPRODUCTION.preset("cpu")
 
 
 def test_rnnsearch_has_the_matrices_of_appendix_a() -> None:
-    """n = 1000, m = 620, l = 500, n' = 1000 and 30 000 words; an encoder each way."""
+    """n = 1000, m = 620, l = 500, n' = 1000 and 30 000 words; one encoder per direction."""
     n, m, hidden, readout, words = 1000, 620, 1000, 500, 30_000
-    encoder = 2 * 3 * (n * (m + n) + 2 * n)  # MXNet's unit has two biases for each gate
+    encoder = 2 * 3 * (n * (m + n) + 2 * n)  # MXNet's unit has two biases per gate.
     attention = hidden * n + hidden * 2 * n + hidden
     decoder = 3 * n * (m + n + 2 * n) + 3 * n
     initial = n * n + n
@@ -60,7 +60,7 @@ def test_the_systems_of_table_1_differ_in_attention_and_length_of_training_sente
         assert changed(f"{name}-all", f"{name}-short") == {"max_length": 12}
 
 
-def test_each_pair_of_languages_is_translated_by_the_same_settings() -> None:
+def test_each_language_pair_has_the_same_settings() -> None:
     names = ("rnnsearch", "rnnsearch-fr", "rnnsearch-ko-en", "rnnsearch-en-ko")
     assert len({CPU.variant(name).settings for name in names}) == 1
     assert len({CPU.task(name) for name in names}) == 4
@@ -72,7 +72,7 @@ def test_no_setting_is_dead() -> None:
 
 
 @pytest.mark.parametrize("variant", [variant.name for variant in SMOKE.variants])
-def test_every_variant_learns_something_in_one_step(variant: str) -> None:
+def test_every_variant_learns_in_one_step(variant: str) -> None:
     learns_in_one_step("bahdanau2014", variant)
 
 
@@ -96,7 +96,7 @@ def test_claims_of_length_and_order_are_judged_from_outcomes(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_it_runs_whole(tmp_path: Path) -> None:
+def test_the_smoke_preset_runs_completely(tmp_path: Path) -> None:
     names = ("rnnsearch", "encdec-all", "search-all")
     flags = [flag for name in names for flag in ("--variant", name)]
     done = run_and_score("bahdanau2014", "--preset", "smoke", *flags, "--runs", tmp_path, "--jobs", "2")

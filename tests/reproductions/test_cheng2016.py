@@ -34,7 +34,7 @@ PAIRS = [("lstm", "lstmn"), ("sst5-lstm", "sst5-lstmn"), ("sst2-lstm", "sst2-lst
 
 @pytest.mark.parametrize("name", ["lstm", "lstmn", "sst5-lstm", "sst2-lstmn"])
 def test_no_setting_is_dead(name: str) -> None:
-    """Except for lengths that no sentence of the sample has, and what a first batch does not show."""
+    """Except lengths that no sentence of the sample has, and settings without effect on a first batch."""
     variant = SMOKE.variant(name)
     tape = variant.settings.tape
     other = {"tape": {tape: None if tape else Tape(window=5, attention_units=7)}}
@@ -42,7 +42,7 @@ def test_no_setting_is_dead(name: str) -> None:
     assert set(dead_settings(variant, SMOKE.task(name), other)) <= spared
 
 
-def test_the_two_of_a_task_differ_in_the_tape_alone() -> None:
+def test_the_two_variants_of_a_task_differ_in_the_tape_only() -> None:
     for preset in (SMOKE, CPU, PAPERS_OWN):
         assert [variant.name for variant in preset.variants] == ALL
         for pair in PAIRS:
@@ -54,7 +54,7 @@ def test_the_two_of_a_task_differ_in_the_tape_alone() -> None:
 
 
 def parameters(variant: Variant[Any], words: int, classes: int) -> int:
-    """Of a variant's network, from the shapes; nothing is allocated."""
+    """Parameters of a variant's network, from the shapes; nothing is allocated."""
     model = variant.settings.build(cast(Any, SimpleNamespace(vocabulary_size=words, classes=classes)))
     return sum(int(np.prod(parameter.shape)) for _, parameter in named_parameters(model))
 
@@ -65,7 +65,7 @@ def test_networks_have_the_authors_sizes(preset: Preset) -> None:
     words = 10_000
 
     def encoder(n: int, m: int) -> dict[str, int]:
-        """MXNet's fused LSTM has two biases for each gate."""
+        """MXNet's fused LSTM has two biases per gate."""
         return {"lstm": 4 * n * (m + n + 2), "lstmn": 4 * n * (m + n + 1) + n * (m + n + n) + n}
 
     for kind, size in encoder(300, 150).items():
@@ -86,7 +86,7 @@ def test_the_paper_preset_has_whole_sentences_on_the_tape() -> None:
 # --- claims ---
 
 
-def test_each_claim_has_the_sides_that_it_names(tmp_path: Path) -> None:
+def test_each_claim_compares_the_sides_that_it_names(tmp_path: Path) -> None:
     tokens = 3.0 + np.arange(30) % 7
     shares = np.array([0.6, 0.2, 0.2])
     outcomes = [
@@ -102,9 +102,9 @@ def test_each_claim_has_the_sides_that_it_names(tmp_path: Path) -> None:
         )
         for name, nats in (("lstm", 4.8), ("lstmn", 4.7))
     ]
-    nothing = np.zeros(40, bool)
+    nowhere = np.zeros(40, bool)
     outcomes += [
-        outcome(tmp_path, name, arrays={"right": nothing | right, "seen_in_train": nothing}, corpus=corpus)
+        outcome(tmp_path, name, arrays={"right": nowhere | right, "seen_in_train": nowhere}, corpus=corpus)
         for name, corpus, right in (
             ("sst5-lstm", "sst-5", False),
             ("sst5-lstmn", "sst-5", True),
@@ -133,7 +133,7 @@ def test_each_claim_has_the_sides_that_it_names(tmp_path: Path) -> None:
 
 
 def reading(name: str) -> Reading:
-    """A network that has learned nothing has read the test split."""
+    """The test split read by an untrained network."""
     variant, task = SMOKE.variant(name), SMOKE.task(name)
     data = task.prepare(variant.settings, sample=True)
     runtime.seed_all(1)
@@ -143,20 +143,20 @@ def reading(name: str) -> Reading:
     return Reading(model, data, predictions, cast(Any, None))
 
 
-def test_the_sentence_is_the_one_nearest_to_twelve_words_of_those_that_are_right() -> None:
-    read = reading("sst2-lstmn")
-    sentence = correct_sentence(12)(read).examples["correct_sentence"]
-    split = read.data.prepared.validation
-    predicted = classify(read.model, read.data.inputs, read.data.inputs.texts(split)).predicted
+def test_the_sentence_is_the_correct_one_nearest_to_twelve_words() -> None:
+    experiment = reading("sst2-lstmn")
+    sentence = correct_sentence(12)(experiment).examples["correct_sentence"]
+    split = experiment.data.prepared.validation
+    predicted = classify(experiment.model, experiment.data.inputs, experiment.data.inputs.texts(split)).predicted
     right = np.flatnonzero(predicted == split.label)
     assert len(right) < len(split), "some are wrong"
     assert sentence["row"] == min(right, key=lambda row: abs(int(split.lengths[row]) - 12))
     assert sentence["tokens"] == split.words(sentence["row"])
-    assert sentence["label"] == read.data.labels[split.label[sentence["row"]]]
+    assert sentence["label"] == experiment.data.labels[split.label[sentence["row"]]]
     matrix = np.array(sentence["matrix"])
     assert matrix.shape == 2 * (len(sentence["tokens"]),)
     np.testing.assert_allclose(matrix.sum(axis=1)[1:], 1.0, rtol=1e-5)
-    assert not np.triu(matrix).any(), "a word attends to the words before it"
+    assert not np.triu(matrix).any(), "a word attends to earlier words"
 
 
 def test_without_attention_there_is_no_sentence(tmp_path: Path) -> None:
@@ -184,15 +184,15 @@ def test_trained_on_the_sample_it_draws_and_answers(tmp_path: Path) -> None:
         "weights_by_distance.png",
     ]
     options = ("cheng2016", "--preset", "smoke", "--runs", tmp_path, "--variant")
-    told = gluon_attn("perplexity", *options, "lstmn", "--weights", stdin=b"the company said it would n't\n\nzebra\n")
-    first, blank, last = told.out.splitlines()
+    answer = gluon_attn("perplexity", *options, "lstmn", "--weights", stdin=b"the company said it would n't\n\nzebra\n")
+    first, blank, last = answer.out.splitlines()
     perplexity, words, unknown, weights = first.split("\t")
     assert float(perplexity) > 1 and (words, unknown) == ("6", "0")
     pairs = [re.fullmatch(r"(.+)>(.+):(0\.\d{3}|1\.000)", pair) for pair in weights.split(" ")]
     assert [pair[1] for pair in pairs if pair] == ["the", "company", "said", "it", "would", "n't"]
     assert pairs[0] and pairs[0][2] == ptb.END_OF_LINE
     assert blank == "" and last.split("\t")[1:3] == ["1", "1"]
-    assert "MEAN NOTHING" in told.err
+    assert "MEAN NOTHING" in answer.err
     damaged = gluon_attn("perplexity", *options, "lstmn", stdin=b"\xff\n")
     assert damaged.code == 2 and "gluon-attn: standard input, line 1: not UTF-8" in damaged.err.splitlines()[-1]
     judged = gluon_attn("predict", *options, "sst2-lstmn", "--weights", stdin=b"a good film\n")

@@ -41,12 +41,12 @@ def test_no_setting_is_dead() -> None:
 
 
 @pytest.mark.parametrize("variant", [variant.name for variant in SMOKE.variants])
-def test_every_variant_learns_something_in_one_step(variant: str) -> None:
+def test_every_variant_learns_in_one_step(variant: str) -> None:
     learns_in_one_step("cho2014", variant)
 
 
 @pytest.mark.slow
-def test_it_runs_whole(tmp_path: Path) -> None:
+def test_the_smoke_preset_runs_completely(tmp_path: Path) -> None:
     done = run_and_score("cho2014", "--preset", "smoke", "--runs", tmp_path, "--jobs", "2")
     assert done.code == 0, done.err
     result = Result.read(next(tmp_path.rglob("results.json")))

@@ -1,4 +1,4 @@
-"""The script of Joulin et al.: its table of vectors, what its variants differ in, and that it trains and answers."""
+"""The script of Joulin et al.: its embedding table, its variants, training and answers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ALL = [variant.name for variant in CPU.variants]
 
 @pytest.mark.parametrize("name", ["nsmc-bigrams", "imdb-words", "imdb-bigrams", "sst5-bigrams"])
 def test_no_setting_is_dead(name: str) -> None:
-    """But for the buckets of no bigrams, and a length that no text reaches."""
+    """Except the buckets without bigrams, and a length that no text reaches."""
     variant = SMOKE.variant(name)
     spared = {"max_length", *(() if name.endswith("bigrams") else ("buckets",))}
     assert set(dead_settings(variant, SMOKE.task(name), {"orders": {(): (3,), (2,): (2, 3)}})) == spared
 
 
-def test_without_bigrams_the_table_has_the_words_alone() -> None:
+def test_without_bigrams_the_table_has_words_only() -> None:
     data: Any = SimpleNamespace(vocabulary_size=1_000, classes=2)
     for name, rows in (("nsmc-words", 1_000), ("nsmc-bigrams", 1_000 + 10_000_000)):
         model = PAPERS_OWN.variant(name).settings.build(data)
@@ -45,8 +45,8 @@ def test_trained_on_the_sample_it_answers_in_the_classes_of_its_corpus(tmp_path:
     drawn = {path.name for path in (tmp_path / "joulin2016" / "smoke-portable" / "figures").iterdir()}
     assert drawn == {"training_curves_sst5.png"}
     options = ("joulin2016", "--preset", "smoke", "--runs", tmp_path, "--variant", "sst5-bigrams")
-    told = gluon_attn("predict", *options, stdin=b"a good film\n")
-    label, probability = told.out.strip().split("\t")
+    predicted = gluon_attn("predict", *options, stdin=b"a good film\n")
+    label, probability = predicted.out.strip().split("\t")
     assert label in ("very negative", "negative", "neutral", "positive", "very positive")
     assert 0.2 <= float(probability) < 1
     refused = gluon_attn("predict", *options, "--weights", stdin=b"a good film\n")

@@ -1,4 +1,4 @@
-"""The script of Lin et al.: its networks, what its variants differ in, its claims, and some of the smoke preset."""
+"""The script of Lin et al.: its networks, variants and claims, and parts of the smoke preset."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALL = [variant.name for variant in CPU.variants]
 
 @pytest.mark.parametrize("name", ["best", "nsmc-r6-unmasked", "imdb-r6-strict", "sst-max"])
 def test_no_setting_is_dead(name: str) -> None:
-    """But for what only attention has, and lengths that no text of the sample reaches."""
+    """Except settings of attention in networks without it, and lengths that no text of the sample reaches."""
     variant = SMOKE.variant(name)
     spared = set() if name in ("best", "nsmc-r6-unmasked") else {"max_length"}
     if name == "sst-max":
@@ -41,10 +41,10 @@ def test_no_setting_is_dead(name: str) -> None:
     assert set(dead_settings(variant, SMOKE.task(name), other)) == spared
 
 
-def test_presets_differ_in_scale_and_the_ablations_of_a_corpus_in_one_thing() -> None:
+def test_presets_differ_in_scale_and_the_ablations_of_a_corpus_in_one_setting() -> None:
     assert [variant.name for variant in SMOKE.variants] == ALL
     for preset in (SMOKE, CPU):
-        for one, other, what in (
+        for one, other, settings in (
             ("nsmc-r1", "nsmc-r6", {"hops"}),
             ("nsmc-r2", "nsmc-r10", {"hops"}),
             ("nsmc-r6-free", "nsmc-r6", {"penalty"}),
@@ -64,7 +64,7 @@ def test_presets_differ_in_scale_and_the_ablations_of_a_corpus_in_one_thing() ->
                 for field in fields(Settings)
                 if getattr(first.settings, field.name) != getattr(second.settings, field.name)
             }
-            assert differing == what and first.recipe == second.recipe, (one, other)
+            assert differing == settings and first.recipe == second.recipe, (one, other)
 
 
 def test_word_vectors_are_those_of_the_crawl_and_as_wide_as_the_embeddings() -> None:
@@ -76,7 +76,7 @@ def test_word_vectors_are_those_of_the_crawl_and_as_wide_as_the_embeddings() -> 
 
 
 def test_the_paper_preset_has_the_sizes_of_section_4() -> None:
-    """300 units each way, d_a = 350, r = 30, 3 000 hidden units; embeddings of 100 of the authors' own."""
+    """300 units per direction, d_a = 350, r = 30, 3 000 hidden units; the authors' embeddings of 100."""
     words, classes, units, d_a, hops, hidden = 1_000, 2, 300, 350, 30, 3_000
     (variant,) = PAPERS_OWN.variants
     data: Any = SimpleNamespace(vocabulary_size=words, classes=classes, inputs=TokenSequences())
@@ -87,14 +87,14 @@ def test_the_paper_preset_has_the_sizes_of_section_4() -> None:
     assert variant.settings.penalty == 1.0 and variant.recipe.optimizer == "sgd" and variant.recipe.batch_size == 32
 
 
-def test_only_networks_that_figures_show_keep_texts() -> None:
-    """Each figure finds what it needs in the outcomes of its variants, three right ones of five classes too."""
-    kept = {variant.name for variant in CPU.variants if len(CPU.task(variant.name).measurements) > 1}  # type: ignore[attr-defined]
+def test_only_networks_in_figures_store_texts() -> None:
+    """Each figure needs the outcomes of its variants, with three correct texts of five classes."""
+    storing = {variant.name for variant in CPU.variants if len(CPU.task(variant.name).measurements) > 1}  # type: ignore[attr-defined]
     pairs = {f"{corpus}-r6-{penalty}" for corpus in ("nsmc", "imdb", "sst") for penalty in ("free", "strict")}
-    assert kept == {"best", *pairs}
+    assert storing == {"best", *pairs}
 
 
-def test_hops_that_share_less_with_the_penalty_support_the_claim(tmp_path: Path) -> None:
+def test_less_overlap_with_the_penalty_supports_the_claim(tmp_path: Path) -> None:
     outcomes = [
         outcome(
             tmp_path,
@@ -134,10 +134,10 @@ def test_trained_on_the_sample_it_draws_and_answers(tmp_path: Path) -> None:
     ]
     assert (root / "reviews.html").stat().st_size > 10_000
     options = ("lin2017", "--preset", "smoke", "--runs", tmp_path, "--variant", "imdb-r6-strict", "--weights")
-    told = gluon_attn("predict", *options, stdin=b"A good film.\n\nbad")
-    label, probability, weights = told.out.splitlines()[0].split("\t")
+    predicted = gluon_attn("predict", *options, stdin=b"A good film.\n\nbad")
+    label, probability, weights = predicted.out.splitlines()[0].split("\t")
     assert label in ("negative", "positive") and 0 < float(probability) < 1
     shares = [pair.rpartition(":") for pair in weights.split(" ")]
     assert [token for token, _, _ in shares] == ["a", "good", "film", "."]
     assert sum(float(share) for _, _, share in shares) == pytest.approx(1, abs=0.01)
-    assert told.out.splitlines()[1] == "" and told.out.splitlines()[2].count("\t") == 2
+    assert predicted.out.splitlines()[1] == "" and predicted.out.splitlines()[2].count("\t") == 2

@@ -41,7 +41,7 @@ SMOKE, CPU = REPRODUCTION.preset("smoke"), REPRODUCTION.preset("cpu")
 def test_it_has_four_layers_of_1000_and_the_matrices_of_its_attention(variant: str, attention: int) -> None:
     n, words = 1000, 50_000
     encoder, embeddings, output = 4 * lstm(n, n, 2), 2 * words * n, words * (n + 1)
-    # Without feeding the decoder's layers are MXNet's, with two biases; with it the first also reads what is fed.
+    # Without input feeding the decoder's layers are MXNet's, with two biases; with it the first also reads the feature.
     fed = variant not in ("base", "location")
     decoder = lstm(n, 2 * n, 1) + 3 * lstm(n, n, 1) if fed else 4 * lstm(n, n, 2)
     attentional = 0 if variant == "base" else 2 * n * n
@@ -50,8 +50,8 @@ def test_it_has_four_layers_of_1000_and_the_matrices_of_its_attention(variant: s
 
 
 @pytest.mark.parametrize("preset", ["cpu", "paper"])
-def test_the_systems_differ_in_one_thing_each(preset: str) -> None:
-    """Table 1 adds one thing after another; Table 4 changes the attention alone."""
+def test_the_systems_differ_in_one_setting_each(preset: str) -> None:
+    """Table 1 adds one technique after another; Table 4 changes the attention only."""
     chosen = REPRODUCTION.preset(preset)
 
     def changes(first: str, second: str) -> set[str]:
@@ -78,11 +78,11 @@ def test_no_setting_is_dead() -> None:
 
 
 @pytest.mark.parametrize("variant", [variant.name for variant in SMOKE.variants])
-def test_every_variant_learns_something_in_one_step(variant: str) -> None:
+def test_every_variant_learns_in_one_step(variant: str) -> None:
     learns_in_one_step("luong2015", variant)
 
 
-def test_the_claims_that_are_no_comparisons_of_two_variants(tmp_path: Path) -> None:
+def test_claims_other_than_comparisons_of_two_variants(tmp_path: Path) -> None:
     words = np.where(np.arange(SENTENCES) % 2, 20, 5)
     better_long = np.where((words > 12)[:, None], counts(0.9), counts(0.6))
     outcomes = [
@@ -108,7 +108,7 @@ def test_unknown_words_are_replaced_and_alignments_drawn(tmp_path: Path) -> None
     assert done.code == 0, done.err
     result = Result.read(next(tmp_path.rglob("results.json")))
     replaced = {row.variant for row in result.rows if "unknown words replaced" in row.signature}
-    assert replaced == {"local-p-general"}, "a network without attention has nothing to replace by"
+    assert replaced == {"local-p-general"}, "a network without attention cannot replace words"
     assert {claim.id for claim in result.claims} == {"unknown"}
     names = {path.name for path in tmp_path.rglob("figures/*.png")}
     assert names >= {"bleu_by_length.png", "training_curves.png", "alignment_local-p-general_1.png"}

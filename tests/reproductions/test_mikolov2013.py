@@ -1,4 +1,4 @@
-"""The script of word vectors: what its variants train, its claims, and the smoke preset as a whole."""
+"""The script of word vectors: its variants, its claims, and the smoke preset as a whole."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def differing(first: Settings, second: Settings) -> set[str]:
 
 
 @pytest.mark.parametrize("preset", [SMOKE, CPU, PAPERS_OWN], ids=lambda preset: preset.name)
-def test_variants_differ_in_what_their_titles_say(preset: Preset) -> None:
+def test_variants_differ_as_their_titles_say(preset: Preset) -> None:
     assert [variant.name for variant in preset.variants] == ALL
     skip_gram, cbow, everything, imdb = preset.variants
     assert differing(skip_gram.settings, cbow.settings) == {"kind"}
@@ -49,12 +49,12 @@ def test_variants_differ_in_what_their_titles_say(preset: Preset) -> None:
         )
 
 
-def test_on_the_sample_a_word_of_the_crawl_has_a_vector_if_it_occurs_once() -> None:
+def test_on_the_sample_words_of_the_crawl_need_to_occur_only_once() -> None:
     assert [variant.settings.on_sample().min_freq for variant in SMOKE.variants] == [1, 1, 1, 2]
 
 
-def test_english_vectors_are_trained_on_the_reviews_that_classifiers_train_on() -> None:
-    """No word of a review that a classifier holds out is trained on."""
+def test_english_vectors_are_trained_on_the_train_reviews_of_the_classifiers() -> None:
+    """No word of a review that a classifier holds out is used for training."""
     variant = SMOKE.variant("imdb")
     data = SMOKE.task("imdb").prepare(variant.settings, sample=True)
     classified = documents.prepare("sample", min_freq=2)
@@ -72,11 +72,11 @@ def test_the_paper_preset_has_the_sizes_of_the_authors() -> None:
     assert (settings.window, settings.negatives, settings.threshold, settings.min_freq) == (5, 15, 1e-5, 5)
 
 
-def test_mapped_words_are_listed_too() -> None:
+def test_words_on_the_map_are_in_the_list_too() -> None:
     assert set(MAPPED) <= set(LISTED) and set(MAPPED_IN_ENGLISH) <= set(LISTED_IN_ENGLISH)
 
 
-def test_claims_compare_what_they_say(tmp_path: Path) -> None:
+def test_claims_compare_the_sides_that_they_name(tmp_path: Path) -> None:
     words = np.arange(100)
     level = np.full(100, 60.0) + words % 3
     agreement = {
@@ -115,7 +115,7 @@ def test_claims_compare_what_they_say(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Answer]]:
-    """All variants, trained one after the other: the folder of the runs, and what the command printed."""
+    """All variants, trained one after the other: the folder of the runs, and the output of the command."""
     runs = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("GLUON_ATTN_DATA", raising=False)
@@ -150,8 +150,8 @@ def test_a_run_writes_results_maps_and_neighbours(trained: tuple[Path, Answer]) 
 def test_a_run_has_the_committed_parameters(trained: tuple[Path, Answer]) -> None:
     committed = Result.read(papers.results_path("mikolov2013", "smoke")).manifest["parameters_sha256"]
     for name in ALL:
-        made = Outcome.of(run(trained[0], name, paper="mikolov2013"))
-        assert made.record["parameters_sha256"] == committed[made.label]
+        finished = Outcome.of(run(trained[0], name, paper="mikolov2013"))
+        assert finished.record["parameters_sha256"] == committed[finished.label]
 
 
 def test_vectors_of_a_finished_run_are_those_of_its_best_epoch(trained: tuple[Path, Answer]) -> None:
@@ -169,7 +169,7 @@ def ask(trained: tuple[Path, Answer], text: bytes, *more: object) -> Answer:
     return gluon_attn("neighbours", "mikolov2013", *options, *more, stdin=text)
 
 
-def test_the_nearest_words_of_each_line(trained: tuple[Path, Answer]) -> None:
+def test_each_line_gets_its_nearest_words(trained: tuple[Path, Answer]) -> None:
     answer = ask(trained, "\ufeff배우\n\n배우 눈물\nxyzzy\n".encode(), "--cosines")
     assert answer.code == 0, answer.err
     one, empty, two, unknown = answer.out.split("\n")[:-1]
@@ -183,7 +183,7 @@ def test_the_nearest_words_of_each_line(trained: tuple[Path, Answer]) -> None:
     assert plain.out.rstrip("\n").split("\t") == [cell.rsplit(" ", 1)[0] for cell in one.split("\t")]
 
 
-def test_what_cannot_be_answered_is_refused_in_one_line(trained: tuple[Path, Answer]) -> None:
+def test_invalid_queries_are_refused_in_one_line(trained: tuple[Path, Answer]) -> None:
     answer = ask(trained, "배우\n".encode() + "배우\n".encode("euc-kr"))
     assert answer.code == 2 and "standard input, line 2: not UTF-8" in answer.err.splitlines()[-1]
     refusal = gluon_attn("translate", "mikolov2013", "--preset", "smoke", "--variant", "cbow").refusal

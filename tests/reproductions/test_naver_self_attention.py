@@ -1,4 +1,4 @@
-"""The script of the post: its networks, what its variants differ in, its claims, and the smoke preset as a whole."""
+"""The script of the post: its networks, variants and claims, and the smoke preset as a whole."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ALL = [variant.name for variant in CPU.variants]
 
 
 def count(settings: Any, vocabulary: int, syllables: int) -> int:
-    """Trained numbers of a variant, from the equations of its parts."""
+    """Trained parameters of a variant, from the equations of its parts."""
     embedding, units, classes = settings.embedding_units, settings.units, 2
 
     def recurrent(width: int, gates: int) -> int:
@@ -48,10 +48,10 @@ def count(settings: Any, vocabulary: int, syllables: int) -> int:
         spelled = settings.syllables.per_token * settings.syllables.units
         total += syllables * settings.syllables.units + embedding * (spelled + 1)
         total += recurrent(embedding, gates) + (settings.layers - 1) * recurrent(2 * units, gates)
-        total += settings.attention_units * (2 * units + 1) + settings.attention_units  # hidden layer, its query
-        return total + classes * (2 * 2 * units + 1)  # context and maximum
+        total += settings.attention_units * (2 * units + 1) + settings.attention_units  # Hidden layer, its query.
+        return total + classes * (2 * 2 * units + 1)  # Context and maximum.
     total += recurrent(embedding, 3)
-    if isinstance(settings.attention, Additive):  # W q + b, U k, v
+    if isinstance(settings.attention, Additive):  # W q + b, U k, v.
         total += settings.attention.units * (2 * units + 1) + settings.attention.units * 2 * units
         total += settings.attention.units
     positions = 1 if isinstance(settings, Pooled) else settings.max_length
@@ -76,13 +76,13 @@ def built(settings: Any, vocabulary: int, syllables: int) -> Any:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_variant_has_the_parameters_that_its_equations_count(name: str) -> None:
+def test_parameter_counts_match_the_equations(name: str) -> None:
     for preset in (SMOKE, CPU):
         settings = preset.variant(name).settings
         assert parameter_count(built(settings, 1_000, 70)) == count(settings, 1_000, 70)
 
 
-def test_the_network_of_the_post_is_the_one_it_describes() -> None:
+def test_the_network_of_the_post_has_the_described_size() -> None:
     """30 tokens, 30 units of attention; at the size of our vocabulary, 13 656, nearly all parameters are embeddings."""
     assert PAPERS_OWN.variants == (CPU.variant("as-written"),)
     settings = Post()
@@ -92,8 +92,8 @@ def test_the_network_of_the_post_is_the_one_it_describes() -> None:
 
 
 @pytest.mark.corpus("nsmc")
-def test_on_the_corpus_the_committed_parameters_are_those_of_the_actual_vocabulary() -> None:
-    """The vocabularies are counted here from the whole reviews: what is seen often enough and not cut off."""
+def test_on_the_corpus_the_committed_parameter_counts_are_those_of_the_vocabulary() -> None:
+    """Vocabularies are counted here from the reviews: words that are frequent enough and not truncated."""
     train = naver.prepare("nsmc", processes=2).train
     assert train.tokens is not None
     expected = {}
@@ -134,7 +134,7 @@ def test_no_setting_is_dead(name: str) -> None:
     assert dead_settings(variant, SMOKE.task(name), other) == []
 
 
-def test_presets_differ_in_scale_alone() -> None:
+def test_presets_differ_in_scale_only() -> None:
     assert [variant.name for variant in SMOKE.variants] == ALL
     for small, large in zip(SMOKE.variants, CPU.variants, strict=True):
         assert type(small.settings) is type(large.settings) and small.task == large.task
@@ -149,7 +149,7 @@ def differing(first: Variant[Any], second: Variant[Any]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "other", "what"),
+    ("name", "other", "settings"),
     [
         ("as-written", "dot", {"attention"}),
         ("as-written", "no-attention", {"attention"}),
@@ -160,11 +160,12 @@ def differing(first: Variant[Any], second: Variant[Any]) -> set[str]:
         ("wide", "vectors", set()),
     ],
 )
-def test_systems_that_are_compared_differ_in_one_thing(name: str, other: str, what: set[str]) -> None:
-    """Same corpus, same sizes, same recipe: else the difference would not be that of the mechanism."""
+def test_compared_systems_differ_in_one_setting(name: str, other: str, settings: set[str]) -> None:
+    """Same corpus, sizes and recipe: otherwise the difference would not be that of the mechanism."""
     for preset in (SMOKE, CPU):
         first, second = preset.variant(name), preset.variant(other)
-        expected = what - {"embedding_units"} if preset is SMOKE else what  # there all are as narrow
+        # In the smoke preset all are equally narrow.
+        expected = settings - {"embedding_units"} if preset is SMOKE else settings
         assert differing(first, second) == expected
         assert first.recipe == second.recipe and preset.task(name).corpus == preset.task(other).corpus
 
@@ -202,7 +203,7 @@ def concluded(tmp_path: Path, **right: np.ndarray) -> tuple[Any, Any]:
     return conclude(REPRODUCTION, SMOKE, outcomes)
 
 
-def test_claims_compare_what_they_say_and_only_what_is_there(tmp_path: Path) -> None:
+def test_claims_compare_the_sides_that_they_name_and_only_available_ones(tmp_path: Path) -> None:
     better, worse = np.arange(80) % 4 > 0, np.arange(80) % 4 > 2
     rows, claims = concluded(tmp_path, as_written=worse, no_attention=better, masked=better, mean=worse)
     assert [(row.variant, row.split) for row in rows[:3]] == [
@@ -234,10 +235,10 @@ def test_less_readable_weights_at_the_last_epoch_support_the_claims(tmp_path: Pa
     assert all(by_items(claim) == "supported" for claim in claims)
 
 
-# --- the whole ---
+# --- end to end ---
 
 
-def test_trained_on_the_sample_it_draws_reads_and_answers(tmp_path: Path) -> None:
+def test_the_smoke_preset_draws_figures_and_answers(tmp_path: Path) -> None:
     """The end-to-end test of the task: two networks, figures, page and predictions, from the command line."""
     chosen = ("--variant", "as-written", "--variant", "over-fitted")
     answer = run_and_score(PAPER, "--preset", "smoke", "--runs", tmp_path, "--jobs", 2, *chosen)
@@ -251,14 +252,14 @@ def test_trained_on_the_sample_it_draws_reads_and_answers(tmp_path: Path) -> Non
     assert trained.examples["featured"]["text"] == SENTENCE
     assert len(trained.examples["featured"]["matrix"]) == len(trained.examples["featured"]["tokens"])
     options = (PAPER, "--preset", "smoke", "--runs", tmp_path, "--variant", "as-written", "--weights")
-    told = gluon_attn("predict", *options, stdin="정말 좋은 영화\n\n".encode())
-    label, probability, weights = told.out.splitlines()[0].split("\t")
+    predicted = gluon_attn("predict", *options, stdin="정말 좋은 영화\n\n".encode())
+    label, probability, weights = predicted.out.splitlines()[0].split("\t")
     assert label in ("negative", "positive") and 0.5 <= float(probability) < 1 and weights.startswith("정말:")
-    assert told.out.splitlines()[1] == ""
+    assert predicted.out.splitlines()[1] == ""
 
 
 @pytest.mark.slow
-def test_a_network_that_is_initialised_from_word_vectors_becomes_another(tmp_path: Path) -> None:
+def test_initialisation_from_word_vectors_changes_the_network(tmp_path: Path) -> None:
     """``wide`` and ``vectors`` differ in nothing else; both are those of the committed smoke results."""
     chosen = ("--variant", "wide", "--variant", "vectors")
     answer = run_and_score(PAPER, "--preset", "smoke", "--runs", tmp_path, "--jobs", 2, *chosen)

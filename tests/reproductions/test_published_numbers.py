@@ -36,13 +36,13 @@ Numbers = tuple[float, float, float]
 """A number and the ends of its interval."""
 
 
-# --- what is committed ---
+# --- committed outcomes ---
 
 
 @cache
 def results(paper: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((RESULTS / f"{paper}.json").read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((RESULTS / f"{paper}.json").read_text(encoding="utf-8"))
+    return content
 
 
 def folder(paper: str, variant: str, seed: str) -> Path:
@@ -51,8 +51,8 @@ def folder(paper: str, variant: str, seed: str) -> Path:
 
 @cache
 def record(paper: str, variant: str, seed: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder(paper, variant, seed) / "outcome.json").read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((folder(paper, variant, seed) / "outcome.json").read_text(encoding="utf-8"))
+    return content
 
 
 @cache
@@ -147,7 +147,7 @@ def selected(paper: str, variant: str, seed: str, metric: str) -> float:
 
 
 def counts_of(row: dict[str, Any], one: Arrays) -> np.ndarray:
-    """The array (sentences, 10) that a row of BLEU is of."""
+    """The array (sentences, 10) from which a row of BLEU is computed."""
     if "unknown words replaced" in row["signature"]:
         return one["bleu_replaced"]
     if row["metric"] == "sacrebleu":
@@ -212,7 +212,7 @@ def totals(side: list[Arrays], name: str) -> list[np.ndarray]:
 
 
 def better(first: list[Arrays], second: list[Arrays], metric: str, *, interval: bool) -> Numbers:
-    """By how much the first side is better in a metric; in what its predictions are of if that is empty."""
+    """By how much the first side is better in a metric; without one, in the values that its predictions are."""
     if metric == "perplexity" or ("likelihood" in first[0] and "bleu" not in first[0]):
         return score_of(totals(second, "likelihood"), perplexity, totals(first, "likelihood"), interval=interval)
     if "bleu" in first[0]:
@@ -252,8 +252,8 @@ def without_missing(values: np.ndarray) -> np.ndarray:
     return values[~np.isnan(values)]
 
 
-def unreadable(side: list[Arrays], what: str) -> np.ndarray:
-    return mean_array(side, f"{what}_best") - mean_array(side, f"{what}_last")
+def unreadable(side: list[Arrays], measure: str) -> np.ndarray:
+    return mean_array(side, f"{measure}_best") - mean_array(side, f"{measure}_last")
 
 
 def joined(side: list[Arrays]) -> list[np.ndarray]:
@@ -279,14 +279,14 @@ def both_right(first: list[Arrays], second: list[Arrays]) -> list[np.ndarray]:
 
 def weights_of(side: list[Arrays], word: str, label: int) -> list[np.ndarray]:
     """Sum of the weights of a word and its occurrences, in reviews of a class and in the others: (reviews, 4)."""
-    found = []
+    both = []
     for one in side:
         sums, rows = np.zeros((len(one["label"]), 4)), one[f"rows_of_{word}"]
         column = np.where(one["label"][rows] == label, 0, 2)
         np.add.at(sums, (rows, column), one[f"weights_of_{word}"].astype(np.float64))
         np.add.at(sums, (rows, column + 1), 1)
-        found.append(sums)
-    return found
+        both.append(sums)
+    return both
 
 
 def heavier(sums: np.ndarray) -> float:
@@ -295,7 +295,7 @@ def heavier(sums: np.ndarray) -> float:
 
 def at_best_epochs(first: list[Arrays], second: list[Arrays], *, interval: bool) -> Numbers:
     """The best agreement on validation of each training, skip-gram minus CBOW; as wide as the interval on test."""
-    kept, low, high = better(first, second, "", interval=interval)
+    mean, low, high = better(first, second, "", interval=interval)
     best = [
         np.mean(
             [max(epoch["validation_agreement"] for epoch in one["history"]) for one in records("mikolov2013", name)]
@@ -303,7 +303,7 @@ def at_best_epochs(first: list[Arrays], second: list[Arrays], *, interval: bool)
         for name in ("skip-gram", "cbow")
     ]
     difference = float(best[0] - best[1])
-    return difference, difference + low - kept, difference + high - kept
+    return difference, difference + low - mean, difference + high - mean
 
 
 Measure = Callable[..., Numbers]
@@ -378,7 +378,7 @@ def test_every_published_interval_follows_from_the_committed_predictions(paper: 
 
 
 @pytest.mark.parametrize("paper", PUBLISHED)
-def test_what_is_right_follows_from_label_and_probability(paper: str) -> None:
+def test_correctness_follows_from_label_and_probability(paper: str) -> None:
     for variant, seed in {(row["variant"], seed) for row in results(paper)["rows"] for seed in row["per_seed"]}:
         one = arrays(paper, variant, seed)
         if "right" in one:
@@ -389,12 +389,12 @@ def test_what_is_right_follows_from_label_and_probability(paper: str) -> None:
 
 
 @pytest.mark.parametrize("paper", PUBLISHED)
-def test_the_epoch_that_was_kept_is_the_best_on_validation(paper: str) -> None:
+def test_the_selected_epoch_is_the_best_on_validation(paper: str) -> None:
     for row in results(paper)["rows"]:
         if row["split"] == "validation":
             for seed, value in row["per_seed"].items():
-                kept = record(paper, row["variant"], seed)
-                assert kept["history"][kept["best_epoch"] - 1][f"validation_{row['metric']}"] == value
+                outcome = record(paper, row["variant"], seed)
+                assert outcome["history"][outcome["best_epoch"] - 1][f"validation_{row['metric']}"] == value
 
 
 @pytest.mark.slow
@@ -418,7 +418,7 @@ def test_by_how_much_hierarchical_is_better_on_reviews_that_flat_does_not_cut() 
 @pytest.mark.corpus("multi30k")
 @pytest.mark.parametrize("paper", ["bahdanau2014", "cho2014", "luong2015", "sutskever2014"])
 def test_published_translations_have_the_published_sacrebleu_and_chrf(paper: str) -> None:
-    """Against the official file, read here: sacreBLEU's own numbers of the whole corpus, an unknown token one word."""
+    """Against the official file, read here: sacreBLEU on the whole corpus, an unknown token counted as one word."""
     checked = 0
     for row in results(paper)["rows"]:
         if row["metric"] not in ("sacrebleu", "chrf") or not row["corpus"].startswith("multi30k"):

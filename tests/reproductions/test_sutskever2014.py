@@ -51,7 +51,7 @@ def test_it_has_384_million_parameters() -> None:
     assert number == parameter_count("sutskever2014", "forward", 160_000, 80_000)
 
 
-def test_the_systems_differ_in_the_direction_alone() -> None:
+def test_the_systems_differ_in_the_direction_only() -> None:
     forward, backward = CPU.variant("forward"), CPU.variant("reversed")
     assert forward.recipe == backward.recipe
     assert asdict(forward.settings).items() ^ asdict(backward.settings).items() == {
@@ -66,7 +66,7 @@ def test_no_setting_is_dead() -> None:
 
 
 @pytest.mark.parametrize("variant", [variant.name for variant in SMOKE.variants])
-def test_every_variant_learns_something_in_one_step(variant: str) -> None:
+def test_every_variant_learns_in_one_step(variant: str) -> None:
     learns_in_one_step("sutskever2014", variant)
 
 
@@ -95,11 +95,11 @@ def test_an_ensemble_is_compared_with_the_mean_of_its_members(tmp_path: Path) ->
     together = translated(tmp_path, "reversed-ensemble", 0.8, seed="1+2", **beams(0.4, 0.4))
     claim = concluded(*members, together)["ensemble"]
     assert claim.effect == pytest.approx(score(0.8) - (score(0.5) + score(0.7)) / 2) and by_items(claim) == "supported"
-    assert claim.verdict == "not judged"  # an ensemble has no seeds of its own
+    assert claim.verdict == "not judged"  # An ensemble has no seeds of its own.
 
 
 @pytest.mark.slow
-def test_it_runs_whole_with_beams_and_ensembles(tmp_path: Path) -> None:
+def test_the_smoke_preset_runs_completely_with_beams_and_ensembles(tmp_path: Path) -> None:
     done = run_and_score("sutskever2014", "--preset", "smoke", "--variant", "reversed", "--runs", tmp_path)
     assert done.code == 0, done.err
     result = Result.read(next(tmp_path.rglob("results.json")))

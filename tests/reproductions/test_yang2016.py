@@ -1,4 +1,4 @@
-"""The script of Yang et al.: its networks, what its variants differ in, its claims, and some of the smoke preset."""
+"""The script of Yang et al.: its networks, variants and claims, and parts of the smoke preset."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ ALL = [variant.name for variant in CPU.variants]
 
 @pytest.mark.parametrize("name", ALL)
 def test_no_setting_is_dead(name: str) -> None:
-    """But for what only attention has, and what is of the whole family of ``flat``: it has one hop and no penalty, no
-    syllables, and a length that no text of the sample reaches."""
+    """Except settings of attention in networks without it, and of the family of ``flat`` that it does not use.
+
+    It has one hop and no penalty, no syllables, and a length that no text of the sample reaches.
+    """
     spared = {"ave": {"attention_units"}, "max": {"attention_units"}, "flat": {"max_length", "syllables", "penalty"}}
     other: dict[str, Any] = {
         "pooling": {"attention": "mean", "mean": "max", "max": "mean", None: "mean"},
@@ -34,7 +36,7 @@ def test_no_setting_is_dead(name: str) -> None:
     assert set(dead_settings(SMOKE.variant(name), SMOKE.task(name), other)) == spared.get(name, set())
 
 
-def test_presets_differ_in_scale_and_systems_in_one_thing() -> None:
+def test_presets_differ_in_scale_and_systems_in_one_setting() -> None:
     assert [variant.name for variant in SMOKE.variants] == ALL
     for preset in (SMOKE, CPU):
         att, ave, maximum, flat = (preset.variant(name) for name in ("att", "ave", "max", "flat"))
@@ -55,7 +57,7 @@ def test_presets_differ_in_scale_and_systems_in_one_thing() -> None:
 
 
 def test_every_word_is_initialised_from_a_vector_of_the_same_reviews() -> None:
-    """Both scripts know the same words, and a word has the same width."""
+    """Both scripts have the same words and vectors of the same width."""
     for preset in (SMOKE, CPU, PAPERS_OWN):
         script = mikolov2013.REPRODUCTION.preset(preset.name)
         vectors = script.variant("imdb").settings
@@ -67,7 +69,9 @@ def test_every_word_is_initialised_from_a_vector_of_the_same_reviews() -> None:
 
 
 def test_the_paper_preset_has_the_sizes_of_section_3() -> None:
-    """Embeddings of 200, 50 units each way, context vectors of 100, words seen more than five times, batches of 64."""
+    """Embeddings of 200, 50 units per direction, context vectors of 100, words seen more than five times, batches of
+    64.
+    """
     (variant,) = PAPERS_OWN.variants
     assert variant == CPU.variant("att")
     settings = variant.settings
@@ -75,7 +79,7 @@ def test_the_paper_preset_has_the_sizes_of_section_3() -> None:
     assert variant.recipe.batch_size == 64
 
 
-def made(folder: Path, name: str, right: float, **arrays: Any) -> Outcome:
+def made_up(folder: Path, name: str, right: float, **arrays: Any) -> Outcome:
     reviews = {"right": np.arange(60) < right * 60, "seen_in_train": np.zeros(60, bool), "label": np.arange(60) % 2}
     return outcome(folder, name, arrays=reviews | arrays)
 
@@ -84,7 +88,7 @@ def judged(*outcomes: Outcome) -> dict[str, JudgedClaim]:
     return claims_by_id(conclude(REPRODUCTION, SMOKE, outcomes)[1])
 
 
-def test_words_that_weigh_more_where_they_should_support_the_claims(tmp_path: Path) -> None:
+def test_words_with_more_weight_in_their_class_support_the_claims(tmp_path: Path) -> None:
     rows, label = np.arange(60), np.arange(60) % 2
     arrays = {
         "rows_of_good": np.repeat(rows, 2),
@@ -92,15 +96,15 @@ def test_words_that_weigh_more_where_they_should_support_the_claims(tmp_path: Pa
         "rows_of_bad": rows,
         "weights_of_bad": np.where(label == 1, 2.0, 0.5),
     }
-    claims = judged(made(tmp_path, "att", 0.5, **arrays))
+    claims = judged(made_up(tmp_path, "att", 0.5, **arrays))
     assert set(claims) == {"context-good", "context-bad"}
     assert claims["context-good"].effect == pytest.approx(1.5) and by_items(claims["context-good"]) == "supported"
     assert claims["context-bad"].effect == pytest.approx(-1.5) and by_items(claims["context-bad"]) == "contradicted"
 
 
 @pytest.mark.parametrize(("other", "verdict"), [(0.5, "supported"), (0.0, "contradicted")])
-def test_mean_and_maximum_are_alike_within_the_margin_only(other: float, verdict: str, tmp_path: Path) -> None:
-    claims = judged(made(tmp_path, "ave", 0.5), made(tmp_path, "max", other))
+def test_mean_and_maximum_are_equal_within_the_margin_only(other: float, verdict: str, tmp_path: Path) -> None:
+    claims = judged(made_up(tmp_path, "ave", 0.5), made_up(tmp_path, "max", other))
     assert by_items(claims["ave-max"]) == verdict
 
 
@@ -114,12 +118,12 @@ def test_trained_on_the_sample_it_draws_and_answers(tmp_path: Path) -> None:
     assert {"training_curves.png", "review_positive.png", "review_negative.png", "weights_of_good.png"} <= drawn
     assert (root / "reviews.html").stat().st_size > 10_000
     options = ("yang2016", "--preset", "smoke", "--runs", tmp_path, "--variant", "att", "--weights")
-    told = gluon_attn("predict", *options, stdin=b"A good film. Not bad at all!\n\n...")
-    assert told.code == 0, told.err
-    first, second, third = told.out.splitlines()
+    answer = gluon_attn("predict", *options, stdin=b"A good film. Not bad at all!\n\n...")
+    assert answer.code == 0, answer.err
+    first, second, third = answer.out.splitlines()
     tokens = [pair.rpartition(":")[0] for pair in first.split("\t")[2].split(" ")]
     assert tokens == ["a", "good", "film", ".", "not", "bad", "at", "all", "!"] and second == "" and third
     endless = b"Good. " * 3_000 + b"\nbad\n" + b"word " * 2_000 + b"\n"
-    told = gluon_attn("predict", *options, stdin=endless)
-    assert told.code == 0 and told.out.count("\t") == told.out.count("\n") * 2 == 6
-    assert len(told.out.splitlines()[0].split("\t")[2].split(" ")) == 6_000
+    answer = gluon_attn("predict", *options, stdin=endless)
+    assert answer.code == 0 and answer.out.count("\t") == answer.out.count("\n") * 2 == 6
+    assert len(answer.out.splitlines()[0].split("\t")[2].split(" ")) == 6_000

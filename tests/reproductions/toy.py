@@ -1,4 +1,4 @@
-"""A toy paper, trained in milliseconds: does a point lie in the first or third quadrant?
+"""A toy paper, trained in milliseconds: is a point in the first or third quadrant?
 
 A network without a hidden layer cannot tell, one with a hidden layer can. Tests load this script by its path, from a
 folder of their own, or import it.
@@ -80,7 +80,7 @@ class Points:
 
 
 def probabilities(model: HybridBlock, points: np.ndarray) -> np.ndarray:
-    """That of label 1 for each point, (rows,)."""
+    """Probability of label 1 of each point, (rows,)."""
     return nd.softmax(model(nd.array(points))).asnumpy()[:, 1]
 
 
@@ -91,7 +91,7 @@ def measured(labels: np.ndarray, probability: np.ndarray) -> Evaluation:
 
 @dataclass(frozen=True)
 class Quadrants(task.Task[Settings, Points]):
-    """The sample has other points than the corpus, which is said to be NSMC: a corpus must be one of the registry."""
+    """The sample has other points than the corpus, which is registered as NSMC: a corpus must be in the registry."""
 
     corpus: str = "nsmc"
 
@@ -185,10 +185,10 @@ class Quadrants(task.Task[Settings, Points]):
             yield str(int(probabilities(trained.model, np.array([[x, y]], np.float32))[0] > 0.5))
 
 
-def draw(path: Path, what: object) -> None:
-    """A file in place of a figure."""
+def draw(path: Path, content: object) -> None:
+    """A file instead of a figure."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(json.dumps(what).encode())
+    path.write_bytes(json.dumps(content).encode())
 
 
 def both(groups: Groups, directory: Path) -> dict[str, Path]:

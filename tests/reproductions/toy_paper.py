@@ -1,6 +1,6 @@
-"""A toy paper of one's own, in one file outside the package: attention over a bag of words on Naver film reviews.
+"""A user's own toy paper, in one file outside the package: attention over a bag of words on Naver film reviews.
 
-Claim: weighing the words of a review by attention is better than their mean.
+Claim: weighting the words of a review by attention is better than their mean.
 """
 
 from __future__ import annotations

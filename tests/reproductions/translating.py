@@ -1,4 +1,4 @@
-"""What the tests of translation share: made-up outcomes, networks of the sample, numbers of parameters, one step."""
+"""What the tests of translation share: made-up outcomes, networks for the sample, parameter counts, one step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SENTENCES = 40
 
 
 def counts(quality: float, sentences: int = SENTENCES) -> np.ndarray:
-    """BLEU counts of sentences of ten words of which a share is right."""
+    """BLEU counts of sentences of ten words of which a share is correct."""
     right = int(10 * quality)
     row = [right, max(0, right - 1), max(0, right - 2), max(0, right - 3), 10, 9, 8, 7, 10, 10]
     return np.array([row] * sentences, np.int32)
@@ -38,7 +38,7 @@ def translated(
     texts: dict[str, Any] | None = None,
     **arrays: Any,
 ) -> Outcome:
-    """A made-up outcome of translations of which a share is right."""
+    """A made-up outcome of translations of which a share is correct."""
     given = {
         "bleu": counts(quality),
         "sacrebleu": counts(quality - 0.1),
@@ -53,7 +53,7 @@ def translated(
 
 
 def network(settings: TranslationSettings, data: TranslationData, seed: int = 5) -> EncoderDecoder:
-    """A network that is not trained: what it generates is nonsense, but always the same."""
+    """An untrained network: its output is meaningless but deterministic."""
     runtime.seed_all(seed)
     model = settings.build(data)
     model.initialize()
@@ -62,8 +62,10 @@ def network(settings: TranslationSettings, data: TranslationData, seed: int = 5)
 
 
 def undecided(model: EncoderDecoder) -> EncoderDecoder:
-    """The same network, but at every step it generates an unknown token or, almost as likely, ends the sentence: which
-    translation is best depends on the search."""
+    """The same network, but at every step it generates an unknown token or, almost as likely, ends the sentence.
+
+    Which translation is best depends on the search.
+    """
     bias = model.output.bias.data().copy()
     bias[UNKNOWN_ID], bias[END_ID] = 20.3, 20.0
     model.output.bias.set_data(bias)
@@ -80,13 +82,14 @@ def parameter_count(paper: str, variant: str, source: int, target: int) -> int:
 
 
 def lstm(units: int, inputs: int, biases: int) -> int:
-    """Parameters of one LSTM layer with so many biases for each gate."""
+    """Parameters of one LSTM layer with this many biases per gate."""
     return 4 * units * (inputs + units + biases)
 
 
 def learns_in_one_step(paper: str, name: str) -> None:
-    """Assert that a gradient reaches every parameter of a variant of the smoke preset, and that a step along it lowers
-    the loss."""
+    """Assert that every parameter of a variant of the smoke preset has a gradient, and that a step along it lowers the
+    loss.
+    """
     preset = papers.load(paper).preset("smoke")
     variant, task = preset.variant(name), preset.task(name)
     data = task.prepare(variant.settings, sample=True)
@@ -103,7 +106,7 @@ def learns_in_one_step(paper: str, name: str) -> None:
         loss.backward()
         for parameter_name, parameter in model.collect_params().items():
             gradient = parameter.grad().tostype("default").asnumpy()
-            assert np.abs(gradient).max() > 0, f"{name}: {parameter_name} learns nothing"
+            assert np.abs(gradient).max() > 0, f"{name}: {parameter_name} has no gradient"
             parameter.set_data(parameter.data() - 0.05 * nd.array(gradient))
         losses.append(float(loss.asscalar()))
     assert losses[1] < losses[0], name

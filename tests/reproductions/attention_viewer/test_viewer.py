@@ -1,4 +1,4 @@
-"""The reading page: whatever stands in a review is text, and comes back out of the page as it went in."""
+"""The attention viewer: text of a review is escaped and survives the page unchanged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
 class Page(HTMLParser):
-    """What a browser would see: elements with attributes, and the text of each script and style."""
+    """What a browser sees: elements with attributes, and the text of each script and style."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(convert_charrefs=True)
@@ -76,7 +76,7 @@ def page_of(path: Path, *reviews: Review, note: dict[str, str] = NOTE, title: st
     return Page(path / "page.html")
 
 
-def test_what_goes_in_comes_out(tmp_path: Path) -> None:
+def test_reviews_survive_a_round_trip(tmp_path: Path) -> None:
     weights = np.array([0.5, 0.3, 0.15, 0.05])
     matrix = np.array([weights, weights[::-1]])
     first = Review(
@@ -102,8 +102,8 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
     np.testing.assert_allclose(decoded(data["matrix"]["0"]), matrix.ravel(), atol=0.5 / 4095)
 
 
-def test_examples_are_known_by_their_position(tmp_path: Path) -> None:
-    """They are shown, but are no reviews of the corpus: the script does not count them."""
+def test_examples_are_identified_by_position(tmp_path: Path) -> None:
+    """They are shown but are not reviews of the corpus: the script does not count them."""
     example = review(["좋", "다"], id="example sentence from the post", label=None, is_example=True)
     data = page_of(tmp_path, example, review(["나쁘", "다"], id="2")).data
     assert data["examples"] == [0] and data["id"][0] == "example sentence from the post"
@@ -111,7 +111,7 @@ def test_examples_are_known_by_their_position(tmp_path: Path) -> None:
     assert "${number(counted)} of ${number(total - examples.size)} reviews" in script
 
 
-def test_hostile_text_stays_text(tmp_path: Path) -> None:
+def test_hostile_text_is_escaped(tmp_path: Path) -> None:
     hostile = [ATTACK, "&lt;b&gt;", "]]>", "\u2028", "{{ 7*7 }}", "'\"\\"]
     page = page_of(
         tmp_path, review(hostile, text=ATTACK, id=ATTACK), title=ATTACK, note={**NOTE, "digest": ATTACK, ATTACK: "x"}
@@ -132,7 +132,7 @@ def test_the_script_never_parses_text_as_markup() -> None:
     assert "</script" not in script.lower()
 
 
-def test_only_our_script_and_style_may_run_and_nothing_is_fetched(tmp_path: Path) -> None:
+def test_only_our_script_and_style_may_run_and_nothing_is_loaded(tmp_path: Path) -> None:
     page = page_of(tmp_path, review(["가"]))
     (policy,) = [m["content"] for m in page.named("meta") if m.get("http-equiv") == "Content-Security-Policy"]
     assert policy is not None
@@ -146,7 +146,7 @@ def test_only_our_script_and_style_may_run_and_nothing_is_fetched(tmp_path: Path
     assert re.search(r"https?://|url\(|@import|fetch\(|XMLHttp|import\(", html) is None
 
 
-def test_every_element_that_the_script_looks_up_is_there(tmp_path: Path) -> None:
+def test_every_element_that_the_script_uses_exists(tmp_path: Path) -> None:
     page = page_of(tmp_path, review(["가"]))
     ids = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
     filters = re.search(r"filters = (\[.*?\])", page.raw["script"])
@@ -157,7 +157,7 @@ def test_every_element_that_the_script_looks_up_is_there(tmp_path: Path) -> None
     assert wanted <= ids
 
 
-def test_reviews_without_tokens_with_endless_ones_and_with_odd_characters(tmp_path: Path) -> None:
+def test_reviews_without_tokens_with_very_many_and_with_odd_characters(tmp_path: Path) -> None:
     odd = ["ㅋ" * 5000, "👨‍👩‍👧", "a\nb", "\x00\x7f", " ", "e\u0301"]
     data = page_of(
         tmp_path,
@@ -173,32 +173,32 @@ def test_reviews_without_tokens_with_endless_ones_and_with_odd_characters(tmp_pa
 
 
 @settings(max_examples=200, deadline=None)
-@given(text=st.text(max_size=40), cuts=st.lists(st.integers(0, 40), max_size=8), read=st.integers(0, 40))
-def test_pieces_and_rest_spell_the_text(text: str, cuts: list[int], read: int) -> None:
-    """Cut the words of any text anywhere, drop the end: the pieces and the rest give the text with single spaces."""
+@given(text=st.text(max_size=40), cuts=st.lists(st.integers(0, 40), max_size=8), count=st.integers(0, 40))
+def test_pieces_and_rest_spell_the_text(text: str, cuts: list[int], count: int) -> None:
+    """Split the words of any text anywhere and drop the end: pieces and rest give the text with single spaces."""
     tokens = []
     for word in text.split():
-        places = sorted({0, len(word), *(cut for cut in cuts if cut < len(word))})
-        tokens += [word[start:end] for start, end in pairwise(places)]
+        bounds = sorted({0, len(word), *(cut for cut in cuts if cut < len(word))})
+        tokens += [word[start:end] for start, end in pairwise(bounds)]
     shown = [token.translate(viewer._PICTURES) for token in tokens]
-    found = viewer._align(text, tokens[:read])
-    if shown[:read] != tokens[:read]:
-        assert found is None
+    aligned = viewer._align(text, tokens[:count])
+    if shown[:count] != tokens[:count]:
+        assert aligned is None
     else:
-        assert found is not None
-        pieces, rest = found
-        assert [piece.lstrip(" ") for piece in pieces] == tokens[:read]
+        assert aligned is not None
+        pieces, rest = aligned
+        assert [piece.lstrip(" ") for piece in pieces] == tokens[:count]
         spelt = "".join(pieces) + rest
         assert spelt == " ".join(" ".join(text.split()).translate(viewer._PICTURES | {0x20: " "}).split(" "))
 
 
-def test_tokens_that_are_not_pieces_of_the_text_do_not_align() -> None:
+def test_tokens_that_are_not_parts_of_the_text_are_not_aligned() -> None:
     assert viewer._align("재밌었다", ["재미있", "었", "다"]) is None
     assert viewer._align("재밌었다", ["재밌", "다"]) is None
 
 
 @pytest.mark.parametrize(("corpus", "loud"), [("sample", True), ("nsmc", False)])
-def test_the_sample_says_loudly_that_its_numbers_mean_nothing(corpus: str, loud: bool, tmp_path: Path) -> None:
+def test_the_sample_has_a_visible_warning(corpus: str, loud: bool, tmp_path: Path) -> None:
     page = page_of(tmp_path, review(["가"]), note={**NOTE, "corpus": corpus})
     assert ("these numbers mean nothing" in page.text) is loud
     assert all(value in page.text for value in (NOTE["model"], NOTE["digest"], corpus))
@@ -226,20 +226,20 @@ def test_the_same_reviews_give_the_same_bytes(tmp_path: Path) -> None:
         ({"tokens": ["가", ""]}, "empty token"),
     ],
 )
-def test_a_review_that_cannot_be_is_refused_by_its_id(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_an_invalid_review_is_refused_by_its_id(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     wrong = review(changes.pop("tokens", ["가", "나"]), id="9976970", **changes)
     with pytest.raises(ValueError, match=f"review 9976970: .*{message}"):
         write(tmp_path / "page.html", title="Reviews", reviews=[wrong], note=NOTE)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_weights_may_sum_to_less_than_one_where_padding_is_attended_to(tmp_path: Path) -> None:
+def test_weights_may_sum_to_less_than_one_where_padding_has_weight(tmp_path: Path) -> None:
     data = page_of(tmp_path, review(["가", "나"], weights=[0.25, 0.25])).data
     np.testing.assert_allclose(decoded(data["weights"][0]), [0.25, 0.25], atol=0.5 / 4095)
 
 
 @pytest.mark.parametrize("missing", ["model", "corpus", "digest"])
-def test_the_note_must_say_what_the_numbers_come_from(missing: str, tmp_path: Path) -> None:
+def test_the_note_must_name_the_source_of_the_numbers(missing: str, tmp_path: Path) -> None:
     note = {key: value for key, value in NOTE.items() if key != missing}
     with pytest.raises(ValueError, match=missing):
         write(tmp_path / "page.html", title="Reviews", reviews=[], note=note)
@@ -248,7 +248,7 @@ def test_the_note_must_say_what_the_numbers_come_from(missing: str, tmp_path: Pa
 
 @pytest.mark.corpus("nsmc")
 def test_the_whole_test_split_fits_into_fifteen_megabytes(tmp_path: Path) -> None:
-    """Cut into pieces of two syllables, which is more tokens than Mecab gives."""
+    """Split into pieces of two syllables, which is more tokens than Mecab gives."""
     lines = (
         Path(os.environ["GLUON_ATTN_DATA"], "nsmc", "ratings_test.txt").read_text(encoding="utf-8").split("\n")[1:-1]
     )

@@ -1,4 +1,4 @@
-"""Code in an interpreter of its own: however it ends, the caller goes on."""
+"""Code in a separate interpreter: however it ends, the caller continues."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from reproductions.cli.probe import Fault, run_code
 
 
-def test_the_last_line_is_the_answer() -> None:
+def test_the_last_line_is_returned() -> None:
     assert run_code("print('noise'); print('\uac00')", {}) == "가"
 
 
@@ -20,7 +20,7 @@ def test_the_last_line_is_the_answer() -> None:
         ("import time; time.sleep(600)", "no answer within 2 s"),
     ],
 )
-def test_every_bad_end_is_a_fault(code: str, fault: str) -> None:
+def test_every_failure_is_a_fault(code: str, fault: str) -> None:
     with pytest.raises(Fault) as raised:
         run_code(code, {"": "wait"}, "note", timeout=2.0 if "sleep" in code else 120.0)
     assert (raised.value.observed, raised.value.remedy, raised.value.status) == (

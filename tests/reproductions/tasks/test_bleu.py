@@ -1,4 +1,4 @@
-"""BLEU from sentences' counts is sacreBLEU's BLEU of the corpus."""
+"""BLEU from counts per sentence equals sacreBLEU's corpus BLEU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REFERENCES = ["the cat sat on a mat .", "A dog is running fast", "Two men are ta
 
 @pytest.mark.parametrize("tokenize", ["13a", "none"])
 @pytest.mark.parametrize("lowercase", [False, True])
-def test_the_sum_of_the_counts_gives_the_bleu_of_the_corpus(tokenize: str, lowercase: bool) -> None:
+def test_summed_counts_give_corpus_bleu(tokenize: str, lowercase: bool) -> None:
     counts = Bleu(tokenize, lowercase).counts(HYPOTHESES, REFERENCES)
     assert counts.shape == (3, COUNTS)
     expected = BLEU(tokenize=tokenize, lowercase=lowercase).corpus_score(HYPOTHESES, [REFERENCES])
@@ -23,7 +23,7 @@ def test_the_sum_of_the_counts_gives_the_bleu_of_the_corpus(tokenize: str, lower
     assert bleu(counts[::2].sum(axis=0)) == pytest.approx(first.score, abs=1e-9)
 
 
-def test_empty_translations_are_counted_and_score_nothing() -> None:
+def test_empty_translations_are_counted_and_score_zero() -> None:
     counts = Bleu().counts(["", ""], REFERENCES[:2])
     assert counts[:, :4].sum() == 0 and counts[:, 9].tolist() == [7, 5]
     assert bleu(counts.sum(axis=0)) == 0
@@ -45,12 +45,12 @@ def test_an_unknown_token_is_one_word(tokenize: str, text: str, tokens: int) -> 
     assert lengths == [tokens + 2, tokens]
 
 
-def test_the_signature_says_how() -> None:
+def test_the_signature_describes_the_metric() -> None:
     assert "case:lc" in Bleu("none", lowercase=True).signature and "tok:none" in Bleu("none").signature
     assert "tok:ko-mecab" in Bleu("ko-mecab").signature and "version:2.6.0" in Bleu().signature
 
 
-def test_chrf_is_between_nothing_and_all() -> None:
+def test_chrf_is_between_zero_and_one_hundred() -> None:
     assert chrf(REFERENCES, REFERENCES) == pytest.approx(100)
     assert 0 < chrf(HYPOTHESES, REFERENCES) < 100
     assert np.isclose(chrf(["zzz"], ["abc"]), 0)

@@ -1,4 +1,4 @@
-"""The task of classifying texts: data, objective, what an outcome holds, rows, ensembles, pages and answers."""
+"""The task of text classification: data, objective, outcomes, rows, ensembles, pages and answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HOPS = StructuredSettings(**SIZES, cell="gru", hops=3, hidden=5, embedding_dropo
 
 
 def network(settings: Any, data: ClassificationData) -> Any:
-    """Not trained, but always the same."""
+    """Not trained, but deterministic."""
     runtime.seed_all(1)
     model = settings.build(data)
     model.initialize(init.Xavier())
@@ -55,7 +55,7 @@ def test_each_corpus_has_its_own_part_of_the_sample_and_its_labels() -> None:
     assert prepared[3].labels[2] == "neutral" and prepared[3].prepared.train.label.max() == 4
     assert len({data.digest for data in prepared}) == 4
     names = [name for data in prepared for name in data.corpora]
-    assert len(set(names)) == len(names), "one manifest holds the files of all corpora"
+    assert len(set(names)) == len(names), "one manifest has the files of all corpora"
 
 
 def test_the_settings_reach_the_pipeline() -> None:
@@ -67,7 +67,7 @@ def test_the_settings_reach_the_pipeline() -> None:
     assert digest(NSMC()) != digest(NSMC(), max_length=3)
     assert digest(NSMC()) != digest(NSMC(tokenizer="syllable"))
     assert digest(IMDb()) != digest(IMDb(max_words=5)) != digest(IMDb(max_words=5, overlong="wrap"))
-    assert digest(IMDb()) == digest(IMDb(), max_length=3), "the network cuts these reviews, not the pipeline"
+    assert digest(IMDb()) == digest(IMDb(), max_length=3), "the network truncates these reviews, not the pipeline"
 
 
 # --- initialisation from word vectors ---
@@ -123,22 +123,22 @@ def test_vectors_that_do_not_fit_are_refused() -> None:
 # --- objective ---
 
 
-def test_an_epoch_reads_every_review_once_with_its_label() -> None:
+def test_an_epoch_has_every_review_once_with_its_label() -> None:
     data = NSMC().prepare(STACKED, sample=True)
     objective = NSMC().objective(STACKED, RECIPE, data)
     batches = list(objective.batches(np.random.RandomState(1)))
     train = data.prepared.train
     assert objective.steps == len(batches) == -(-len(train) // 8)
-    read = sorted(
+    batched = sorted(
         (tuple(ids[: int(length)]), int(label))
         for batch in batches
         for ids, length, label in zip(*batch.inputs, batch.target, strict=True)
     )
     expected = zip(train.sequences(), train.label, strict=True)
-    assert read == sorted((tuple(ids) or (UNKNOWN_ID,), int(label)) for ids, label in expected)
+    assert batched == sorted((tuple(ids) or (UNKNOWN_ID,), int(label)) for ids, label in expected)
 
 
-def test_the_penalty_is_a_part_of_the_loss_where_the_network_has_one() -> None:
+def test_the_penalty_is_part_of_the_loss_of_networks_that_have_one() -> None:
     data = NSMC().prepare(HOPS, sample=True)
     output = ClassifierOutput(nd.zeros((2, 2)), hops=nd.ones((2, 3, 1)), penalty=nd.array([4.0, 8.0]))
     target = nd.array([0, 1])
@@ -152,8 +152,8 @@ def test_the_penalty_is_a_part_of_the_loss_where_the_network_has_one() -> None:
     np.testing.assert_allclose(losses(STACKED, output), np.log(2), rtol=1e-5)
 
 
-def test_tokens_are_dropped_in_training_and_nowhere_else() -> None:
-    """Else all accuracies were those of texts with unknown words: three tokens of ten here."""
+def test_tokens_are_dropped_in_training_only() -> None:
+    """Otherwise every accuracy would be of texts with unknown words: three tokens of ten here."""
     settings = StackedSettings(**SIZES, token_dropout=0.3)
     plain, data = NSMC().prepare(STACKED, sample=True), NSMC().prepare(settings, sample=True)
     model = network(STACKED, plain)
@@ -177,10 +177,10 @@ def test_scores_are_accuracy_and_cross_entropy() -> None:
     assert measured["loss"] == pytest.approx(-(np.log(0.5) + np.log(0.2)) / 2)
 
 
-# --- what an outcome holds ---
+# --- outcomes ---
 
 
-def test_an_evaluation_holds_what_rows_pages_and_figures_need() -> None:
+def test_an_evaluation_has_what_rows_pages_and_figures_need() -> None:
     def counted(reading: Any) -> Findings:
         return Findings({"tokens": reading.test.lengths}, {"first": reading.test.words(0)})
 
@@ -219,12 +219,12 @@ def test_five_classes_have_five_probabilities() -> None:
 # --- rows, effects, ensembles ---
 
 
-def test_rows_count_all_of_test_and_what_is_not_in_train_and_validation(tmp_path: Path) -> None:
+def test_rows_are_of_the_test_split_of_texts_outside_train_and_of_validation(tmp_path: Path) -> None:
     right, seen = np.arange(80) % 4 > 0, np.arange(80) < 20
     peer = Reported("peer", 80.0, "nsmc", "accuracy", "somewhere")
     variant = Variant("mean", "", STACKED, RECIPE, beside=peer, comparable=True)
-    made = outcome(tmp_path, "mean", arrays={"right": right | seen, "seen_in_train": seen})
-    everything, without, validation = NSMC().rows([made], variant)
+    finished = outcome(tmp_path, "mean", arrays={"right": right | seen, "seen_in_train": seen})
+    everything, without, validation = NSMC().rows([finished], variant)
     assert [(row.split, row.mean) for row in (everything, without, validation)] == [
         ("test", 81.25),
         ("test", 75.0),
@@ -257,7 +257,7 @@ def test_an_effect_is_a_difference_of_accuracies_in_points(tmp_path: Path) -> No
     ],
     ids=["two classes", "three classes"],
 )
-def test_an_ensemble_has_the_mean_of_its_members_probabilities(
+def test_an_ensemble_averages_the_probabilities_of_its_members(
     probabilities: Any, label: list[int], right: list[bool], tmp_path: Path
 ) -> None:
     """Of two classes: 0.55, 0.6 and 0.25. Of three classes the first text is of class 1, the second of class 2."""
@@ -292,8 +292,8 @@ def test_an_ensemble_is_named_after_its_members_and_has_no_validation(tmp_path: 
         False,
     )
     arrays = {"right": np.ones(4, bool), "seen_in_train": np.zeros(4, bool)}
-    made = outcome(tmp_path, ensemble.name, "1+2", arrays, history=[])
-    rows = NSMC().rows([made], Variant(ensemble.name, "", STACKED, RECIPE))
+    finished = outcome(tmp_path, ensemble.name, "1+2", arrays, history=[])
+    rows = NSMC().rows([finished], Variant(ensemble.name, "", STACKED, RECIPE))
     assert [row.split for row in rows] == ["test", "test"] and rows[0].per_seed == {"1+2": 100.0}
 
 
@@ -316,28 +316,28 @@ def evaluated(folder: Path, settings: Any = HOPS, **changed: Any) -> Outcome:
     )
 
 
-def test_the_reading_page_is_written_from_the_outcome_alone(tmp_path: Path) -> None:
-    made = evaluated(tmp_path)
+def test_the_attention_viewer_is_written_from_the_outcome_alone(tmp_path: Path) -> None:
+    finished = evaluated(tmp_path)
     write = reading_page("A title", "absent", "best", every=7)
-    paths = write({"best": [made], "mean": [made]}, tmp_path)
+    paths = write({"best": [finished], "mean": [finished]}, tmp_path)
     page = paths["reading page"].read_text(encoding="utf-8")
     data = json.loads(page.split('<script type="application/json" id="data">')[1].split("</script>")[0])
-    reviews = len(made.predictions["right"])
+    reviews = len(finished.predictions["right"])
     assert len(data["id"]) == 1 + reviews and data["examples"] == [0] and data["id"][0] == "example"
-    assert "0" in data["matrix"] and data["gold"][1:] == "".join(map(str, made.predictions["label"]))
-    assert "A title" in page and 'lang="ko"' in page and made.record["parameters_sha256"] in page
+    assert "0" in data["matrix"] and data["gold"][1:] == "".join(map(str, finished.predictions["label"]))
+    assert "A title" in page and 'lang="ko"' in page and finished.record["parameters_sha256"] in page
     fewer = evaluated(tmp_path / "corpus", corpus="nsmc")
     page = write({"best": [fewer]}, tmp_path)["reading page"].read_text(encoding="utf-8")
     assert f"one in 7 of the {reviews} test texts" in page
-    assert write({"mean": [made]}, tmp_path) == {}
+    assert write({"mean": [finished]}, tmp_path) == {}
 
 
 def test_a_published_outcome_has_no_page(tmp_path: Path) -> None:
-    made = evaluated(tmp_path)
-    made.publish(tmp_path / "published")
+    finished = evaluated(tmp_path)
+    finished.publish(tmp_path / "published")
     published = Outcome.read(tmp_path / "published" / "best" / "seed-1", "best", 1)
     assert reading_page("A title", "best")({"best": [published]}, tmp_path) == {}
-    assert published.examples == made.examples
+    assert published.examples == finished.examples
 
 
 def answers(settings: Any, text: bytes, *, weights: bool = False) -> list[str]:
@@ -346,7 +346,7 @@ def answers(settings: Any, text: bytes, *, weights: bool = False) -> list[str]:
     return list(NSMC().answer(trained, io.BytesIO(text), AnswerOptions(weights=weights)))
 
 
-def test_each_line_is_answered_by_label_probability_and_weights(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_line_gets_a_label_a_probability_and_weights(capsys: pytest.CaptureFixture[str]) -> None:
     first, empty, long = answers(HOPS, f"정말 좋은 영화\n\n{'영화 ' * 30}\n".encode(), weights=True)
     label, probability, pairs = first.split("\t")
     assert label in ("negative", "positive") and 0.5 <= float(probability) <= 1 and empty == ""
@@ -365,7 +365,7 @@ def test_weights_of_a_network_without_attention_are_refused() -> None:
         answers(settings, "좋다\n".encode(), weights=True)
 
 
-def test_a_network_says_which_table_its_tokens_are_in() -> None:
+def test_the_token_table_of_a_network_is_the_one_named() -> None:
     assert issubclass(StackedClassifier, Classifier)
     data = NSMC().prepare(STACKED, sample=True)
     model = network(STACKED, data)

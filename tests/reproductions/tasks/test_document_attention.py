@@ -1,4 +1,4 @@
-"""The weight of words in the context of their sentences, and reviews shaded by both levels of attention."""
+"""Word weights in the context of their sentences, and figures of reviews with both levels of attention."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TASK = IMDb(measurements=(words_in_context("good"), shaded_reviews))
 
 
 def first_word(words: nd.NDArray, counts: nd.NDArray, lengths: nd.NDArray) -> ClassifierOutput:
-    """Not a network: the first word of a sentence has three times the weight of each other, all sentences the same."""
+    """A stub: the first word of a sentence has three times the weight of any other, all sentences the same."""
     real = np.arange(words.shape[2]) < lengths.asnumpy()[:, :, None]
     weights = real * np.where(np.arange(words.shape[2]) == 0, 3.0, 1.0)
     weights /= np.maximum(weights.sum(axis=2, keepdims=True), 1)
@@ -37,7 +37,7 @@ def first_word(words: nd.NDArray, counts: nd.NDArray, lengths: nd.NDArray) -> Cl
     )
 
 
-def test_the_weight_of_a_word_is_that_in_its_sentence_times_the_words_of_it() -> None:
+def test_the_relative_weight_of_a_word_is_its_weight_times_the_words_of_its_sentence() -> None:
     """Whatever the other sentences of the review, a uniform weight is 1."""
     data = TASK.prepare(SETTINGS, sample=True)
     last: Any = None
@@ -64,7 +64,7 @@ def test_the_weight_of_a_word_is_that_in_its_sentence_times_the_words_of_it() ->
     assert shaded["shades"][0] == pytest.approx(3 / (lengths[0] + 2) / first, rel=1e-4) and max(shaded["shades"]) == 1
 
 
-def test_a_word_that_weighs_more_where_it_should_supports_the_claim(tmp_path: Path) -> None:
+def test_a_word_with_more_weight_in_its_class_supports_the_claim(tmp_path: Path) -> None:
     label = np.arange(60) % 2
     arrays = {
         "label": label,
@@ -77,7 +77,7 @@ def test_a_word_that_weighs_more_where_it_should_supports_the_claim(tmp_path: Pa
     assert negative.estimate.mean == pytest.approx(-1.5) and "negative minus others" in negative.what
 
 
-def test_figures_are_drawn_of_what_the_outcome_holds(tmp_path: Path) -> None:
+def test_figures_are_drawn_from_the_outcome(tmp_path: Path) -> None:
     review = {
         "row": 3,
         "sentences": [["a", "good", "film"], ["yes"]],
@@ -87,8 +87,8 @@ def test_figures_are_drawn_of_what_the_outcome_holds(tmp_path: Path) -> None:
         "probability": 0.9,
     }
     arrays = {"label": [0, 1], "weights_of_good": [1.0, 2.0, 3.0], "rows_of_good": [0, 1, 1]}
-    made = outcome(tmp_path, "att", arrays=arrays, examples={"review_positive": review})
-    paths = draw_shaded_reviews("att")({"att": [made]}, tmp_path)
+    finished = outcome(tmp_path, "att", arrays=arrays, examples={"review_positive": review})
+    paths = draw_shaded_reviews("att")({"att": [finished]}, tmp_path)
     assert list(paths) == ["positive review"] and paths["positive review"].stat().st_size > 1_000
-    assert weights_by_label("att", "good")({"att": [made]}, tmp_path)["weights of good"].stat().st_size > 1_000
+    assert weights_by_label("att", "good")({"att": [finished]}, tmp_path)["weights of good"].stat().st_size > 1_000
     assert draw_shaded_reviews("att")({}, tmp_path) == weights_by_label("att", "good")({}, tmp_path) == {}

@@ -22,8 +22,10 @@ TASK = NSMC(measurements=(faithfulness_of_epochs,))
 
 
 def test_the_last_epoch_is_measured_with_its_own_parameters(tmp_path: Path) -> None:
-    """The best epoch's network has weights of its own, the last one has uniform weights: its attention is all zeros.
-    Afterwards the network is that of the best epoch."""
+    """The best epoch's network has its own weights, the last one has uniform weights: its attention is all zeros.
+
+    Afterwards the network is that of the best epoch.
+    """
     data = TASK.prepare(SETTINGS, sample=True)
     runtime.seed_all(3)
     model: Any = SETTINGS.build(data)
@@ -41,8 +43,8 @@ def test_the_last_epoch_is_measured_with_its_own_parameters(tmp_path: Path) -> N
     assert parameters_sha256(parameter_arrays(model)) == parameters_sha256(best)
 
 
-def test_the_last_epoch_is_compared_with_the_best_and_a_review_counts_once(tmp_path: Path) -> None:
-    """Three seeds that agree on every review tell no more about reviews than one seed does."""
+def test_the_last_epoch_is_compared_with_the_best_and_each_review_counts_once(tmp_path: Path) -> None:
+    """Three seeds that agree on every review say no more about reviews than one seed."""
     reviews = np.random.RandomState(0).standard_normal(200)
     arrays = {
         "agreement_best": 0.5 + 0.1 * reviews,

@@ -1,4 +1,4 @@
-"""What is measured of hops of attention, which texts figures show, and what these need."""
+"""Measurements of attention hops, the texts that figures show, and what figures need."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TASK = NSMC(measurements=(measure_hops,))
 
 
 def first_and_last(padded: nd.NDArray, lengths: nd.NDArray) -> ClassifierOutput:
-    """Not a network: of two hops the first attends to the first token, the second to the last."""
+    """A stub: of two hops the first attends to the first token, the second to the last."""
     weights = np.zeros((len(padded), 2, padded.shape[1]), np.float32)
     weights[:, 0, 0] = 1
     weights[np.arange(len(padded)), 1, lengths.asnumpy().astype(int) - 1] = 1
@@ -58,7 +58,7 @@ def test_overlap_and_cost_are_measured_on_every_test_text() -> None:
     assert "overlap" not in TASK.evaluate(model, SETTINGS, data, last).predictions
 
 
-def test_less_overlap_is_an_effect_over_the_texts_that_have_tokens(tmp_path: Path) -> None:
+def test_less_overlap_is_an_effect_over_non_empty_texts(tmp_path: Path) -> None:
     free, strict = (
         [outcome(tmp_path, name, seed, {"overlap": np.where(np.arange(50) == 0, np.nan, shared)}) for seed in (1, 2)]
         for name, shared in (("free", 0.8), ("strict", 0.3))
@@ -81,7 +81,7 @@ def example(row: int, tokens: int = 3) -> dict[str, Any]:
     }
 
 
-def made(folder: Path, name: str, right: list[bool]) -> Outcome:
+def made_up(folder: Path, name: str, right: list[bool]) -> Outcome:
     """Its examples are the texts 5, 2 and 7, the nearest to the wanted length first."""
     examples = {"of_length_3": [example(row) for row in (5, 2, 7)]}
     return outcome(folder, name, arrays={"right": right}, examples=examples)
@@ -89,7 +89,7 @@ def made(folder: Path, name: str, right: list[bool]) -> Outcome:
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The titles of what is drawn."""
+    """The titles of the figures."""
     titles: list[str] = []
     monkeypatch.setattr(
         "reproductions.tasks.hops.attention_matrix",
@@ -102,9 +102,9 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return titles
 
 
-def test_a_figure_shows_the_nearest_text_that_all_networks_are_right_about(drawn: list[str], tmp_path: Path) -> None:
-    free = made(tmp_path, "free", [True] * 8)
-    strict = made(tmp_path, "strict", [row != 5 for row in range(8)])
+def test_a_figure_shows_the_nearest_text_that_all_networks_classify_correctly(drawn: list[str], tmp_path: Path) -> None:
+    free = made_up(tmp_path, "free", [True] * 8)
+    strict = made_up(tmp_path, "strict", [row != 5 for row in range(8)])
     draw = hops_of_review("free", "strict", tokens=3)
     assert set(draw({"free": [free], "strict": [strict]}, tmp_path)) == {"hops of free", "hops of strict"}
     assert [title.split(" (")[1].split(",")[0] for title in drawn] == ["test review 3"] * 2
@@ -113,8 +113,8 @@ def test_a_figure_shows_the_nearest_text_that_all_networks_are_right_about(drawn
     assert "test review 6" in drawn[0] and "positive, 0.75" in drawn[0]
 
 
-def test_summed_hops_are_of_the_same_texts_in_the_order_of_the_corpus(drawn: list[str], tmp_path: Path) -> None:
-    free, strict = (made(tmp_path, name, [row != 5 for row in range(8)]) for name in ("free", "strict"))
+def test_summed_hops_are_of_the_same_texts_in_corpus_order(drawn: list[str], tmp_path: Path) -> None:
+    free, strict = (made_up(tmp_path, name, [row != 5 for row in range(8)]) for name in ("free", "strict"))
     draw = summed_hops("nsmc", "free", "strict", tokens=3, count=2)
     assert draw({"free": [free], "strict": [strict]}, tmp_path).keys() == {"summed hops, nsmc"}
     assert [heading.split(":")[0] for heading in drawn] == [
@@ -122,8 +122,8 @@ def test_summed_hops_are_of_the_same_texts_in_the_order_of_the_corpus(drawn: lis
     ]
 
 
-def test_nothing_is_drawn_of_what_is_not_there(drawn: list[str], tmp_path: Path) -> None:
-    free = made(tmp_path, "free", [True] * 8)
+def test_missing_outcomes_give_no_figure(drawn: list[str], tmp_path: Path) -> None:
+    free = made_up(tmp_path, "free", [True] * 8)
     bare = outcome(tmp_path, "strict", arrays={"right": [True] * 8})
     assert summed_hops("nsmc", "free", "strict", tokens=3, count=2)({"free": [free]}, tmp_path) == {}
     assert summed_hops("nsmc", "free", "strict", tokens=3, count=2)({"free": [free], "strict": [bare]}, tmp_path) == {}

@@ -1,4 +1,4 @@
-"""The task of language modelling: every word is predicted from all words before it, and what is kept of that."""
+"""The task of language modelling: every word is predicted from all words before it; outcomes and answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LINES, WINDOW = 30, 9
 
 
 def trained(name: str, tape: Tape | None = None) -> tuple[LanguageModel, Language, LanguageModellingData]:
-    """A network that has learned nothing, but whose weights are anything but uniform."""
+    """An untrained network with clearly non-uniform weights."""
     settings: Language = SMOKE.variant(name).settings
     if tape:
         settings = replace(settings, tape=tape)
@@ -42,25 +42,25 @@ def trained(name: str, tape: Tape | None = None) -> tuple[LanguageModel, Languag
     return model, settings, data
 
 
-def in_one_call(model: Any, read: Callable[..., Any], ids: np.ndarray, first: int) -> np.ndarray:
-    """The whole text in one call, after the end of a line."""
+def in_one_call(model: Any, call: Callable[..., Any], ids: np.ndarray, first: int) -> np.ndarray:
+    """The whole text in one call, after an end of line."""
     before = nd.array(np.append(first, ids[:-1])[None], dtype="int32")
-    targets = [nd.array(ids[None], dtype="int32")] if read == model else []
-    values = read(before, *targets, *model.start(1))
-    return np.asarray(values[1 if read == model else 0].asnumpy()[0])
+    targets = [nd.array(ids[None], dtype="int32")] if call == model else []
+    values = call(before, *targets, *model.start(1))
+    return np.asarray(values[1 if call == model else 0].asnumpy()[0])
 
 
-# --- what is measured ---
+# --- measurements ---
 
 
 @pytest.mark.parametrize("name", ["lstm", "lstmn"])
-def test_every_word_of_the_test_file_is_predicted_from_all_before_it(name: str) -> None:
+def test_every_word_of_the_test_file_is_predicted_from_all_earlier_words(name: str) -> None:
     model, settings, data = trained(name)
     evaluation = TASK.evaluate(model, settings, data, None)  # type: ignore[arg-type]
     arrays = evaluation.predictions
     test, end = data.prepared.test, data.prepared.vocabulary[ptb.END_OF_LINE]
     nll = in_one_call(model, model, test.ids, end)
-    by_line = [nll[begin:stop].sum() for begin, stop in zip(test.offsets[:-1], test.offsets[1:], strict=True)]
+    by_line = [nll[start:stop].sum() for start, stop in zip(test.offsets[:-1], test.offsets[1:], strict=True)]
     np.testing.assert_allclose(arrays["likelihood"][:, 0], by_line, rtol=1e-4)
     assert arrays["likelihood"][:, 1].tolist() == [len(text.split()) + 1 for text in test.text]
     assert evaluation.metrics["perplexity"] == pytest.approx(np.exp(nll.mean(dtype=np.float64)), rel=1e-4)
@@ -76,25 +76,26 @@ def test_every_word_of_the_test_file_is_predicted_from_all_before_it(name: str) 
 
 
 @pytest.mark.parametrize("window", [4, 9])
-def test_the_weights_of_a_line_are_those_after_all_lines_before(window: int) -> None:
-    """Of a line of seven words, which one tape holds and the other does not."""
+def test_the_weights_of_a_line_are_in_the_context_of_all_earlier_lines(window: int) -> None:
+    """Of a line of seven words, which one tape covers and the other does not."""
     model, settings, data = trained("lstmn", Tape(window, 10))
     split, line = data.prepared.validation, 2
     assert split.lengths[line] - 1 == 7
     matrix = line_weights(model, settings, data, split, line)
     weights = in_one_call(model, model.attend, split.ids, data.prepared.vocabulary[ptb.END_OF_LINE])
-    begin, words = split.offsets[line], split.lengths[line] - 1
+    start, words = split.offsets[line], split.lengths[line] - 1
     assert matrix.shape == (words, words)
     for t in range(words):
         for column in range(words):
-            distance = t + 1 - column  # column 0 is the end of the line before
-            expected = weights[begin + t + 1, window - distance] if 0 < distance <= window else 0.0
+            distance = t + 1 - column  # Column 0 is the end of the previous line.
+            expected = weights[start + t + 1, window - distance] if 0 < distance <= window else 0.0
             assert matrix[t, column] == pytest.approx(expected, rel=1e-4, abs=1e-6)
-    assert (matrix.sum(axis=1) < 1.0 + 1e-5).all() and matrix.sum(axis=1).min() < 0.99  # some weight is on lines before
+    # Some weight is on earlier lines.
+    assert (matrix.sum(axis=1) < 1.0 + 1e-5).all() and matrix.sum(axis=1).min() < 0.99
     np.testing.assert_array_equal(matrix[outside_window(matrix, window)], 0.0)
 
 
-def test_example_lines_are_the_first_short_ones_of_known_words() -> None:
+def test_example_lines_are_the_first_short_ones_without_unknown_words() -> None:
     _, settings, data = trained("lstmn")
     data = replace(data, prepared=ptb.prepare("sample", min_freq=4))
     model = settings.build(data)
@@ -119,8 +120,8 @@ def test_an_epoch_is_selected_by_the_perplexity_of_the_validation_text() -> None
     assert objective.evaluate(model)["perplexity"] == stream_perplexity(model, pieces)
 
 
-def test_rows_start_again_and_gradients_end_as_the_settings_say() -> None:
-    """Each word of train is a target once an epoch; a row that restarts reads the state before the first word."""
+def test_restarts_and_truncation_follow_the_settings() -> None:
+    """Each word of train is a target once per epoch; a row that restarts has the initial state."""
     _, settings, data = trained("lstm")
     recipe = SMOKE.variant("lstm").recipe
     for restart, starts in ((0.0, [True, False]), (1.0, [True, True])):
@@ -139,8 +140,8 @@ def test_rows_start_again_and_gradients_end_as_the_settings_say() -> None:
 # --- outcomes ---
 
 
-def made(folder: Path, name: str, nats: float, *, seed: int = 1, near: float = 1 / WINDOW, **record: Any) -> Outcome:
-    """An outcome with this many nats a word, and this share of the weight on the nearest memory."""
+def made_up(folder: Path, name: str, nats: float, *, seed: int = 1, near: float = 1 / WINDOW, **record: Any) -> Outcome:
+    """An outcome with this many nats per word, and this share of the weight on the nearest memory."""
     tokens = 3.0 + np.arange(LINES) % 7
     shares = np.append(near, np.full(WINDOW - 1, (1 - near) / (WINDOW - 1)))
     arrays = {"likelihood": np.stack([nats * tokens, tokens], axis=1), "weight_by_distance": tokens[:, None] * shares}
@@ -151,7 +152,7 @@ def made(folder: Path, name: str, nats: float, *, seed: int = 1, near: float = 1
 def test_rows_are_perplexities_next_to_the_reported_one(tmp_path: Path) -> None:
     variant: Variant[Any] = REPRODUCTION.preset("cpu").variant("lstmn")
     test, validation = TASK.rows(
-        [made(tmp_path, "lstmn", nats, seed=seed) for seed, nats in ((1, 4.6), (2, 4.8))], variant
+        [made_up(tmp_path, "lstmn", nats, seed=seed) for seed, nats in ((1, 4.6), (2, 4.8))], variant
     )
     assert (test.split, test.metric, test.corpus) == ("test", "perplexity", "ptb")
     assert test.per_seed == pytest.approx({"1": np.exp(4.6), "2": np.exp(4.8)})
@@ -166,7 +167,7 @@ def test_rows_are_perplexities_next_to_the_reported_one(tmp_path: Path) -> None:
 )
 def test_better_is_lower_perplexity(better: float, worse: float, expected: str, tmp_path: Path) -> None:
     sides = [
-        [made(tmp_path, name, nats, seed=seed) for seed in (1, 2)]
+        [made_up(tmp_path, name, nats, seed=seed) for seed in (1, 2)]
         for name, nats in (("better", better), ("worse", worse))
     ]
     effect = TASK.compare("", *sides)
@@ -178,8 +179,10 @@ def test_better_is_lower_perplexity(better: float, worse: float, expected: str, 
         TASK.compare("bleu", *sides)
 
 
-def test_the_nearest_third_is_compared_with_its_even_share(tmp_path: Path) -> None:
-    even, near = (nearest_third([made(tmp_path / str(share), "lstmn", 4.7, near=share)]) for share in (1 / WINDOW, 0.5))
+def test_the_nearest_third_is_compared_with_its_uniform_share(tmp_path: Path) -> None:
+    even, near = (
+        nearest_third([made_up(tmp_path / str(share), "lstmn", 4.7, near=share)]) for share in (1 / WINDOW, 0.5)
+    )
     assert even.estimate.mean == pytest.approx(0.0, abs=1e-9)
     assert near.estimate.mean == pytest.approx(100 * (0.5 + 2 * 0.5 / 8 - 1 / 3)), "the nearest 3 of 9"
     assert "nearest 3 of 9" in near.what and near.estimate.low > 0
@@ -192,12 +195,12 @@ def test_figures_are_drawn_from_outcomes_alone(tmp_path: Path) -> None:
     assert drawn == {f"attention {number} of lstmn": tmp_path / f"attention_lstmn_{number}.png" for number in (1, 2)}
     assert all(path.exists() for path in drawn.values())
     assert TASK.figures(outcome(tmp_path, "lstm"), SMOKE.variant("lstm"), tmp_path) == {}
-    groups = {"lstmn": [made(tmp_path / "made", "lstmn", 4.7)]}
+    groups = {"lstmn": [made_up(tmp_path / "run", "lstmn", 4.7)]}
     assert attention_by_distance("lstmn", "absent")(groups, tmp_path)["weights by distance"].exists()
     assert attention_by_distance("absent")(groups, tmp_path) == {}
 
 
-def test_memories_outside_the_window_are_the_later_and_the_oldest() -> None:
+def test_memories_outside_the_window_are_later_or_too_old() -> None:
     assert outside_window(np.zeros((4, 4)), 2).astype(int).tolist() == [
         [0, 1, 1, 1],
         [0, 0, 1, 1],
@@ -209,7 +212,7 @@ def test_memories_outside_the_window_are_the_later_and_the_oldest() -> None:
 # --- answers ---
 
 
-def test_a_line_is_answered_with_its_own_perplexity() -> None:
+def test_a_line_gets_its_own_perplexity() -> None:
     model, settings, data = trained("lstmn")
     variant = replace(SMOKE.variant("lstmn"), settings=settings)
     text = "the company said it would n't"
@@ -226,7 +229,7 @@ def test_a_line_is_answered_with_its_own_perplexity() -> None:
     assert answers[3].split("\t")[1:] == ["1", "1"]
 
 
-def test_weights_are_those_of_the_word_attended_to_most() -> None:
+def test_weights_are_shown_for_the_word_with_most_attention() -> None:
     model, _, data = trained("lstmn", Tape(3, 10))
     variant: Variant[Any] = SMOKE.variant("lstmn")
     trained_model = TrainedModel[Any, Any](model, variant, data, "")
@@ -240,7 +243,7 @@ def test_weights_are_those_of_the_word_attended_to_most() -> None:
         memory = max(range(max(0, position - 3), position), key=lambda m: weights[position, 3 + m - position])
         expected.append(f"{word}>{before[memory]}:{weights[position, 3 + memory - position]:.3f}")
     assert answer.split("\t")[3].split(" ") == expected
-    assert expected[0] == f"the>{ptb.END_OF_LINE}:1.000", "the only memory of the first word"
+    assert expected[0] == f"the>{ptb.END_OF_LINE}:1.000", "the first word has one memory"
 
 
 def test_weights_of_a_network_without_attention_are_refused() -> None:

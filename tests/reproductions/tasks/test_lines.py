@@ -1,4 +1,4 @@
-"""Lines that are typed or piped in."""
+"""Lines from a terminal or a pipe."""
 
 from __future__ import annotations
 

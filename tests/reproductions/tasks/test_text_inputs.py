@@ -1,4 +1,4 @@
-"""What the networks that classify read of a text: padding, batches, dropped tokens."""
+"""Inputs of classifiers: padding, batches, dropped tokens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def ids(*rows: Sequence[int]) -> list[np.ndarray]:
     return [np.array(row, np.int32) for row in rows]
 
 
-def test_a_fixed_length_is_cut_and_padded_and_has_no_lengths() -> None:
+def test_a_fixed_length_is_truncated_and_padded_and_has_no_lengths() -> None:
     (padded,) = FixedLength(5).arrays(ids([7, 8], [], [2, 3, 4, 5, 6, 7, 8]))
     assert padded.tolist() == [
         [7, 8, PADDING_ID, PADDING_ID, PADDING_ID],
@@ -45,14 +45,14 @@ def test_tokens_with_their_syllables_are_padded_as_rows() -> None:
     """An empty review is one unknown token without syllables."""
     padded, lengths = TokenSequences().arrays([np.array([[7, 3], [8, 4]], np.int32), np.zeros((0, 2), np.int32)])
     assert padded.dtype == np.int32 and lengths.tolist() == [2, 1]
-    nothing = [PADDING_ID, PADDING_ID]
+    padding = [PADDING_ID, PADDING_ID]
     assert padded.tolist() == [
-        [[7, 3], [8, 4], nothing, nothing],
-        [[UNKNOWN_ID, PADDING_ID], nothing, nothing, nothing],
+        [[7, 3], [8, 4], padding, padding],
+        [[UNKNOWN_ID, PADDING_ID], padding, padding, padding],
     ]
 
 
-def test_documents_are_read_by_sentence_and_an_empty_one_as_one_unknown_word() -> None:
+def test_documents_are_sentences_and_an_empty_one_is_one_unknown_word() -> None:
     padded, counts, words = Documents().arrays([ids([7, 8], [9]), [], ids([2, 3, 4])])
     assert padded.tolist() == [
         [[7, 8, PADDING_ID], [9, PADDING_ID, PADDING_ID]],
@@ -87,14 +87,14 @@ ROWS = ids([2], [3, 3], [4, 4, 4], [5], [6, 6], [7], [8, 8, 8, 8])
 
 
 @pytest.mark.parametrize("inputs", [FixedLength(5), TokenSequences(5)], ids=["random", "of similar length"])
-def test_an_epoch_has_every_text_once_in_another_order_each_time(inputs: TextInputs) -> None:
+def test_an_epoch_has_every_text_once_in_a_new_order(inputs: TextInputs) -> None:
     first, again, other = (inputs.training_batches(ROWS, 3, np.random.RandomState(seed)) for seed in (1, 1, 2))
     assert sorted(np.concatenate(first).tolist()) == list(range(7)) and len(first) == 3
     assert [rows.tolist() for rows in first] == [rows.tolist() for rows in again]
     assert [rows.tolist() for rows in first] != [rows.tolist() for rows in other]
 
 
-def test_only_sequences_are_put_into_batches_by_length() -> None:
+def test_only_sequences_are_batched_by_length() -> None:
     rows = ids(*([1] * (1 + number % 40) for number in range(400)))
     spread = {}
     for name, inputs in (("random", FixedLength(40)), ("similar", TokenSequences(40))):
@@ -112,10 +112,10 @@ def test_half_of_the_dropped_tokens_lose_their_syllables_too() -> None:
     kinds, counts = np.unique(dropped, axis=0, return_counts=True)
     assert kinds.tolist() == [[UNKNOWN_ID, PADDING_ID, PADDING_ID], [UNKNOWN_ID, 3, 4], [7, 3, 4]]
     np.testing.assert_allclose(counts / 10_000, [0.1, 0.1, 0.8], atol=4 * np.sqrt(0.16 / 10_000))
-    assert (tokens == [7, 3, 4]).all()  # the corpus itself does not change
+    assert (tokens == [7, 3, 4]).all()  # The corpus itself does not change.
 
 
-def test_dropped_tokens_are_unknown_as_often_as_asked_and_nothing_else_changes() -> None:
+def test_tokens_are_dropped_at_the_requested_rate_and_nothing_else_changes() -> None:
     rows = [np.full(1_000, 7), np.full(9_000, 9)]
     dropped = drop_tokens(rows, 0.15, np.random.RandomState(0))
     assert [set(row.tolist()) for row in dropped] == [{UNKNOWN_ID, 7}, {UNKNOWN_ID, 9}]
@@ -124,7 +124,7 @@ def test_dropped_tokens_are_unknown_as_often_as_asked_and_nothing_else_changes()
     assert drop_tokens(rows, 0.0, np.random.RandomState(0)) is rows
 
 
-def test_dropped_words_of_documents_leave_the_sentences_as_they_are() -> None:
+def test_dropped_words_do_not_change_the_sentences() -> None:
     [dropped] = drop_tokens([[np.full(4_000, 7), np.full(6_000, 9)]], 0.15, np.random.RandomState(0))
     assert [set(sentence.tolist()) for sentence in dropped] == [{UNKNOWN_ID, 7}, {UNKNOWN_ID, 9}]
     assert np.mean(np.concatenate(dropped) == UNKNOWN_ID) == pytest.approx(0.15, abs=0.015)

@@ -1,4 +1,4 @@
-"""Predictions come back in the order of the texts, with the weights of each, whatever the network returns."""
+"""Predictions are in the order of the texts, with the weights of each, whatever the network returns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEQUENCES = TokenSequences(5)
 
 
 class Counting:
-    """Not a network: the logit of "positive" is the first id, and each token's weight is its id over the sum."""
+    """A stub: the logit of "positive" is the first id, and each token's weight is its id over the sum."""
 
     def __init__(self, *, attention: str) -> None:
         self.attention = attention
@@ -41,13 +41,13 @@ class Counting:
         return ClassifierOutput(logits, weights=nd.array(weights) if self.attention == "vector" else None)
 
 
-def read(attention: str, *, matrices: bool = False) -> TextPredictions:
+def predictions_of(attention: str, *, matrices: bool = False) -> TextPredictions:
     model: Any = Counting(attention=attention)
     return classify(model, SEQUENCES, REVIEWS, matrices=matrices)
 
 
 def test_predictions_are_in_the_order_of_the_texts() -> None:
-    predictions = read("vector")
+    predictions = predictions_of("vector")
     expected = 1 / (1 + np.exp(5 - np.array([2, 9, UNKNOWN_ID, 4, 8])))
     np.testing.assert_allclose(predictions.probability, expected, rtol=1e-5)
     np.testing.assert_allclose(predictions.probabilities.sum(axis=1), 1, rtol=1e-6)
@@ -57,22 +57,22 @@ def test_predictions_are_in_the_order_of_the_texts() -> None:
         np.testing.assert_allclose(weights, of_text, rtol=1e-6)
 
 
-def test_the_weight_of_a_token_is_its_mean_over_the_queries_of_the_text_alone() -> None:
-    predictions = read("matrix", matrices=True)
+def test_the_weight_of_a_token_is_its_mean_over_the_queries_of_the_text() -> None:
+    predictions = predictions_of("matrix", matrices=True)
     np.testing.assert_allclose(predictions.matrices[0], [[0.25, 0.75], [0.5, 1.5]], rtol=1e-6)
     np.testing.assert_allclose(predictions.token_weights[0], [0.375, 1.125], rtol=1e-6)
     assert [matrix.shape for matrix in predictions.matrices] == [(2, 2), (1, 1), (0, 0), (5, 5), (2, 2)]
     assert predictions.token_weights[2].shape == (0,)
-    assert [matrix.size for matrix in read("matrix").matrices] == [0] * 5
+    assert [matrix.size for matrix in predictions_of("matrix").matrices] == [0] * 5
 
 
 def test_without_attention_there_are_no_weights() -> None:
-    predictions = read("", matrices=True)
+    predictions = predictions_of("", matrices=True)
     assert [len(weights) for weights in predictions.token_weights] == [0] * 5 and not predictions.has_weights
-    assert predictions.probability.min() > 0 and read("vector").has_weights
+    assert predictions.probability.min() > 0 and predictions_of("vector").has_weights
 
 
-def test_hops_of_a_short_text_all_remain() -> None:
+def test_all_hops_of_a_short_text_remain() -> None:
     def model(padded: nd.NDArray, lengths: nd.NDArray) -> ClassifierOutput:
         hops = nd.ones((len(padded), 3, padded.shape[1])) / padded.shape[1]
         return ClassifierOutput(nd.zeros((len(padded), 2)), hops=hops, penalty=nd.zeros((len(padded),)))
@@ -82,7 +82,7 @@ def test_hops_of_a_short_text_all_remain() -> None:
     np.testing.assert_allclose(predictions.token_weights[0], [0.25, 0.25])
 
 
-def test_the_weight_of_a_word_of_a_document_is_that_in_its_sentence_times_that_of_the_sentence() -> None:
+def test_the_weight_of_a_word_in_a_document_is_the_product_of_both_levels() -> None:
     def model(padded: nd.NDArray, counts: nd.NDArray, words: nd.NDArray) -> ClassifierOutput:
         real = np.arange(padded.shape[2]) < words.asnumpy()[:, :, None]
         of_words = padded.asnumpy() * real / np.maximum(1, (padded.asnumpy() * real).sum(axis=2, keepdims=True))
@@ -99,6 +99,6 @@ def test_the_weight_of_a_word_of_a_document_is_that_in_its_sentence_times_that_o
     np.testing.assert_allclose(predictions.probabilities, 1 / 3, rtol=1e-6)
 
 
-def test_no_texts_have_no_predictions() -> None:
+def test_an_empty_list_has_no_predictions() -> None:
     model: Any = Counting(attention="vector")
     assert classify(model, SEQUENCES, []).probabilities.shape == (0, 2)

@@ -33,12 +33,12 @@ def test_each_word_of_a_vocabulary_gets_its_row() -> None:
     assert rows.shape == (0, 3) and known.shape == (0,)
 
 
-def test_vectors_of_other_tokens_are_refused_in_one_line() -> None:
+def test_vectors_of_another_kind_of_token_are_refused_in_one_line() -> None:
     with pytest.raises(UsageError, match=r"^vectors of the tokens of mecab, not of okt; choose the same tokenizer"):
         TRAINED.rows_for(["영화"], "okt")
 
 
-def test_vectors_of_a_network_are_those_of_its_words_without_special_tokens() -> None:
+def test_vectors_of_a_network_exclude_special_tokens() -> None:
     table = np.arange((len(SPECIALS) + 4) * 2, dtype=np.float32).reshape(-1, 2)
     prepared = SimpleNamespace(vocabulary=Vocabulary(WORDS), tokenizer=SimpleNamespace(name="mecab"))
     network = SimpleNamespace(vectors=lambda: table)
@@ -53,7 +53,7 @@ def test_a_network_without_word_vectors_is_refused() -> None:
         TrainedVectors.of(cast(Any, other))
 
 
-def test_the_table_has_the_nearest_words_first_whatever_their_length() -> None:
+def test_the_table_lists_nearest_words_by_direction() -> None:
     circle = on_a_circle()
     first, unknown, last = circle.table(["w0", "감독", "w39"])
     assert (first["word"], unknown) == ("w0", {"word": "감독", "nearest": []})
@@ -62,12 +62,12 @@ def test_the_table_has_the_nearest_words_first_whatever_their_length() -> None:
     assert first["nearest"][0][1] == pytest.approx(np.cos(3.0 / 39), abs=1e-6)
 
 
-def test_a_map_has_each_word_once_at_a_position_that_shows_its_distance() -> None:
+def test_a_map_has_each_word_once_at_a_position_that_preserves_distances() -> None:
     circle = on_a_circle()
     drawn = circle.map(["w0", "감독", "w2", "w39"])
     words = [word for group in drawn["groups"] for word in group]
     assert len(words) == len(set(words)) and np.shape(drawn["positions"]) == (len(words), 2)
-    # What is nearest to two of the words is in the group of the first.
+    # The words nearest to two of the words are in the group of the first.
     first, second, third = drawn["groups"]
     assert first == ["w0", "w1", "w3", "w4", "w5", "w6"] and second == ["w2"] and third[:2] == ["w39", "w38"]
     at = dict(zip(words, np.array(drawn["positions"]), strict=True))
@@ -76,7 +76,7 @@ def test_a_map_has_each_word_once_at_a_position_that_shows_its_distance() -> Non
     assert circle.map(["감독"]) == {}
 
 
-def test_nearest_to_several_words_is_nearest_to_the_mean_of_their_directions() -> None:
+def test_nearest_to_several_words_is_nearest_to_their_mean_direction() -> None:
     circle = on_a_circle()
     (first, cosine), (second, _), *_ = circle.nearest_to(["w10"])
     assert {first, second} == {"w9", "w11"} and cosine == pytest.approx(np.cos(3.0 / 39), abs=1e-6)

@@ -1,4 +1,4 @@
-"""The task of translation on the embedded sentences: epochs, what is measured on the test split, ensembles."""
+"""The task of translation on the embedded sentences: epochs, measurements on the test split, ensembles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SETTINGS = replace(VARIANT.settings, beam=3, alpha=2.0, more_beams=(1,), replace
 WITHOUT_ATTENTION = replace(SETTINGS, attention=False)
 TASK = Translation("multi30k en-de", source="en", target="de")
 KOREAN = Translation("tatoeba ko-en", source="en", target="ko")
-LAST = cast(Checkpoint, None)  # only tasks that compare the best epoch with the last read it
+LAST = cast(Checkpoint, None)  # Only tasks that compare the best epoch with the last read it.
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def texts(evaluation: Evaluation) -> list[str]:
     return unpack_strings(evaluation.predictions["text_utf8"], evaluation.predictions["text_offsets"])
 
 
-def test_an_epoch_reads_every_pair_once(data: TranslationData) -> None:
+def test_an_epoch_has_every_pair_once(data: TranslationData) -> None:
     objective = TASK.objective(SETTINGS, VARIANT.recipe, data)
     batches = list(objective.batches(np.random.RandomState(1)))
     assert len(batches) == objective.steps
@@ -51,7 +51,7 @@ def test_an_epoch_reads_every_pair_once(data: TranslationData) -> None:
     assert tokens == train.lengths.sum() + len(train)
 
 
-def test_the_epoch_with_the_best_bleu_is_kept(data: TranslationData) -> None:
+def test_the_epoch_with_the_best_bleu_is_selected(data: TranslationData) -> None:
     objective = TASK.objective(SETTINGS, VARIANT.recipe, data)
     assert objective.select == "bleu"
     model = network(SETTINGS, data)
@@ -88,7 +88,7 @@ def test_detokenised_text_is_scored_with_unknown_tokens_as_words(data: Translati
     assert evaluation.metrics["chrf"] == chrf(scored, references) != chrf(generated, references)
 
 
-def test_pages_get_the_texts_of_the_test_split(data: TranslationData, evaluation: Evaluation) -> None:
+def test_pages_have_the_texts_of_the_test_split(data: TranslationData, evaluation: Evaluation) -> None:
     source, reference = (
         unpack_strings(evaluation.texts[f"{name}_utf8"], evaluation.texts[f"{name}_offsets"])
         for name in ("source", "reference")
@@ -97,7 +97,7 @@ def test_pages_get_the_texts_of_the_test_split(data: TranslationData, evaluation
     assert reference == data.prepared.references("test")
 
 
-def test_figures_get_alignments_of_long_sentences(data: TranslationData, evaluation: Evaluation) -> None:
+def test_figures_have_alignments_of_long_sentences(data: TranslationData, evaluation: Evaluation) -> None:
     alignments = evaluation.examples["alignments"]
     source, words = data.prepared.splits["test"].source, evaluation.predictions["words"]
     assert 1 <= len(alignments) <= 3
@@ -126,7 +126,7 @@ def test_korean_is_scored_in_morphemes() -> None:
     assert (expected != in_words.counts(texts(evaluation), references)).any()
 
 
-def test_an_ensemble_asks_all_its_members(data: TranslationData) -> None:
+def test_an_ensemble_uses_all_its_members(data: TranslationData) -> None:
     settings = replace(SETTINGS, beam=2)
     networks = [network(settings, data, seed) for seed in (1, 2)]
     variant = replace(VARIANT, settings=settings)

@@ -12,7 +12,7 @@ from tests.reproductions.support import gluon_attn
 
 @pytest.fixture(scope="module")
 def flags(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
-    """Of a small network that was trained from Korean to English."""
+    """Options of a small network that was trained from Korean to English."""
     flags = ["--preset", "smoke", "--variant", "rnnsearch-ko-en", "--runs", tmp_path_factory.mktemp("runs")]
     trained = gluon_attn("run", "bahdanau2014", *flags, "--jobs", "1")
     assert trained.code == 0, trained.err
@@ -34,7 +34,7 @@ def test_each_line_is_translated_and_aligned(flags: list[object], tmp_path: Path
     assert "is there already" in again.refusal or "exists" in again.refusal
 
 
-def test_long_lines_are_shortened_and_have_no_heatmap(flags: list[object], tmp_path: Path) -> None:
+def test_long_lines_are_truncated_and_have_no_heatmap(flags: list[object], tmp_path: Path) -> None:
     lines = b"\n".join("가 ".encode() * number for number in (90, 600)) + "\n아이가 앉아 있다.\n".encode()
     answer = gluon_attn("translate", "bahdanau2014", *flags, "--alignments", tmp_path / "long", stdin=lines)
     assert answer.code == 0 and answer.out.count("\n") == 3, answer.err

@@ -1,4 +1,4 @@
-"""Settings that all translating networks share, and how they reach the networks."""
+"""Settings that all translation networks share, and how they are passed on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def dropouts(block: Block) -> Iterator[float]:
         yield from dropouts(child)
 
 
-def test_what_networks_share_comes_from_settings_and_vocabularies() -> None:
+def test_shared_arguments_come_from_settings_and_vocabularies() -> None:
     settings = bahdanau2014.REPRODUCTION.preset("cpu").variant("rnnsearch").settings
     assert DATA.shared(settings) == {
         "source_vocabulary": 30,
@@ -49,9 +49,9 @@ def test_what_networks_share_comes_from_settings_and_vocabularies() -> None:
 @pytest.mark.parametrize("paper", TRANSLATING)
 def test_every_dropout_of_a_network_has_the_rate_of_its_settings(paper: str) -> None:
     dropped = {
-        RNNEncDec: 2,  # embeddings, features
-        RNNSearch: 3,  # the encoder's states too
-        DeepLSTM: 3,  # embeddings, between layers of either side
+        RNNEncDec: 2,  # Embeddings, features.
+        RNNSearch: 3,  # The encoder's states too.
+        DeepLSTM: 3,  # Embeddings, between layers of either side.
     }
     for variant in papers.load(paper).preset("cpu").variants:
         if variant.settings.dropout:

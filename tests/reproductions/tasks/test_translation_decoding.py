@@ -47,7 +47,7 @@ def model(variant: Variant[Any], data: TranslationData) -> EncoderDecoder:
     return network(variant.settings, data)
 
 
-def test_a_batch_has_begin_and_end_of_each_target_and_counts_its_tokens() -> None:
+def test_a_batch_has_begin_and_end_of_each_target_and_its_token_count() -> None:
     sources = [np.array([7, 8, 9], np.int32), np.array([], np.int32)]
     step = batch(sources, [np.array([4, 5], np.int32), np.array([6], np.int32)])
     source, length, begun, ended = step.inputs
@@ -74,7 +74,7 @@ def test_the_loss_is_the_mean_over_tokens_whatever_the_padding(
     assert np.log(perplexity(totals)) == pytest.approx(plain, rel=1e-5)
 
 
-def test_translations_come_back_in_order_whatever_the_batches(
+def test_translations_are_in_order_whatever_the_batches(
     data: TranslationData, model: EncoderDecoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = data.prepared.splits["test"].source
@@ -91,7 +91,7 @@ def test_translations_come_back_in_order_whatever_the_batches(
 def test_a_translation_may_be_twice_as_long_as_its_source_and_ten_tokens_more(
     variant: Variant[Any], data: TranslationData
 ) -> None:
-    """A network that never ends a sentence is cut off there."""
+    """A network that never ends a sentence is cut off at that length."""
     endless = network(variant.settings, data)
     bias = endless.output.bias.data().copy()
     bias[END_ID] = -1e9
@@ -101,7 +101,7 @@ def test_a_translation_may_be_twice_as_long_as_its_source_and_ten_tokens_more(
     assert [len(sentence.tokens) for sentence in sentences] == [2 * max(1, n) + 10 for n in source.lengths]
 
 
-def test_the_length_penalty_reaches_the_search(variant: Variant[Any], data: TranslationData) -> None:
+def test_the_length_penalty_is_passed_to_the_search(variant: Variant[Any], data: TranslationData) -> None:
     source, model = data.prepared.splits["test"].source, undecided(network(variant.settings, data))
 
     def mean_length(alpha: float) -> float:
@@ -110,7 +110,7 @@ def test_the_length_penalty_reaches_the_search(variant: Variant[Any], data: Tran
     assert mean_length(2.0) > 1 > mean_length(0.0)
 
 
-def test_an_unknown_word_is_replaced_by_the_source_word_attended_to(
+def test_an_unknown_word_is_replaced_by_the_source_word_with_most_attention(
     variant: Variant[Any], data: TranslationData, model: EncoderDecoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = data.prepared.splits["test"].source.take(np.arange(1))

@@ -1,4 +1,4 @@
-"""The order of alignments, and joined sentences."""
+"""Monotonicity of alignments, and concatenated sentences."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def aligned(*attended: int) -> Translated:
     return Translated(["token"] * (len(attended) - 1), "", 0.0, weights)
 
 
-def test_order_is_that_of_tokens_without_the_end_of_sentence() -> None:
+def test_order_is_measured_over_tokens_without_the_end_of_sentence() -> None:
     assert order_of_alignment(aligned(1, 2, 4, 0)) == pytest.approx(1.0)
     assert order_of_alignment(aligned(4, 2, 1, 7)) == pytest.approx(-1.0)
     assert order_of_alignment(aligned(3, 3, 3, 7)) == 0.0
@@ -56,7 +56,7 @@ def test_rows_are_grouped_in_order_and_an_incomplete_group_is_dropped() -> None:
     assert grouped(np.zeros((7, 10)), 2).shape == (3, 2, 10)
 
 
-def test_joined_sentences_are_their_tokens_in_a_row(data: TranslationData) -> None:
+def test_joined_sentences_are_concatenated_tokens(data: TranslationData) -> None:
     """Nothing is tokenised again."""
     test = data.prepared.splits["test"]
     joined, sequences = joined_sources(test, 2), test.source.sequences()
@@ -65,7 +65,7 @@ def test_joined_sentences_are_their_tokens_in_a_row(data: TranslationData) -> No
     assert joined.text[1] == f"{test.source.text[2]} {test.source.text[3]}"
 
 
-def test_what_is_right_of_each_sentence_is_right_of_them_joined(
+def test_joined_counts_of_perfect_translations_are_perfect(
     data: TranslationData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     test = data.prepared.splits["test"]
@@ -94,7 +94,7 @@ def test_order_is_measured_of_networks_with_attention_only(data: TranslationData
         assert predictions["joined_3"].shape == (len(data.prepared.splits["test"]) // 3, 10)
 
 
-def test_seeds_are_averaged_before_sentences_are_drawn(tmp_path: Path) -> None:
+def test_seeds_are_averaged_before_sentences_are_resampled(tmp_path: Path) -> None:
     order = np.array([0.9, np.nan, 0.7] + [0.8] * (SENTENCES - 3))
     outcomes = [
         translated(tmp_path, "rnnsearch", 0.9, seed=seed, monotone=order + shift)
@@ -102,14 +102,14 @@ def test_seeds_are_averaged_before_sentences_are_drawn(tmp_path: Path) -> None:
     ]
     effect = monotone_alignments(outcomes)
     assert effect is not None and effect.estimate.mean == pytest.approx(0.3)
-    # If seeds were taken for sentences, their distance of 0.2 would widen the interval.
+    # If seeds were resampled as sentences, their difference of 0.2 would widen the interval.
     assert effect.estimate.high - effect.estimate.low < 0.02
-    nothing = translated(tmp_path, "rnnsearch", 0.9, seed=3, monotone=np.full(SENTENCES, np.nan))
-    assert monotone_alignments([nothing]) is None
+    without = translated(tmp_path, "rnnsearch", 0.9, seed=3, monotone=np.full(SENTENCES, np.nan))
+    assert monotone_alignments([without]) is None
 
 
-def test_one_side_loses_more_on_long_sentences_in_all_three_ways(tmp_path: Path) -> None:
-    """The first is bad joined and bad on the long half; the second is the same everywhere."""
+def test_one_side_loses_more_on_long_sentences_by_all_three_measures(tmp_path: Path) -> None:
+    """The first is bad on joined sentences and on the long half; the second is the same everywhere."""
     words = np.where(np.arange(SENTENCES) % 2, 20, 5)
     third = SENTENCES // 3
     halved = np.where((words > 12)[:, None], counts(0.4), counts(0.9))
@@ -124,7 +124,7 @@ def test_one_side_loses_more_on_long_sentences_in_all_three_ways(tmp_path: Path)
     assert lost_above_12_words(first, second).estimate.mean == pytest.approx(scores[0] - scores[1])
 
 
-def test_a_share_is_of_what_single_sentences_have(tmp_path: Path) -> None:
+def test_a_relative_loss_is_a_share_of_the_score_on_single_sentences(tmp_path: Path) -> None:
     """Both lose half of their BLEU, the better one more points."""
     third = SENTENCES // 3
     outcomes = []

@@ -40,21 +40,21 @@ def score(quality: float) -> float:
     return bleu(counts(quality).sum(axis=0))
 
 
-def test_rows_come_from_the_counts(tmp_path: Path) -> None:
-    made = rows([translated(tmp_path, "search-all", 0.9)], SEARCH, OFFICIAL)
-    values = {(row.split, row.metric): row.mean for row in made}
+def test_rows_are_computed_from_the_counts(tmp_path: Path) -> None:
+    measured = rows([translated(tmp_path, "search-all", 0.9)], SEARCH, OFFICIAL)
+    values = {(row.split, row.metric): row.mean for row in measured}
     assert values["test", "bleu"] == pytest.approx(score(0.9))
     assert values["test", "sacrebleu"] < values["test", "bleu"]
     assert values["test", "perplexity"] == pytest.approx(np.exp(2.0 / 0.9))
     assert values["test", "chrf"] == 50.0 and values["validation", "bleu"] == 3.0
-    assert all(row.ci95[0] <= row.mean + 1e-9 and row.mean <= row.ci95[1] + 1e-9 for row in made)
-    assert made[0].signature == f"{PEERS.signature}; beam 5, alpha 1"
+    assert all(row.ci95[0] <= row.mean + 1e-9 and row.mean <= row.ci95[1] + 1e-9 for row in measured)
+    assert measured[0].signature == f"{PEERS.signature}; beam 5, alpha 1"
 
 
-def test_other_searches_have_rows_of_their_own_without_what_is_reported(tmp_path: Path) -> None:
+def test_other_searches_have_their_own_rows_without_reported_numbers(tmp_path: Path) -> None:
     outcomes = [translated(tmp_path, "reversed", 0.9, bleu_replaced=counts(1.0), **BEAMS)]
-    made = [row for row in rows(outcomes, REVERSED, OFFICIAL) if (row.split, row.metric) == ("test", "bleu")]
-    assert {row.signature.split("; ")[1]: row.mean for row in made} == pytest.approx(
+    measured = [row for row in rows(outcomes, REVERSED, OFFICIAL) if (row.split, row.metric) == ("test", "bleu")]
+    assert {row.signature.split("; ")[1]: row.mean for row in measured} == pytest.approx(
         {
             "beam 12, alpha 0": score(0.9),
             "beam 1, alpha 0": score(0.7),
@@ -62,12 +62,12 @@ def test_other_searches_have_rows_of_their_own_without_what_is_reported(tmp_path
             "beam 12, alpha 0, unknown words replaced": score(1.0),
         }
     )
-    assert [row.signature.split("; ")[1] for row in made if row.reported] == ["beam 12, alpha 0"]
+    assert [row.signature.split("; ")[1] for row in measured if row.reported] == ["beam 12, alpha 0"]
 
 
 def test_every_column_finds_its_row(tmp_path: Path) -> None:
-    made = rows([translated(tmp_path, "reversed", 0.9, **BEAMS)], REVERSED, OFFICIAL)
-    result = Result("sutskever2014", "smoke", made, [], {})
+    measured = rows([translated(tmp_path, "reversed", 0.9, **BEAMS)], REVERSED, OFFICIAL)
+    result = Result("sutskever2014", "smoke", measured, [], {})
     values = [row_of(result, "reversed", column) for column in SUTSKEVER.table_columns]
     assert [row and row.mean for row in values[:3]] == pytest.approx([score(quality) for quality in (0.9, 0.8, 0.7)])
     assert all(values)
@@ -78,11 +78,11 @@ def test_an_ensemble_has_one_row_for_each_beam(tmp_path: Path) -> None:
     outcome = translated(tmp_path, "reversed-ensemble", 0.9, seed="1+2", **BEAMS)
     for array in ("sacrebleu", "likelihood"):
         del outcome.predictions[array]
-    made = rows([outcome], ensemble, OFFICIAL)
-    assert {(row.variant, row.metric, row.std) for row in made} == {("reversed-ensemble", "bleu", 0.0)}
-    assert [row.per_seed for row in made] == [{"1+2": row.mean} for row in made]
-    assert [row.mean for row in made] == pytest.approx([score(0.9), score(0.7), score(0.8)])
-    assert [row.reported and row.reported["value"] for row in made] == [33.27, None, None]
+    measured = rows([outcome], ensemble, OFFICIAL)
+    assert {(row.variant, row.metric, row.std) for row in measured} == {("reversed-ensemble", "bleu", 0.0)}
+    assert [row.per_seed for row in measured] == [{"1+2": row.mean} for row in measured]
+    assert [row.mean for row in measured] == pytest.approx([score(0.9), score(0.7), score(0.8)])
+    assert [row.reported and row.reported["value"] for row in measured] == [33.27, None, None]
 
 
 def test_two_systems_are_compared_by_the_means_of_all_their_seeds(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_two_systems_are_compared_by_the_means_of_all_their_seeds(tmp_path: Path
     assert lower.estimate.mean == pytest.approx(expected)
 
 
-def test_long_and_short_sentences_are_scored_apart(tmp_path: Path) -> None:
+def test_long_and_short_sentences_are_scored_separately(tmp_path: Path) -> None:
     words = np.array([5, 12, 13, 30])
     each = np.concatenate([counts(0.5, 2), counts(0.9, 2)])
     outcomes = [translated(tmp_path, "forward", 0.5, seed=seed, words=words, bleu=each) for seed in (1, 2)]
@@ -116,7 +116,7 @@ def test_bleu_by_length_has_a_number_for_each_range(tmp_path: Path) -> None:
     assert scores[0] == pytest.approx(score(0.5)) and scores[-1] == pytest.approx(score(0.9))
 
 
-def test_bleu_by_length_is_drawn_of_what_was_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bleu_by_length_is_drawn_for_the_trained_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[tuple[dict[str, list[float]], list[str]]] = []
     monkeypatch.setattr(
         translation_results, "score_by_length", lambda lines, labels, path, name: drawn.append((lines, labels))
@@ -132,7 +132,7 @@ def test_bleu_by_length_is_drawn_of_what_was_trained(tmp_path: Path, monkeypatch
     assert [line[-1] for line in lines.values()] == pytest.approx([score(0.7)] * 2)
 
 
-def test_alignments_are_drawn_of_the_first_seed_of_the_variants_that_have_some(tmp_path: Path) -> None:
+def test_alignments_are_drawn_for_the_first_seed_of_variants_with_attention(tmp_path: Path) -> None:
     alignment = {"row": 6, "source": ["a", "dog"], "target": ["un"], "weights": [[0.9, 0.1], [0.2, 0.8]]}
     examples = {"alignments": [alignment, alignment]}
     more = {"alignments": [alignment] * 3}
@@ -150,7 +150,7 @@ def test_alignments_are_drawn_of_the_first_seed_of_the_variants_that_have_some(t
     assert all(path.stat().st_size > 1_000 for path in paths.values())
 
 
-def test_attached_morphemes_are_drawn_with_a_hyphen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_joined_morphemes_are_drawn_with_a_hyphen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     drawn: list[list[str]] = []
     monkeypatch.setattr(
         translation_results, "attention_matrix", lambda rows, columns, *_, **__: drawn.extend([rows, columns])

@@ -1,4 +1,4 @@
-"""The task of word vectors: its data, what is measured, and what becomes of its outcomes."""
+"""The task of word vectors: data, measurements, outcomes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def network(data: WordVectorData, settings: Settings = SETTINGS) -> Any:
 # --- data ---
 
 
-def test_texts_are_the_words_that_have_a_vector(data: WordVectorData) -> None:
+def test_texts_have_only_words_with_a_vector(data: WordVectorData) -> None:
     for name, split in data.prepared.splits.items():
         words = data.texts[name]
         known = [ids[ids >= len(SPECIALS)] for ids in split.sequences()]
@@ -81,7 +81,7 @@ class Unlimited(Settings):
 
 
 @pytest.mark.parametrize("setting", [{"frequent": 10_000}, {"clear": 1e3}])
-def test_a_corpus_that_is_too_small_to_judge_by_is_refused(setting: dict[str, Any]) -> None:
+def test_a_corpus_too_small_for_evaluation_is_refused(setting: dict[str, Any]) -> None:
     given = {field.name: getattr(SETTINGS, field.name) for field in fields(SETTINGS)}
     with pytest.raises(UsageError, match=r"corpus sample: [0-9]+ words of clear sentiment.* give more rated reviews"):
         TASK.prepare(Unlimited(**{**given, **setting}), sample=True)
@@ -106,7 +106,7 @@ OTHER: dict[str, dict[Any, Any]] = {
 
 
 def test_no_setting_is_dead(data: WordVectorData) -> None:
-    """The three that training does not read change what is measured."""
+    """The three that training does not read change the evaluation."""
     given = replace(SETTINGS, frequent=4, clear=0.5)
     assert set(dead_settings(replace(SMOKE, settings=given), TASK, OTHER)) == {"held_out_rows", "frequent", "clear"}
     clear, frequent = (
@@ -120,7 +120,7 @@ def test_no_setting_is_dead(data: WordVectorData) -> None:
     assert losses[0] != losses[1]
 
 
-# --- what is measured ---
+# --- measurements ---
 
 
 def test_an_epoch_is_selected_by_its_loss_and_both_are_measured(data: WordVectorData) -> None:
@@ -161,7 +161,7 @@ def test_words_loss_and_sentiment_are_those_of_the_split(data: WordVectorData) -
 # --- outcomes ---
 
 
-def made(folder: Path, variant: str, agreement: np.ndarray, seed: int = 1, rare: int = 40, **record: Any) -> Outcome:
+def made_up(folder: Path, variant: str, agreement: np.ndarray, seed: int = 1, rare: int = 40, **record: Any) -> Outcome:
     """An outcome with 100 words, the first of them rare."""
     words = np.arange(100)
     arrays = {"agreement": agreement, "chance": np.full(100, 50.0), "reviews": words, "rare": words < rare}
@@ -170,8 +170,8 @@ def made(folder: Path, variant: str, agreement: np.ndarray, seed: int = 1, rare:
     return outcome(folder, variant, seed, arrays, **given)
 
 
-def test_rows_are_of_all_words_of_rare_ones_and_of_the_losses(tmp_path: Path) -> None:
-    seeds = [made(tmp_path, "cbow", np.where(np.arange(100) < 40, 20.0, 70.0) + seed, seed) for seed in (1, 2)]
+def test_rows_are_of_all_words_of_rare_words_and_of_the_losses(tmp_path: Path) -> None:
+    seeds = [made_up(tmp_path, "cbow", np.where(np.arange(100) < 40, 20.0, 70.0) + seed, seed) for seed in (1, 2)]
     variant: Variant[Any] = REPRODUCTION.preset("smoke").variant("cbow")
     rows = TASK.rows(seeds, variant)
     assert [(row.metric, row.split, row.mean, row.per_seed) for row in rows] == [
@@ -190,17 +190,17 @@ def test_rows_are_of_all_words_of_rare_ones_and_of_the_losses(tmp_path: Path) ->
     assert TASK.columns[0].signature not in rows[1].signature and TASK.columns[1].signature not in rows[0].signature
 
 
-def test_of_a_corpus_rare_words_are_those_of_the_settings(tmp_path: Path) -> None:
+def test_the_rare_words_of_a_corpus_are_those_of_the_settings(tmp_path: Path) -> None:
     large: Variant[Any] = REPRODUCTION.preset("cpu").variant("cbow")
-    row = TASK.rows([made(tmp_path, "cbow", np.full(100, 60.0), corpus="nsmc-raw")], large)[1]
+    row = TASK.rows([made_up(tmp_path, "cbow", np.full(100, 60.0), corpus="nsmc-raw")], large)[1]
     assert "in fewer than 100 rated reviews" in row.signature
 
 
-def test_two_sides_are_compared_by_all_words_or_by_rare_ones(tmp_path: Path) -> None:
+def test_two_sides_are_compared_on_all_words_or_on_rare_ones(tmp_path: Path) -> None:
     level, rare = np.full(100, 60.0) + np.arange(100) % 3, np.arange(100) < 40
-    better = [made(tmp_path, "better", level)]
+    better = [made_up(tmp_path, "better", level)]
     worse = [
-        made(tmp_path, "worse", level - np.where(rare, 10, -20) + shift, seed) for seed, shift in ((1, 2), (2, -2))
+        made_up(tmp_path, "worse", level - np.where(rare, 10, -20) + shift, seed) for seed, shift in ((1, 2), (2, -2))
     ]
     effects = {metric: TASK.compare(metric, better, worse) for metric in ("", "agreement", RARE)}
     assert {metric: effect and round(effect.estimate.mean, 6) for metric, effect in effects.items()} == {
@@ -214,18 +214,18 @@ def test_two_sides_are_compared_by_all_words_or_by_rare_ones(tmp_path: Path) -> 
         TASK.compare("bleu", better, worse)
 
 
-def test_without_rare_words_nothing_is_measured_of_them(tmp_path: Path) -> None:
-    sides = [[made(tmp_path, name, np.full(100, 60.0), rare=0)] for name in ("better", "worse")]
+def test_without_rare_words_there_are_no_rare_rows(tmp_path: Path) -> None:
+    sides = [[made_up(tmp_path, name, np.full(100, 60.0), rare=0)] for name in ("better", "worse")]
     assert TASK.compare(RARE, *sides) is None and TASK.compare("", *sides) is not None
     assert [row.metric for row in TASK.rows(sides[0], SMOKE)] == ["agreement", "loss", "loss"]
 
 
 def test_agreement_above_chance_is_a_mean_of_seeds(tmp_path: Path) -> None:
-    effect = above_chance([made(tmp_path, "cbow", np.full(100, 50.0 + seed), seed) for seed in (1, 2)])
+    effect = above_chance([made_up(tmp_path, "cbow", np.full(100, 50.0 + seed), seed) for seed in (1, 2)])
     assert (effect.estimate.mean, effect.estimate.low) == (1.5, 1.5)
 
 
-def test_the_page_of_neighbours_has_a_line_for_each_word_and_variant(tmp_path: Path) -> None:
+def test_the_page_of_neighbours_has_a_line_per_word_and_variant(tmp_path: Path) -> None:
     tables = {
         "one": [{"word": "good", "nearest": [["great", 0.876], ["fine", 0.5]]}, {"word": "new", "nearest": []}],
         "two": [{"word": "good", "nearest": [["bad", 0.9]]}, {"word": "new", "nearest": [["old", 0.25]]}],
@@ -256,7 +256,7 @@ def test_options_of_the_crawl_are_refused_by_other_corpora() -> None:
         WordVectors("imdb").prepare(SETTINGS, sample=True)
 
 
-def test_lines_are_answered_without_cosines_unless_asked_for(data: WordVectorData) -> None:
+def test_answers_have_no_cosines_by_default(data: WordVectorData) -> None:
     trained = TrainedModel(network(data), SMOKE, data, "")
     plain, cosines = (
         list(TASK.answer(trained, BytesIO("배우\n\n없는\n".encode()), AnswerOptions(weights=weights)))
