@@ -1,4 +1,4 @@
-"""Every command on the toy paper and the embedded sample, from a first look to what goes wrong."""
+"""Every command on the toy paper and the embedded sample, with its refusals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WARNING = "MEAN NOTHING ***"
 
 
 def files(folder: Path) -> dict[str, tuple[str, int]]:
-    """Hash and time of last change of every file below a folder; locks are empty."""
+    """Hash and modification time of every file below a folder; locks are empty."""
     return {
         str(path.relative_to(folder)): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
         for path in sorted(folder.rglob("*"))
@@ -38,7 +38,7 @@ def hashes(folder: Path) -> dict[str, str]:
 
 
 class Project:
-    """A script of one's own and a folder of its runs."""
+    """A user's own script and the folder of its runs."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
@@ -82,11 +82,11 @@ def copy(trained: tuple[Project, Answer], tmp_path: Path) -> Project:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """A project where nothing was trained."""
+    """A project without trained runs."""
     return Project(tmp_path)
 
 
-# --- a first look ---
+# --- help and list ---
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
@@ -129,10 +129,10 @@ def test_score_writes_results_figures_and_pages(trained: tuple[Project, Answer])
     assert answer.code == 0, answer.err
     root = project.run("curved").root
     result = Result.read(root / "results.json")
-    assert [row.variant for row in result.rows] == ["curved"] * 3 + ["straight"] * 3  # as the table has them
+    assert [row.variant for row in result.rows] == ["curved"] * 3 + ["straight"] * 3  # As in the table.
     assert list(result.manifest["parameters_sha256"]) == ["curved/1", "straight/1"]
     command = f"gluon-attn score {project.script} --preset smoke --variant straight --variant curved --jobs 2"
-    assert result.manifest["command"] == command  # without the folder of the runs
+    assert result.manifest["command"] == command  # Without the folder of the runs.
     assert [claim.id for claim in result.claims] == ["bend", "chance"]
     named = dict(line.split(": ", 1) for line in answer.out.splitlines() if ": /" in line)
     figures = ("training curves", "points of curved", "points of straight", "both")
@@ -141,7 +141,7 @@ def test_score_writes_results_figures_and_pages(trained: tuple[Project, Answer])
     assert all(Path(path).stat().st_size > 0 for path in named.values())
 
 
-def test_what_was_run_on_the_sample_says_so_everywhere(trained: tuple[Project, Answer]) -> None:
+def test_results_on_the_sample_are_marked_everywhere(trained: tuple[Project, Answer]) -> None:
     project, answer = trained
     assert answer.out.rstrip().endswith(WARNING)
     assert "SAMPLE: means nothing" in answer.out
@@ -158,7 +158,7 @@ def test_a_second_run_is_refused_and_nothing_is_lost(trained: tuple[Project, Ans
     assert str(project.run("curved").directory) in refusal
     assert "--resume" in refusal and "--overwrite" in refusal
     assert "choose one" in project.command("run", "--variant", "curved", "--resume", "--overwrite").refusal
-    assert files(project.runs) == before  # nor was the other variant trained
+    assert files(project.runs) == before  # Nor was the other variant trained.
 
 
 def test_run_reports_validation_and_leaves_the_test_split_alone(project: Project) -> None:
@@ -184,13 +184,13 @@ def test_score_refuses_what_is_not_trained_and_scores_nothing(copy: Project) -> 
     assert not one.is_scored
 
 
-def test_what_is_scored_is_not_scored_again(copy: Project) -> None:
+def test_scored_runs_are_not_scored_again(copy: Project) -> None:
     before = files(copy.run("curved").directory)
     assert copy.command("score", "--variant", "curved").code == 0
     assert files(copy.run("curved").directory) == before
 
 
-def test_resume_leaves_finished_runs_alone(copy: Project) -> None:
+def test_resume_does_not_change_finished_runs(copy: Project) -> None:
     before = files(copy.run("curved").directory)
     answer = copy.command("run", "--variant", "curved", "--resume")
     assert answer.code == 0, answer.err
@@ -212,7 +212,7 @@ def test_overwrite_replaces_and_gives_the_same_parameters(copy: Project) -> None
 
 
 def test_a_run_with_other_settings_is_not_resumed(copy: Project) -> None:
-    """The reason is that of the process that trains."""
+    """The reason is that of the training process."""
     path = copy.run("curved").directory / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
     config["settings"]["units"] += 1
@@ -224,7 +224,7 @@ def test_a_run_with_other_settings_is_not_resumed(copy: Project) -> None:
 
 
 def test_reproduce_continues_and_ends_with_table_figures_and_pages(copy: Project) -> None:
-    """Of the headline's two variants one was trained."""
+    """One of the headline's two variants was trained."""
     shutil.rmtree(copy.run("straight").directory)
     before = files(copy.run("curved").directory)
     answer = copy.command("reproduce")
@@ -261,7 +261,7 @@ def test_a_whole_preset_is_trained_combined_and_published(project: Project) -> N
     assert "bootstrap" in compared.out and compared.out.rstrip().endswith(WARNING)
 
 
-def test_only_a_whole_table_is_published(project: Project) -> None:
+def test_only_a_complete_table_is_published(project: Project) -> None:
     for more in (("--variant", "curved"), ("--seed", 1)):
         assert "a published table is whole" in project.command("score", "--publish", *more).refusal
     answer = gluon_attn("score", project.script, "--preset", "cpu", "--runs", project.runs, "--publish")
@@ -272,18 +272,18 @@ def test_only_a_whole_table_is_published(project: Project) -> None:
 # --- without the corpus, and with a damaged one ---
 
 
-def test_without_the_corpus_the_sample_is_read_and_everything_says_so(project: Project) -> None:
+def test_without_the_corpus_the_sample_is_used_and_marked(project: Project) -> None:
     options = ("--variant", "curved", "--seed", 1, "--seed", 1, "--runs", project.runs)
     answer = run_and_score(project.script, "--preset", "cpu", *options)
     assert answer.code == 0, answer.err
     assert "corpus nsmc is missing" in answer.err
     assert "*** nsmc IS MISSING: USING THE EMBEDDED SAMPLE" in answer.err
     assert WARNING in answer.out
-    assert not project.run("curved", preset="cpu").root.exists()  # where a run on the corpus would be
+    assert not project.run("curved", preset="cpu").root.exists()  # Where a run on the corpus would be.
     on_sample = project.run("curved", preset="cpu", on_sample=True)
     result = Result.read(on_sample.root / "results.json")
     assert [(row.corpus, row.comparable) for row in result.rows] == [("sample", False)] * 3
-    assert len(Outcome.of(on_sample).record["history"]) == 3  # the recipe is that of the preset
+    assert len(Outcome.of(on_sample).record["history"]) == 3  # The recipe is that of the preset.
     answer = gluon_attn("predict", project.script, "--runs", project.runs, stdin=b"0.5 0.5\n")
     assert (answer.code, answer.out.count("\n")) == (0, 1)
     assert "TRAINED ON THE EMBEDDED SAMPLE" in answer.err
@@ -338,7 +338,7 @@ def test_compare_shows_one_claim_with_its_intervals(trained: tuple[Project, Answ
     )
 
 
-def test_power_says_how_many_seeds_a_claim_needs(tmp_path: Path, project: Project) -> None:
+def test_power_prints_how_many_seeds_a_claim_needs(tmp_path: Path, project: Project) -> None:
     claims = [judged(id="known"), judged(id="small", ci95_items=(-50.0, 50.0)), judged(id="one", seed_deviation=None)]
     Result("toy", "smoke", [], claims, {}).write(tmp_path / "results.json")
     options = (project.script, "--preset", "smoke", "--results", tmp_path / "results.json", "--effect", 0.5)
@@ -382,7 +382,7 @@ def test_predict_answers_each_line(trained: tuple[Project, Answer]) -> None:
     assert trained[0].command("predict", stdin=b"") == Answer(0, "", answer.err)
 
 
-def test_predict_takes_the_first_variant_of_the_headline_or_another(trained: tuple[Project, Answer]) -> None:
+def test_predict_uses_the_first_variant_of_the_headline_or_another(trained: tuple[Project, Answer]) -> None:
     project, _ = trained
     assert project.command("predict", "--variant", "straight", stdin=b"1 1").code == 0
     refusal = project.command("predict", "--variant", "pretrained", stdin=b"1 1").refusal
@@ -391,14 +391,14 @@ def test_predict_takes_the_first_variant_of_the_headline_or_another(trained: tup
     assert "curved with seed 2 has not been trained" in project.command("predict", "--seed", 2).refusal
 
 
-def test_predict_refuses_what_is_not_utf8_after_the_lines_before_it(trained: tuple[Project, Answer]) -> None:
+def test_predict_refuses_invalid_utf8_after_the_lines_before_it(trained: tuple[Project, Answer]) -> None:
     answer = trained[0].command("predict", stdin="1 1\n영화\n".encode("euc-kr"))
     assert (answer.code, answer.out.count("\n")) == (2, 1)
     assert answer.err.splitlines()[-1].startswith("gluon-attn: standard input, line 2: not UTF-8")
 
 
 @pytest.mark.parametrize("command", ["neighbours", "perplexity", "translate"])
-def test_a_command_for_another_task_names_that_of_the_paper(trained: tuple[Project, Answer], command: str) -> None:
+def test_a_command_of_another_task_names_that_of_the_paper(trained: tuple[Project, Answer], command: str) -> None:
     project, _ = trained
     refusal = project.command(command).refusal
     assert refusal == f"{project.script} curved: its task is quadrants; use gluon-attn predict {project.script}"
@@ -512,7 +512,7 @@ def test_preprocess_writes_parallel_text(tokens: str, tmp_path: Path) -> None:
     assert hashes(out) == {name: digest for name, (digest, _) in before.items()}
 
 
-def test_preprocess_reads_ones_own_parallel_files_and_names_their_faults(tmp_path: Path) -> None:
+def test_preprocess_reads_your_own_parallel_files_and_names_their_faults(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()
     for split in ("train", "validation", "test"):
@@ -530,14 +530,14 @@ def test_preprocess_reads_ones_own_parallel_files_and_names_their_faults(tmp_pat
     assert dropped.code == 0 and "test: 1 pairs" in dropped.out
 
 
-def test_rebuild_refuses_a_path_that_leads_nowhere(tmp_path: Path) -> None:
+def test_rebuild_refuses_a_missing_path(tmp_path: Path) -> None:
     options = ("--raw", tmp_path / "raw.tar.xz", "--out", tmp_path / "out")
     assert f"{tmp_path / 'raw.tar.xz'}: no such file" in gluon_attn("rebuild", "naver", *options).refusal
     assert "choose naver" in gluon_attn("rebuild", "imdb", *options).refusal
     assert list(tmp_path.iterdir()) == []
 
 
-# --- what is unknown ---
+# --- unknown names ---
 
 
 @pytest.mark.parametrize(
@@ -566,7 +566,7 @@ def test_rebuild_refuses_a_path_that_leads_nowhere(tmp_path: Path) -> None:
         (("verify", "{toy}", "--profile", "fast", "--threads", 0), "0 threads cannot run"),
     ],
 )
-def test_what_is_unknown_is_refused_in_one_line(project: Project, arguments: tuple[object, ...], reason: str) -> None:
+def test_unknown_names_are_refused_in_one_line(project: Project, arguments: tuple[object, ...], reason: str) -> None:
     words = [str(word).format(toy=project.script) for word in arguments]
     runs = ("--runs", project.runs) if words[0] in ("run", "score", "predict", "reproduce") else ()
     assert reason in gluon_attn(*words, *runs).refusal
@@ -574,7 +574,7 @@ def test_what_is_unknown_is_refused_in_one_line(project: Project, arguments: tup
 
 
 @pytest.mark.parametrize("arguments", [("--jobs", 0), ("--jobs", "many"), ("--seed", "one"), ("--colour",)])
-def test_an_option_that_makes_no_sense_is_refused(project: Project, arguments: tuple[object, ...]) -> None:
+def test_an_option_without_effect_is_refused(project: Project, arguments: tuple[object, ...]) -> None:
     answer = project.command("run", *arguments)
     assert answer.code == 2
     assert str(arguments[0]) in answer.err

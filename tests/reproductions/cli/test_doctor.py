@@ -1,4 +1,4 @@
-"""Every fault that the doctor knows is caused here, and must become a finding that says what to do."""
+"""Every fault that the doctor checks for is caused here, and must become a finding with a remedy."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_a_font_of_the_system_is_a_note(monkeypatch: Patch) -> None:
     assert (finding.status, finding.observed) == ("note", f"{font}, a font of the system")
 
 
-def test_no_font_with_hangul(monkeypatch: Patch) -> None:
+def test_no_hangul_font(monkeypatch: Patch) -> None:
     monkeypatch.setattr(fonts, "_packaged_font", lambda: None)
     monkeypatch.setattr(fonts, "_system_font", lambda: None)
     finding = examine("Hangul font")
@@ -258,7 +258,7 @@ def test_the_data_root_must_be_a_folder(monkeypatch: Patch, tmp_path: Path, name
 # --- the page ---
 
 
-def test_a_check_that_fails_is_a_problem(monkeypatch: Patch) -> None:
+def test_a_failing_check_is_a_problem(monkeypatch: Patch) -> None:
     def moon() -> str:
         raise RuntimeError("too far")
 

@@ -1,4 +1,4 @@
-"""Claims as they are declared."""
+"""Declared claims."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.reproductions.support import claims_by_id
 from tests.reproductions.toy import REPRODUCTION
 
 
-def test_a_claim_that_one_variant_is_better_needs_both() -> None:
+def test_a_comparison_needs_both_variants() -> None:
     claim = Better("bend", "A is better than B", "a", "b")
     assert claim.variants == ("a", "b") and claim.source == "ours" and claim.metric == ""
 

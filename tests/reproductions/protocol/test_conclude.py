@@ -1,4 +1,4 @@
-"""From outcomes to rows, judged claims, figures and pages; nothing is prepared or built for it."""
+"""From outcomes to rows, judged claims, figures and pages, without preparing data or building networks."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def nothing_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.fail("data were prepared")
 
     monkeypatch.setattr(Quadrants, "prepare", prepare)
-    monkeypatch.setattr(papers, "names", tuple)  # whose published tables would be read too
+    monkeypatch.setattr(papers, "names", tuple)  # Their published tables would be read too.
 
 
 def finished(folder: Path, variant: str, seed: int | str = 1, right: float = 0.5, **record: Any) -> Outcome:
-    """A made-up outcome of 200 points of which that part is right."""
+    """A made-up outcome of 200 points of which this share is right."""
     arrays = {"right": np.arange(200) < 200 * right}
     given = {"examples": {"points": [[0.5, 0.5]]}, "texts": {"points": np.ones((2, 2))}, **record}
     return outcome(folder, variant, seed, arrays, **given)
@@ -63,7 +63,7 @@ def test_a_claim_is_judged_when_all_its_variants_were_trained(tmp_path: Path) ->
     assert chance.effect == pytest.approx(0) and chance.verdict == "not judged"
 
 
-def test_a_claim_whose_sides_are_exchanged_is_contradicted(tmp_path: Path) -> None:
+def test_a_claim_with_its_sides_swapped_is_contradicted(tmp_path: Path) -> None:
     paper = replace(REPRODUCTION, claims=(Better("back", "None is better", "straight", "curved"),))
     sides = (("curved", 0.9), ("straight", 0.5))
     outcomes = [finished(tmp_path, name, seed, right=right) for seed in (1, 2) for name, right in sides]
@@ -75,7 +75,7 @@ def claiming(effect: Effect | None, variants: tuple[str, ...] = ("curved",)) -> 
     return replace(REPRODUCTION, claims=(Measured("own", "It is so", "sec. 2", variants, lambda *sides: effect),))
 
 
-def test_an_effect_that_cannot_be_measured_gives_no_verdict(tmp_path: Path) -> None:
+def test_an_effect_that_cannot_be_measured_has_no_verdict(tmp_path: Path) -> None:
     one = finished(tmp_path, "curved")
     assert conclude(claiming(None), CPU, [one])[1] == []
     assert len(conclude(claiming(Effect(Estimate(1, 0, 2), "words", "points")), CPU, [one])[1]) == 1
@@ -118,10 +118,10 @@ def test_figures_are_of_the_first_seed_and_not_of_ensembles(tmp_path: Path) -> N
         "points of curved": "points_curved.png",
         "both": "both.png",
     }
-    assert drawn["points of curved"].read_text(encoding="utf-8") == '"of seed 2"'  # the first that was run
+    assert drawn["points of curved"].read_text(encoding="utf-8") == '"of seed 2"'  # The first that was run.
 
 
-def test_tasks_that_have_little_in_common_have_training_curves_of_their_own(tmp_path: Path) -> None:
+def test_tasks_with_little_in_common_have_their_own_training_curves(tmp_path: Path) -> None:
     class Grouped(Quadrants):
         @property
         def group(self) -> str:
@@ -138,7 +138,7 @@ def test_tasks_that_have_little_in_common_have_training_curves_of_their_own(tmp_
     }
     assert '"straight"' not in curves["training curves, quadrants"].read_text(encoding="utf-8")
     alone = draw_figures(paper, paper.preset("cpu"), outcomes[:1], tmp_path / "alone")
-    assert "training curves, quadrants" in alone  # its name does not depend on what was trained
+    assert "training curves, quadrants" in alone  # Its name does not depend on what was trained.
 
 
 def test_pages_are_written_where_the_texts_are(tmp_path: Path) -> None:

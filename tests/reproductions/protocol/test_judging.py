@@ -32,7 +32,7 @@ def no_other_papers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def finished(folder: Path, variant: str, seed: int | str, right: float, **record: Any) -> Outcome:
-    """A made-up outcome of points of which that part is right, the same ones for every seed and variant."""
+    """A made-up outcome of points of which this share is right, the same for every seed and variant."""
     return outcome(folder, variant, seed, {"right": np.arange(ITEMS) < ITEMS * right}, **record)
 
 
@@ -64,12 +64,12 @@ def test_the_interval_over_both_is_the_wider_one(tmp_path: Path) -> None:
     assert half == pytest.approx(np.hypot(of_items, of_seeds), rel=0.01)
 
 
-def test_what_items_alone_would_call_clear_is_inconclusive_when_seeds_disagree(tmp_path: Path) -> None:
+def test_clear_over_items_but_varying_over_seeds_is_inconclusive(tmp_path: Path) -> None:
     claim = verdict(tmp_path, curved=(0.90, 0.74), straight=(0.74, 0.75))
     assert claim.ci95_items[0] > 0 and claim.verdict == "inconclusive"
 
 
-def test_the_other_way_round_it_is_contradicted(tmp_path: Path) -> None:
+def test_a_negative_effect_is_contradicted(tmp_path: Path) -> None:
     claim = verdict(tmp_path, curved=(0.70, 0.72, 0.71), straight=(0.90, 0.91, 0.92))
     assert claim.verdict == "contradicted" and claim.effect < 0
 
@@ -80,7 +80,7 @@ def test_one_seed_per_variant_is_not_judged(tmp_path: Path) -> None:
     assert claim.ci95 == claim.ci95_items and claim.ci95_seeds is None and claim.p is None
 
 
-def test_seeds_that_only_one_side_has_are_no_pairs(tmp_path: Path) -> None:
+def test_seeds_of_one_side_only_are_not_paired(tmp_path: Path) -> None:
     claim = verdict(tmp_path, curved=(0.90, 0.91), straight=(0.70,))
     assert list(claim.per_seed) == ["1"]
 
@@ -113,7 +113,7 @@ def test_the_deviation_of_other_published_tables_counts(tmp_path: Path, monkeypa
     assert (alone.verdict, together.verdict) == ("not judged", "supported")
 
 
-def test_an_effect_of_its_own_has_a_value_for_each_seed(tmp_path: Path) -> None:
+def test_a_custom_effect_has_a_value_for_each_seed(tmp_path: Path) -> None:
     def effect(side: list[Outcome]) -> Effect:
         values = np.mean([one.predictions["right"] for one in side], axis=0) - 0.5
         return Effect(bootstrap(values, seed=0), "part that is right, minus a half", "points")
@@ -141,7 +141,7 @@ def test_the_difference_in_the_paper_is_that_of_the_reported_systems(tmp_path: P
 
     assert reported(curved, straight) == pytest.approx(20.5)
     assert reported(curved, None) is None and reported(None, straight) is None
-    assert reported(curved, curved) is None  # one peer next to both says nothing of their difference
+    assert reported(curved, curved) is None  # One peer next to both says nothing of their difference.
     assert reported(curved, replace(straight, corpus="another")) is None
     assert reported(curved, replace(straight, source="Someone else (1970), Table 1")) is None
     assert reported(*(replace(one, metric="perplexity") for one in (curved, straight))) is None
@@ -167,7 +167,7 @@ def test_power_needs_more_seeds_for_smaller_effects() -> None:
         power(judged(seed_deviation=None), 0.3)
 
 
-def test_holm_names_the_verdicts_that_a_correction_would_take_back() -> None:
+def test_holm_names_the_verdicts_that_a_correction_would_change() -> None:
     clear, weak, open_ = (
         judged(id="clear", p=0.001),
         judged(id="weak", p=0.03),

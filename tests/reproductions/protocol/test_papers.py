@@ -1,4 +1,4 @@
-"""Where papers are: scripts of this project by name, a script of one's own by its path."""
+"""Where papers are: scripts of this project by name, a user's own script by its path."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_paper_of_this_project_is_loaded_by_its_name() -> None:
     assert papers.results_path("cho2014", "smoke") == ROOT / "reproductions" / "results" / "cho2014.smoke.json"
 
 
-def test_a_script_of_ones_own_is_loaded_by_its_path_and_its_results_are_next_to_it(toy: str) -> None:
+def test_a_user_s_script_is_loaded_by_its_path_and_its_results_are_next_to_it(toy: str) -> None:
     assert papers.load(toy).title == "Quadrants: the hidden layer"
     assert papers.load(toy) is papers.load(toy)
     assert papers.results_folder(toy) == Path(toy).parent / "results"
@@ -39,7 +39,7 @@ def test_a_script_with_the_name_of_another_module_does_not_replace_it(toy: str) 
 
 
 @pytest.mark.parametrize("name", ["x", "x.py", "protocol", "__init__", "", "toy.txt"])
-def test_an_unknown_paper_is_refused_with_those_that_are_known(
+def test_an_unknown_paper_is_refused_with_the_known_ones(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Publishing: a whole table with its outcomes and figures, which can be made again from the outcomes alone."""
+"""Publishing: a complete table with its outcomes and figures, which can be generated again from the outcomes alone."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def publish_all(toy: str, preset: str, outcomes: list[Outcome]) -> Result:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def toy_paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The toy paper with its runs and its published table, which no test changes."""
     folder = tmp_path_factory.mktemp("made")
     toy = shutil.copy(Path(__file__).parents[1] / "toy.py", folder / "toy.py")
@@ -66,9 +66,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def published(made: Path, tmp_path: Path) -> Path:
+def published(toy_paper: Path, tmp_path: Path) -> Path:
     """A copy of the toy paper with its published table."""
-    shutil.copytree(made, tmp_path / "published")
+    shutil.copytree(toy_paper, tmp_path / "published")
     return tmp_path / "published" / "toy.py"
 
 
@@ -80,19 +80,19 @@ def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
 # --- publish ---
 
 
-def test_results_figures_readme_and_outcomes_are_published_next_to_the_script(made: Path) -> None:
-    results = made / "results"
+def test_results_figures_readme_and_outcomes_are_published_next_to_the_script(toy_paper: Path) -> None:
+    results = toy_paper / "results"
     assert contents(results).keys() == FILES
     result = Result.read(results / "toy.json")
     assert [claim.id for claim in result.claims] == ["bend", "chance"]
     assert list(dict.fromkeys(row.variant for row in result.rows)) == ["curved", "straight", "pretrained", "committee"]
     assert "[`toy.py`](../../toy.py)" in (results / "toy" / "README.md").read_text(encoding="utf-8")
     for outcome in (results / "toy" / "outcomes").rglob("*.json"):
-        run = made / "runs" / "toy" / "cpu-portable" / outcome.relative_to(results / "toy" / "outcomes")
+        run = toy_paper / "runs" / "toy" / "cpu-portable" / outcome.relative_to(results / "toy" / "outcomes")
         assert outcome.read_bytes() == run.read_bytes()
 
 
-def test_publishing_another_time_leaves_nothing_that_is_no_longer_made(published: Path) -> None:
+def test_publishing_again_removes_obsolete_files(published: Path) -> None:
     folder = published.parent / "results" / "toy"
     shutil.copytree(folder / "outcomes" / "curved", folder / "outcomes" / "gone")
     (folder / "gone.png").touch()
@@ -100,7 +100,7 @@ def test_publishing_another_time_leaves_nothing_that_is_no_longer_made(published
     publish_all(str(published), "cpu", trained(str(published), "cpu", published.parent / "runs"))
     after = contents(published.parent / "results")
     assert after.keys() == FILES
-    # When the table was started is written into it.
+    # The results file has the time when the table was started.
     assert all(raw == before[name][0] for name, (raw, _) in after.items() if name != "toy.json")
 
 
@@ -112,7 +112,7 @@ def test_of_the_smoke_preset_only_the_results_file_is_published(toy: str, tmp_pa
 # --- publish again ---
 
 
-def test_nothing_changes_when_a_table_is_made_again(published: Path) -> None:
+def test_publishing_again_changes_nothing(published: Path) -> None:
     before = contents(published.parent)
     for check in (True, False):
         assert publish_again(str(published), "cpu", check=check) == []
@@ -130,7 +130,7 @@ def test_no_corpus_is_read_and_no_network_is_built(published: Path, monkeypatch:
 
 @pytest.mark.parametrize("name", ["toy.json", "toy/README.md", "toy/both.png", "toy/points_curved.png"])
 @pytest.mark.parametrize("damage", ["edited", "deleted"])
-def test_what_was_changed_by_hand_is_noticed_and_made_again(name: str, damage: str, published: Path) -> None:
+def test_manual_changes_are_noticed_and_overwritten(name: str, damage: str, published: Path) -> None:
     path = published.parent / "results" / name
     before = contents(published.parent / "results")
     if name == "toy.json":
@@ -160,7 +160,7 @@ def test_a_figure_that_is_no_longer_drawn_is_removed(published: Path) -> None:
     assert publish_again(str(published), "cpu", check=True) == []
 
 
-def test_where_the_table_was_made_stays_and_the_trainings_are_those_of_the_outcomes(published: Path) -> None:
+def test_the_origin_of_the_table_stays_and_trainings_are_those_of_the_outcomes(published: Path) -> None:
     path = published.parent / "results" / "toy.json"
     raw = json.loads(path.read_text(encoding="utf-8"))
     raw["manifest"] |= {"command": "gluon-attn run mine", "hardware": "mine", "started": "then", "seeds": [7]}
@@ -168,8 +168,8 @@ def test_where_the_table_was_made_stays_and_the_trainings_are_those_of_the_outco
     shutil.rmtree(published.parent / "results" / "toy" / "outcomes" / "straight")
     publish_again(str(published), "cpu", check=False)
     result = Result.read(path)
-    stays = [result.manifest[name] for name in ("command", "hardware", "started", "profile", "threads")]
-    assert stays == ["gluon-attn run mine", "mine", "then", "portable", 1]
+    manifest = [result.manifest[name] for name in ("command", "hardware", "started", "profile", "threads")]
+    assert manifest == ["gluon-attn run mine", "mine", "then", "portable", 1]
     assert result.manifest["seeds"] == [1, 2]
     assert list(result.manifest["parameters_sha256"]) == ["curved/1", "curved/2", "pretrained/1"]
     assert result.claims == []
@@ -183,8 +183,8 @@ def test_a_damaged_outcome_is_refused_and_nothing_is_written(published: Path) ->
     assert contents(published.parent) == before
 
 
-def test_without_outcomes_nothing_can_be_made_again(published: Path) -> None:
-    """As in an installed wheel, which leaves them out; and those of the smoke preset are not published."""
+def test_without_outcomes_nothing_can_be_published_again(published: Path) -> None:
+    """As in an installed wheel, which has none; those of the smoke preset are not published either."""
     smoke = published.parent / "results" / "toy.smoke.json"
     shutil.copy(published.parent / "results" / "toy.json", smoke)
     with pytest.raises(UsageError, match="no outcomes of preset smoke here; use a clone of the project"):
@@ -194,7 +194,7 @@ def test_without_outcomes_nothing_can_be_made_again(published: Path) -> None:
         publish_again(str(published), "cpu", check=True)
 
 
-def test_what_was_never_published_cannot_be_made_again(toy: str) -> None:
+def test_an_unpublished_table_cannot_be_published_again(toy: str) -> None:
     with pytest.raises(UsageError, match="no results here; run the reproduction first"):
         publish_again(toy, "cpu", check=True)
 
@@ -204,13 +204,13 @@ def test_what_was_never_published_cannot_be_made_again(toy: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("paper", [name for name in papers.names() if papers.results_path(name, "cpu").exists()])
-def test_published_tables_are_made_again_from_their_outcomes(paper: str) -> None:
+def test_published_tables_are_generated_again_from_their_outcomes(paper: str) -> None:
     """Without corpora: the results to the byte, figures and README."""
     assert publish_again(paper, "cpu", check=True) == []
 
 
 @pytest.mark.parametrize("paper", [name for name in papers.names() if papers.results_path(name, "cpu").exists()])
-def test_published_outcomes_are_of_the_variants_as_they_are_declared(paper: str) -> None:
+def test_published_outcomes_are_of_the_declared_variants(paper: str) -> None:
     reproduction, result = papers.load(paper), Result.read(papers.results_path(paper, "cpu"))
     preset = reproduction.preset("cpu")
     hashes = {}

@@ -36,7 +36,7 @@ def test_readings_are_appended_in_their_order(toy: str, tmp_path: Path) -> None:
 
 
 def test_score_records_before_it_reads(toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that no reading is missing from the record, however scoring ends. What is scored already is not read again."""
+    """No reading is missing from the record, however scoring ends. Scored runs are not read again."""
     for variant in ("curved", "straight"):
         outcome(tmp_path, variant, 1, paper=toy, preset="cpu")
     (run(tmp_path, "curved", paper=toy, preset="cpu").directory / "outcome.json").unlink()
@@ -54,7 +54,7 @@ def test_score_records_before_it_reads(toy: str, tmp_path: Path, monkeypatch: py
     assert [(one.variant, one.seed) for one in during] == [("curved", 1)]
 
 
-def test_what_is_scored_on_the_sample_is_not_recorded(toy: str, tmp_path: Path) -> None:
+def test_readings_on_the_sample_are_not_recorded(toy: str, tmp_path: Path) -> None:
     answer = run_and_score(toy, "--preset", "smoke", "--variant", "curved", "--runs", tmp_path)
     assert answer.code == 0, answer.err
     assert not readings.record_path(toy).exists()
@@ -70,7 +70,7 @@ def test_a_damaged_record_is_refused_in_one_line(content: str, toy: str) -> None
     assert "\n" not in str(caught.value)
 
 
-def test_below_a_table_stands_how_often_test_was_read() -> None:
+def test_the_number_of_readings_is_below_a_table() -> None:
     assert readings.summary([], ["a" * 64]) == []
     other = replace(READ, variant="last", parameters_sha256="b" * 64)
     trained = ["a" * 64, "b" * 64]
@@ -78,7 +78,7 @@ def test_below_a_table_stands_how_often_test_was_read() -> None:
     assert sentence == "The test split was read 2 times for the 2 trainings of this table."
 
 
-def test_what_was_replaced_after_it_was_read_is_named() -> None:
+def test_runs_replaced_after_a_reading_are_named() -> None:
     note = "`best` was tuned again after its test accuracy of 87.64 was published."
     old = [replace(READ, variant="best", parameters_sha256="9" * 64, note=note) for _ in range(2)]
     sentence, footnote = readings.summary([*old, READ], ["a" * 64])

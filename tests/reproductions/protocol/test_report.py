@@ -1,4 +1,4 @@
-"""Tables: every number in them comes from a results file, and none is lost on the way to the README."""
+"""Tables: every number comes from a results file, and none is lost on the way to the README."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def markdown(
 
 
 def cells(page: str, variant: str) -> list[str]:
-    """Of the line of a variant in the table of a results README."""
+    """The cells of a variant's line in the table of a results README."""
     (line,) = [line for line in page.splitlines() if line.startswith(f"| `{variant}` |")]
     return [cell.strip() for cell in line.strip("|").split("|")]
 
@@ -119,7 +119,7 @@ def test_the_terminal_table_has_ours_reported_and_differs_at_any_width(width: in
 
 
 @pytest.mark.parametrize(("checked", "mark"), [("text", ""), ("memory", " †"), ("secondary", " (secondary source)")])
-def test_the_terminal_table_marks_what_was_not_checked_against_the_text(checked: str, mark: str) -> None:
+def test_the_terminal_table_marks_numbers_not_checked_against_the_publication(checked: str, mark: str) -> None:
     of = result(*three("curved", reported=REPORTED | {"checked": checked}, comparable=True))
     table = printed(terminal_tables(REPRODUCTION, CPU, of), 200)
     assert f" 86.37{mark} │" in table
@@ -134,7 +134,7 @@ def test_the_claims_table_has_effect_interval_and_verdict(width: int) -> None:
         assert shown in table
 
 
-def test_only_what_was_run_on_the_sample_has_a_warning() -> None:
+def test_only_results_on_the_sample_have_a_warning() -> None:
     assert sample_warning(result(*three("curved")).on_sample) == ""
     assert "MEAN NOTHING" in sample_warning(result(*three("curved"), *three("straight", corpus="sample")).on_sample)
 
@@ -151,8 +151,8 @@ def test_a_column_has_the_test_row_of_its_metric_and_signature() -> None:
     assert row_of(of, "straight", Column("", "accuracy")) is None
 
 
-def test_a_variant_without_a_number_in_the_first_column_has_a_line_all_the_same() -> None:
-    """Of a paper of two tasks: each number is in its column, with its interval."""
+def test_a_variant_without_a_number_in_the_first_column_has_a_line_too() -> None:
+    """Of a paper with two tasks: each number is in its column, with its interval."""
     columns = (Column("perplexity", "perplexity"), *REPRODUCTION.table_columns)
     paper = replace(REPRODUCTION, columns=columns)
     language = row("straight", corpus="ptb", metric="perplexity", mean=120.0, ci95=(119.0, 121.0), reported=REPORTED)
@@ -189,7 +189,7 @@ def test_the_readme_of_a_paper_shows_every_number_of_a_row() -> None:
     assert page.startswith("# Quadrants: the hidden layer\n\nSomeone (1969). Script: [`toy.py`](../../toy.py).")
 
 
-def test_the_readme_of_a_paper_marks_what_was_not_checked_against_the_text() -> None:
+def test_the_readme_of_a_paper_marks_numbers_not_checked_against_the_publication() -> None:
     for checked, mark in (("text", ""), ("memory", " †"), ("secondary", " (secondary source)")):
         page = markdown(result(*three("curved", reported=REPORTED | {"checked": checked}, comparable=True)))
         assert cells(page, "curved")[5] == f"86.37{mark}"
@@ -210,7 +210,7 @@ def test_the_tables_of_a_readme_are_complete_and_list_all_peers() -> None:
     assert "†" not in markdown(result(*three("curved")), checked)
 
 
-def test_below_the_table_stands_how_often_the_test_split_was_read() -> None:
+def test_the_number_of_test_readings_is_below_the_table() -> None:
     of = result(*three("curved"), parameters_sha256={"curved/1": "a" * 64})
     readings = (
         Reading("curved", 1, "a" * 64, "c" * 40, "2026"),
@@ -236,7 +236,7 @@ def test_three_seeds_have_a_standard_deviation() -> None:
     assert cells(markdown(result(*rows)), "curved")[2] == "86.12 ± 0.12 [85.50, 86.75]"
 
 
-def test_a_reported_number_that_does_not_compare_is_not_next_to_ours() -> None:
+def test_a_reported_number_that_is_not_comparable_is_not_next_to_ours() -> None:
     page = markdown(result(*three("curved", reported=REPORTED, comparable=False)))
     assert cells(page, "curved")[5:7] == ["", ""]
 
@@ -266,7 +266,7 @@ def test_one_seed_has_no_standard_deviation() -> None:
     assert "±" not in "".join(cells(markdown(result(*rows)), "curved"))
 
 
-def test_the_seeds_of_rows_that_have_others_are_named() -> None:
+def test_rows_with_other_seeds_name_them() -> None:
     """An ensemble has none: it is one system."""
     two = three("curved")
     assert "over seeds 1, 2;" in markdown(result(*two, *three("straight")))
@@ -297,7 +297,7 @@ FLOOR = replace(
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A project with the toy paper, which has a baseline, and the paper of the baseline. A README, and benchmarks."""
+    """A project with the toy paper, which has a baseline, and the paper of the baseline; a README, and benchmarks."""
     declared = {"toy": replace(REPRODUCTION, baselines=("floor",)), "floor": FLOOR}
     monkeypatch.setattr(papers, "names", lambda: tuple(declared))
     monkeypatch.setattr(papers, "load", declared.__getitem__)
@@ -322,7 +322,7 @@ def publish(of: Result, preset: str = "cpu") -> None:
 
 
 def test_the_best_system_of_a_baseline_on_the_same_corpus_is_below_ours(own: Path) -> None:
-    """Of two the better one, of another corpus none; in the baseline's own table each is there once."""
+    """Of two the better one, and none on another corpus; in the baseline's own table each occurs once."""
     paper, mine = papers.load("toy"), Result.read(papers.results_path("toy", "cpu"))
     assert "floor" not in markdown(mine, paper)
     far = [replace(each, corpus="imdb", mean=99.0) for each in three("far")]
@@ -342,11 +342,11 @@ def test_the_best_system_of_a_baseline_on_the_same_corpus_is_below_ours(own: Pat
 
 
 def test_the_readme_has_a_line_for_each_published_paper_with_its_main_result(own: Path) -> None:
-    """A reported number is next to ours only where the two may be compared."""
+    """A reported number is next to ours only where the two are comparable."""
     _, _, line = papers_markdown().splitlines()
     link = "[Quadrants: the hidden layer](reproductions/results/toy/README.md) (Someone (1969))"
-    what = "with a hidden layer: nsmc, accuracy"
-    assert line == f"| {link} | {what} | 86.12 (85.88, 86.38) | 86.37 | 2 contradicted |"
+    main = "with a hidden layer: nsmc, accuracy"
+    assert line == f"| {link} | {main} | 86.12 (85.88, 86.38) | 86.37 | 2 contradicted |"
     supported = replace(CLAIM, verdict="supported")
     publish(result(*three("curved", reported=REPORTED), claims=(CLAIM, supported, CLAIM)))
     assert papers_markdown().splitlines()[2].endswith("| 86.12 (85.88, 86.38) |  | 2 contradicted, 1 supported |")
@@ -354,14 +354,14 @@ def test_the_readme_has_a_line_for_each_published_paper_with_its_main_result(own
     assert "| title of low: nsmc, accuracy | 86.12 (85.88, 86.38) |" in papers_markdown().splitlines()[3]
 
 
-def test_results_of_other_presets_do_not_reach_the_readme(own: Path) -> None:
+def test_results_of_other_presets_are_not_in_the_readme(own: Path) -> None:
     papers.results_path("toy", "cpu").rename(papers.results_path("toy", "smoke"))
     write_reports(check=False)
     assert "Quadrants" not in (own / "README.md").read_text(encoding="utf-8")
     assert not results_readme_path("toy").exists()
 
 
-def test_reports_are_written_where_they_differ(own: Path) -> None:
+def test_reports_are_written_only_if_they_differ(own: Path) -> None:
     paths = [results_readme_path("toy"), own / "README.md", own / "benchmarks" / "README.md"]
     assert gluon_attn("report", "--check") == Answer(1, "".join(f"out of date: {path}\n" for path in paths), "")
     assert not paths[0].exists() and "Quadrants" not in paths[1].read_text(encoding="utf-8")
@@ -379,7 +379,7 @@ def test_reports_are_written_where_they_differ(own: Path) -> None:
         assert path.read_text(encoding="utf-8") == text
 
 
-def test_a_readme_without_the_markers_of_its_table_is_refused_and_left_alone(own: Path) -> None:
+def test_a_readme_without_the_markers_of_its_table_is_refused_and_not_changed(own: Path) -> None:
     (own / "README.md").write_text("nothing\n", encoding="utf-8")
     with pytest.raises(UsageError, match="the marker '<!-- papers -->' is missing; put it where the table belongs"):
         write_reports(check=False)
@@ -391,7 +391,7 @@ def test_a_readme_without_the_markers_of_its_table_is_refused_and_left_alone(own
 
 
 def test_the_readmes_show_the_published_results() -> None:
-    """It fails from the publishing of results until `gluon-attn report` has been run."""
+    """It fails after new results are published until `gluon-attn report` has been run."""
     stale = [str(path.relative_to(ROOT)) for path in write_reports(check=True)]
     assert stale == [], "run `gluon-attn report`"
 

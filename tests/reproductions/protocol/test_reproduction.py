@@ -1,4 +1,4 @@
-"""A declared paper: what is refused when it is declared, and what its presets are."""
+"""A declared paper: refusals at declaration, and its presets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METRICS = {"accuracy", "bleu", "sacrebleu", "chrf", "perplexity", "agreement", "
 OTHERS = {
     "wmt14 en-fr", "wmt14 en-de", "multi30k de-en", "multi30k, target not stated", "yelp, 5 classes", "age, 5 classes",
     "imdb, 10 classes", "yelp polarity", "320 million words of the LDC", "google news",
-}  # corpora that others report on and nothing is trained on here  # fmt: skip
+}  # corpora that others report on and no system here is trained on  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,7 @@ CURVED, STRAIGHT, PRETRAINED = REPRODUCTION.variants
         ({"variants": (CURVED, STRAIGHT, PRETRAINED, STRAIGHT)}, "variant 'straight' is declared twice"),
     ],
 )
-def test_a_name_that_is_unknown_or_there_twice_is_refused_when_the_paper_is_declared(
-    changes: dict[str, Any], reason: str
-) -> None:
+def test_unknown_and_repeated_names_are_refused_at_declaration(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=f"^{REPRODUCTION.title}: {reason}"):
         toy(**changes)
 
@@ -89,8 +87,8 @@ def test_the_smoke_preset_is_on_the_sample_and_changes_every_variant() -> None:
     assert all(variant.recipe == replace(RECIPE, epochs=2) for variant in smoke.variants)
 
 
-def test_a_preset_may_leave_variants_out() -> None:
-    """The headline and the ensembles are of those that remain; the paper's own scale has no ensembles."""
+def test_a_preset_may_omit_variants() -> None:
+    """The headline and the ensembles are of the remaining ones; the scale of the paper has no ensembles."""
     whole = REPRODUCTION.preset("paper")
     assert [variant.name for variant in whole.variants] == ["curved"]
     assert (whole.headline, whole.seeds, whole.ensembles, whole.on_sample) == (("curved",), (3,), (), False)
@@ -102,14 +100,14 @@ def test_a_preset_may_leave_variants_out() -> None:
     assert (rest.headline, rest.ensembles) == (("pretrained",), ())
 
 
-def test_presets_are_all_there_and_another_is_refused() -> None:
+def test_presets_exist_and_unknown_ones_are_refused() -> None:
     assert list(REPRODUCTION.presets) == ["smoke", "cpu", "paper"]
     assert all(REPRODUCTION.preset(name) == preset for name, preset in REPRODUCTION.presets.items())
     with pytest.raises(UsageError, match="preset 'gpu' is unknown; choose smoke, cpu or paper"):
         REPRODUCTION.preset("gpu")
 
 
-def test_a_variant_is_found_by_its_name_and_an_ensemble_is_its_members_with_its_own() -> None:
+def test_a_variant_is_looked_up_by_name_and_an_ensemble_has_its_own() -> None:
     tables = toy(ensembles=(Ensemble("committee", "of all seeds", "curved", PEER, True, "more"),)).preset("cpu")
     assert tables.variant("straight").settings == STRAIGHT.settings
     committee = tables.variant("committee")
@@ -121,7 +119,7 @@ def test_a_variant_is_found_by_its_name_and_an_ensemble_is_its_members_with_its_
         tables.variant("hard")
 
 
-def test_a_variant_may_have_a_task_of_its_own() -> None:
+def test_a_variant_may_have_its_own_task() -> None:
     mixed = toy(variants=(CURVED, replace(STRAIGHT, task=Elsewhere()), PRETRAINED))
     tables = mixed.preset("cpu")
     assert tables.task("curved") == Quadrants() and tables.task("straight") == Elsewhere()
@@ -136,7 +134,7 @@ def test_the_main_variant_is_the_first_unless_another_is_named() -> None:
     assert REPRODUCTION.main == "curved" and toy(main="straight").main == "straight"
 
 
-def test_settings_say_how_a_network_is_built() -> None:
+def test_settings_define_how_a_network_is_built() -> None:
     with pytest.raises(TypeError, match="abstract"):
         Settings()  # type: ignore[abstract]
     assert CURVED.settings.as_json() == {"points": 400, "units": 8}
@@ -146,7 +144,7 @@ def test_settings_say_how_a_network_is_built() -> None:
 
 
 @pytest.mark.parametrize("name", papers.names())
-def test_every_paper_names_what_is_known(name: str) -> None:
+def test_every_paper_declares_known_names(name: str) -> None:
     paper = papers.load(name)
     for preset in paper.presets.values():
         assert preset.seeds and preset.headline and preset.variants

@@ -1,4 +1,4 @@
-"""The results file is what others will read in ten years: its names are fixed, and it states where it comes from."""
+"""The results file is a format for others: its names are fixed, and it states its origin."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CORPORA = {
     "cifar10", "flickr8k", "sample", "nsmc-raw",
 }  # fmt: skip
 METRICS = {"accuracy", "bleu", "sacrebleu", "chrf", "perplexity", "bleu-1", "bleu-2", "bleu-3", "bleu-4"}
-METRICS |= {"agreement", "loss"}  # of word vectors
+METRICS |= {"agreement", "loss"}  # Of word vectors.
 VERDICTS = {"supported", "contradicted", "inconclusive", "not judged"}
 SHA256 = re.compile("[0-9a-f]{64}")
 
@@ -52,7 +52,7 @@ def made_up() -> Result:
     return Result("toy", "cpu", [row], [claim], {"seeds": [1, 2], "한글": "reads as it is"})
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+def test_a_result_survives_a_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "new" / "results.json"
     made_up().write(path)
     assert Result.read(path) == made_up()
@@ -63,7 +63,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
 
 
-def test_a_result_with_not_a_number_is_not_written(tmp_path: Path) -> None:
+def test_a_result_with_nan_is_not_written(tmp_path: Path) -> None:
     broken = made_up()
     broken.manifest["seconds"] = float("nan")
     with pytest.raises(ValueError, match="not JSON compliant"):
@@ -103,7 +103,7 @@ def test_a_damaged_file_is_refused_with_its_name(name: str, tmp_path: Path) -> N
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_file_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"results\.json: no results here; run the reproduction first"):
         Result.read(tmp_path / "results.json")
 
@@ -129,7 +129,7 @@ def test_committed_results_keep_the_contract(path: Path) -> None:
         assert row["corpus"] in CORPORA and row["metric"] in METRICS and row["split"] in {"validation", "test"}
         low, high = row["ci95"]
         assert low <= row["mean"] <= high
-        seeds = {int(seed) for key in row["per_seed"] for seed in key.split("+")}  # 1+2: an ensemble of two networks
+        seeds = {int(seed) for key in row["per_seed"] for seed in key.split("+")}  # 1+2: an ensemble of two networks.
         assert seeds == own_seeds.get(row["variant"], set(raw["manifest"]["seeds"]))
         assert min(row["per_seed"].values()) <= row["mean"] <= max(row["per_seed"].values())
         assert row["comparable"] is False or row["reported"] is not None
@@ -139,9 +139,10 @@ def test_committed_results_keep_the_contract(path: Path) -> None:
 
 
 @committed
-def test_committed_results_are_of_the_paper_as_it_is_declared(path: Path) -> None:
+def test_committed_results_are_of_the_declared_paper(path: Path) -> None:
     """Every variant and seed of the preset has its hash and its rows, every claim its verdict or, where its effect
-    cannot be measured, none; and nothing in the manifest is of one person's machine."""
+    cannot be measured, none; and nothing in the manifest is specific to one person's machine.
+    """
     result = Result.read(path)
     paper = papers.load(result.paper)
     preset, manifest = paper.preset(result.preset), result.manifest

@@ -1,4 +1,4 @@
-"""Rows: over which seeds, with which peer, and what is stated of the sample."""
+"""Rows: their seeds, their peers, and marks of the sample."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from tests.reproductions.toy import PEER, REPRODUCTION
 CURVED, STRAIGHT, _ = REPRODUCTION.variants
 
 
-def made(folder: Path, *seeds: int, variant: Any = CURVED, values: Any = None, **changes: Any) -> Row:
+def row_of(folder: Path, *seeds: int, variant: Any = CURVED, values: Any = None, **changes: Any) -> Row:
     outcomes = [outcome(folder, variant.name, seed, train_seconds=2.0 * seed, **changes) for seed in seeds]
     given = {"split": "test", "metric": "accuracy", "signature": "all"}
     return row(outcomes, variant, **given, values=values or [80.0, 90.0][: len(seeds)], ci95=Estimate(85, 84, 86))
 
 
-def test_a_row_is_the_mean_and_the_deviation_over_seeds_with_the_interval_it_is_given(tmp_path: Path) -> None:
-    one = made(tmp_path, 1, 7)
+def test_a_row_is_the_mean_and_the_deviation_over_seeds_with_the_given_interval(tmp_path: Path) -> None:
+    one = row_of(tmp_path, 1, 7)
     assert one.per_seed == {"1": 80.0, "7": 90.0}
     assert (one.mean, one.train_seconds, one.parameters, one.ci95) == (85.0, 8.0, 10, (84, 86))
-    assert one.std == pytest.approx(np.sqrt(50))  # two seeds: 80 and 90, divided by one
+    assert one.std == pytest.approx(np.sqrt(50))  # Two seeds: 80 and 90, divided by one.
     assert (one.corpus, one.comparable, one.differs) == ("nsmc", True, "our points")
     assert one.reported is not None and Reported(**one.reported) == PEER
 
 
 def test_one_seed_has_no_deviation(tmp_path: Path) -> None:
-    assert made(tmp_path, 1).std == 0.0
+    assert row_of(tmp_path, 1).std == 0.0
 
 
 def test_a_row_has_a_value_for_each_seed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="zip"):
-        made(tmp_path, 1, 2, values=[80.0])
+        row_of(tmp_path, 1, 2, values=[80.0])
 
 
-def test_what_a_peer_reports_is_in_the_row_of_its_metric_on_test(tmp_path: Path) -> None:
+def test_the_number_of_a_peer_is_in_the_test_row_of_its_metric(tmp_path: Path) -> None:
     outcomes = [outcome(tmp_path, "curved", 1)]
     for split, metric, variant in (
         ("validation", "accuracy", CURVED),
@@ -56,13 +56,13 @@ def test_what_a_peer_reports_is_in_the_row_of_its_metric_on_test(tmp_path: Path)
         assert (one.reported, one.comparable) == (None, False)
 
 
-def test_a_row_with_another_way_to_count_stands_alone(tmp_path: Path) -> None:
-    one = made(tmp_path, 1)
+def test_a_row_with_another_signature_has_no_peer(tmp_path: Path) -> None:
+    one = row_of(tmp_path, 1)
     assert alone(one) == replace(one, reported=None, comparable=False)
 
 
-def test_a_row_on_the_sample_says_so_and_is_comparable_with_nothing(tmp_path: Path) -> None:
-    one = made(tmp_path, 1, corpus="sample")
+def test_a_row_on_the_sample_says_so_and_is_not_comparable(tmp_path: Path) -> None:
+    one = row_of(tmp_path, 1, corpus="sample")
     assert (one.corpus, one.comparable, one.differs) == ("sample", False, "SAMPLE: means nothing")
 
 
@@ -70,7 +70,7 @@ def test_a_metric_without_items_has_the_range_of_its_seeds() -> None:
     assert seed_range([3.0, 1.0, 2.0]) == Estimate(2.0, 1.0, 3.0)
 
 
-def test_the_validation_result_is_that_of_the_epoch_that_was_selected(tmp_path: Path) -> None:
+def test_the_validation_result_is_that_of_the_selected_epoch(tmp_path: Path) -> None:
     history = [{"epoch": epoch, "validation_loss": value} for epoch, value in enumerate([6.0, 7.5, 6.5], 1)]
     one = outcome(tmp_path, "curved", 1, history=history)
     assert best_validation(one, "loss") == 7.5

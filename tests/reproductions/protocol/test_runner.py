@@ -1,4 +1,4 @@
-"""An experiment: each run once and in a process of its own, which ends with the command that started it."""
+"""An experiment: each run once and in its own process, which ends with the command that started it."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def runs(*variants: str, seeds: tuple[int, ...] = (), preset: Preset = CPU, fold
 # --- runs ---
 
 
-def test_runs_come_seed_by_seed_and_each_once() -> None:
+def test_runs_are_ordered_by_seed_and_each_occurs_once() -> None:
     """Two trainings of one run at the same time would write into the same files."""
-    found = runs("straight", "curved", "straight", seeds=(3, 1, 3))
-    assert [(one.variant, one.seed) for one in found] == [
+    ordered = runs("straight", "curved", "straight", seeds=(3, 1, 3))
+    assert [(one.variant, one.seed) for one in ordered] == [
         ("straight", 3),
         ("curved", 3),
         ("straight", 1),
@@ -62,7 +62,7 @@ def test_an_unknown_variant_is_refused() -> None:
         runs("curved", "hard")
 
 
-def test_the_portable_profile_runs_as_many_at_a_time_as_there_are_cores() -> None:
+def test_the_portable_profile_runs_one_training_per_core() -> None:
     assert (default_jobs("portable"), default_jobs("fast")) == (len(os.sched_getaffinity(0)), 1)
 
 
@@ -81,7 +81,7 @@ def test_a_missing_corpus_is_replaced_by_the_sample_for_the_whole_run(
     assert one.on_sample and preset_of(replace(one, paper=toy)) == on_sample
 
 
-def test_a_preset_on_the_sample_wants_no_corpus(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_preset_on_the_sample_needs_no_corpus(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     smoke = papers.load(toy).preset("smoke")
     assert corpus_or_sample(smoke) == smoke
     assert capsys.readouterr().err == ""
@@ -94,7 +94,7 @@ def test_a_damaged_corpus_is_an_error(damaged: str, tmp_path: Path, monkeypatch:
     (tmp_path / "nsmc").mkdir()
     shutil.copy(SAMPLE_ROOT / "reviews" / damaged, tmp_path / "nsmc" / damaged)
     monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
-    if damaged == "ratings_test.txt":  # the first file is missing
+    if damaged == "ratings_test.txt":  # The first file is missing.
         assert corpus_or_sample(CPU).on_sample
     else:
         with pytest.raises(InputError, match="SHA-256"):
@@ -109,7 +109,7 @@ Program = Callable[[str], None]
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
-    """Have a shell script run in place of each training: $paper, $variant, $seed and $flags are its run."""
+    """Run a shell script instead of each training: $paper, $variant, $seed and $flags are its run."""
 
     def write(text: str) -> None:
         script = tmp_path / "program"
@@ -157,10 +157,10 @@ def test_a_failure_is_reported_once_and_the_other_runs_finish(
 
 
 @pytest.mark.parametrize("finished", [False, True])
-def test_a_pretrained_network_is_trained_before_what_needs_it_and_once(
+def test_a_pretrained_network_is_trained_once_before_those_that_need_it(
     finished: bool, toy: str, tmp_path: Path, program: Program
 ) -> None:
-    """It is only continued, whatever the others are: it may be that of a finished experiment."""
+    """It is always resumed, whatever the options of the others: it may belong to a finished experiment."""
     log = tmp_path / "log"
     program(f'echo "$variant $seed$flags" >> {log}')
     some = [run(tmp_path, "pretrained", seed, paper=toy, preset="cpu") for seed in (1, 2)]
@@ -173,7 +173,7 @@ def test_a_pretrained_network_is_trained_before_what_needs_it_and_once(
     assert log.read_text("utf-8").splitlines() == ([] if finished else ["curved 1 --resume"]) + expected
 
 
-def test_a_pretrained_network_that_is_one_of_the_runs_is_trained_first_and_as_they_are(
+def test_a_pretrained_network_among_the_runs_is_trained_first_with_their_options(
     toy: str, tmp_path: Path, program: Program
 ) -> None:
     log = tmp_path / "log"
@@ -187,7 +187,7 @@ def test_a_pretrained_network_that_is_one_of_the_runs_is_trained_first_and_as_th
     assert order == ["curved 1 --overwrite", "pretrained 1 --overwrite", "curved 2 --overwrite"]
 
 
-def test_ensembles_are_of_two_members_or_more(toy: str, tmp_path: Path) -> None:
+def test_ensembles_have_two_members_or_more(toy: str, tmp_path: Path) -> None:
     preset = papers.load(toy).preset("smoke")
     members = [run(tmp_path, "curved", seed, paper=toy) for seed in (1, 2)]
     for member in members:
@@ -220,7 +220,7 @@ def test_a_training_ends_with_its_parent() -> None:
 
 
 def long(toy: str, epochs: int) -> str:
-    """The toy paper with that many epochs in the smoke preset."""
+    """The toy paper with this many epochs in the smoke preset."""
     text = Path(toy).read_text(encoding="utf-8")
     Path(toy).write_text(text.replace("replace(RECIPE, epochs=2)", f"replace(RECIPE, epochs={epochs})"), "utf-8")
     return toy
@@ -230,8 +230,8 @@ def lock_of(one: Run) -> Path:
     return one.directory.with_name(f".seed-{one.seed}.lock")
 
 
-def test_when_a_command_is_killed_its_trainings_do_not_go_on(toy: str, tmp_path: Path) -> None:
-    """Killed when a training has just started, which would take minutes."""
+def test_killing_a_command_ends_its_trainings(toy: str, tmp_path: Path) -> None:
+    """Killed when a training that takes minutes has just started."""
     one = run(tmp_path, "curved", paper=long(toy, 10_000))
     command = [sys.executable, "-m", "reproductions", "run", *one.arguments()]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -240,15 +240,16 @@ def test_when_a_command_is_killed_its_trainings_do_not_go_on(toy: str, tmp_path:
     process.kill()
     assert process.wait() == -signal.SIGKILL
     with lock_of(one).open("a") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)  # waits for the end of the training
+        fcntl.flock(stream, fcntl.LOCK_EX)  # Waits for the end of the training.
     assert not one.is_trained
 
 
 def test_killed_at_a_random_instant_and_resumed_it_ends_with_the_same_bytes(
     toy: str, tmp_path: Path, fresh_seed: int
 ) -> None:
-    """The command alone is killed, as a person would do it: some time after a training has started, and again some time
-    after an epoch was saved."""
+    """Only the command is killed, as a user would do it: some time after a training has started, and again some time
+    after an epoch was saved.
+    """
     instants = random.Random(fresh_seed)
     one = run(tmp_path / "killed", "curved", paper=long(toy, 20))
     log, killed = tmp_path / "log", 0
@@ -262,7 +263,7 @@ def test_killed_at_a_random_instant_and_resumed_it_ends_with_the_same_bytes(
         process.kill()
         killed += process.wait() == -signal.SIGKILL
     assert killed >= 1, log.read_text(encoding="utf-8")
-    answer = gluon_attn("run", *one.arguments(), "--resume")  # refused while a training holds its lock
+    answer = gluon_attn("run", *one.arguments(), "--resume")  # Refused while a training holds its lock.
     assert answer.code == 0, answer.err
     whole = replace(one, runs=tmp_path / "whole")
     train(whole, resume=False, overwrite=False)

@@ -1,4 +1,4 @@
-"""Runs and their outcomes: where files are, what is published, and what becomes of damage."""
+"""Runs and their outcomes: paths, published files, and damage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RECORD = {
 # --- where a run is ---
 
 
-def test_the_directory_of_a_run_has_the_name_of_each_part(tmp_path: Path) -> None:
+def test_the_directory_of_a_run_is_named_by_its_parts(tmp_path: Path) -> None:
     one = Run("cho2014", "cpu", "encdec", 7, "fast", 2, tmp_path)
     assert one.directory == tmp_path / "cho2014" / "cpu-fast" / "encdec" / "seed-7"
     assert one.label == "encdec/7"
@@ -48,7 +48,7 @@ def test_the_arguments_of_a_run_are_those_of_the_command_line(tmp_path: Path) ->
 # --- outcomes ---
 
 
-def test_an_outcome_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_an_outcome_survives_a_round_trip(tmp_path: Path) -> None:
     arrays, texts = {"right": np.array([True, False])}, {"text": np.array(["가", "b"])}
     written = outcome(tmp_path, "curved", 3, arrays, examples={"points": [1, 2]}, texts=texts, parameters=12)
     again = Outcome.of(run(tmp_path, "curved", 3))
@@ -72,7 +72,7 @@ def test_outcomes_are_grouped_by_variant_in_their_order(tmp_path: Path) -> None:
     assert list(labels.items()) == [("mean", [1, 2]), ("last", [1, 2])]
 
 
-def test_a_run_that_was_not_finished_has_no_outcome(tmp_path: Path) -> None:
+def test_an_unfinished_run_has_no_outcome(tmp_path: Path) -> None:
     one = run(tmp_path, "curved", paper="toy.py", preset="cpu")
     one.directory.mkdir(parents=True)
     (one.directory / "checkpoint.npz").touch()
@@ -82,14 +82,14 @@ def test_a_run_that_was_not_finished_has_no_outcome(tmp_path: Path) -> None:
         Outcome.of(one)
 
 
-def test_an_outcome_is_there_only_when_all_its_files_are(tmp_path: Path) -> None:
+def test_an_outcome_exists_only_with_all_its_files(tmp_path: Path) -> None:
     one = run(tmp_path, "curved")
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_outcome(one.directory, {}, {"right": np.ones(2)}, {"weight": float("nan")}, {})
     assert not one.is_scored
 
 
-def test_what_is_published_has_no_parameters_and_no_texts(tmp_path: Path) -> None:
+def test_published_outcomes_have_no_parameters_and_no_texts(tmp_path: Path) -> None:
     whole = outcome(tmp_path / "runs", "mean", 1, {"right": [True]}, examples={"a": 1}, texts={"text": ["a review"]})
     for name in ("config.json", "checkpoint.npz", "metrics.csv"):
         (whole.directory / name).write_text("{}", encoding="utf-8")
@@ -97,20 +97,20 @@ def test_what_is_published_has_no_parameters_and_no_texts(tmp_path: Path) -> Non
     whole.publish(tmp_path / "published")
     folder = tmp_path / "published" / "mean"
     published = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
-    kept = ("config.json", "examples.json", "outcome.json", "predictions.npz")
-    assert published == [f"seed-1/{name}" for name in kept] + ["seed-2/outcome.json", "seed-2/predictions.npz"]
-    for name in kept:
+    names = ("config.json", "examples.json", "outcome.json", "predictions.npz")
+    assert published == [f"seed-1/{name}" for name in names] + ["seed-2/outcome.json", "seed-2/predictions.npz"]
+    for name in names:
         assert (folder / "seed-1" / name).read_bytes() == (whole.directory / name).read_bytes()
     again = Outcome.read(folder / "seed-1", "mean", 1)
     assert again.record == whole.record and again.examples == {"a": 1} and again.texts == {}
 
 
-def test_published_outcomes_come_by_variant_and_seed_with_ensembles_last(tmp_path: Path) -> None:
+def test_published_outcomes_are_ordered_by_variant_and_seed_with_ensembles_last(tmp_path: Path) -> None:
     for name, seed in (("mean", 10), ("mean", "1+2"), ("last", 1), ("mean", 2), ("gone", 1)):
         outcome(tmp_path / "runs", name, seed).publish(tmp_path / "published")
-    found = published_outcomes(tmp_path / "published", ["last", "absent", "mean"])
-    assert [one.label for one in found] == ["last/1", "mean/2", "mean/10", "mean/1+2"]
-    assert [type(one.seed) for one in found] == [int, int, int, str]
+    outcomes = published_outcomes(tmp_path / "published", ["last", "absent", "mean"])
+    assert [one.label for one in outcomes] == ["last/1", "mean/2", "mean/10", "mean/1+2"]
+    assert [type(one.seed) for one in outcomes] == [int, int, int, str]
 
 
 def test_outcomes_are_in_the_order_of_the_table_however_they_were_run(tmp_path: Path) -> None:
@@ -157,10 +157,8 @@ def test_a_damaged_file_is_refused_in_one_line(name: str, damage: Callable[[byte
 
 
 @pytest.mark.parametrize("name", ["predictions.npz", "texts.npz"])
-def test_whichever_byte_of_the_arrays_is_damaged_it_is_refused_in_one_line_or_nothing_changes(
-    name: str, whole: Path
-) -> None:
-    """Some bytes of a zip file, such as times, are read by nobody."""
+def test_any_damaged_byte_of_the_arrays_is_refused_in_one_line_or_harmless(name: str, whole: Path) -> None:
+    """Some bytes of a zip file, such as times, are never read."""
     path, refusals = whole / name, 0
     raw = path.read_bytes()
     before = Outcome.read(whole, "mean", 1).predictions
@@ -180,13 +178,13 @@ def test_whichever_byte_of_the_arrays_is_damaged_it_is_refused_in_one_line_or_no
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", "null", "3", '"parameters_sha256"'])
-def test_a_file_that_is_no_outcome_is_refused(content: str, whole: Path) -> None:
+def test_a_file_that_is_not_an_outcome_is_refused(content: str, whole: Path) -> None:
     (whole / "outcome.json").write_text(content, encoding="utf-8")
     assert "no outcome of a run" in refused(whole, "outcome.json")
 
 
 @pytest.mark.parametrize("missing", sorted(RECORD))
-def test_an_outcome_that_lacks_something_is_refused(missing: str, whole: Path) -> None:
+def test_an_incomplete_outcome_is_refused(missing: str, whole: Path) -> None:
     record = json.loads((whole / "outcome.json").read_text(encoding="utf-8"))
     del record[missing]
     (whole / "outcome.json").write_text(json.dumps(record), encoding="utf-8")

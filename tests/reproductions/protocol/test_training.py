@@ -1,4 +1,4 @@
-"""One run: trained once, resumed to the same bytes, initialised from another, loaded as it was trained, combined."""
+"""One run: trained once, resumed to the same bytes, initialised from another, loaded as it was trained, ensembled."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def best(one: Run) -> dict[str, np.ndarray]:
 # --- one run ---
 
 
-def test_a_run_leaves_its_configuration_checkpoint_metrics_and_outcome(one: Run) -> None:
+def test_a_run_writes_its_configuration_checkpoint_metrics_and_outcome(one: Run) -> None:
     finished = trained(one)
     assert {path.name for path in one.directory.iterdir()} == {
         "checkpoint.npz", "config.json", "examples.json", "metrics.csv", "metrics.jsonl", "outcome.json",
@@ -72,7 +72,7 @@ def test_a_run_leaves_its_configuration_checkpoint_metrics_and_outcome(one: Run)
     assert record["metrics"]["accuracy"] == pytest.approx(100 * finished.predictions["right"].mean())
 
 
-def test_the_same_seed_gives_the_same_parameters_and_another_gives_others(one: Run, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_parameters_and_another_seed_others(one: Run, tmp_path: Path) -> None:
     first, again, other = (
         trained(replace(one, runs=tmp_path / folder, seed=seed)) for folder, seed in (("a", 1), ("b", 1), ("c", 2))
     )
@@ -83,7 +83,7 @@ def test_the_same_seed_gives_the_same_parameters_and_another_gives_others(one: R
 def test_the_test_split_is_scored_with_the_parameters_of_the_best_epoch(
     toy: str, one: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The task sees those of the last epoch too."""
+    """The task has those of the last epoch too."""
     edit(toy, "replace(RECIPE, epochs=2)", "replace(RECIPE, epochs=3)")
     task = type(papers.load(toy).task)
     evaluate, seen = task.evaluate, {}
@@ -109,7 +109,7 @@ def test_the_test_split_is_scored_with_the_parameters_of_the_best_epoch(
 # --- again ---
 
 
-def test_a_run_that_exists_is_refused_and_left_alone(one: Run) -> None:
+def test_an_existing_run_is_refused_and_not_changed(one: Run) -> None:
     trained(one)
     before = contents(one.directory)
     with pytest.raises(UsageError, match=r"seed-1: .*--resume.*--overwrite"):
@@ -117,9 +117,7 @@ def test_a_run_that_exists_is_refused_and_left_alone(one: Run) -> None:
     assert contents(one.directory) == before
 
 
-def test_a_finished_run_that_is_resumed_is_read_and_not_trained_again(
-    one: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_run_is_loaded_and_not_trained_again(one: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = trained(one)
     before = contents(one.directory)
     monkeypatch.setattr("reproductions.protocol.training.fit", lambda *_, **__: pytest.fail("trained again"))
@@ -131,7 +129,7 @@ def test_a_finished_run_that_is_resumed_is_read_and_not_trained_again(
     assert all(after[name] == before[name] for name in before if name != "config.json")
 
 
-def test_a_run_that_was_interrupted_before_its_outcome_ends_with_the_same_bytes(
+def test_a_run_interrupted_before_its_outcome_ends_with_the_same_bytes(
     one: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = trained(replace(one, runs=tmp_path / "whole"))
@@ -145,14 +143,14 @@ def test_a_run_that_was_interrupted_before_its_outcome_ends_with_the_same_bytes(
             trained(one)
     assert one.is_trained and not one.is_scored and (one.directory / "checkpoint.npz").exists()
     again = trained(one, resume=True)
-    seconds = ("train_seconds", "history")  # the time that the epochs took
+    seconds = ("train_seconds", "history")  # The time that the epochs took.
     facts = [{name: value for name, value in each.record.items() if name not in seconds} for each in (whole, again)]
     assert facts[0] == facts[1]
     assert (again.directory / "predictions.npz").stat().st_size == (whole.directory / "predictions.npz").stat().st_size
     assert again.predictions["probability"].tobytes() == whole.predictions["probability"].tobytes()
 
 
-def test_a_run_that_is_overwritten_leaves_nothing_of_the_old_one(one: Run) -> None:
+def test_overwriting_leaves_nothing_of_the_old_run(one: Run) -> None:
     first = trained(one)
     (one.directory / "outcome.json").write_text("{}", encoding="utf-8")
     (one.directory / "stale").touch()
@@ -215,13 +213,13 @@ def test_a_pretrained_network_may_be_of_another_paper(toy: str, one: Run) -> Non
 
 
 @pytest.mark.parametrize("name", ["skip-gram", "mikolov2013", "mikolov2013/", "/curved", "glove/skip-gram", "toy/", ""])
-def test_a_pretrained_network_has_the_name_of_a_paper_and_a_variant(toy: str, one: Run, name: str) -> None:
+def test_a_pretrained_network_is_named_by_paper_and_variant(toy: str, one: Run, name: str) -> None:
     edit(toy, '"toy/curved"', repr(name))
     with pytest.raises(UsageError, match=f"pretrained network '{name}' is unknown; name paper and variant"):
         prerequisite(replace(one, variant="pretrained"))
 
 
-def test_a_pretrained_run_differs_from_one_that_is_not(one: Run) -> None:
+def test_a_pretrained_run_differs_from_one_without(one: Run) -> None:
     """The two variants have the same settings and recipe."""
     source = trained(one).record
     curved, pretrained = (trained(replace(one, variant=name, seed=2)).record for name in ("curved", "pretrained"))
@@ -337,7 +335,7 @@ def test_a_preset_is_on_the_sample_if_the_run_is(one: Run) -> None:
 # --- ensembles ---
 
 
-def test_an_ensemble_is_measured_over_all_its_members(one: Run) -> None:
+def test_an_ensemble_is_evaluated_with_all_its_members(one: Run) -> None:
     (ensemble,) = papers.load(one.paper).ensembles
     members = [replace(one, seed=seed) for seed in (1, 2, 3)]
     outcomes = [trained(member) for member in members]
@@ -351,11 +349,11 @@ def test_an_ensemble_is_measured_over_all_its_members(one: Run) -> None:
     assert Outcome.of(replace(one, variant="committee", seed="1+2+3")).record == committee.record
 
 
-def test_an_ensemble_that_is_finished_is_left_as_it_is(one: Run) -> None:
+def test_a_finished_ensemble_is_not_evaluated_again(one: Run) -> None:
     (ensemble,) = papers.load(one.paper).ensembles
-    made = outcome(one.runs, "committee", "1+2", {"right": [True]}, paper=one.paper)
+    finished = outcome(one.runs, "committee", "1+2", {"right": [True]}, paper=one.paper)
     again = combine(ensemble, [one, replace(one, seed=2)])
-    assert again.record == made.record
+    assert again.record == finished.record
 
 
 def test_an_ensemble_needs_all_its_members(one: Run) -> None:

@@ -1,4 +1,4 @@
-"""`verify` trains again and compares bits; what could not be compared is not trained."""
+"""`verify` trains again and compares bits; a variant without published parameters is not trained."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def published(toy: str, tmp_path: Path) -> str:
 
 
 def alter(paper: str, **changes: object) -> None:
-    """Publish another manifest."""
+    """Publish a changed manifest."""
     path = papers.results_path(paper, "smoke")
     raw = json.loads(path.read_text(encoding="utf-8"))
     raw["manifest"] |= changes
@@ -45,11 +45,11 @@ def alter(paper: str, **changes: object) -> None:
 
 
 def hashes(paper: str) -> dict[str, str]:
-    found: dict[str, str] = Result.read(papers.results_path(paper, "smoke")).manifest["parameters_sha256"]
-    return found
+    digests: dict[str, str] = Result.read(papers.results_path(paper, "smoke")).manifest["parameters_sha256"]
+    return digests
 
 
-def test_the_published_bits_come_again(published: str) -> None:
+def test_the_published_bits_are_reproduced(published: str) -> None:
     """Of a variant that needs another one's network, which is trained for it."""
     answer = gluon_attn("verify", published, "--variant", "pretrained")
     assert answer.code == 0, answer.out + answer.err
@@ -69,7 +69,7 @@ def test_in_the_fast_profile_everything_is_trained_twice(toy: str) -> None:
 
 @pytest.fixture
 def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, object]]:
-    """Instead of trainings, the records that they give, by the label of the run."""
+    """Predefined records instead of trainings, by the label of the run."""
     records: dict[str, dict[str, object]] = {}
 
     def train_all(runs: Sequence[Run], **_: object) -> None:
@@ -85,7 +85,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, object]]:
 ARRAYS = {"right": [True, False], "probability": [0.5, float("nan")], "label": [0, 1]}
 
 
-def test_it_says_which_bits_differ(published: str, given: dict[str, dict[str, object]]) -> None:
+def test_differing_bits_are_named(published: str, given: dict[str, dict[str, object]]) -> None:
     manifest = Result.read(papers.results_path(published, "smoke")).manifest
     same = {"pipeline": manifest["pipeline"]["curved"], "environment": manifest["environment"]}
     given |= {
@@ -97,7 +97,7 @@ def test_it_says_which_bits_differ(published: str, given: dict[str, dict[str, ob
     assert answer.code == 1
     lines = answer.out.splitlines()
     assert lines[0].startswith(f"DIFFERS curved/1 {'1' * 64}: parameters, environment")
-    assert lines[1].startswith(f"DIFFERS pretrained/1 {'2' * 64}: test accuracy")  # of which none is published
+    assert lines[1].startswith(f"DIFFERS pretrained/1 {'2' * 64}: test accuracy")  # Of which none is published.
     assert lines[2] == "toy, preset smoke, profile portable: NOT the same bits as toy.smoke.json"
 
 
@@ -117,7 +117,7 @@ def test_it_says_which_bits_differ(published: str, given: dict[str, dict[str, ob
 def test_everything_of_a_second_training_is_compared(
     changes: dict[str, object], names: str, toy: str, given: dict[str, dict[str, object]]
 ) -> None:
-    from reproductions.protocol.verification import verify  # in this process, which has the portable profile
+    from reproductions.protocol.verification import verify  # In this process, which has the portable profile.
 
     record = {"parameters_sha256": "1" * 64, "pipeline": "1" * 64, "environment": "1" * 64, "metrics": {"accuracy": 1}}
     given |= {"curved/1": record, "curved/1 again": {**record, **changes}}
@@ -141,7 +141,7 @@ def test_finished_runs_are_compared_without_training(published: str, tmp_path: P
     assert "curved with seed 1 has not been trained yet" in missing.refusal
 
 
-def test_the_checkpoint_of_a_finished_run_must_hold_what_it_states(published: str, tmp_path: Path) -> None:
+def test_the_checkpoint_of_a_finished_run_must_have_the_stated_parameters(published: str, tmp_path: Path) -> None:
     first, other = (run(tmp_path / "runs", name, paper=published).directory for name in ("curved", "pretrained"))
     shutil.copy(other / "checkpoint.npz", first / "checkpoint.npz")
     refusal = gluon_attn("verify", published, "--variant", "curved", "--finished", tmp_path / "runs").refusal
@@ -156,7 +156,9 @@ def test_the_checkpoint_of_a_finished_run_must_hold_what_it_states(published: st
         ({"pipeline": {"curved": "0" * 64}}, "curved was trained on other data than the sample corpus gives here"),
     ],
 )
-def test_nothing_is_trained_that_could_not_be_compared(published: str, changes: dict[str, object], reason: str) -> None:
+def test_runs_without_published_parameters_are_not_trained(
+    published: str, changes: dict[str, object], reason: str
+) -> None:
     alter(published, **changes)
     answer = gluon_attn("verify", published, "--variant", "curved")
     assert answer.refusal.startswith(str(papers.results_path(published, "smoke"))) and reason in answer.refusal
