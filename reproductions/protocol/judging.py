@@ -3,7 +3,7 @@
 A verdict needs two seeds or more per variant: the effect of each seed gives its deviation over seeds, the bootstrap
 over test items its standard error over items. A claim is *supported* when the 95 % interval over both is above zero,
 *contradicted* when it is below, *inconclusive* otherwise. One seed per variant is *not judged*, unless the effect
-exceeds three times the deviation over seeds that is known of the task, times the square root of two for a difference.
+exceeds three times the deviation over seeds that is known of such tasks, times the square root of two for a difference.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from reproductions.protocol.task import Task
 
 CLEAR = 3 * math.sqrt(2)
 """How many deviations over seeds a difference of single seeds must exceed to be judged."""
+
+_DEGREES = 3
+"""Degrees of freedom from which a deviation over seeds counts as known."""
 
 
 def judge(
@@ -52,7 +55,7 @@ def judge(
         by_seeds = (estimate.mean - inference.half_of_seeds(), estimate.mean + inference.half_of_seeds())
         basis = f"{len(by_seed)} seeds"
     elif deviation is not None and abs(estimate.mean) > CLEAR * deviation:
-        basis = f"one seed; exceeds 3 √2 times the deviation over seeds of this task, {deviation:.2f}"
+        basis = f"one seed; exceeds 3 √2 times the deviation over seeds of such tasks, {deviation:.2f}"
     else:
         basis = ""
     verdict = "not judged"
@@ -100,19 +103,21 @@ def effects_by_seed(claim: Claim, preset: Preset, groups: Groups) -> dict[int | 
 
 
 def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, rows: Sequence[Row]) -> float | None:
-    """The standard deviation over seeds of the metric that a claim compares, pooled over all systems of the same task
-    with two seeds or more, here and in every other published table. None for claims with an effect of their own, and
-    where no system has two seeds."""
+    """The standard deviation over seeds of the metric that a claim compares, pooled over the systems of the same task
+    with two seeds or more, here and in every other published table; over all tasks of its kind where those are too few
+    to know it. None for claims with an effect of their own, and where no system has two seeds."""
     if not isinstance(claim, Better):
         return None
     task = preset.task(claim.better)
     metric = claim.metric or task.columns[0].metric
-    samples = _samples(rows, preset, task, metric)
+    same, kind = _samples(rows, preset, task, metric)
     for name in () if preset.on_sample else papers.names():
         path = papers.results_path(name, preset.name)
         if path.exists() and papers.load(name) is not reproduction:
-            samples += _samples(Result.read(path).rows, papers.load(name).preset(preset.name), task, metric)
-    return pooled_deviation(samples)
+            others = _samples(Result.read(path).rows, papers.load(name).preset(preset.name), task, metric)
+            same, kind = same + others[0], kind + others[1]
+    degrees = sum(len(sample) - 1 for sample in same)
+    return pooled_deviation(same if degrees >= _DEGREES else kind)
 
 
 def reported_difference(claim: Claim, preset: Preset) -> float | None:
@@ -160,10 +165,18 @@ def _deviation(by_seed: Mapping[int | str, float], of_task: float | None) -> flo
     return None if of_task is None else math.sqrt(2) * of_task
 
 
-def _samples(rows: Sequence[Row], preset: Preset, task: Task[Any, Any], metric: str) -> list[np.ndarray]:
-    """The values over seeds of the systems of a task, in the way of counting that the table compares."""
-    samples: dict[str, np.ndarray] = {}
+def _samples(
+    rows: Sequence[Row], preset: Preset, task: Task[Any, Any], metric: str
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The values over seeds of the systems of a task, and of all tasks of its kind, in the way of counting that the
+    table compares."""
+    same: dict[str, np.ndarray] = {}
+    kind: dict[str, np.ndarray] = {}
     for row in rows:
-        if (row.split, row.metric) == ("test", metric) and preset.task(row.variant) == task:
-            samples.setdefault(row.variant, np.array(list(row.per_seed.values())))
-    return list(samples.values())
+        other = preset.task(row.variant)
+        if (row.split, row.metric) == ("test", metric) and other.name == task.name:
+            values = np.array(list(row.per_seed.values()))
+            kind.setdefault(row.variant, values)
+            if other == task:
+                same.setdefault(row.variant, values)
+    return list(same.values()), list(kind.values())

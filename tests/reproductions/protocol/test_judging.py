@@ -96,8 +96,28 @@ def test_one_seed_is_judged_when_the_effect_dwarfs_the_deviation_of_the_task(
     outcomes += [finished(tmp_path, "pretrained", seed, 0.5 + sign * spread) for seed, sign in ((1, 1), (2, -1))]
     (claim,) = conclude(paper, CPU, outcomes)[1]
     assert claim.verdict == expected
-    assert ("deviation over seeds of this task" in claim.basis) == (expected == "supported")
+    assert ("deviation over seeds of such tasks" in claim.basis) == (expected == "supported")
     assert claim.seed_deviation == pytest.approx(np.sqrt(2) * deviation, rel=0.3)
+
+
+@pytest.mark.parametrize(("pairs", "expected"), [(1, "not judged"), (3, "supported")])
+def test_a_deviation_of_few_seeds_is_pooled_over_tasks_of_the_same_kind(
+    pairs: int, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task itself has a deviation of 0.5 points from ``pairs`` pairs of seeds, another task one of 40."""
+    other = replace(REPRODUCTION, task=replace(REPRODUCTION.task, corpus="imdb"))
+    outcomes = [finished(tmp_path / "other", "pretrained", seed, right) for seed, right in ((1, 0.2), (2, 0.8))]
+    rows, _ = conclude(other, CPU, outcomes)
+    Result("other", "cpu", rows, [], {}).write(tmp_path / "other.json")
+    monkeypatch.setattr(papers, "names", lambda: ("other",))
+    monkeypatch.setattr(papers, "load", lambda name: other)
+    monkeypatch.setattr(papers, "results_path", lambda name, preset: tmp_path / "other.json")
+    outcomes = [finished(tmp_path, name, 1, right) for name, right in (("curved", 0.9), ("straight", 0.7))]
+    spread = [0.5 + sign * 0.005 / np.sqrt(2) for sign in (1, -1)] * pairs
+    extra = replace(CPU.variant("pretrained"), seeds=tuple(range(1, 2 * pairs + 1)))
+    outcomes += [finished(tmp_path, extra.name, seed, right) for seed, right in enumerate(spread, start=1)]
+    (claim,) = conclude(replace(REPRODUCTION, claims=(BETTER,)), CPU, outcomes)[1]
+    assert claim.verdict == expected
 
 
 def test_the_deviation_of_other_published_tables_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
