@@ -8,6 +8,7 @@
 :mod:`.pooling`            a learned query over one text, and mean and maximum instead: Yang et al. (2016)
 :mod:`.structured`         several learned queries, and the penalty on their redundancy: Lin et al. (2017)
 :mod:`.intra`              from a word to the memories before it: Cheng et al. (2016)
+:mod:`.multihead`          several heads, self- and cross-attention: Vaswani et al. (2017)
 :mod:`.masks`              from lengths to masks, and from masks to scores
 =========================  ==========================================================================================
 

@@ -5,6 +5,7 @@
 :mod:`.rnnencdec`                   RNN encoder-decoder: Cho et al. (2014)
 :mod:`.deep_lstm`                   deep LSTM: Sutskever et al. (2014), and with attention Luong et al. (2015)
 :mod:`.rnnsearch`                   RNNsearch: Bahdanau et al. (2015)
+:mod:`.transformer`                 Transformer: Vaswani et al. (2017)
 :mod:`.self_attention_classifier`   the network of the GluonNLP post on Naver reviews, and its baselines
 :mod:`.stacked_classifier`          stacked recurrent layers with attention and maximum pooling
 :mod:`.structured_classifier`       structured self-attention: Lin et al. (2017)

@@ -29,6 +29,7 @@ class EncoderDecoder(HybridBlock):
         smoothing: share of the probability that label smoothing distributes uniformly over the vocabulary (Szegedy et
             al., 2016, sec. 7).
         tied: the output layer's weights are the target embeddings; needs ``feature_units == target_units``.
+        shared: source and target embeddings are one matrix; needs one vocabulary and ``source_units == target_units``.
 
     Call: ``(source, source_length, inputs, targets) -> TranslationOutput``: source (batch, source_length) of int32,
     source_length (batch,), inputs (batch, steps) the target after its begin-of-sentence token, targets (batch, steps)
@@ -47,9 +48,13 @@ class EncoderDecoder(HybridBlock):
         dropout: float = 0.0,
         smoothing: float = 0.0,
         tied: bool = False,
+        shared: bool = False,
         **parameters: Any,
     ) -> None:
         super().__init__(**parameters)
+        if shared and source_vocabulary != target_vocabulary:
+            counts = f"{source_vocabulary} and {target_vocabulary}"
+            raise ValueError(f"shared embeddings need one vocabulary, not {counts} tokens")
         if tied and feature_units != target_units:
             raise ValueError(f"tied weights need equal widths, not {feature_units} features and {target_units} units")
         self._graphs = Graphs(self)
@@ -58,10 +63,17 @@ class EncoderDecoder(HybridBlock):
             # Vectors of about length 1. Initializers that depend on the shape make those of a large vocabulary tiny,
             # and attention then starts to distinguish positions only epochs later.
             self.source_embedding = nn.Embedding(
-                source_vocabulary, source_units, weight_initializer=Normal(source_units**-0.5), sparse_grad=True
+                source_vocabulary,
+                source_units,
+                weight_initializer=Normal(source_units**-0.5),
+                sparse_grad=not (shared and tied),
             )
             self.target_embedding = nn.Embedding(
-                target_vocabulary, target_units, weight_initializer=Normal(target_units**-0.5), sparse_grad=not tied
+                target_vocabulary,
+                target_units,
+                weight_initializer=Normal(target_units**-0.5),
+                sparse_grad=not tied,
+                params=self.source_embedding.params if shared else None,
             )
             self.embedding_dropout = nn.Dropout(dropout)
             self.output = nn.Dense(

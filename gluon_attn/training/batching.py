@@ -61,6 +61,8 @@ def pair_batches(
     batch_size: int,
     multiples: tuple[int, int],
     generator: np.random.RandomState,
+    *,
+    batch_tokens: int | None = None,
 ) -> list[np.ndarray]:
     """Cut pairs of sequences into batches of similar length on both sides, in random order.
 
@@ -69,18 +71,39 @@ def pair_batches(
         batch_size: rows of a batch; the last batch has the rest.
         multiples: of which the padded lengths of either side are; lengths that round up to the same one count as equal.
         generator: shuffles the rows of equal lengths and the order of the batches.
+        batch_tokens: most tokens of either side in a batch, padding included; a row that has more is a batch of its
+            own. None for no limit.
 
     Returns:
-        Row numbers, an array for each batch; every row is in exactly one.
+        Row numbers, an array for each batch; every row is in exactly one. The number of batches does not depend on the
+        generator.
     """
     rows = generator.permutation(len(source_lengths))
     source, target = (
-        -(-lengths[rows] // multiple)
+        -(-lengths[rows] // multiple) * multiple
         for lengths, multiple in zip((source_lengths, target_lengths), multiples, strict=True)
     )
-    rows = rows[np.lexsort((source, target))]
-    batches = [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
+    order = np.lexsort((source, target))
+    rows = rows[order]
+    if batch_tokens is None:
+        batches = [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
+    else:
+        starts = _starts(np.maximum(source, target)[order], batch_size, batch_tokens)
+        batches = np.split(rows, starts[1:]) if starts else []
     return [batches[index] for index in generator.permutation(len(batches))]
+
+
+def _starts(lengths: np.ndarray, batch_size: int, batch_tokens: int) -> list[int]:
+    """Where batches of consecutive rows start that have up to so many rows and, all as long as the longest, tokens."""
+    starts: list[int] = []
+    longest = 0
+    for row, length in enumerate(lengths.tolist()):
+        longest = max(longest, length)
+        size = row - starts[-1] if starts else batch_size
+        if size == batch_size or (size + 1) * longest > batch_tokens:
+            starts.append(row)
+            longest = length
+    return starts
 
 
 def pad_documents(documents: Sequence[Sequence[np.ndarray]], padding: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

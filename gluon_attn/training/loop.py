@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from tqdm import tqdm
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.training import checkpoint
+from gluon_attn.training.averaging import ParameterAverage
 from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
@@ -41,7 +43,8 @@ def fit(
     label: str = "",
     log: Callable[[str], None] | None = None,
 ) -> Trained:
-    """Train an initialized model, and set it to the parameters of its best epoch.
+    """Train an initialized model, and set it to the parameters of its best epoch, or to their mean over the
+    ``recipe.average`` epochs up to it.
 
     Every epoch draws from generators seeded by (seed, epoch), and the checkpoint at its end has all that the next one
     needs, so a run that is killed at any instant and started again ends with the same parameters, bit for bit.
@@ -56,15 +59,17 @@ def fit(
             a finite number; or an epoch has not ``objective.steps`` batches. The last checkpoint stays.
     """
     parameters = [one for _, one in checkpoint.named_parameters(model) if one.grad_req != "null"]
-    updates = Updates(parameters, recipe.optimizer, clip_norm=recipe.clip_norm)
+    updates = Updates(parameters, recipe.optimizer, clip_norm=recipe.clip_norm, arguments=recipe.optimizer_arguments)
     history: list[dict[str, float]] = []
     best: dict[str, np.ndarray] = {}
     best_epoch, spent = 0, 0.0
+    average = ParameterAverage(recipe.average)
     if run.checkpoint.exists():
         saved = checkpoint.Checkpoint(run.checkpoint)
         checkpoint.set_parameters(model, saved.group("parameters"), source=run.checkpoint)
         updates.restore(saved.group("optimizer"))
         best = saved.group("best")
+        average.restore(saved)
         history, best_epoch, spent = saved.state["history"], saved.state["best_epoch"], saved.state["seconds"]
         run.write_metrics(history)  # the run may have been killed between its checkpoint and its metrics
 
@@ -84,8 +89,10 @@ def fit(
         arrays = checkpoint.parameter_arrays(model)
         if not all(np.isfinite(array).all() for array in arrays.values()):
             raise _diverged("a parameter is not a number", epoch, objective.steps)
+        averaged = average.add(arrays)
         spent += time.perf_counter() - started
-        metrics = objective.evaluate(model)
+        with _parameters(model, averaged, arrays):
+            metrics = objective.evaluate(model)
         history.append(
             {"epoch": epoch, "train_loss": train_loss, "seconds": round(spent, 3)}
             | {f"validation_{name}": value for name, value in metrics.items()}
@@ -94,10 +101,10 @@ def fit(
         if not math.isfinite(history[-1][score]):
             raise _diverged(f"the {score.replace('_', ' ')} is {history[-1][score]}", epoch, objective.steps)
         if best_epoch == 0 or sign * history[-1][score] > sign * history[best_epoch - 1][score]:
-            best_epoch, best = epoch, arrays
+            best_epoch, best = epoch, averaged
         checkpoint.save(
             run.checkpoint,
-            {"parameters": arrays, "best": best, "optimizer": updates.state()},
+            {"parameters": arrays, "best": best, "optimizer": updates.state(), **average.groups()},
             {"history": history, "best_epoch": best_epoch, "seconds": spent, "seed": seed},
         )
         run.write_metrics(history)
@@ -106,6 +113,19 @@ def fit(
             log(f"{label}: epoch {epoch} of {recipe.epochs}, {reached}, {spent:.0f} s")
     checkpoint.set_parameters(model, best)
     return Trained(history, best_epoch, spent)
+
+
+@contextmanager
+def _parameters(
+    model: HybridBlock, averaged: Mapping[str, np.ndarray], own: Mapping[str, np.ndarray]
+) -> Iterator[None]:
+    """Give the model averaged parameters for as long as the block lasts."""
+    if averaged is own:
+        yield
+        return
+    checkpoint.set_parameters(model, averaged)
+    yield
+    checkpoint.set_parameters(model, own)
 
 
 def _steps(

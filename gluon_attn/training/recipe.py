@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from gluon_attn.errors import UsageError
 
-DECAYS = ("constant", "cosine")
+DECAYS = ("constant", "cosine", "inverse-sqrt")
+
+# Fields that came after the first published runs, whose configurations do not name them.
+_LATER = ("batch_tokens", "average", "beta2", "epsilon")
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How to train. Rates are those of MXNet's optimizer of that name; gradients are of the mean loss of a batch.
 
-    The rate rises linearly over the first ``warmup_steps``; ``decay`` is ``constant`` or ``cosine`` (half a period over
-    all steps, zero only after the last). Training ends after ``patience`` epochs without a better validation result;
+    The rate rises linearly over the first ``warmup_steps``; ``decay`` is ``constant``, ``cosine`` (half a period over
+    all steps, zero only after the last) or ``inverse-sqrt`` (falling with the root of the step after the warm-up;
+    Vaswani et al., 2017, eq. 3). Training ends after ``patience`` epochs without a better validation result;
     the final parameters are always those of the best epoch. ``clip_norm`` is the largest Euclidean norm of the
     gradients over all parameters; larger ones are scaled down to it (Pascanu et al., 2013).
 
+    With ``batch_tokens`` a batch of a task that supports it has as many rows, at most ``batch_size``, as have this many
+    tokens on either side, padding included. With ``average`` above 1, what is validated, selected and used is the mean
+    of the parameters at the ends of that many last epochs (Vaswani et al., 2017, sec. 6.1). ``beta2`` and ``epsilon``
+    are of Adam; None for MXNet's, 0.999 and 1e-8.
+
     Raises:
-        UsageError: an unknown decay, or a norm that is not positive.
+        UsageError: an unknown decay, a norm that is not positive, ``inverse-sqrt`` without warm-up, or an average of
+            nothing.
     """
 
     epochs: int
@@ -31,16 +42,37 @@ class Recipe:
     decay: str = "constant"
     patience: int = 1_000
     clip_norm: float | None = None
+    batch_tokens: int | None = None
+    average: int = 1
+    beta2: float | None = None
+    epsilon: float | None = None
 
     def __post_init__(self) -> None:
         if self.decay not in DECAYS:
             raise UsageError(f"decay {self.decay!r} is unknown; choose one of {', '.join(DECAYS)}")
         if self.clip_norm is not None and not self.clip_norm > 0:
             raise UsageError(f"clip_norm {self.clip_norm} is not positive; choose a positive number, or None")
+        if self.decay == "inverse-sqrt" and self.warmup_steps < 1:
+            raise UsageError("decay 'inverse-sqrt' begins where the warm-up ends; choose warmup_steps of 1 or more")
+        if self.average < 1:
+            raise UsageError(f"the parameters of {self.average} epochs have no mean; choose an average of 1 or more")
 
     def rate(self, step: int, total_steps: int) -> float:
         """Learning rate of a step, counted from 0."""
         rate = self.learning_rate * min(1.0, (step + 1) / max(1, self.warmup_steps))
         if self.decay == "cosine":
             rate *= 0.5 * (1.0 + math.cos(math.pi * step / total_steps))
+        elif self.decay == "inverse-sqrt":
+            rate *= min(1.0, self.warmup_steps / (step + 1)) ** 0.5
         return rate
+
+    @property
+    def optimizer_arguments(self) -> dict[str, float]:
+        """The optimizer's arguments besides its rate, where they are not MXNet's defaults."""
+        given = {"beta2": self.beta2, "epsilon": self.epsilon}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def as_json(self) -> dict[str, Any]:
+        """The recipe by name, as ``config.json`` holds it; fields that came later only where they are set."""
+        unset = {name for name in _LATER if getattr(self, name) == type(self).__dataclass_fields__[name].default}
+        return {name: value for name, value in asdict(self).items() if name not in unset}

@@ -25,12 +25,13 @@ class Updates:
 
     Args:
         parameters: in a fixed order; the names of the state's arrays hold their numbers.
-        optimizer: its name in MXNet; other arguments than the learning rate have MXNet's defaults.
+        optimizer: its name in MXNet.
         clip_norm: gradients are scaled down to this Euclidean norm over all parameters (Pascanu et al., 2013).
         kvstore: as for :class:`mxnet.gluon.Trainer`; with one device the default creates none.
+        arguments: of the optimizer; those that are not given have MXNet's defaults.
 
     Raises:
-        UsageError: the optimizer is unknown, or has state that a checkpoint cannot hold.
+        UsageError: the optimizer is unknown, has no such argument, or has state that a checkpoint cannot hold.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Updates:
         *,
         clip_norm: float | None = None,
         kvstore: str | None = "device",
+        arguments: Mapping[str, float] | None = None,
     ) -> None:
         if optimizer in _NOT_RESUMABLE:
             raise UsageError(f"optimizer {optimizer} cannot be resumed from a checkpoint; choose adam or another")
@@ -50,7 +52,8 @@ class Updates:
         self._parameters = list(parameters)
         # Trainer.update(n) scales gradients by rescale_grad / n. With rescale_grad = clip_norm and
         # n = max(norm, clip_norm) that is min(1, clip_norm / norm), bit for bit.
-        self._optimizer = mx.optimizer.create(optimizer, rescale_grad=1.0 if clip_norm is None else clip_norm)
+        scale = 1.0 if clip_norm is None else clip_norm
+        self._optimizer = mx.optimizer.create(optimizer, rescale_grad=scale, **(arguments or {}))
         self._trainer = Trainer(self._parameters, self._optimizer, kvstore=kvstore, update_on_kvstore=False)
 
     def step(self, learning_rate: float) -> None:

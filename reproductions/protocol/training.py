@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any]
         "threads": threads_of(run),
         "task": task.name,
         "settings": variant.settings.as_json(),
-        "recipe": asdict(variant.recipe),
+        "recipe": variant.recipe.as_json(),
         "corpora": corpora,
         "pipeline": data.digest,
     }

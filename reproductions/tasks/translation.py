@@ -88,9 +88,12 @@ class Translation(Task[TranslationSettings, TranslationData]):
         train, validation = data.prepared.splits["train"], data.prepared.splits["validation"]
         sources, targets = train.source.sequences(), train.target.sequences()
 
+        def rows_of_batches(generator: np.random.RandomState) -> list[np.ndarray]:
+            lengths, tokens = (train.source.lengths, train.target.lengths + 1), recipe.batch_tokens
+            return pair_batches(*lengths, recipe.batch_size, MULTIPLES, generator, batch_tokens=tokens)
+
         def batches(generator: np.random.RandomState) -> Iterator[Batch]:
-            lengths = train.source.lengths, train.target.lengths + 1
-            for rows in pair_batches(*lengths, recipe.batch_size, MULTIPLES, generator):
+            for rows in rows_of_batches(generator):
                 yield batch([sources[row] for row in rows], [targets[row] for row in rows])
 
         def loss(outputs: Any, tokens: nd.NDArray) -> nd.NDArray:
@@ -102,7 +105,8 @@ class Translation(Task[TranslationSettings, TranslationData]):
             score = bleu(counts(data, "validation", translated).sum(axis=0))
             return {"bleu": score, "loss": float(totals[0] / totals[1]), "perplexity": perplexity(totals)}
 
-        return Objective(batches, -(-len(sources) // recipe.batch_size), loss, evaluate, select="bleu")
+        steps = len(rows_of_batches(np.random.RandomState(0)))
+        return Objective(batches, steps, loss, evaluate, select="bleu")
 
     def evaluate(
         self, model: EncoderDecoder, settings: TranslationSettings, data: TranslationData, last: Checkpoint

@@ -28,6 +28,7 @@ from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.models.outputs import TranslationOutput
 from gluon_attn.models.rnnencdec import RNNEncDec
 from gluon_attn.models.rnnsearch import RNNSearch
+from gluon_attn.models.transformer import Transformer
 from gluon_attn.training.checkpoint import named_parameters, parameter_arrays, parameter_count, set_parameters
 from gluon_attn.training.loop import fit
 from gluon_attn.training.objective import Batch, Objective
@@ -75,11 +76,21 @@ def deep_lstm(attention: str | None, **changed: Any) -> DeepLSTM:
     return DeepLSTM(**common(**{"layers": 2, "reverse_source": False, "attention": cell, **changed}))
 
 
+def transformer(**changed: Any) -> Transformer:
+    sizes = {name: value for name, value in common().items() if name not in ("source_units", "target_units")}
+    own = {"encoder_layers": 2, "decoder_layers": 2, "heads": 2, "hidden_units": HIDDEN}
+    return Transformer(**{**sizes, **own, **changed})
+
+
 MODELS: dict[str, Callable[..., EncoderDecoder]] = {
     "rnnsearch": rnnsearch,
     "rnnencdec": rnnencdec,
     "lstm": lambda **changed: deep_lstm(None, **changed),
     "lstm reversed": lambda **changed: deep_lstm(None, reverse_source=True, **changed),
+    "transformer": transformer,
+    "transformer, pre-norm": lambda **changed: transformer(
+        norm="pre", positions="learned", length=4, key_units=2, **changed
+    ),
     **{f"lstm, {name}": lambda name=name, **changed: deep_lstm(name, **changed) for name in ATTENTIONS},
     **{
         f"lstm reversed, {name}, feeding": lambda name=name, **changed: deep_lstm(
@@ -137,6 +148,9 @@ PAIRS = Pairs.of([5, 1, 3], [2, 4, 0])
 def model_of(name: str, *, seed: int = 0, scale: float = 0.5, **changed: Any) -> EncoderDecoder:
     model = MODELS[name](**changed)
     initialize(model, *PAIRS.arrays(), scale=scale, seed=seed)
+    for parameter_name, parameter in named_parameters(model):
+        if parameter_name.endswith("gamma"):  # around 1, or layer normalisation forgets its input
+            parameter.set_data(parameter.data() + 1.0)
     return model
 
 
@@ -297,7 +311,12 @@ def test_a_translation_depends_on_every_source_token_and_on_no_later_target_toke
         ("rnnsearch", "feature_dropout"),
         ("rnnencdec", "dropout"),
         ("rnnencdec", "feature_dropout"),
-        *((name, which) for name in MODELS if name.startswith("lstm") for which in ("dropout", "layer_dropout")),
+        *(
+            (name, which)
+            for name in MODELS
+            if name.startswith(("lstm", "transformer"))
+            for which in ("dropout", "layer_dropout")
+        ),
     ],
 )
 @pytest.mark.parametrize("hybridized", [False, True])

@@ -117,6 +117,32 @@ def test_pairs_of_two_batches_do_not_interleave(
     assert all(longest <= shortest for (_, longest), (shortest, _) in pairwise(spans))
 
 
+@given(PAIRS, st.integers(1, 9), MULTIPLES, st.integers(1, 120), st.integers(0, 99))
+def test_batches_by_tokens_are_as_large_as_they_may_be(
+    lengths: list[tuple[int, int]], size: int, multiples: tuple[int, int], tokens: int, seed: int
+) -> None:
+    """Both sides padded; the number of batches does not depend on the seed."""
+    source, target = np.array(lengths, int).reshape(-1, 2).T
+    batches, others = (
+        pair_batches(source, target, size, multiples, np.random.RandomState(one), batch_tokens=tokens)
+        for one in (seed, seed + 1)
+    )
+    assert sorted(np.concatenate([*batches, np.zeros(0, int)]).tolist()) == list(range(len(lengths)))
+    assert sorted(map(len, batches)) == sorted(map(len, others))
+
+    def padded(rows: list[int]) -> int:
+        sides = zip((source, target), multiples, strict=True)
+        return len(rows) * max(-(-side[rows].max() // multiple) * multiple for side, multiple in sides)
+
+    assert all(len(rows) <= size and (len(rows) == 1 or padded(rows.tolist()) <= tokens) for rows in batches)
+
+
+def test_a_batch_by_tokens_has_the_rows_that_fit() -> None:
+    lengths = np.array([4, 4, 4, 4, 4, 8, 8, 30])
+    batches = pair_batches(lengths, lengths, 100, (1, 1), np.random.RandomState(0), batch_tokens=12)
+    assert sorted(sorted(lengths[rows].tolist()) for rows in batches) == [[4, 4], [4, 4, 4], [8], [8], [30]]
+
+
 def test_pairs_of_equal_padded_length_are_shuffled_together_and_so_are_batches() -> None:
     """Lengths 5 to 8 are all padded to 8: each may be in any batch of that width."""
     lengths = [(source, target) for source in (5, 8) for target in (1, 6)] * 25

@@ -39,8 +39,41 @@ def test_warmup_and_cosine_multiply() -> None:
     assert both.rate(60, 100) == decayed.rate(60, 100)
 
 
+def test_the_inverse_square_root_is_the_papers_schedule() -> None:
+    """d^-0.5 min(step^-0.5, step * warmup^-1.5) (Vaswani et al., 2017, eq. 3), with the rate that it reaches."""
+    units, warmup = 512, 40
+    recipe = Recipe(
+        epochs=1, batch_size=8, learning_rate=(units * warmup) ** -0.5, warmup_steps=warmup, decay="inverse-sqrt"
+    )
+    for step in (1, 2, 39, 40, 41, 160, 1000):
+        expected = units**-0.5 * min(step**-0.5, step * warmup**-1.5)
+        assert recipe.rate(step - 1, 10_000) == pytest.approx(expected)
+
+
+def test_the_inverse_square_root_needs_a_warm_up() -> None:
+    with pytest.raises(UsageError, match="'inverse-sqrt' begins where the warm-up ends"):
+        Recipe(epochs=1, batch_size=8, learning_rate=1.0, decay="inverse-sqrt")
+
+
+def test_an_average_is_of_one_epoch_or_more() -> None:
+    with pytest.raises(UsageError, match="parameters of 0 epochs have no mean"):
+        Recipe(epochs=1, batch_size=8, learning_rate=1.0, average=0)
+
+
+def test_configurations_name_later_fields_only_where_they_are_set() -> None:
+    """So that the recipes of published runs are still theirs."""
+    plain = Recipe(epochs=3, batch_size=8, learning_rate=0.25)
+    assert plain.as_json().keys() == {
+        *("epochs", "batch_size", "learning_rate", "optimizer"),
+        *("warmup_steps", "decay", "patience", "clip_norm"),
+    }
+    later = dataclasses.replace(plain, average=5, batch_tokens=1024, beta2=0.98, epsilon=1e-9)
+    assert Recipe(**json.loads(json.dumps(later.as_json()))) == later
+    assert later.optimizer_arguments == {"beta2": 0.98, "epsilon": 1e-9} and plain.optimizer_arguments == {}
+
+
 def test_an_unknown_decay_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"'cosin' is unknown; choose one of constant, cosine"):
+    with pytest.raises(UsageError, match=r"'cosin' is unknown; choose one of constant, cosine, inverse-sqrt"):
         Recipe(epochs=1, batch_size=8, learning_rate=1.0, decay="cosin")
 
 

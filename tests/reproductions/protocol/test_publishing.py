@@ -225,7 +225,7 @@ def test_published_outcomes_are_of_the_declared_variants(paper: str) -> None:
         given = (config["variant"], config["seed"], config["preset"], config["profile"], config["task"])
         assert given == (variant.name, int(outcome.seed), "cpu", "portable", preset.task(variant.name).name)
         assert config["settings"] == json.loads(json.dumps(variant.settings.as_json())), outcome.label
-        assert config["recipe"] == json.loads(json.dumps(vars(variant.recipe))), outcome.label
+        assert config["recipe"] == json.loads(json.dumps(variant.recipe.as_json())), outcome.label
         assert config["corpora"] == outcome.record["corpora"] and config["pipeline"] == outcome.record["pipeline"]
         assert ("pretrained" in config["corpora"]) == (variant.pretrained is not None)
     assert hashes == result.manifest["parameters_sha256"]

@@ -1,0 +1,194 @@
+"""Multi-head attention (Vaswani et al., 2017, sec. 3.2.2).
+
+    head_i = softmax(Q_i K_i^T / sqrt(d_k)) V_i    Q_i = W_i^Q query, K_i = W_i^K memory, V_i = W_i^V memory
+    MultiHead = W^O [head_1; ...; head_h]
+
+Two forms of the same equations with the same parameters. All queries at once, as in training: the projections of all
+heads are one product, the batch is the second axis, and MXNet's interleaved products read each head where that product
+wrote it, which takes half the time of transposing. One query at a time, as in search: keys and values of the memory are
+projected once and cached by head.
+
+As in the paper there are no biases; one of the keys would add the same to all scores of a query, which changes nothing.
+Masks are additive (:func:`~gluon_attn.attention.masks.additive_mask`), made once for all layers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mxnet.gluon import HybridBlock, nn
+from mxnet.initializer import Xavier
+
+from gluon_attn.errors import UsageError
+from gluon_attn.typing import Operators, Tensor, Tensors
+
+
+class HeadProjections(HybridBlock):
+    """Several projections of one input for all heads, by one product.
+
+    Args:
+        heads: number of heads.
+        width: of a head in the output; a projection that is narrower is filled up with zeros.
+        in_units: width of the input.
+        widths: of a head in each projection, by the projection's name.
+
+    Call: x (..., in_units) -> (..., heads * projections * width), for each head all projections in their order.
+    """
+
+    def __init__(self, heads: int, width: int, in_units: int, widths: dict[str, int], **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self._heads, self._width, self._in_units, self._widths = heads, width, in_units, widths
+        with self.name_scope():
+            for name, own in widths.items():
+                # The variance that Xavier's gives the query, key and value of self-attention as one matrix.
+                weight = self.params.get(name, shape=(heads * own, in_units), init=Xavier(magnitude=1.5))
+                setattr(self, name, weight)
+
+    def hybrid_forward(self, F: Operators, x: Tensor, **weights: Tensor) -> Tensor:
+        parts = []
+        for name, own in self._widths.items():
+            parts.append(F.reshape(weights[name], (self._heads, own, self._in_units)))
+            if own < self._width:
+                parts.append(F.zeros((self._heads, self._width - own, self._in_units)))
+        interleaved = F.reshape(F.concat(*parts, dim=1) if len(parts) > 1 else parts[0], (-3, 0))
+        units = self._heads * len(self._widths) * self._width
+        return F.FullyConnected(x, interleaved, no_bias=True, num_hidden=units, flatten=False)
+
+
+class _MultiHead(HybridBlock):
+    """What self- and cross-attention share.
+
+    Raises:
+        UsageError: the width is not a multiple of the heads, or keys are wider than values.
+    """
+
+    def __init__(self, units: int, heads: int, key_units: int | None = None, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        if units % heads:
+            raise UsageError(f"{units} units cannot be divided among {heads} heads; choose a multiple of them")
+        self._heads, self._width = heads, units // heads
+        self._key_width = key_units or self._width
+        if self._key_width > self._width:
+            raise UsageError(f"keys of {key_units} units are wider than values of {self._width}; choose less")
+        with self.name_scope():
+            self._add_projections(units)
+            self.output = nn.Dense(units, use_bias=False, flatten=False, in_units=units)  # W^O
+
+    def _add_projections(self, units: int) -> None:
+        raise NotImplementedError
+
+    def _projections(self, units: int, *names: str) -> HeadProjections:
+        widths = {"query": self._key_width, "key": self._key_width, "value": self._width}
+        return HeadProjections(self._heads, self._width, units, {name: widths[name] for name in names})
+
+    def _weights(self, F: Operators, scores: Tensor, mask: Tensor | None) -> Tensor:
+        """From MXNet's interleaved products, which divide by the root of the width of a head."""
+        if self._key_width < self._width:
+            scores = scores * (self._width / self._key_width) ** 0.5
+        return F.softmax(scores if mask is None else scores + mask, axis=-1)
+
+    def _attend(self, F: Operators, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Query (batch, heads, queries, width), keys and values (batch, heads, memory_length, width), mask (batch,
+        memory_length); contexts as the query, weights (batch, heads, queries, memory_length)."""
+        query, keys, values = (F.reshape(each, (-3, 0, 0)) for each in (query, keys, values))
+        scores = F.batch_dot(query * self._key_width**-0.5, keys, transpose_b=True)
+        scores = F.broadcast_add(F.reshape(scores, (-4, -1, self._heads, 0, 0)), F.reshape(mask, (0, 1, 1, -1)))
+        weights = F.softmax(scores, axis=-1)
+        context = F.batch_dot(F.reshape(weights, (-3, 0, 0)), values)
+        return F.reshape(context, (-4, -1, self._heads, 0, 0)), weights
+
+
+class SelfAttention(_MultiHead):
+    """Every token attends to the tokens of its own sequence.
+
+    Args:
+        units: width of tokens and output, *d_model*; the values of a head are ``units / heads`` wide, *d_v*.
+        heads: *h*.
+        key_units: *d_k*, width of queries and keys of a head; at most ``units / heads``, the default.
+
+    Call: ``(tokens, mask=None) -> (context, weights)`` with tokens (length, batch, units), mask (batch * heads, length,
+    length), context as tokens and weights as mask.
+    """
+
+    def _add_projections(self, units: int) -> None:
+        self.projection = self._projections(units, "query", "key", "value")
+
+    def hybrid_forward(self, F: Operators, tokens: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        projected = self.projection(tokens)
+        scores = F.contrib.interleaved_matmul_selfatt_qk(projected, heads=self._heads)
+        weights = self._weights(F, scores, mask)
+        context = F.contrib.interleaved_matmul_selfatt_valatt(projected, weights, heads=self._heads)
+        return self.output(context), weights
+
+    def step(
+        self, F: Operators, token: Tensor, keys: Tensor, values: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Attend from one more token to itself and those before it.
+
+        Args:
+            F: ``mxnet.nd`` or ``mxnet.sym``.
+            token: (batch, units).
+            keys, values: (batch, heads, capacity, width), those of the last ``capacity`` tokens; of 2 or more.
+            mask: (1, capacity), which of these there are after this step; additive.
+
+        Returns:
+            context (batch, units), and keys and values with those of this token last, the first ones dropped.
+        """
+        projected = F.reshape(self.projection(token), (0, self._heads, 3, self._width))
+        query, key, value = (F.slice_axis(projected, axis=2, begin=part, end=part + 1) for part in range(3))
+        keys, values = (
+            F.concat(F.slice_axis(cache, axis=2, begin=1, end=None), new, dim=2)
+            for cache, new in ((keys, key), (values, value))
+        )
+        context, _ = self._attend(F, query, keys, values, mask)
+        return self.output(F.reshape(context, (0, -1))), keys, values
+
+
+class CrossAttention(_MultiHead):
+    """Every token attends to a memory, the encoder's states. Arguments as :class:`SelfAttention`.
+
+    Call: ``(tokens, memory, mask=None) -> (context, weights)`` with tokens (length, batch, units), memory
+    (memory_length, batch, units), mask (batch * heads, length, memory_length), context as tokens and weights as mask.
+    """
+
+    def _add_projections(self, units: int) -> None:
+        self.query = self._projections(units, "query")
+        self.memory = self._projections(units, "key", "value")
+
+    def hybrid_forward(
+        self, F: Operators, tokens: Tensor, memory: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        query, projected = self.query(tokens), self.memory(memory)
+        scores = F.contrib.interleaved_matmul_encdec_qk(query, projected, heads=self._heads)
+        weights = self._weights(F, scores, mask)
+        context = F.contrib.interleaved_matmul_encdec_valatt(projected, weights, heads=self._heads)
+        return self.output(context), weights
+
+    def keys_and_values(self, F: Operators, memory: Tensor) -> Tensors:
+        """Keys and values (batch, heads, memory_length, width) of a memory (memory_length, batch, units), once for a
+        sentence."""
+        projected = F.reshape(self.memory(memory), (0, 0, self._heads, 2, self._width))
+        projected = F.transpose(projected, axes=(3, 1, 2, 0, 4))
+        return tuple(
+            F.reshape(F.slice_axis(projected, axis=0, begin=part, end=part + 1), (-3, 0, 0, 0)) for part in (0, 1)
+        )
+
+    def step(
+        self, F: Operators, tokens: Tensor, keys: Tensor, values: Tensor, mask: Tensor, beam: int
+    ) -> tuple[Tensor, Tensor]:
+        """Attend from one token of each translation.
+
+        Args:
+            F: ``mxnet.nd`` or ``mxnet.sym``.
+            tokens: (batch * beam, units).
+            keys, values: of :meth:`keys_and_values`.
+            mask: (batch, memory_length), additive.
+            beam: number of translations of a sentence, which all attend to the same memory.
+
+        Returns:
+            context (batch * beam, units), weights (batch * beam, heads, memory_length).
+        """
+        query = F.transpose(F.reshape(self.query(tokens), (-1, beam, self._heads, self._width)), axes=(0, 2, 1, 3))
+        context, weights = self._attend(F, query, keys, values, mask)
+        context = F.reshape(F.transpose(context, axes=(0, 2, 1, 3)), (-3, -3))
+        return self.output(context), F.reshape(F.transpose(weights, axes=(0, 2, 1, 3)), (-3, 0, 0))

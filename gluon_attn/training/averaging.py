@@ -1,0 +1,46 @@
+"""The mean of the parameters at the ends of the last epochs (Vaswani et al., 2017, sec. 6.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gluon_attn.training.checkpoint import Checkpoint
+
+Arrays = dict[str, np.ndarray]
+
+
+class ParameterAverage:
+    """A running mean over the last ``epochs`` parameters.
+
+    With a rate that does not fall to zero, the parameters move around a minimum to which their mean is closer.
+
+    Args:
+        epochs: how many; 1 for the last parameters themselves.
+    """
+
+    def __init__(self, epochs: int) -> None:
+        self._epochs = epochs
+        self._last: list[Arrays] = []
+
+    def add(self, arrays: Arrays) -> Arrays:
+        """Add the parameters of one more epoch; returns the mean of the last ones, or ``arrays`` itself."""
+        if self._epochs == 1:
+            return arrays
+        self._last = [*self._last, arrays][-self._epochs :]
+        return {
+            name: np.mean([each[name] for each in self._last], axis=0, dtype=array.dtype)
+            for name, array in arrays.items()
+        }
+
+    def groups(self) -> dict[str, Arrays]:
+        """What a checkpoint has to hold, oldest first."""
+        return {f"epoch-{number}": arrays for number, arrays in enumerate(self._last)}
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Go on from the :meth:`groups` in a checkpoint.
+
+        Raises:
+            UsageError: the file is damaged.
+        """
+        names = [f"epoch-{number}" for number in range(self._epochs)]
+        self._last = [saved.group(name) for name in names if name in saved.sha256]
