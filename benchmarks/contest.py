@@ -1,4 +1,4 @@
-"""What the scripts share that measure us and our peers in turn: processes, paired ratios, the written record."""
+"""What the scripts share that measure us and our peers in turn: processes, paired ratios, the record."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def in_process(module: str, arguments: Sequence[str], threads: int) -> dict[str,
     """Run a module of this folder in its own process and read the JSON of its last line.
 
     Raises:
-        SystemExit: the process has failed, and has said why on standard error.
+        SystemExit: the process has failed; the reason is on standard error.
     """
     command = [sys.executable, "-m", f"benchmarks.{module}", *arguments]
     variables = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        sys.exit(f"benchmarks.{module} has failed, for the reason above; nothing is written")
+        sys.exit(f"benchmarks.{module} has failed for the reason above; nothing is written")
     measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return measured
 
@@ -49,16 +49,16 @@ def duel(
     """Train one network on both sides, in turn.
 
     Args:
-        own, peer: modules of this folder. Ours is asked to ``describe`` what there is to train, with so many of
-            ``unit``, and to ``train`` it.
-        sizes: flags of ours.
+        own, peer: modules of this folder. Ours can ``describe`` what there is to train, with the number of ``unit``,
+            and ``train`` it.
+        sizes: options of our module.
         unit: what is counted, such as ``target_tokens``.
         threads: of either side.
         repetitions: of both.
         folder: for the batches.
 
     Returns:
-        The description as ``what``, how many units a second each side trains on, and how many times as fast we are.
+        The description as ``what``, the units per second of each side, and how many times as fast we are.
     """
     flags = [word for name, value in sizes.items() for word in (f"--{name}", str(value))]
     arrays = folder / f"{' '.join(map(str, sizes.values()))}.npz"
@@ -68,12 +68,12 @@ def duel(
     for _ in range(repetitions):
         ours = in_process(own, ["train", *flags, "--threads", str(threads)], threads)
         theirs = in_process(peer, [json.dumps(spec)], threads)
-        for name, found in zip(runs, (ours, theirs), strict=True):
-            runs[name].append(found)
-            speed = what[unit] / found["seconds"]
+        for name, measured in zip(runs, (ours, theirs), strict=True):
+            runs[name].append(measured)
+            speed = what[unit] / measured["seconds"]
             print(f"  {arrays.stem}, {name:14} {speed:8.0f} {unit.replace('_', ' ')}/s", flush=True)
     each = ratios(runs["PyTorch eager"], runs["gluon_attn"])
-    speeds = {name: what[unit] / median(run["seconds"] for run in found) for name, found in runs.items()}
+    speeds = {name: what[unit] / median(run["seconds"] for run in measured) for name, measured in runs.items()}
     return {
         "what": what,
         f"{unit}_per_second": {name: round(speed, 1) for name, speed in speeds.items()},
@@ -95,17 +95,17 @@ def duels(
     steps: int,
     family: str = "",
 ) -> None:
-    """The whole of a script that trains networks on both sides: its flags, the duels, the table and the record.
+    """A complete script that trains networks on both sides: its options, the duels, the table and the record.
 
     Args:
-        script: module of this folder, whose name the record takes.
+        script: module of this folder, which names the record.
         summary: of the script, for ``--help``.
         modules: ours and the peer's, as :func:`duel` takes them.
         networks: model and units of each.
         unit: what is counted.
         target: how many times as fast as the peer we want to be.
-        threads, steps: what holds without the flags.
-        family: what the models are called together, if they have a name.
+        threads, steps: defaults of the options.
+        family: common name of the models, if they have one.
     """
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--threads", type=int, default=threads)
@@ -115,13 +115,13 @@ def duels(
     options = parser.parse_args()
 
     when_and_where = circumstances()
-    found = {}
+    results = {}
     with tempfile.TemporaryDirectory() as folder:
         for model, units in networks:
             sizes = {"model": model, "units": units, "steps": options.steps}
-            found[model, units] = duel(*modules, sizes, unit, options.threads, options.repetitions, Path(folder))
+            results[model, units] = duel(*modules, sizes, unit, options.threads, options.repetitions, Path(folder))
     lines = []
-    for (model, units), each in found.items():
+    for (model, units), each in results.items():
         speed = f"{each[f'{unit}_per_second']['gluon_attn']:.0f} {unit.replace('_', ' ')}/s"
         on = f"{options.threads} thread{'s' * (options.threads > 1)}"
         name = f"{family}, {model}" if family else model
@@ -131,9 +131,9 @@ def duels(
     record = {
         "command": f"python -m benchmarks.{script} {flags}",
         **when_and_where,
-        "networks": {f"{model} {units}": each for (model, units), each in found.items()},
+        "networks": {f"{model} {units}": each for (model, units), each in results.items()},
     }
-    write(options.output, record, lines, [each["what"].get("corpus", "made up") for each in found.values()])
+    write(options.output, record, lines, [each["what"].get("corpus", "made up") for each in results.values()])
 
 
 def line(measure: str, ratio: float, target: float) -> dict[str, Any]:
@@ -142,10 +142,10 @@ def line(measure: str, ratio: float, target: float) -> dict[str, Any]:
 
 
 def circumstances() -> dict[str, Any]:
-    """When and where: taken before anything is measured, and said aloud if the machine is not idle."""
+    """Time, machine and versions, taken before anything is measured; prints a warning if the machine is not idle."""
     load = os.getloadavg()[0]
     if load > 0.5:
-        print(f"the machine is busy (load {load:.1f}): times will be too long; measure on an idle one")
+        print(f"the machine is busy (load {load:.1f}): times will be too long; measure on an idle machine")
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "hardware": hardware(),
@@ -156,7 +156,7 @@ def circumstances() -> dict[str, Any]:
 
 
 def write(path: Path, record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], corpora: Sequence[str]) -> None:
-    """Show the lines and write them as the record's ``table``; what ran on the embedded sample is said loudly."""
+    """Print the lines and write them as the record's ``table``, with a warning where the embedded sample was used."""
     for one in lines:
         print(f"{one['measure']}: {one['measured']} ({one['target']}: {'met' if one['met'] else 'MISSED'})")
     if "sample" in corpora:

@@ -1,24 +1,24 @@
-"""How fast does RNNsearch translate with beam search, beside one sentence at a time and beside PyTorch, eager?
+"""How fast does RNNsearch translate with beam search, compared with one sentence at a time and with eager PyTorch?
 
     python -m benchmarks.decoding_speed [--threads 2] [--repetitions 3] [--sentences 1000] [--checkpoint RUN_DIRECTORY]
 
 The sentences are the test split of Multi30k (2016), English to German in byte pairs; the network and the search are
 those of ``bahdanau2014``, ``rnnsearch`` of preset ``cpu``: 256 units, beam 5. From ids to ids:
 
-- ``batched``: in batches of like length, as ``reproductions.tasks.translation_decoding.translate`` makes them;
+- ``batched``: in batches of similar length, as ``reproductions.tasks.translation_decoding.translate`` does;
 - ``one by one``: the same search with batches of one;
 - ``gluonnlp``: one by one with GluonNLP's ``BeamSearchSampler`` on the steps of our network, for reference, once;
-- ``PyTorch eager``: the same network with a batched beam search of its own, ``peers/torch_decoders.py``, in batches of
-  the size at which it is fastest.
+- ``PyTorch eager``: the same network with its own batched beam search, ``peers/torch_decoders.py``, in batches of the
+  size at which it is fastest.
 
-All have the same parameters: of a finished run, or else of a short training, after which sentences end as real ones do.
-So all must find the same translations, but for a few where two are as good but for rounding: below 99 % agreement
-nothing is written. Nor is anything if the translations are half or one and a half times as long as the references.
+All have the same parameters, those of a finished run or of a short training, after which translations have realistic
+lengths. So all must find the same translations, except for a few ties up to rounding: below 99 % agreement nothing is
+written, nor if the translations are half or one and a half times as long as the references.
 
-Each is measured in a process of its own, in turn; ratios are paired within a repetition. All sentences are translated
-twice and the second time counts, when MXNet's graphs are built; the first is in the record.
+Each is measured in its own process, in turn; ratios are paired within a repetition. All sentences are translated twice
+and the second time counts, when MXNet's graphs are built; the first is in the record.
 
-Prints a table and writes ``benchmarks/results/decoding_speed.json``. Without Multi30k the embedded sample is read.
+Prints a table and writes ``benchmarks/results/decoding_speed.json``. Without Multi30k it uses the embedded sample.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def agreement(way: str, ours: Sequence[Sequence[int]], theirs: Sequence[Sequence
     """The share of sentences with the same translation.
 
     Raises:
-        SystemExit: it is below 99 %, so that not the same work was measured.
+        SystemExit: it is below 99 %: the two did different work.
     """
-    share = mean(float(mine == other) for mine, other in zip(ours, theirs, strict=True))
+    share = mean(float(own == other) for own, other in zip(ours, theirs, strict=True))
     if share < AGREEMENT:
-        sys.exit(f"{way}: {share:.2%} of the translations are ours, {AGREEMENT:.0%} must be: other work was measured")
+        sys.exit(f"{way}: {share:.2%} of the translations are ours, less than {AGREEMENT:.0%}: it does different work")
     return share
 
 
@@ -68,8 +68,7 @@ def lasting(translations: Sequence[Sequence[int]], reference_tokens: int) -> int
     """The tokens of all translations.
 
     Raises:
-        SystemExit: they are much shorter or longer than the references, so that other work than translation was
-            measured.
+        SystemExit: they are much shorter or longer than the references.
     """
     tokens = sum(map(len, translations))
     if not 0.5 < tokens / reference_tokens < 1.5:
@@ -78,11 +77,11 @@ def lasting(translations: Sequence[Sequence[int]], reference_tokens: int) -> int
 
 
 def measure(what: Mapping[str, Any], arrays: Path, threads: int, repetitions: int) -> dict[str, Any]:
-    """All ways in turn.
+    """Measure all ways in turn.
 
     Raises:
-        SystemExit: a peer's network has another number of parameters than ours or finds other translations, or they
-            are not as long as translations are.
+        SystemExit: a peer's network has another number of parameters or other translations than ours, or their length
+            is not realistic.
     """
     spec = {**what, "arrays": str(arrays), "threads": threads}
     runs: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
@@ -107,7 +106,8 @@ def measure(what: Mapping[str, Any], arrays: Path, threads: int, repetitions: in
 def summary(
     runs: Sequence[Mapping[str, Any]], ours: Sequence[Mapping[str, Any]], same: Sequence[float], sentences: int
 ) -> dict[str, Any]:
-    """One way; ``ours_is``: how many times as fast batched search is, in each repetition and at the median."""
+    """The summary of one way; ``ours_is``: how many times as fast batched search is, in each repetition and at the
+    median."""
     ratios = contest.ratios(runs, ours[: len(runs)])
     return {
         "sentences_per_second": round(sentences / median(each["seconds"] for each in runs), 1),
@@ -118,15 +118,15 @@ def summary(
     }
 
 
-def table(what: Mapping[str, Any], found: Mapping[str, Any], threads: int) -> list[dict[str, Any]]:
+def table(what: Mapping[str, Any], ways: Mapping[str, Any], threads: int) -> list[dict[str, Any]]:
     """The lines of the README's table of speeds."""
-    speed = found[OURS]["sentences_per_second"]
+    speed = ways[OURS]["sentences_per_second"]
     words = (
         f"translating {what['corpus']} with RNNsearch, {what['settings']['units']} units, "
         f"beam {what['search']['beam']}, {threads} thread{'s' * (threads > 1)}: {speed:.0f} sentences/s; against "
     )
     names = {"one by one": "the same search one by one", "PyTorch eager": "PyTorch eager, batched"}
-    return [contest.line(words + names[way], found[way]["ours_is"], target) for way, target in TARGETS.items()]
+    return [contest.line(words + names[way], ways[way]["ours_is"], target) for way, target in TARGETS.items()]
 
 
 def main() -> None:
@@ -135,7 +135,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--sentences", type=int, default=1000, help="the first of the test split")
     parser.add_argument("--checkpoint", type=Path, help="run directory of a finished training of RNNsearch")
-    parser.add_argument("--updates", type=int, default=500, help="of a training made for this, without --checkpoint")
+    parser.add_argument("--updates", type=int, default=500, help="of a training for this purpose, without --checkpoint")
     parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args()
 
@@ -147,16 +147,16 @@ def main() -> None:
         described = {**wanted, "way": "describe", "arrays": str(arrays), "checkpoint": checkpoint}
         what = in_process("ours.decoders", [json.dumps(described)], options.threads)
         print(f"{what['sentences']} sentences of {what['corpus']}, parameters {what['weights']}", flush=True)
-        found = measure(what, arrays, options.threads, options.repetitions)
+        ways = measure(what, arrays, options.threads, options.repetitions)
     sizes = f"--threads {options.threads} --repetitions {options.repetitions} --sentences {options.sentences}"
     weights = "--checkpoint <run directory>" if options.checkpoint else f"--updates {options.updates}"
     record = {
         "command": f"python -m benchmarks.decoding_speed {sizes} {weights}",
         **circumstances,
         "what": what,
-        "ways": found,
+        "ways": ways,
     }
-    contest.write(options.output, record, table(what, found, options.threads), [what["corpus"]])
+    contest.write(options.output, record, table(what, ways, options.threads), [what["corpus"]])
 
 
 if __name__ == "__main__":

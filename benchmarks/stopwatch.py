@@ -1,6 +1,7 @@
-"""How every measured process takes its times: work is done twice and the second time counts.
+"""How every measured process is timed: work is done twice and the second time counts.
 
-Nothing here imports MXNet or PyTorch before it is called: both bring an OpenMP runtime, and a process has one.
+Nothing here imports MXNet or PyTorch before it is called: each brings an OpenMP runtime, and a process can have one
+only.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from gluon_attn import runtime
 
 
 def keep_to(threads: int) -> None:
-    """One thread gets one core: none is left for the thread that prepares batches."""
+    """Give one thread one core, so that the thread that prepares batches has no other."""
     if threads == 1:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
@@ -70,8 +71,8 @@ def second_epoch(model: Any, objective: Any, recipe: Any) -> dict[str, float]:
 def side(
     doc: str | None, describe: Callable[[str, int, int, Path], Any], train: Callable[[str, int, int], Any]
 ) -> None:
-    """The command line of our side of :func:`benchmarks.contest.duel`: ``describe`` or ``train`` a network of so many
-    units for so many steps, in the fast profile, and print JSON."""
+    """The command line of our side of :func:`benchmarks.contest.duel`: ``describe`` or ``train`` a network with
+    ``--units`` for ``--steps``, in the fast profile, and print JSON."""
     parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
     parser.add_argument("what", choices=("describe", "train"))
     parser.add_argument("--model", required=True)

@@ -1,16 +1,16 @@
-"""How fast do the two attention variants of the Naver script train, beside the same networks in PyTorch?
+"""How fast do the two attention variants of the Naver script train, compared with the same networks in PyTorch?
 
     python -m benchmarks.training_speed [--threads 2 1] [--repetitions 5] [--steps 100] [--unrolled]
 
-Everything that training needs is timed: making batches, forward, backward, update; validation is not. Our rows are
-``training.fit`` itself on the script's own network and task; the peers are ``peers/torch_classifiers.py``. All read the
-same reviews: so many batches drawn once from the training split, at their real lengths.
+Everything that training needs is timed: batching, forward, backward, update; validation is not. Our rows are
+``training.fit`` itself on the script's own network and task; the peers are ``peers/torch_classifiers.py``. All train
+on the same reviews: ``--steps`` batches drawn once from the training split, at their real lengths.
 
 PyTorch offers choices (fused dense or sparse Adam; packed sequences or a reversed copy; how much is compiled). Each is
-tried once, and a row of the table is the fastest. Then the rows are measured in turn, each in a process of its own:
+tried once, and a row of the table is the fastest. Then the rows are measured in turn, each in its own process:
 MXNet and PyTorch bring different OpenMP runtimes. Ratios are paired within a repetition.
 
-Prints a table and writes ``benchmarks/results/training_speed.json``. Without NSMC the embedded sample is repeated.
+Prints a table and writes ``benchmarks/results/training_speed.json``. Without NSMC it repeats the embedded sample.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RESULT = contest.RESULTS / "training_speed.json"
 TARGET = 1.2
 VARIANTS = ("as-written", "masked")
 OURS = "gluon_attn"
-# Length buckets are part of our program: the target is held against PyTorch without them.
+# Length buckets are part of our program: the target is compared with PyTorch without them.
 AGAINST = ("PyTorch eager", "PyTorch compiled")
 
 
@@ -54,14 +54,14 @@ class Row:
 
     @property
     def way(self) -> str:
-        """What was chosen among PyTorch's ways to do the same."""
+        """The options of PyTorch."""
         words = (self.optimizer, self.recurrent if self.variant == "masked" else "", self.compile)
         return ", ".join(word for word in words if word not in ("", "no"))
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a measurement needs besides its row; ``what`` and ``arrays`` by variant."""
+    """The setting of a measurement; ``what`` and ``arrays`` by variant."""
 
     threads: int
     steps: int
@@ -74,7 +74,7 @@ class Setting:
 
 
 def peers(variant: str, unrolled: bool) -> list[list[Row]]:
-    """The peer's rows, each as the ways among which its fastest is sought; the compiled GRU among them if asked for."""
+    """The peer's rows, each as a list of ways of which the fastest is taken; with ``unrolled`` the compiled GRU too."""
     recurrent = ("packed", "reversed") if variant == "masked" else ("packed",)
     eager = list(product(("no",), ("fused adam", "sparse adam"), recurrent))
     # Sparse gradients do not compile, nor do packed sequences as a whole.
@@ -108,7 +108,7 @@ def run(row: Row, setting: Setting) -> dict[str, Any]:
 
 
 def measure(setting: Setting, repetitions: int, unrolled: bool) -> dict[str, Any]:
-    """All rows with one number of threads: first each of PyTorch's ways once, then the rows in turn."""
+    """Measure all rows with one number of threads: first each of PyTorch's ways once, then the rows in turn."""
     print(f"{setting.title}: PyTorch's ways", flush=True)
     rows: list[Row] = []
     tried: list[dict[str, Any]] = []

@@ -1,16 +1,16 @@
-"""How fast do the encoder-decoders with attention train, beside the same networks in PyTorch, eager?
+"""How fast do the encoder-decoders with attention train, compared with the same networks in eager PyTorch?
 
     python -m benchmarks.translation_speed [--threads 2] [--repetitions 3] [--steps 40]
 
 Networks: RNNsearch with 256 and with 512 units, and Luong's general attention with input feeding on two LSTM layers
-of 512. Both sides train on the same batches of Multi30k, English to German: the script's own batches of like length,
-drawn once. Forward, backward, clipping and update are timed. The rows are measured in turn, each in a process of its
-own, since MXNet and PyTorch bring different OpenMP runtimes; ratios are paired within a repetition.
+of 512. Both sides train on the same batches of Multi30k, English to German: the script's own batches of similar length,
+drawn once. Forward, backward, clipping and update are timed. The rows are measured in turn, each in its own
+process, since MXNet and PyTorch bring different OpenMP runtimes; ratios are paired within a repetition.
 
-The networks are the same but for biases: PyTorch's LSTM has two for each gate, our decoder's one.
+The networks are the same except for biases: PyTorch's LSTM has two per gate, our decoder's one.
 
-Prints a table and writes ``benchmarks/results/translation_speed.json``. Without Multi30k the embedded sample is
-repeated.
+Prints a table and writes ``benchmarks/results/translation_speed.json``. Without Multi30k it repeats the embedded
+sample.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def read_arrays(path: Path, *, remedy: str, prefix: str = "") -> dict[str, np.nd
                 raise ValueError("an array with a comment")
             arrays = {name: archive[name] for name in archive.files if name.startswith(prefix)}
         if not all(isinstance(array, np.ndarray) for array in arrays.values()):
-            raise ValueError("it holds something other than arrays")
+            raise ValueError("it contains something other than arrays")
         return arrays
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None

@@ -1,10 +1,10 @@
 """What must be fixed before MXNet is imported: threads, instruction set, engine, random resources.
 
 Two profiles. ``portable`` gives the same bits on every x86-64 processor with AVX2: one thread, and oneDNN and OpenBLAS
-limited to AVX2 kernels, and no other variable that MXNet or oneDNN reads. ``fast`` uses the machine as it is and gives
-the same bits on that machine with the same number of threads. Measured: the sums of a matrix product are split by
-thread and by vector width, so a different thread count or instruction set changes the last bits and, after some hundred
-steps, every bit.
+limited to AVX2 kernels, and no other variable that MXNet or oneDNN reads. ``fast`` uses all cores and instructions and
+gives the same bits on the same machine with the same number of threads. Measured: the sums of a matrix product are
+split by thread and by vector width, so a different thread count or instruction set changes the last bits and, after
+some hundred steps, every bit.
 """
 
 from __future__ import annotations

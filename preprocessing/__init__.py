@@ -17,7 +17,7 @@ English documents, sentences and running text:
     from preprocessing import documents, ptb, sentences
     documents.prepare("imdb", max_words=50), sentences.prepare("sst-5"), ptb.prepare("ptb")
 
-Modules of this folder are the doors, one for each kind of corpus. Below them: ``corpora/`` (where the files are and how
-they are fetched), ``pipeline/`` (steps, cache, card: independent of the kind of data), and the data and steps of each
-kind in ``text/``, ``bitext/`` and ``images/``.
+The modules of this folder are the entry points, one per kind of corpus. Below them: ``corpora/`` (where the files are
+and how they are fetched), ``pipeline/`` (steps, cache, card: independent of the kind of data), and the data and steps
+of each kind in ``text/``, ``bitext/`` and ``images/``.
 """

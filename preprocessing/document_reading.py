@@ -1,4 +1,4 @@
-"""Labelled documents, one to a file, in the folders of IMDB: ``{train,test}/{neg,pos}/<number>_<rating>.txt``.
+"""Labelled documents, one per file, in the folders of IMDB: ``{train,test}/{neg,pos}/<number>_<rating>.txt``.
 
 Read from the folder or from a tar archive of any compression; the order is that of the names, not that of the archive.
 """
@@ -109,7 +109,7 @@ def read_documents(path: Path) -> dict[DocumentKey, bytes]:
 
 
 def content_sha256(documents: Mapping[DocumentKey, bytes]) -> str:
-    """SHA-256 over id, size and bytes of the documents in their order: the same however they are packed."""
+    """SHA-256 over id, size and bytes of the documents in their order: the same in any archive."""
     return sha256_of_named((key.row_id, raw) for key, raw in documents.items())
 
 

@@ -174,14 +174,14 @@ class LeaveOut(Step[Data]):
         crawled, keep = set(letters), np.ones(len(train), np.bool_)
         dropped, facts = [], {}
         for name in ("test", "validation"):
-            theirs = [_letters(naver.unquote(text)) for text in divided.splits[name].text]
-            wanted = {text for text in theirs if text}
+            official = [_letters(naver.unquote(text)) for text in divided.splits[name].text]
+            wanted = {text for text in official if text}
             matching = keep & np.fromiter((text in wanted for text in letters), np.bool_, len(letters))
             keep &= ~matching
             facts[name] = {
-                "official_rows": len(theirs),
-                "of_them_empty": theirs.count(""),
-                "of_them_in_the_crawl": sum(text in crawled for text in theirs if text),
+                "official_rows": len(official),
+                "of_them_empty": official.count(""),
+                "of_them_in_the_crawl": sum(text in crawled for text in official if text),
                 "reviews_left_out": int(matching.sum()),
             }
             if rows := int(matching.sum()):

@@ -8,7 +8,7 @@ this rule, and the split was written so again: the official texts have their quo
 
 Missing text needs no step. The official files were read back by pandas, which takes texts such as "NA" or "null" for
 missing and writes them empty; in the crawl only the empty text is spelled like that, so the rule changes nothing.
-``rebuild.json`` counts those texts. In another crawl they would be kept, because somebody wrote them.
+``rebuild.json`` counts those texts. In another crawl they would stay, because users wrote them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class RebuiltFile:
 
     @property
     def verdict(self) -> str:
-        """``official`` or ``repaired`` when the bytes are the ones known, else ``differs``."""
+        """``official`` or ``repaired`` when the bytes are the known ones, else ``differs``."""
         if self.sha256 != self.expected_sha256:
             return "differs"
         return "official" if self.name in OFFICIAL_SHA256 else "repaired"

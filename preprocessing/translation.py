@@ -96,7 +96,7 @@ def pipeline(
             choice = ", ".join((*known.languages, *known.stand_ins))
             raise InputError(f"language {language!r}", f"is not in corpus {corpus}", remedy=f"choose from {choice}")
     if columns[0] == columns[1]:
-        raise InputError(f"{source} to {target}", "is one language, or one in place of the other", remedy="choose two")
+        raise InputError(f"{source} to {target}", "is one language, or one replaces the other", remedy="choose two")
     if unknown := [name for name in extra if name not in known.extra]:
         choice = ", ".join(known.extra) or "none for this corpus"
         raise InputError(f"extra {unknown[0]!r}", f"is not in corpus {corpus}", remedy=f"known: {choice}")
@@ -114,7 +114,7 @@ def pipeline(
 
     collections = (*known.collections, *(known.extra[name] for name in extra))
     from_text, to_text = columns
-    stand_ins = {given: taken for given, taken in known.stand_ins.items() if given in (source, target)}
+    stand_ins = {language: other for language, other in known.stand_ins.items() if language in (source, target)}
     steps: list[Step[Bitext]] = [ReadPairs(from_text, to_text, collections, empty, stand_ins)]
     steps += [_both(Normalize(from_text), Normalize(to_text))]
     if known.one_in:
@@ -136,8 +136,8 @@ def pipeline(
     learn = LearnSequenceVocabulary(min_freq, max_size)
     steps += [_both(learn, learn), _both(Encode(), Encode()), _both(CheckRoundTrip(), CheckRoundTrip())]
     parts = tuple(part for collection in collections for part in collection.parts(*columns))
-    for given, taken in stand_ins.items():
-        _log.warning("*** corpus %s has no text in %s; using %s instead ***", corpus, given, taken)
+    for language, other in stand_ins.items():
+        _log.warning("*** corpus %s has no text in %s; using %s instead ***", corpus, language, other)
     return TranslationPipeline("translation", tuple(steps), from_text, to_text, from_tokenizer, to_tokenizer, parts)
 
 

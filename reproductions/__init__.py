@@ -1,1 +1,1 @@
-"""One script per paper, and the protocol they share. The only room that knows both of the others."""
+"""One script per paper, and the protocol they share. The only package that imports both of the others."""

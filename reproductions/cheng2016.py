@@ -1,5 +1,5 @@
 """Cheng, Dong and Lapata (2016), "Long short-term memory-networks for machine reading": an LSTM whose previous state is
-what it attends to of all its states so far.
+a weighted sum of all its states so far.
 
 Section 5.1, Table 1, perplexity on the Penn Treebank with a memory of 300: LSTM 115, LSTMN 108; with three layers LSTMN
 102, other deep LSTMs 107 to 115. Section 5.2, sentiment: the mean of the states classifies a sentence of SST. The

@@ -1,6 +1,6 @@
 """Our side of ``training_speed``: the Naver script's attention variants trained by ``fit``; the machine's limit.
 
-A process of its own for each: ``python -m benchmarks.ours.classifiers {describe,train,ceiling} ...`` prints its result
+Each runs in its own process: ``python -m benchmarks.ours.classifiers {describe,train,ceiling} ...`` prints its result
 as one line of JSON.
 """
 
@@ -36,7 +36,7 @@ def prepared(variant_name: str, steps: int) -> tuple[Any, Any]:
 
 
 def settings_of(variant: Any, vocabulary_size: int) -> dict[str, Any]:
-    """What the peers build the same network from."""
+    """The settings from which the peers build the same network."""
     settings = variant.settings
     names = ("max_length", "embedding_units", "units", "dropout")
     return {
@@ -49,7 +49,7 @@ def settings_of(variant: Any, vocabulary_size: int) -> dict[str, Any]:
 
 
 def describe(variant_name: str, steps: int, path: Path) -> dict[str, Any]:
-    """Write what the peers read to ``path``, and state what there is to compute."""
+    """Write the inputs of the peers to ``path``, and describe the computation."""
     import mxnet as mx
     import numpy as np
 
@@ -65,7 +65,7 @@ def describe(variant_name: str, steps: int, path: Path) -> dict[str, Any]:
     model.initialize()
     objective = variant.task.objective(variant.settings, variant.recipe, data)
     batch = next(iter(objective.batches(np.random.RandomState(1))))
-    model(*(mx.nd.array(array, dtype=array.dtype) for array in batch.inputs))  # some shapes are only known now
+    model(*(mx.nd.array(array, dtype=array.dtype) for array in batch.inputs))  # some shapes are known only now
     settings = settings_of(variant, data.vocabulary_size)
     return {
         "corpus": data.corpus,

@@ -1,6 +1,6 @@
 """Our side of ``decoding_speed``: RNNsearch translates test sentences with beam search.
 
-A process of its own for each: ``python -m benchmarks.ours.decoders '{"way": "batched", "arrays": "test.npz", ...}'``
+Each runs in its own process: ``python -m benchmarks.ours.decoders '{"way": "batched", "arrays": "test.npz", ...}'``
 prints its result as one line of JSON; see :func:`describe` and :func:`measure`.
 """
 
@@ -23,11 +23,11 @@ SIZES = ("units", "embedding_units", "attention_units", "maxout_units", "tied")
 
 
 def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Write what all translate, and with which parameters, and state what that is.
+    """Write the sentences and the parameters for all sides, and describe them.
 
     Args:
         spec: ``arrays`` (path of the ``.npz`` to be written), ``sentences`` (how many, the first of the test split),
-            and either ``checkpoint`` (a finished run directory) or ``updates`` (of a training that is made for this).
+            and either ``checkpoint`` (a finished run directory) or ``updates`` (of a training for this purpose).
     """
     import numpy as np
 
@@ -46,7 +46,7 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
         weights = f"after {spec['updates']} updates"
     model, settings, data = network.model, network.variant.settings, network.data
     if not isinstance(model, RNNSearch):
-        sys.exit(f"{spec['checkpoint']}: holds {type(model).__name__}; the peer is RNNsearch, give a run of that")
+        sys.exit(f"{spec['checkpoint']}: is a run of {type(model).__name__}; the peer is RNNsearch, give a run of it")
     test = data.prepared.splits["test"]
     source, lengths = (array.astype(np.int64) for array in inputs(test.source.sequences()[: spec["sentences"]]))
     parameters = parameter_arrays(model)
@@ -72,15 +72,15 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run_of(directory: Path) -> Any:
-    """The run whose directory this is.
+    """The run in this directory.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not a run directory.
     """
     from reproductions.protocol.runs import Run
 
     if not (directory / "config.json").exists():
-        raise UsageError(f"{directory}: no run is here; give the directory of a finished run of RNNsearch")
+        raise UsageError(f"{directory}: not a run directory; give that of a finished run of RNNsearch")
     config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
     names = {name: config[name] for name in ("paper", "preset", "variant", "seed", "profile")}
     root = directory.resolve().parents[1]
@@ -88,7 +88,7 @@ def run_of(directory: Path) -> Any:
 
 
 def trained(updates: int) -> Any:
-    """RNNsearch after a few updates: it translates badly, but ends its sentences."""
+    """RNNsearch after a few updates: it translates badly, but its sentences end."""
     import mxnet as mx
 
     from gluon_attn.training.loop import fit
@@ -137,20 +137,20 @@ def translate(
     model: Any, sources: Sequence[Any], limits: Any, *, sentences: int, search: Mapping[str, Any]
 ) -> list[list[int]]:
     """The best translation of each sentence as :func:`.translation_decoding.translate` finds it, ``sentences`` of
-    like length at a time; in their order."""
+    similar length at a time; in their order."""
     import numpy as np
 
     from gluon_attn.decoding.beam_search import beam_search
     from gluon_attn.training.batching import length_batches
     from reproductions.tasks.translation_decoding import TRANSLATED_MULTIPLE, inputs
 
-    found: list[list[int]] = [[] for _ in sources]
+    translations: list[list[int]] = [[] for _ in sources]
     for rows in length_batches(np.array([len(ids) for ids in sources]), sentences):
         source, lengths = inputs([sources[row] for row in rows], TRANSLATED_MULTIPLE)
         beams = beam_search([model], source, lengths, max_steps=limits[rows], **search)
         for row, hypotheses in zip(rows, beams, strict=True):
-            found[row] = list(hypotheses[0].ids)
-    return found
+            translations[row] = list(hypotheses[0].ids)
+    return translations
 
 
 def translate_with_gluonnlp(
@@ -167,16 +167,16 @@ def translate_with_gluonnlp(
         return log_p, [states[0], list(after)]
 
     scorer = BeamSearchScorer(search["alpha"], 5)
-    begin = nd.array([search["begin"]])
-    found = []
+    start = nd.array([search["begin"]])
+    translations = []
     for ids, limit in zip(sources, limits, strict=True):
         source, lengths = inputs([ids])
         memory, state = model.start(nd.array(source, dtype="int32"), nd.array(lengths))
         sampler = BeamSearchSampler(search["beam"], step, search["end"], scorer, max_length=int(limit))
-        samples, _, said = sampler(begin, [list(memory), list(state)])
-        best = samples[0, 0].asnumpy().tolist()[1 : int(said[0, 0].asscalar())][: int(limit)]
-        found.append(best[:-1] if best[-1:] == [search["end"]] else best)
-    return found
+        samples, _, ends = sampler(start, [list(memory), list(state)])
+        best = samples[0, 0].asnumpy().tolist()[1 : int(ends[0, 0].asscalar())][: int(limit)]
+        translations.append(best[:-1] if best[-1:] == [search["end"]] else best)
+    return translations
 
 
 def measure(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,17 +202,17 @@ def measure(spec: Mapping[str, Any]) -> dict[str, Any]:
     model.initialize()
     set_parameters(model, named)
     model.hybridize(static_alloc=True, static_shape=True)
-    found: list[list[int]] = []
+    translations: list[list[int]] = []
 
     def work() -> None:
         if spec["way"] == "gluonnlp":
-            found[:] = translate_with_gluonnlp(model, sources, limits, search=spec["search"])
+            translations[:] = translate_with_gluonnlp(model, sources, limits, search=spec["search"])
         else:
             size = spec["batch"] if spec["way"] == "batched" else 1
-            found[:] = translate(model, sources, limits, sentences=size, search=spec["search"])
+            translations[:] = translate(model, sources, limits, sentences=size, search=spec["search"])
 
     measured = second_time(work)
-    return {**measured, "parameters": parameter_count(model), "ids": found}
+    return {**measured, "parameters": parameter_count(model), "ids": translations}
 
 
 if __name__ == "__main__":

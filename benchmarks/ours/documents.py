@@ -1,6 +1,6 @@
-"""Our side of ``documents_speed``: Lin's and Yang's networks trained by ``fit`` on made-up texts of real lengths.
+"""Our side of ``documents_speed``: Lin's and Yang's networks trained by ``fit`` on random texts of real lengths.
 
-A process of its own for each: ``python -m benchmarks.ours.documents {describe,train} ...`` prints its result as one
+Each runs in its own process: ``python -m benchmarks.ours.documents {describe,train} ...`` prints its result as one
 line of JSON.
 """
 
@@ -25,7 +25,7 @@ SIZES = {
 
 @dataclass(frozen=True)
 class Texts:
-    """What texts of a corpus are like: mean and deviation of the logarithms of their numbers, and how many at a time.
+    """Sizes of the texts of a corpus: mean and deviation of the logarithms of their numbers, and the batch size.
 
     ``words`` of a sentence, or of a text that is not cut into sentences; ``sentences`` of a text.
     """
@@ -43,9 +43,8 @@ TEXTS = {
 
 
 def batches(model: str, texts: str, steps: int) -> dict[str, list[Any]]:
-    """``steps`` batches of the same texts, of ``like length`` as we train on them and ``as drawn``.
-
-    Words are drawn by Zipf's law, labels by a coin.
+    """``steps`` batches of the same texts, of ``like length`` as we train on them and ``as drawn``. Words follow Zipf's
+    law, labels are random.
     """
     import numpy as np
 
@@ -120,7 +119,7 @@ def build(model: str) -> Any:
 
 
 def describe(model: str, texts: str, steps: int, folder: Path) -> dict[str, Any]:
-    """Write the batches to ``folder`` for the peers, a file for each order, and state what there is to train."""
+    """Write the batches to ``folder`` for the peers, a file per order, and describe the training."""
     import numpy as np
 
     from gluon_attn.training.checkpoint import parameter_count
@@ -149,7 +148,7 @@ def describe(model: str, texts: str, steps: int, folder: Path) -> dict[str, Any]
 
 
 def train(model: str, texts: str, steps: int) -> dict[str, float]:
-    """Train on the batches of like length twice with ``fit`` and time the second time."""
+    """Train on the batches of similar length twice with ``fit`` and time the second time."""
     import mxnet as mx
     from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 

@@ -1,8 +1,8 @@
 """Our side of ``lstmn_speed``: long short-term memory-networks trained by ``fit``.
 
-A process of its own for each: ``python -m benchmarks.ours.lstmn {describe,train} ...`` prints its result as one line of
-JSON. The words are drawn, since the time of a step does not depend on them: of a language model as many different ones
-as the Penn Treebank's, of a classifier sentences as long as the Stanford Sentiment Treebank's.
+Each runs in its own process: ``python -m benchmarks.ours.lstmn {describe,train} ...`` prints its result as one line of
+JSON. The words are random, since the time of a step does not depend on them: for the language model as many different
+ones as in the Penn Treebank, for the classifier sentences as long as in the Stanford Sentiment Treebank.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def drawn(model: str, steps: int) -> list[dict[str, Any]]:
         stream = text(rows * steps * chosen["steps"] + 1)
         inputs, targets = (one.reshape(rows, steps, -1) for one in (stream[:-1], stream[1:]))
         return [{"inputs": inputs[:, i], "targets": targets[:, i]} for i in range(steps)]
-    found = []
+    batches = []
     for _ in range(steps):
-        middle = generator.randint(4, 36)  # batches are of like length
+        middle = generator.randint(4, 36)  # batches have similar lengths
         lengths = generator.randint(middle - 2, middle + 3, rows)
         ids = pad([text(length) for length in lengths], PADDING, chosen["multiple"])
-        found.append({"ids": ids, "lengths": lengths, "labels": generator.randint(0, chosen["classes"], rows)})
-    return found
+        batches.append({"ids": ids, "lengths": lengths, "labels": generator.randint(0, chosen["classes"], rows)})
+    return batches
 
 
 def build(model: str, units: int) -> Any:
@@ -62,7 +62,7 @@ def build(model: str, units: int) -> Any:
 
 
 def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:
-    """Write the batches to ``path`` for the peers, and state what there is to train."""
+    """Write the batches to ``path`` for the peers, and describe the training."""
     import numpy as np
 
     from gluon_attn.training.checkpoint import parameter_count
@@ -81,7 +81,7 @@ def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:
 
 
 def task_of(model: str, network: Any, steps: int) -> Any:
-    """What ``fit`` trains on."""
+    """The objective of ``fit``."""
     import numpy as np
     from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 

@@ -1,6 +1,6 @@
 """Our side of ``translation_speed``: encoder-decoders trained by ``fit`` on batches of Multi30k.
 
-A process of its own for each: ``python -m benchmarks.ours.translators {describe,train} ...`` prints its result as one
+Each runs in its own process: ``python -m benchmarks.ours.translators {describe,train} ...`` prints its result as one
 line of JSON.
 """
 
@@ -27,16 +27,16 @@ def prepared(steps: int) -> tuple[Any, list[Any]]:
     variant, task = preset.variant("rnnsearch"), preset.task("rnnsearch")
     data = task.prepare(variant.settings, sample=preset.on_sample)
     objective = task.objective(variant.settings, variant.recipe, data)
-    found: list[Any] = []
+    batches: list[Any] = []
     epoch = 0
-    while len(found) < steps:  # a short corpus is repeated
+    while len(batches) < steps:  # a short corpus is repeated
         epoch += 1
-        found += objective.batches(np.random.RandomState(epoch))
-    return data, found[:steps]
+        batches += objective.batches(np.random.RandomState(epoch))
+    return data, batches[:steps]
 
 
 def settings(data: Any, model: str, units: int) -> dict[str, Any]:
-    """Sizes of a network, all of them ``units``; two layers where there are layers."""
+    """Sizes of a network, all of them ``units``; two layers in a deep network."""
     names = ("units", "embedding_units", "attention_units", "maxout_units")
     vocabularies = data.prepared.source_vocabulary, data.prepared.target_vocabulary
     sizes = dict(zip(("source_vocabulary", "target_vocabulary"), map(len, vocabularies), strict=True))
@@ -63,7 +63,7 @@ def build(chosen: Mapping[str, Any]) -> Any:
 
 
 def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:
-    """Write the batches to ``path`` for the peers, and state what there is to train."""
+    """Write the batches to ``path`` for the peers, and describe the training."""
     import numpy as np
 
     from gluon_attn.training.checkpoint import parameter_count

@@ -1,6 +1,6 @@
-"""The classifiers ``AsWritten`` and ``Masked`` in PyTorch, and the loop that trains them as fast as PyTorch goes.
+"""The classifiers ``AsWritten`` and ``Masked`` in PyTorch, and their training loop, as fast as PyTorch allows.
 
-Nothing here knows MXNet: both bring an OpenMP runtime, so a peer is measured in a process of its own.
+Nothing here imports MXNet: each brings an OpenMP runtime, so a peer is measured in its own process.
 
     python -m benchmarks.peers.torch_classifiers '{"arrays": "reviews.npz", "threads": 2, ...}'
 
@@ -21,7 +21,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from benchmarks.peers.torch_training import main, optimizers_of, second_epoch
 
 RECURRENT = ("packed", "reversed")
-# `no`; `around the GRU`: as torch.compile does by itself, it leaves nn.GRU as it is; `whole`: the GRU unrolled too.
+# `no`; `around the GRU`, the default of torch.compile, leaves nn.GRU uncompiled; `whole`: the GRU unrolled too.
 COMPILE = ("no", "around the GRU", "whole")
 
 
@@ -65,7 +65,7 @@ class AsWritten(nn.Module):
 class Masked(nn.Module):
     """The same with padding masked everywhere and the contexts averaged over the tokens.
 
-    ``recurrent``: how the GRU is kept from the padding: ``packed`` sequences, or a backward layer that reads each
+    ``recurrent``: how the GRU avoids the padding: ``packed`` sequences, or a backward layer that reads each
     sentence ``reversed`` by its own length.
     """
 
@@ -101,7 +101,7 @@ class PackedGRU(nn.Module):
 
 
 class ReversingGRU(nn.Module):
-    """The same with one layer for each direction; on padding its states are arbitrary."""
+    """The same with one layer per direction; on padding its states are arbitrary."""
 
     def __init__(self, in_units: int, units: int) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ def build(settings: Mapping[str, Any], *, optimizer: str, recurrent: str) -> nn.
 
 
 def batches(ids: Tensor, lengths: Tensor, size: int, buckets: bool) -> Iterator[Tensor]:
-    """Row numbers of the batches of an epoch in random order; with ``buckets``, batches of like length."""
+    """Row numbers of the batches of an epoch in random order; with ``buckets``, batches of similar length."""
     order = torch.randperm(len(ids))
     if not buckets:
         yield from order.split(size)
@@ -151,7 +151,7 @@ def measure(spec: Mapping[str, Any]) -> dict[str, float]:
     model = build(spec["settings"], optimizer=spec["optimizer"], recurrent=spec["recurrent"])
     optimizers = optimizers_of(model, spec["optimizer"], spec["learning_rate"])
     torch._dynamo.config.allow_rnn = spec["compile"] == "whole"
-    torch._dynamo.config.recompile_limit = 64  # every bucket has a length of its own
+    torch._dynamo.config.recompile_limit = 64  # every bucket has its own length
     network = model if spec["compile"] == "no" else torch.compile(model, dynamic=False)
 
     def losses() -> Iterator[Tensor]:

@@ -1,7 +1,7 @@
 """Beam search over the ``RNNSearch`` of ``torch_translators`` in PyTorch, eager.
 
-Written as one would for speed: sentences of like length are one batch, the encoder's states, keys and values are held
-once for a sentence whatever the beam, finished sentences leave the batch, no gradients are kept.
+Written for speed: sentences of similar length are one batch, the encoder's states, keys and values are stored once per
+sentence whatever the beam, finished sentences leave the batch, no gradients are recorded.
 
     python -m benchmarks.peers.torch_decoders '{"arrays": "test.npz", "threads": 2, ...}'
 
@@ -37,18 +37,18 @@ _SAME = {
 
 
 def state_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
-    """The parameters of ``gluon_attn.models.rnnsearch.RNNSearch``, by their names there, as those of the peer."""
-    found = {theirs: arrays[ours] for theirs, ours in _SAME.items()}
-    found["target_embedding.weight"] = arrays.get("target_embedding.weight", arrays["output.weight"])  # or tied
+    """The parameters of ``gluon_attn.models.rnnsearch.RNNSearch``, as those of the peer."""
+    state = {theirs: arrays[ours] for theirs, ours in _SAME.items()}
+    state["target_embedding.weight"] = arrays.get("target_embedding.weight", arrays["output.weight"])  # or tied
     for suffix, direction in (("", "forwards"), ("_reverse", "backwards")):
         for theirs, ours in (("ih", "i2h"), ("hh", "h2h")):
             for sort in ("weight", "bias"):
-                found[f"encoder.{sort}_{theirs}_l0{suffix}"] = arrays[f"encoder.{direction}.0._unfused.0.{ours}_{sort}"]
+                state[f"encoder.{sort}_{theirs}_l0{suffix}"] = arrays[f"encoder.{direction}.0._unfused.0.{ours}_{sort}"]
     for theirs, ours in (("from_token.weight", "in.weight"), ("from_token.bias", "in.bias")):
-        found[theirs] = np.concatenate([arrays[f"gru.gates_{ours}"], arrays[f"gru.proposal_{ours}"]])
-    found["from_context.weight"] = np.concatenate([arrays["gru.gates_of.weight"], arrays["gru.proposal_of.weight"]])
-    found["readout.weight"] = np.concatenate([arrays[f"readout.maps.{part}.weight"] for part in range(3)], axis=1)
-    return {name: torch.from_numpy(array) for name, array in found.items()}
+        state[theirs] = np.concatenate([arrays[f"gru.gates_{ours}"], arrays[f"gru.proposal_{ours}"]])
+    state["from_context.weight"] = np.concatenate([arrays["gru.gates_of.weight"], arrays["gru.proposal_of.weight"]])
+    state["readout.weight"] = np.concatenate([arrays[f"readout.maps.{part}.weight"] for part in range(3)], axis=1)
+    return {name: torch.from_numpy(array) for name, array in state.items()}
 
 
 def build(settings: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> RNNSearch:
@@ -64,7 +64,7 @@ def beam_search(
 ) -> list[list[int]]:
     """The best translation of each sentence, without begin and end, by ln p / ((5 + length) / 6) ** alpha.
 
-    A finished translation holds its place in the beam as long as its score is among the best.
+    A finished translation stays in the beam as long as its score is among the best.
 
     Args:
         model: the network.
@@ -74,51 +74,55 @@ def beam_search(
         limits: (sentences,), where a translation is cut off that has not ended.
         begin, end: ids of begin and end of sentence.
     """
-    found: list[list[int]] = [[] for _ in range(len(source))]
+    translations: list[list[int]] = [[] for _ in range(len(source))]
     memory, state = model.encode(source, lengths)
     sentence = torch.arange(len(source))
     tokens = torch.full((len(source), 1), begin)
-    said = tokens[:, :, None]
+    prefixes = tokens[:, :, None]
     log_p = torch.zeros(len(source), 1)
     score, ended = log_p, torch.zeros_like(tokens, dtype=torch.bool)
     for step in range(1, int(limits.max()) + 1):
         logits, state = model.step(tokens, memory, state)
         best, ids = logits.log_softmax(2).topk(beam)
         total = log_p[:, :, None] + best
-        # A finished translation goes on in one way only, its score as it was; what it says then is cut off behind.
+        # A finished translation has one continuation with an unchanged score; tokens after its end are cut off below.
         candidates = (total / ((5 + step) / 6) ** alpha).masked_fill(ended[:, :, None], -torch.inf)
         candidates[:, :, 0] = torch.where(ended, score, candidates[:, :, 0])
         score, order = candidates.flatten(1).topk(beam)
-        place = order // beam
+        origin = order // beam
         tokens, log_p = ids.flatten(1).gather(1, order), total.flatten(1).gather(1, order)
-        ended = ended.gather(1, place) | (tokens == end)
-        rows = (torch.arange(len(place))[:, None] * state.shape[1] + place).flatten()
-        state = state.flatten(0, 1).index_select(0, rows).unflatten(0, place.shape)
-        said = torch.cat([said.flatten(0, 1).index_select(0, rows).unflatten(0, place.shape), tokens[:, :, None]], 2)
+        ended = ended.gather(1, origin) | (tokens == end)
+        rows = (torch.arange(len(origin))[:, None] * state.shape[1] + origin).flatten()
+        state = state.flatten(0, 1).index_select(0, rows).unflatten(0, origin.shape)
+        prefixes = torch.cat(
+            [prefixes.flatten(0, 1).index_select(0, rows).unflatten(0, origin.shape), tokens[:, :, None]], 2
+        )
         complete = ended.all(1) | (limits == step)
         if complete.any():
-            for which, ids_said in zip(sentence[complete].tolist(), said[complete, 0, 1:].tolist(), strict=True):
-                found[which] = ids_said[: ids_said.index(end)] if end in ids_said else ids_said
-            left = (~complete).nonzero().squeeze(1)
-            if not len(left):
+            for which, hypothesis in zip(sentence[complete].tolist(), prefixes[complete, 0, 1:].tolist(), strict=True):
+                translations[which] = hypothesis[: hypothesis.index(end)] if end in hypothesis else hypothesis
+            unfinished = (~complete).nonzero().squeeze(1)
+            if not len(unfinished):
                 break
-            held = (sentence, limits, tokens, said, log_p, score, ended, state)
-            sentence, limits, tokens, said, log_p, score, ended, state = (one.index_select(0, left) for one in held)
-            memory = tuple(one.index_select(0, left) for one in memory)
-    return found
+            alive = (sentence, limits, tokens, prefixes, log_p, score, ended, state)
+            sentence, limits, tokens, prefixes, log_p, score, ended, state = (
+                one.index_select(0, unfinished) for one in alive
+            )
+            memory = tuple(one.index_select(0, unfinished) for one in memory)
+    return translations
 
 
 def translate(
     model: RNNSearch, source: Tensor, lengths: Tensor, *, sentences: int, limits: Tensor, **search: Any
 ) -> list[list[int]]:
-    """Translate all sentences, ``sentences`` of like length at a time; in their order."""
-    found: list[list[int]] = [[] for _ in range(len(source))]
+    """Translate all sentences, ``sentences`` of similar length at a time; in their order."""
+    translations: list[list[int]] = [[] for _ in range(len(source))]
     for rows in torch.sort(lengths, stable=True).indices.split(sentences):
         width = int(lengths[rows].max())
-        said = beam_search(model, source[rows, :width], lengths[rows], limits=limits[rows], **search)
-        for row, ids in zip(rows.tolist(), said, strict=True):
-            found[row] = ids
-    return found
+        hypotheses = beam_search(model, source[rows, :width], lengths[rows], limits=limits[rows], **search)
+        for row, ids in zip(rows.tolist(), hypotheses, strict=True):
+            translations[row] = ids
+    return translations
 
 
 def measure(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,14 +141,14 @@ def measure(spec: Mapping[str, Any]) -> dict[str, Any]:
         source, lengths, limits = (torch.from_numpy(arrays[name]) for name in ("source", "lengths", "limits"))
         ours = {name.removeprefix("parameters/"): arrays[name] for name in arrays.files if "/" in name}
     model = build(spec["settings"], ours)
-    found: list[list[int]] = []
+    translations: list[list[int]] = []
 
     def work() -> None:
         search = {"sentences": spec["batch"], "limits": limits, **spec["search"]}
-        found[:] = translate(model, source, lengths, **search)
+        translations[:] = translate(model, source, lengths, **search)
 
     measured = second_time(work)
-    return {**measured, "parameters": sum(one.numel() for one in model.parameters()), "ids": found}
+    return {**measured, "parameters": sum(one.numel() for one in model.parameters()), "ids": translations}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""``StructuredClassifier`` and ``HierarchicalAttentionNetwork`` in PyTorch, eager, and the loop that trains them.
+"""``StructuredClassifier`` and ``HierarchicalAttentionNetwork`` in eager PyTorch, and their training loop.
 
-Written as one would for speed: sentences that are padding are not read, recurrent layers are PyTorch's own.
+Written for speed: padding sentences are skipped, recurrent layers are PyTorch's own.
 
     python -m benchmarks.peers.torch_documents '{"arrays": "batches.npz", "threads": 2, ...}'
 
@@ -24,9 +24,9 @@ RECURRENT = ("packed", "reversed")
 
 
 class Bidirectional(nn.Module):
-    """A bidirectional layer that does not see its padding: (batch, length, in_units), (batch,) -> both states.
+    """A bidirectional layer that ignores its padding: (batch, length, in_units), (batch,) -> both states.
 
-    ``recurrent``: how the padding is kept out: ``packed`` sequences, or a backward layer that reads each sentence
+    ``recurrent``: how the padding is avoided: ``packed`` sequences, or a backward layer that reads each sentence
     ``reversed`` by its own length.
     """
 
@@ -91,8 +91,8 @@ class Reader(nn.Module):
 
 
 class HierarchicalAttentionNetwork(nn.Module):
-    """Yang et al. (2016): words make sentences, sentences make documents; ``(logits, word weights, sentence weights)``,
-    the word weights of real sentences alone, one below another."""
+    """Yang et al. (2016): words are pooled into sentences, sentences into documents; ``(logits, word weights, sentence
+    weights)``, the word weights of real sentences only, one per row."""
 
     def __init__(self, settings: Mapping[str, Any], *, sparse: bool, recurrent: str) -> None:
         super().__init__()
@@ -105,9 +105,9 @@ class HierarchicalAttentionNetwork(nn.Module):
 
     def forward(self, ids: Tensor, counts: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         real = torch.arange(ids.shape[1]) < counts[:, None]
-        read, word_weights = self.words(self.dropout(self.embedding(ids[real])), lengths[real])
-        vectors = read.new_zeros(*real.shape, read.shape[1])
-        vectors[real] = self.dropout(read)
+        sentences, word_weights = self.words(self.dropout(self.embedding(ids[real])), lengths[real])
+        vectors = sentences.new_zeros(*real.shape, sentences.shape[1])
+        vectors[real] = self.dropout(sentences)
         document, sentence_weights = self.sentences(vectors, counts)
         return self.output(self.dropout(document)), word_weights, sentence_weights
 

@@ -1,7 +1,7 @@
-"""The language model and the sentence classifier over an LSTMN in PyTorch, eager, and the loop that trains them.
+"""The language model and the sentence classifier over an LSTMN in eager PyTorch, and their training loop.
 
-Written as one would for speed: what no step changes is computed once for all steps, the tape is a list that is stacked
-at each step, W_h h is computed once for each state; the optimizer is fused.
+Written for speed: what does not depend on the step is computed once for all steps, the tape is a list that is stacked
+at each step, W_h h is computed once per state; the optimizer is fused.
 
     python -m benchmarks.peers.torch_lstmn '{"arrays": "batches.npz", "threads": 2, ...}'
 
@@ -24,7 +24,7 @@ State = tuple[list[Tensor], Tensor]
 
 
 class LSTMN(nn.Module):
-    """Cheng et al. (2016): an LSTM whose state before a word is what it attends to of the last states."""
+    """Cheng et al. (2016): an LSTM whose previous state is a weighted sum of the last states."""
 
     def __init__(self, units: int, window: int) -> None:
         super().__init__()
@@ -39,13 +39,13 @@ class LSTMN(nn.Module):
     def forward(self, sequence: Tensor, state: State | None) -> tuple[Tensor, State]:
         """States (batch, steps, units), and the tape and h~ after the last step."""
         units = self.units
-        nothing = sequence.new_zeros(len(sequence), units)
-        tape, attended = state or ([], nothing)
+        zeros = sequence.new_zeros(len(sequence), units)
+        tape, attended = state or ([], zeros)
         keys = [self.key(memory[:, :units]) for memory in tape]
         hidden = []
         steps = zip(self.word(sequence).unbind(1), self.inputs(sequence).unbind(1), strict=True)
         for word, inputs in steps:
-            adaptive = nothing
+            adaptive = zeros
             if tape:
                 query = word + self.attended(attended)
                 scores = self.score(torch.tanh(torch.stack(keys[-self.window :], 1) + query[:, None])).squeeze(2)

@@ -1,4 +1,4 @@
-"""What the peers share that train in PyTorch: their optimizers, the loop, and the command line."""
+"""What the PyTorch peers share: their optimizers, the training loop, and the command line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def second_epoch(
         model: the network.
         optimizers: of its parameters.
         losses: the loss of each batch of an epoch, computed when it is asked for.
-        clip_norm: gradients are scaled down to it; None for as they are.
+        clip_norm: gradients are scaled down to it; None for no clipping.
 
     Returns:
         ``seconds`` and ``cpu_seconds`` of the second epoch, ``warm_up_seconds`` of the first, ``parameters``.
@@ -59,7 +59,7 @@ def second_epoch(
 
 
 def main(measure: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
-    """Measure what the JSON on the command line asks for, with so many ``threads``, and print JSON."""
+    """Measure what the JSON on the command line describes, with its number of ``threads``, and print JSON."""
     wanted = json.loads(sys.argv[1])
     keep_to(wanted["threads"])
     runtime.keep_memory()  # as our side does

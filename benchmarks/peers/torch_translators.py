@@ -1,7 +1,7 @@
-"""``RNNSearch`` and ``DeepLSTM`` with attention in PyTorch, eager, and the loop that trains them.
+"""``RNNSearch`` and ``DeepLSTM`` with attention in eager PyTorch, and their training loop.
 
-Written as one would for speed: what no step changes is computed once for all steps, keys are projected once for a
-sentence, the vocabulary's product is one for all tokens; the optimizer is fused.
+Written for speed: what does not depend on the step is computed once for all steps, keys are projected once per
+sentence, the output layer is one product for all tokens; the optimizer is fused.
 
     python -m benchmarks.peers.torch_translators '{"arrays": "pairs.npz", "threads": 2, ...}'
 
@@ -28,8 +28,7 @@ Memory = tuple[Tensor, ...]
 class RNNSearch(nn.Module):
     """Bahdanau et al. (2015): bidirectional GRU, additive attention, GRU decoder, maxout readout.
 
-    States are (sentences, beam, units): what is said of a sentence in a beam looks at one memory, held once. Training
-    has a beam of one.
+    States are (sentences, beam, units): all translations of a sentence share one memory. Training has a beam of one.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -65,7 +64,7 @@ class RNNSearch(nn.Module):
         return self.logits(torch.cat(before, 1), embedded, torch.bmm(torch.cat(alignments, 1), memory[0]))
 
     def encode(self, source: Tensor, lengths: Tensor) -> tuple[Memory, Tensor]:
-        """What is computed once for a sentence: the memory (states, keys, values, gap) and the first state."""
+        """What is computed once per sentence: the memory (states, keys, values, gap) and the first state."""
         packed = pack_padded_sequence(
             self.dropout(self.source_embedding(source)), lengths, batch_first=True, enforce_sorted=False
         )
@@ -76,24 +75,24 @@ class RNNSearch(nn.Module):
         return memory, torch.tanh(self.initial(last[1]))[:, None]
 
     def advance(self, token: Tensor, memory: Memory, state: Tensor) -> tuple[Tensor, Tensor]:
-        """One step: the tokens' part of the gates (sentences, beam, 3 * units) -> weights and the state after."""
+        """One step: the tokens' part of the gates (sentences, beam, 3 * units) -> weights and the next state."""
         _, keys, values, gap = memory
         score = self.score(torch.tanh(self.query(state)[:, :, None] + keys)).squeeze(3)
         weights = torch.softmax(score + gap, 2)
-        read = token + torch.bmm(weights, values)
-        gates = torch.sigmoid(read[..., : 2 * self.units] + self.gates(state))
+        inputs = token + torch.bmm(weights, values)
+        gates = torch.sigmoid(inputs[..., : 2 * self.units] + self.gates(state))
         update, reset = gates.chunk(2, 2)
-        proposal = torch.tanh(read[..., 2 * self.units :] + self.proposal(reset * state))
+        proposal = torch.tanh(inputs[..., 2 * self.units :] + self.proposal(reset * state))
         return weights, state + update * (proposal - state)
 
     def logits(self, before: Tensor, embedded: Tensor, contexts: Tensor) -> Tensor:
-        """Maxout of the state before, the last token and the context, and the product with the vocabulary."""
+        """Maxout of the previous state, the last token and the context, and the output layer."""
         features = self.readout(torch.cat([before, embedded, contexts], 2))
         features = torch.maximum(features[..., : self.maxout], features[..., self.maxout :])
         return self.output(self.dropout(features))
 
     def step(self, tokens: Tensor, memory: Memory, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits (sentences, beam, vocabulary) behind the last tokens (sentences, beam), and the state after."""
+        """Logits (sentences, beam, vocabulary) after the last tokens (sentences, beam), and the state after them."""
         embedded = self.target_embedding(tokens)
         weights, after = self.advance(self.from_token(embedded), memory, state)
         return self.logits(state, embedded, torch.bmm(weights, memory[0])), after

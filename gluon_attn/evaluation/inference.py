@@ -1,8 +1,8 @@
 """Inference over seeds and test items: is a difference between two systems more than noise?
 
 A measured difference varies for two reasons: other test items would give another one, and so would trainings with other
-seeds. A bootstrap over items knows the first, a t interval over seeds the second. Here the squares of their half-widths
-are added,
+seeds. A bootstrap over items covers the first, a t interval over seeds the second. Here the squares of their
+half-widths are added,
 
     half^2 = (t_{n-1} s / sqrt n)^2 + (z SE_items)^2
 

@@ -32,7 +32,7 @@ _WITHOUT_INTERVALS = ContextVar("without intervals", default=False)
 
 @contextmanager
 def without_intervals() -> Iterator[None]:
-    """Inside, estimates have no interval: the mean stands for both ends, and nothing is resampled."""
+    """Inside, estimates have no interval: both its ends are the mean, and nothing is resampled."""
     token = _WITHOUT_INTERVALS.set(True)
     try:
         yield

@@ -144,7 +144,7 @@ class LSTMN(HybridBlock):
         return weights, attended, h, F.expand_dims(F.concat(h, c, dim=1), axis=1)
 
     def _appended(self, F: Operators, tape: Tensor, newest: Tensor, memories: int) -> Tensor:
-        """A tape of so many memories (batch, memories, units) and the newest (batch, 1, units); full, it loses its
+        """Append the newest memory (batch, 1, units) to a tape (batch, memories, units); a full one loses its
         oldest."""
         if min(memories, self.window - 1) == 0:
             return newest

@@ -43,7 +43,7 @@ class StructuredClassifier(Classifier):
     logits, and with attention hops and the penalty of :func:`redundancy_penalty`.
 
     Raises:
-        ValueError: hops, pooling and hidden do not fit together.
+        ValueError: hops, pooling and hidden are inconsistent.
     """
 
     outputs = ("hops", "penalty")

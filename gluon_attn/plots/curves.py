@@ -107,7 +107,9 @@ def weights_by_distance(weights: Mapping[str, np.ndarray], path: Path) -> None:
     """
     numbers = sorted({len(values) for values in weights.values()})
     if len(numbers) != 1 or not numbers[0] or len(weights) > len(COLOURS):
-        raise UsageError(f"weights by distance: {len(weights)} names with {numbers or 'no'} memories; draw some alike")
+        raise UsageError(
+            f"weights by distance: {len(weights)} names with {numbers or 'no'} memories; draw equal numbers"
+        )
     distances = range(1, numbers[0] + 1)
     with house_figure(7, 3.6, path) as figure:
         axes = figure.subplots()

@@ -49,7 +49,7 @@ def hangul_font() -> Path:
 
 
 def register_hangul() -> None:
-    """Make the font known to matplotlib under a name of ours, so that no other font can be taken for it.
+    """Make the font known to matplotlib under a name of its own, so that no other font is used instead.
 
     Raises:
         UsageError: no font with Hangul is installed.

@@ -145,6 +145,6 @@ def _number_cells(axes: Axes, percent: np.ma.MaskedArray[Any, Any], darkest: flo
 
 
 def _paper() -> LinearSegmentedColormap:
-    """White to dark blue; the colours stand where CIE lightness falls evenly from 100 to 20, so ink is proportional."""
+    """White to dark blue at even steps of CIE lightness from 100 to 20, so that darkness is proportional to weight."""
     steps = [(0.0, "#ffffff"), (0.166, "#c6dbef"), (0.4, "#6baed6"), (0.68, "#2171b5"), (1.0, "#08306b")]
     return LinearSegmentedColormap.from_list("paper", steps)

@@ -1,8 +1,8 @@
-"""How all figures look, how one is written, and how it is marked as drawn from sample data.
+"""The style of all figures, how they are written, and their mark when drawn from sample data.
 
 The bytes of a PNG depend on what is drawn, the font and the version of matplotlib alone: no date, no user settings, no
 state of pyplot. Colours are Okabe and Ito's, which people with any colour vision can tell apart
-(https://jfly.uni-koeln.de/color/). Korean is drawn with :func:`.fonts.hangul_font`; a character that no font at hand
+(https://jfly.uni-koeln.de/color/). Korean is drawn with :func:`.fonts.hangul_font`; a character that no installed font
 can draw appears as its code point, ``U+1F9E1``.
 """
 

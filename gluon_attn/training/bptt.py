@@ -27,7 +27,7 @@ class Piece:
 
 
 def pieces(ids: np.ndarray, rows: int, steps: int, first: int) -> list[Piece]:
-    """Cut a text into rows of equal length and these into pieces, all of one shape.
+    """Cut a text into rows of equal length, and the rows into pieces of one shape.
 
     Every token is a target exactly once, predicted from the one before it; each row starts where the row before it
     ends. The last row is padded with token 0 as input and ``NO_TARGET`` as target.
@@ -62,7 +62,7 @@ def losses(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarray:
 
 
 def attention_weights(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarray:
-    """What each word of a stream looks at (:meth:`LanguageModel.attend`), (tokens, window) in the order of the text.
+    """The attention weights of each word of a stream (:meth:`LanguageModel.attend`), (tokens, window) in text order.
 
     Row i is of the step that reads token i - 1 to predict token i; its last column is the word before the one that is
     read, the column before it the word before that, and so on.
@@ -102,7 +102,7 @@ def language_objective(
 
     Args:
         start: the state before the first word of as many rows as those of ``training``: :meth:`LanguageModel.start`.
-        training, validation: what :func:`pieces` gives; they may differ in rows and in steps.
+        training, validation: from :func:`pieces`; they may differ in rows and in steps.
         restart: probability with which a row of a piece of the training stream starts from the state ``start`` instead
             of the last state of the piece before.
     """

@@ -170,6 +170,6 @@ def _finite(loss: nd.NDArray, epoch: int, step: int) -> float:
     return value
 
 
-def _diverged(what: str, epoch: int, step: int) -> UsageError:
-    stays = f"the checkpoint of epoch {epoch - 1} stays; " if epoch > 1 else ""
-    return UsageError(f"{what} at epoch {epoch}, step {step}; {stays}lower the learning rate")
+def _diverged(reason: str, epoch: int, step: int) -> UsageError:
+    checkpoint = f"the checkpoint of epoch {epoch - 1} stays; " if epoch > 1 else ""
+    return UsageError(f"{reason} at epoch {epoch}, step {step}; {checkpoint}lower the learning rate")

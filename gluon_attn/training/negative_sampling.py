@@ -80,10 +80,10 @@ def batches(stream: TokenStream, sampling: Sampling, generator: np.random.Random
     placeholder: the model predicts its inputs.
     """
     window, length = sampling.window, sampling.length
-    kept = generator.random_sample(len(stream.ids)) < keep_probability(stream.counts, sampling.threshold)[stream.ids]
-    pieces = max(1, -(-int(kept.sum()) // length))
-    around = (window, window + pieces * length - int(kept.sum()))
-    ids, text = np.pad(stream.ids[kept], around), np.pad(stream.text[kept], around, constant_values=-1)
+    sampled = generator.random_sample(len(stream.ids)) < keep_probability(stream.counts, sampling.threshold)[stream.ids]
+    pieces = max(1, -(-int(sampled.sum()) // length))
+    around = (window, window + pieces * length - int(sampled.sum()))
+    ids, text = np.pad(stream.ids[sampled], around), np.pad(stream.text[sampled], around, constant_values=-1)
     order = np.resize(generator.permutation(pieces), batches_per_epoch(stream, sampling) * sampling.rows)
     cumulative = np.cumsum(noise_distribution(stream.counts))
     distance = np.abs(np.arange(-window, window + 1))

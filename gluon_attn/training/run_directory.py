@@ -19,7 +19,7 @@ class RunDirectory:
     what its script adds. Opening it decides what happens to an earlier run in the folder.
 
     Raises:
-        UsageError: the folder holds a run and neither ``resume`` nor ``overwrite`` was asked for, or the run to resume
+        UsageError: the folder has a run and neither ``resume`` nor ``overwrite`` is set, or the run to resume
             has another configuration, or its configuration is lost or damaged.
     """
 
@@ -32,7 +32,7 @@ class RunDirectory:
             if overwrite:
                 _remove(path)
             elif not resume:
-                raise UsageError(f"{path}: a run is here already; go on with it (--resume) or replace it (--overwrite)")
+                raise UsageError(f"{path}: has a run already; continue it (--resume) or replace it (--overwrite)")
             elif config_path.exists():
                 _check_same(config, config_path)
             elif self.checkpoint.exists():
@@ -54,7 +54,7 @@ class RunDirectory:
 def _remove(path: Path) -> None:
     replaced = path.with_name(f".{path.name}.replaced")
     shutil.rmtree(replaced, ignore_errors=True)
-    path.rename(replaced)  # at once, so that nothing of the old run is ever taken for the new one
+    path.rename(replaced)  # at once, so that nothing of the old run is mistaken for the new one
     shutil.rmtree(replaced)
 
 

@@ -24,7 +24,7 @@ class Updates:
     that a training loop need not know how many devices there are.
 
     Args:
-        parameters: in a fixed order; the names of the state's arrays hold their numbers.
+        parameters: in a fixed order; the names of the state's arrays contain their numbers.
         optimizer: its name in MXNet.
         clip_norm: gradients are scaled down to this Euclidean norm over all parameters (Pascanu et al., 2013).
         kvstore: as for :class:`mxnet.gluon.Trainer`; with one device the default creates none.
@@ -60,7 +60,7 @@ class Updates:
         """Update all parameters by the gradients of the last backward pass.
 
         Raises:
-            FloatingPointError: the norm of the gradients is not finite; the parameters stay as they are.
+            FloatingPointError: the norm of the gradients is not finite; the parameters are not changed.
             UserWarning: a parameter was not part of the last backward pass; set its ``grad_req`` to ``null``.
         """
         self._trainer.set_learning_rate(learning_rate)
@@ -86,7 +86,7 @@ class Updates:
         return arrays | {"counts": np.array(counts, np.int64), "count": np.array(self._optimizer.num_update, np.int64)}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Go on from a :meth:`state`; parameters must have their values of that time.
+        """Continue from a :meth:`state`; parameters must have their values of that time.
 
         Raises:
             UsageError: the arrays are not the state of this optimizer for these parameters.

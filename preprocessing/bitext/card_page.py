@@ -7,7 +7,7 @@
       collections   {part: {split, note, rows, distinct_source, distinct_target, repeated_pairs, padded_with_space,
                     characters: {side: profile}}} of the files as read
       missing       {part: message}, only where a corpus is used without one of its collections
-      stand_ins     {language: message}, only where the text of another language is used in its place
+      stand_ins     {language: message}, only where the text of another language is used instead
       normalized    {side: {split: rows changed by normalisation}}
       hash_split    {pairs, groups, groups_of_one_pair, largest_group, groups_with_pairs_of_train, rows: {split: rows}}
       overlap       {split: {rows, letters: counts, verbatim: counts}}, counts {source, target, either, pair}: rows

@@ -17,7 +17,7 @@ class ParallelCorpus:
 
     ``extra``: collections that are read only on request. ``one_in``: of the split by hash. ``drop_overlap``: the
     default for leaving out train pairs with a sentence of another split. ``stand_ins``: languages that the corpus does
-    not have, and those that are used instead.
+    not have, and their replacements.
     """
 
     languages: tuple[str, ...]

@@ -37,7 +37,7 @@ class TranslationPipeline(Pipeline[Bitext, "TranslationResult"]):
             files = locate.find("sample sentences")
         return files.only(self.parts)
 
-    def nothing(self) -> Bitext:
+    def empty(self) -> Bitext:
         return Bitext()
 
     def restored(self, arrays: Mapping[str, np.ndarray]) -> Bitext:

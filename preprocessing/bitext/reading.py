@@ -48,7 +48,7 @@ class Collection:
 @dataclass(frozen=True)
 class ReadPairs(Step[Bitext]):
     """Read the pairs of all collections. ``source`` and ``target`` are the languages in the names or columns of the
-    files; ``stand_ins`` maps a requested language to the one that is read in its place."""
+    files; ``stand_ins`` maps a requested language to its replacement."""
 
     name: ClassVar[str] = "read-pairs"
     source: str
@@ -115,8 +115,8 @@ class ReadPairs(Step[Bitext]):
             facts["missing"] = missing
         if self.stand_ins:
             facts["stand_ins"] = {
-                given: f"The corpus has no text in {given}; its text in {taken} is used instead."
-                for given, taken in self.stand_ins.items()
+                requested: f"The corpus has no text in {requested}; its text in {replacement} is used instead."
+                for requested, replacement in self.stand_ins.items()
             }
         return data.with_splits(splits), Notes(facts=facts, dropped=dropped)
 

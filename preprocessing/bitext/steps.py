@@ -81,7 +81,7 @@ class Overlap(Step[Bitext]):
                 keep &= np.array([key not in elsewhere for key in keys["train"][side]], np.bool_)
             data, dropped = _with_train(data, keep, "a sentence of another split")
             trained = {
-                side: {key for key, stays in zip(keys["train"][side], keep, strict=True) if stays} for side in SIDES
+                side: {key for key, is_kept in zip(keys["train"][side], keep, strict=True) if is_kept} for side in SIDES
             }
         marked = {"train": data.splits["train"]}
         for name, pair in others.items():

@@ -13,7 +13,7 @@ class CorpusFile:
     ``member``: the one file that is read in a zip archive; ``sha256`` is then that of the member, because archives of
     the same text differ. ``content``: SHA-256 of the files in an archive or folder, as computed by the step that reads
     it (``document_reading.content_sha256``, ``crawl_reading.read_crawl``) and checked there, so that the same text is
-    accepted however it is packed. ``optional``: the corpus is usable without it.
+    accepted in any archive. ``optional``: the corpus is usable without it.
     """
 
     layout: tuple[str, ...]

@@ -45,7 +45,7 @@ class ImagePipeline(Pipeline[ImageData, ImageResult]):
     """A pipeline of images. Its card has no units besides rows; ``splits``: {split: {rows, labels: {label: rows}}};
     facts: ``heights`` and ``widths`` {split: profile} of the decoded files, ``channels`` {mean, std} of the inputs."""
 
-    def nothing(self) -> ImageData:
+    def empty(self) -> ImageData:
         return ImageData()
 
     def restored(self, arrays: Mapping[str, np.ndarray]) -> ImageData:

@@ -54,7 +54,7 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
     steps: tuple[Step[DataT], ...]
 
     @abstractmethod
-    def nothing(self) -> DataT:
+    def empty(self) -> DataT:
         """The empty data that the first step receives."""
 
     @abstractmethod
@@ -104,7 +104,7 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
 
     def _run(self, files: CorpusFiles, processes: int | None) -> tuple[DataT, dict[str, Any], dict[str, np.ndarray]]:
         """Run all steps: the data, its card and its canonical arrays."""
-        data, records, facts = self.nothing(), [], {}
+        data, records, facts = self.empty(), [], {}
         for step in self.steps:
             before = data
             data, notes = step.apply(before, Context(files, processes))

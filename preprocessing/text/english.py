@@ -45,7 +45,7 @@ PLAIN_RULE = (
 
 
 def plain_text(text: str) -> str:
-    """The paragraphs of a text, one to a line, by ``PLAIN_RULE``; without any text an empty string."""
+    """The paragraphs of a text, one per line, by ``PLAIN_RULE``; an empty string for a text without any."""
     if "<" in text:
         text = _STYLE.sub("", _BREAK.sub("\n\n", text))
     if "&" in text:
@@ -111,7 +111,7 @@ SENTENCES_RULE = (
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of plain text with one paragraph to a line, by ``SENTENCES_RULE``; [] for blank text."""
+    """The sentences of plain text with one paragraph per line, by ``SENTENCES_RULE``; [] for blank text."""
     sentences: list[list[str]] = []
     wordless: list[str] = []
     for paragraph in text.split("\n"):

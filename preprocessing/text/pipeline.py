@@ -80,7 +80,7 @@ class TextPipeline(Pipeline[Data, Result]):
         files = super().files(corpus)
         return corpora.find(self.sample) if files.origin == "embedded" else files
 
-    def nothing(self) -> Data:
+    def empty(self) -> Data:
         return Data()
 
     def restored(self, arrays: Mapping[str, np.ndarray]) -> Data:

@@ -1,10 +1,10 @@
 """One HTML file in which every review can be found and read with its attention weights.
 
 The page carries its data, script and style and fetches nothing. The data are in a JSON block, the script shows them
-with ``textContent`` alone, so text from a corpus is never taken for markup; a content security policy that names the
+with ``textContent`` alone, so text from a corpus is never parsed as markup; a content security policy that names the
 hashes of our script and style forbids everything else.
 
-The JSON block holds ``labels``, their names, and columns with one entry for each review: ``id``; ``pieces``, its tokens
+The JSON block has ``labels``, their names, and columns with one entry for each review: ``id``; ``pieces``, its tokens
 joined by line feeds, a space before each token that starts a word; ``weights``, two base-64 digits for each token (0 to
 4095, of 4095); ``gold``, ``predicted`` and ``in_train``, one character each (``-``: no gold label); ``probability`` of
 the predicted label in ten-thousandths. By position, for those that have it: ``rest``, the end of the text that the
@@ -117,7 +117,7 @@ def write(
 def _columns(reviews: Iterable[Review], labels: Sequence[str]) -> dict[str, Any]:
     """The JSON block; see the top of the file."""
     if not 2 <= len(labels) <= 10:
-        raise ValueError(f"{len(labels)} labels; one digit holds 2 to 10")
+        raise ValueError(f"{len(labels)} labels; one digit can code 2 to 10")
     ids, pieces, weights, gold, predicted, in_train, probability = [], [], [], [], [], [], []
     rest: dict[int, str] = {}
     text: dict[int, str] = {}

@@ -162,7 +162,7 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
         queries = [len(data.queries(test=test)) for test in (False, True)]
         if not all(queries) or len(frequent) <= NEIGHBOURS:
             reason = f"{sum(queries)} words of clear sentiment, {len(frequent)} frequent words"
-            raise UsageError(f"corpus {corpus}: {reason}; too few to judge vectors by: give more rated reviews")
+            raise UsageError(f"corpus {corpus}: {reason}; too few to evaluate vectors; give more rated reviews")
         return data
 
     def objective(self, settings: WordVectorSettings, recipe: Recipe, data: WordVectorData) -> Objective:

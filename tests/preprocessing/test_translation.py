@@ -250,7 +250,7 @@ def test_french_replaces_the_german_of_the_sample_with_a_warning(
     assert result.stand_ins == ["The corpus has no text in de; its text in fr is used instead."]
     assert result.card["facts"]["stand_ins"] == {"de": result.stand_ins[0]}
     assert result.references("test") == results["words"].references("test") and results["words"].stand_ins == []
-    with pytest.raises(InputError, match="is one language, or one in place of the other"):
+    with pytest.raises(InputError, match="is one language, or one replaces the other"):
         sample(source="de", target="fr")
 
 
@@ -533,7 +533,7 @@ def test_more_korean_text_is_added_to_train_on_request() -> None:
     plain, more = (translation.pipeline("tatoeba ko-en", extra=extra) for extra in ((), ("python-docs", "bible")))
     files = locate.find("tatoeba ko-en")
     assert "bible" in files.paths and plain.key(files.only(plain.parts)) != more.key(files.only(more.parts))
-    data, notes = more.steps[0].apply(more.nothing(), steps.Context(files))
+    data, notes = more.steps[0].apply(more.empty(), steps.Context(files))
     assert len(data.splits["train"]) == 10_534 + 30_586 + 30_893
     assert notes.facts["collections"]["bible"]["note"] == "Archaic language on both sides."
 

@@ -19,7 +19,7 @@ from reproductions.naver_self_attention import REPRODUCTION, SENTENCE, Additive,
 from reproductions.protocol import papers
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
-from reproductions.protocol.runs import Outcome
+from reproductions.protocol.runs import Outcome, training_of
 from reproductions.protocol.task import Variant
 from reproductions.tasks.classifier_settings import StackedSettings
 from reproductions.tasks.text_inputs import TokenSequences
@@ -269,6 +269,6 @@ def test_initialisation_from_word_vectors_changes_the_network(tmp_path: Path) ->
     for name, record in trained.items():
         assert record["parameters_sha256"] == committed[f"{name}/1"]
     assert trained["wide"]["parameters_sha256"] != trained["vectors"]["parameters_sha256"]
-    vectors = Outcome.of(run(tmp_path, "skip-gram", paper="mikolov2013"))
-    assert trained["vectors"]["corpora"]["pretrained"] == vectors.record["parameters_sha256"]
+    vectors = training_of(run(tmp_path, "skip-gram", paper="mikolov2013"))
+    assert trained["vectors"]["corpora"]["pretrained"] == vectors["parameters_sha256"]
     assert "pretrained" not in trained["wide"]["corpora"]

@@ -24,7 +24,7 @@ def refusal(path: Path, **how: bool) -> str:
 @pytest.mark.parametrize("name", ["config.json", "checkpoint.npz", "outcome.json"])
 def test_any_part_of_an_earlier_run_is_refused_without_resume(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("{}", encoding="utf-8")
-    assert "a run is here already" in refusal(tmp_path)
+    assert "has a run already" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["config.json", "checkpoint.npz", "outcome.json"])
