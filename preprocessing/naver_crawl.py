@@ -174,14 +174,14 @@ class LeaveOut(Step[Data]):
         crawled, keep = set(letters), np.ones(len(train), np.bool_)
         dropped, facts = [], {}
         for name in ("test", "validation"):
-            official = [_letters(naver.unquote(text)) for text in divided.splits[name].text]
-            wanted = {text for text in official if text}
+            texts = [_letters(naver.unquote(text)) for text in divided.splits[name].text]
+            wanted = {text for text in texts if text}
             matching = keep & np.fromiter((text in wanted for text in letters), np.bool_, len(letters))
             keep &= ~matching
             facts[name] = {
-                "official_rows": len(official),
-                "of_them_empty": official.count(""),
-                "of_them_in_the_crawl": sum(text in crawled for text in official if text),
+                "official_rows": len(texts),
+                "of_them_empty": texts.count(""),
+                "of_them_in_the_crawl": sum(text in crawled for text in texts if text),
                 "reviews_left_out": int(matching.sum()),
             }
             if rows := int(matching.sum()):
