@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gluon_attn.layers.embeddings import SpelledEmbedding
@@ -14,31 +13,21 @@ from gluon_attn.typing import Tensor
 from preprocessing.text.pipeline import Result
 from preprocessing.text.syllables import Spelling
 from reproductions.protocol.task import Settings
+from reproductions.tasks.prepared import PreparedCorpus
 from reproductions.tasks.text_inputs import TextInputs, TokenSequences
 
 
 @dataclass(frozen=True)
-class ClassificationData:
+class ClassificationData(PreparedCorpus[Result]):
     """A prepared corpus, and how its texts are read.
 
     Attributes:
-        corpus, corpora: its name, and the SHA-256 of each file.
-        prepared: the result of its pipeline.
         inputs: how texts become what a network reads.
         labels: their names.
-        packages: as the protocol has it.
     """
 
-    corpus: str
-    corpora: Mapping[str, str]
-    prepared: Result
     inputs: TextInputs
     labels: tuple[str, ...] = ("negative", "positive")
-    packages: tuple[str, ...] = ()
-
-    @property
-    def digest(self) -> str:
-        return self.prepared.digest
 
     @property
     def vocabulary_size(self) -> int:

@@ -28,6 +28,7 @@ from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Settings, Task, TrainedModel, Variant
 from reproductions.tasks import language_modelling_results
 from reproductions.tasks.lines import lines
+from reproductions.tasks.prepared import PreparedCorpus
 
 _DRAWN, _SHORTEST, _LONGEST = 3, 6, 12  # validation lines whose weights are kept, and how many words these have
 
@@ -50,17 +51,8 @@ class LanguageModelSettings(Settings):
 
 
 @dataclass(frozen=True)
-class LanguageModellingData:
+class LanguageModellingData(PreparedCorpus[Result]):
     """A prepared text."""
-
-    corpus: str
-    corpora: Mapping[str, str]
-    prepared: Result
-    packages: tuple[str, ...] = ()
-
-    @property
-    def digest(self) -> str:
-        return self.prepared.digest
 
     @property
     def vocabulary_size(self) -> int:

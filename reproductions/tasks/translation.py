@@ -81,8 +81,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
             max_size=settings.max_size,
             max_length=settings.max_length,
         )
-        files = prepared.card["corpus"]
-        return TranslationData(files["name"], {part: file["sha256"] for part, file in files["files"].items()}, prepared)
+        return TranslationData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
 
     def objective(self, settings: TranslationSettings, recipe: Recipe, data: TranslationData) -> Objective:
         train, validation = data.prepared.splits["train"], data.prepared.splits["validation"]

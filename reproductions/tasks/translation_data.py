@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +10,7 @@ from preprocessing.bitext import ibm_model_1
 from preprocessing.bitext.pipeline import TranslationResult
 from preprocessing.text.vocabulary import PADDING_ID
 from reproductions.protocol.task import Settings
+from reproductions.tasks.prepared import PreparedCorpus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,17 +48,10 @@ class TranslationSettings(Settings):
 
 
 @dataclass(frozen=True)
-class TranslationData:
+class TranslationData(PreparedCorpus[TranslationResult]):
     """A prepared parallel corpus."""
 
-    corpus: str
-    corpora: Mapping[str, str]
-    prepared: TranslationResult
-    packages: tuple[str, ...] = ("sacrebleu", "sacremoses", "subword-nmt")
-
-    @property
-    def digest(self) -> str:
-        return self.prepared.digest
+    packages: tuple[str, ...] = field(default=("sacrebleu", "sacremoses", "subword-nmt"), kw_only=True)
 
     def shared(self, settings: TranslationSettings) -> dict[str, Any]:
         """The arguments that every :class:`EncoderDecoder` takes."""

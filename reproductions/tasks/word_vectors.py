@@ -28,6 +28,7 @@ from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Settings, Task, TrainedModel, Variant
 from reproductions.tasks import word_vector_results
 from reproductions.tasks.lines import lines
+from reproductions.tasks.prepared import PreparedCorpus
 from reproductions.tasks.sentiment_lexicon import Agreement, SentimentLexicon, agreement, for_test
 from reproductions.tasks.trained_vectors import NEIGHBOURS, TrainedVectors
 
@@ -89,7 +90,7 @@ class WordVectorSettings(Settings):
 
 
 @dataclass(frozen=True)
-class WordVectorData:
+class WordVectorData(PreparedCorpus[Result]):
     """Prepared reviews.
 
     Attributes:
@@ -99,18 +100,10 @@ class WordVectorData:
         frequent: ids of the words that are frequent enough for their sentiment to mean something.
     """
 
-    corpus: str
-    corpora: Mapping[str, str]
-    prepared: Result
     texts: Mapping[str, TokenStream]
     lexicon: SentimentLexicon
     clear: np.ndarray
     frequent: np.ndarray
-    packages: tuple[str, ...] = ()
-
-    @property
-    def digest(self) -> str:
-        return self.prepared.digest
 
     def queries(self, *, test: bool) -> np.ndarray:
         """Ids of the words of clear sentiment whose neighbours are counted, on test or on validation."""

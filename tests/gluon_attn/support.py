@@ -156,6 +156,24 @@ def padded(sentences: Sequence[Sequence[int]], width: int, garbage: Callable[[in
     return array(ids)
 
 
+def check_padding(model: Any, sentences: Sequence[list[int]], extra: int, garbage: Callable[[int], Any]) -> Any:
+    """Compare a batch, padded by ``extra`` with ``garbage(count)``, with each sentence alone; the outputs of the batch.
+
+    Weights must be zero on padding, the last axis beyond the tokens.
+    """
+    batch = numbers(model(padded(sentences, max(map(len, sentences)) + extra, garbage), lengths_of(sentences)))
+    for row, sentence in enumerate(sentences):
+        alone = numbers(model(array([sentence], "int32"), lengths_of([sentence])))
+        assert names_of(batch) == names_of(alone)
+        for output in names_of(alone):
+            expected, actual = getattr(alone, output)[0], getattr(batch, output)[row]
+            inside = tuple(slice(size) for size in expected.shape)
+            np.testing.assert_allclose(actual[inside], expected, rtol=1e-4, atol=1e-5, err_msg=output)
+            if actual.shape != expected.shape:
+                assert (actual[..., len(sentence) :] == 0).all(), output
+    return batch
+
+
 def lengths_of(sentences: Sequence[Sequence[int]]) -> nd.NDArray:
     """The number of tokens of each sentence, in the type that models expect."""
     return array([len(sentence) for sentence in sentences], "float32")

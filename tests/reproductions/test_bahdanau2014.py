@@ -19,6 +19,7 @@ from tests.reproductions.translating import (
     counts,
     learns_in_one_step,
     parameter_count,
+    rnnencdec_parameters,
     translated,
 )
 
@@ -38,13 +39,8 @@ def test_rnnsearch_has_the_matrices_of_appendix_a() -> None:
 
 
 def test_rnnencdec_has_the_matrices_of_appendix_a() -> None:
-    n, m, readout, words = 1000, 620, 500, 30_000
-    encoder = 3 * (n * (m + n) + 2 * n)
-    summary = 2 * (n * n + n)
-    decoder = 3 * n * (m + n + n) + 3 * n
-    maxout = 2 * readout * (n + m + n) + 2 * readout
-    expected = 2 * words * m + encoder + summary + decoder + maxout + words * (readout + 1)
-    assert parameter_count("bahdanau2014", "encdec-all", words, words) == expected
+    expected = rnnencdec_parameters(n=1000, m=620, readout=500, words=30_000)
+    assert parameter_count("bahdanau2014", "encdec-all", 30_000, 30_000) == expected
 
 
 def test_the_systems_of_table_1_differ_in_attention_and_length_of_training_sentences() -> None:

@@ -10,20 +10,21 @@ import pytest
 from reproductions.cho2014 import REPRODUCTION
 from reproductions.protocol.results import Result
 from tests.reproductions.support import dead_settings, run_and_score
-from tests.reproductions.translating import OTHER, SEARCH_SETTINGS, learns_in_one_step, parameter_count
+from tests.reproductions.translating import (
+    OTHER,
+    SEARCH_SETTINGS,
+    learns_in_one_step,
+    parameter_count,
+    rnnencdec_parameters,
+)
 
 SMOKE, CPU = REPRODUCTION.preset("smoke"), REPRODUCTION.preset("cpu")
 
 
 def test_it_has_the_matrices_of_appendix_a() -> None:
     """1 000 units, embeddings of 100, 500 maxout units, 15 000 words."""
-    n, m, readout, words = 1000, 100, 500, 15_000
-    encoder = 3 * (n * (m + n) + 2 * n)
-    summary = 2 * (n * n + n)
-    decoder = 3 * n * (m + n + n) + 3 * n
-    maxout = 2 * readout * (n + m + n) + 2 * readout
-    expected = 2 * words * m + encoder + summary + decoder + maxout + words * (readout + 1)
-    assert parameter_count("cho2014", "encdec", words, words) == expected
+    expected = rnnencdec_parameters(n=1000, m=100, readout=500, words=15_000)
+    assert parameter_count("cho2014", "encdec", 15_000, 15_000) == expected
 
 
 def test_the_compared_systems_differ_in_one_thing_each() -> None:

@@ -86,6 +86,15 @@ def lstm(units: int, inputs: int, biases: int) -> int:
     return 4 * units * (inputs + units + biases)
 
 
+def rnnencdec_parameters(n: int, m: int, readout: int, words: int) -> int:
+    """Parameters of RNNencdec with n units, embeddings of m and ``words`` on both sides, from appendix A."""
+    encoder = 3 * (n * (m + n) + 2 * n)  # MXNet's unit has two biases per gate.
+    summary = 2 * (n * n + n)
+    decoder = 3 * n * (m + n + n) + 3 * n
+    maxout = 2 * readout * (n + m + n) + 2 * readout
+    return 2 * words * m + encoder + summary + decoder + maxout + words * (readout + 1)
+
+
 def learns_in_one_step(paper: str, name: str) -> None:
     """Assert that every parameter of a variant of the smoke preset has a gradient, and that a step along it lowers the
     loss.

@@ -24,6 +24,7 @@ from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text import steps, tokenizers
 from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result, TextPipeline
+from tests.preprocessing.purity import apply_to_unchanged_input
 
 ROOT = Path(naver.__file__).parents[1]
 
@@ -112,12 +113,7 @@ def test_steps_do_not_change_their_input() -> None:
     chosen: list[Step] = [steps.DropEmpty(), steps.SplitByHash(), naver.Unquote(), steps.MarkLeaks()]
     chosen += [steps.Tokenize(tokenizers.get("syllable")), steps.Truncate(2), steps.LearnVocabulary(), steps.Encode()]
     for step in chosen:
-        before = {name: array.copy() for name, array in data.to_arrays().items()}
-        following, _ = step.apply(data, Context(processes=1))
-        after = data.to_arrays()
-        assert before.keys() == after.keys()
-        assert all((before[name] == after[name]).all() for name in before), step.name
-        data = following
+        data = apply_to_unchanged_input(step, data)
 
 
 def test_steps_out_of_order_are_refused() -> None:
