@@ -64,7 +64,7 @@ def agreement(way: str, ours: Sequence[Sequence[int]], theirs: Sequence[Sequence
     return share
 
 
-def lasting(translations: Sequence[Sequence[int]], reference_tokens: int) -> int:
+def checked_length(translations: Sequence[Sequence[int]], reference_tokens: int) -> int:
     """The tokens of all translations.
 
     Raises:
@@ -97,7 +97,7 @@ def measure(what: Mapping[str, Any], arrays: Path, threads: int, repetitions: in
             if measured["parameters"] != what["parameters"]:
                 sys.exit(f"{way}: {measured['parameters']} parameters, ours has {what['parameters']}: another network")
             same[way].append(agreement(way, ours, ids))
-            runs[way].append({**measured, "target_tokens": lasting(ids, what["reference_tokens"])})
+            runs[way].append({**measured, "target_tokens": checked_length(ids, what["reference_tokens"])})
             speed = what["sentences"] / measured["seconds"]
             print(f"  {way:14} {speed:8.1f} sentences/s, {same[way][-1]:.2%} as batched", flush=True)
     return {way: summary(runs[way], runs[OURS], same[way], what["sentences"]) for way in WAYS}

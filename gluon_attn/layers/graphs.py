@@ -53,7 +53,7 @@ class Graphs:
 
 
 class _Graph(HybridBlock):
-    """One method of a block as a block of its own, which shares the parameters."""
+    """One method of a block as a separate block, which shares the parameters."""
 
     def __init__(self, owner: HybridBlock, method: Callable[..., Any]) -> None:
         super().__init__(prefix="")

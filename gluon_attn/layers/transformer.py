@@ -23,7 +23,7 @@ NORMS = ("post", "pre")
 
 
 class Residual(HybridBlock):
-    """What is around a sublayer: layer normalisation, dropout and the residual connection.
+    """The connection around a sublayer: layer normalisation, dropout and residual.
 
     Args:
         units: width.

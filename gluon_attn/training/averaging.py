@@ -37,7 +37,7 @@ class ParameterAverage:
         return {f"epoch-{number}": arrays for number, arrays in enumerate(self._last)}
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from the :meth:`groups` in a checkpoint.
+        """Continue from the :meth:`groups` in a checkpoint.
 
         Raises:
             UsageError: the file is damaged.

@@ -94,7 +94,7 @@ def pair_batches(
 
 
 def _starts(lengths: np.ndarray, batch_size: int, batch_tokens: int) -> list[int]:
-    """Where batches of consecutive rows start that have up to so many rows and, all as long as the longest, tokens."""
+    """The first row of each batch of consecutive rows, limited in rows and in tokens with padding."""
     starts: list[int] = []
     longest = 0
     for row, length in enumerate(lengths.tolist()):

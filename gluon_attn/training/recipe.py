@@ -73,6 +73,6 @@ class Recipe:
         return {name: value for name, value in given.items() if value is not None}
 
     def as_json(self) -> dict[str, Any]:
-        """The recipe by name, as ``config.json`` holds it; fields that came later only where they are set."""
+        """The recipe by name, as in ``config.json``; fields that were added later only where they are set."""
         unset = {name for name in _LATER if getattr(self, name) == type(self).__dataclass_fields__[name].default}
         return {name: value for name, value in asdict(self).items() if name not in unset}

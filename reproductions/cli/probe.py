@@ -1,4 +1,4 @@
-"""Run code that may crash in an interpreter of its own, and say in one line how it ended."""
+"""Run code that may crash in a separate interpreter, and report in one line how it ended."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from reproductions.tasks.trained_vectors import TrainedVectors
 
 @dataclass(frozen=True)
 class Reading:
-    """A trained network that has read the test split, for what else is measured of it.
+    """A trained network that has read the test split, for further measurements.
 
     Attributes:
         model, data: the network with the parameters of its best epoch, and its data.

@@ -18,7 +18,7 @@ def featured(text: str, name: str) -> Measurement:
     """A measurement whose example ``featured`` is this text with all its weights; none without attention.
 
     Args:
-        text: of one's own, not of the corpus.
+        text: any text, not of the corpus.
         name: says on pages where it is from.
     """
 

@@ -57,7 +57,7 @@ class ClassificationSettings(Settings):
         """How texts become what the network reads."""
 
     def losses(self, output: ClassifierOutput, cross_entropy: Tensor) -> Tensor:
-        """What is minimised, (batch,): the cross-entropy, (batch,), and what a network adds to it."""
+        """The loss (batch,): the cross-entropy (batch,), and what a network adds to it."""
         return cross_entropy
 
 

@@ -77,8 +77,7 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
 
 
 def draw_lines(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
-    """The weights of the validation lines that an outcome holds, the end of the line before included; none without
-    attention."""
+    """The weights of an outcome's validation lines, the end of the previous line included; none without attention."""
     paths = {}
     for number, line in enumerate(outcome.examples.get("lines", ()), start=1):
         path = directory / f"attention_{variant.name}_{number}.png"

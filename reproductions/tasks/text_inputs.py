@@ -37,7 +37,7 @@ class TextInputs(ABC):
     spelling: Spelling | None = None
 
     def texts(self, split: Split) -> Sequence[Text]:
-        """What is read of each row."""
+        """The text of each row."""
         return split.sequences()
 
     @abstractmethod

@@ -19,7 +19,7 @@ from reproductions.protocol.task import TrainedModel
 from reproductions.tasks.bleu import PEERS
 from reproductions.tasks.translation_data import TranslationData, TranslationSettings
 
-# What batches are padded to, source and target: each pair of lengths is a compiled graph with memory of its own.
+# What batches are padded to, source and target: each pair of lengths is a compiled graph with its own memory.
 MULTIPLES = (8, 4)
 SENTENCES = 64  # per batch whose likelihood is measured
 # Per batch that is translated, and what its sources are padded to: a search step takes hardly longer for many sentences

@@ -1,4 +1,4 @@
-"""What is measured of translations besides BLEU: the order of alignments, and sentences joined to longer ones."""
+"""Measurements of translations besides BLEU: monotone alignments, and sentences joined to longer ones."""
 
 from __future__ import annotations
 

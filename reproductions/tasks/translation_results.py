@@ -136,8 +136,8 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
 
 
 def bleu_by_length(*variants: str, joined: Sequence[int] = ()) -> Draw:
-    """A figure of BLEU by the length of the source, of these variants; with ``joined`` also that of so many consecutive
-    sentences translated as one, which their outcomes must hold."""
+    """A figure of BLEU by the length of the source, of these variants; with ``joined`` also that of this number of
+    consecutive sentences translated as one, which their outcomes must have."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         drawn = {name: groups[name][0] for name in variants if name in groups}

@@ -121,7 +121,7 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
 
 
 def draw_map(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
-    """The map of some words and their nearest that an outcome holds; none where no word has a vector."""
+    """The map of an outcome's words and their nearest; none where no word has a vector."""
     words = outcome.examples.get("map")
     if not words:
         return {}

@@ -184,6 +184,6 @@ def test_different_work_is_not_measured(changes: dict[str, Any], message: str, m
 
 @pytest.mark.parametrize("tokens", [1, 5])
 def test_translations_that_never_end_or_are_empty_are_not_measured(tokens: int) -> None:
-    assert decoding_speed.lasting([[4] * 3] * 100, 300) == 300
+    assert decoding_speed.checked_length([[4] * 3] * 100, 300) == 300
     with pytest.raises(SystemExit, match="more --updates"):
-        decoding_speed.lasting([[4] * tokens] * 100, 300)
+        decoding_speed.checked_length([[4] * tokens] * 100, 300)

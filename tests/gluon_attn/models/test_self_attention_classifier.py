@@ -193,9 +193,9 @@ def test_a_gradient_reaches_every_parameter(hybridized: bool) -> None:
 def test_dropout_is_active_in_training_only(rates: tuple[float, float], hybridized: bool) -> None:
     for name, model, inputs in variants(*rates):
         model.hybridize(hybridized)
-        unlike = np.abs(training_pass(model, *inputs) - training_pass(model, *inputs)).max()
+        difference = np.abs(training_pass(model, *inputs) - training_pass(model, *inputs)).max()
         drops = rates[0] > 0 or (name.split(", ")[1] in ATTENTIONS)
-        assert unlike > 1e-4 if drops else unlike == 0, (name, unlike)
+        assert difference > 1e-4 if drops else difference == 0, (name, difference)
         assert_same_outputs(numbers(model(*inputs)), numbers(model(*inputs)), rtol=0, atol=0, of=name)
 
 

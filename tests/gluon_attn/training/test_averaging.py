@@ -1,4 +1,4 @@
-"""The mean of the last epochs' parameters: what is evaluated and kept, and the same after an interruption."""
+"""Averaging the parameters of the last epochs: evaluation, selection, and resumption after an interruption."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_an_average_of_one_is_the_parameters_themselves() -> None:
 
 
 def ends_of_epochs(folder: Path) -> list[dict[str, np.ndarray]]:
-    """The parameters after one, two ... epochs without averaging, from runs of their own."""
+    """The parameters after one, two ... epochs without averaging, from separate runs."""
     ends = []
     for epochs in range(1, RECIPE.epochs + 1):
         run_in(folder / str(epochs), recipe=replace(RECIPE, epochs=epochs))
