@@ -80,6 +80,10 @@ class Bitext:
         """The splits in the order train, validation, test, others; without the columns that only the steps need."""
         return Bitext(self.source.finished(), self.target.finished())
 
+    def without_rows(self) -> Bitext:
+        """The same state without splits."""
+        return Bitext(self.source.without_rows(), self.target.without_rows())
+
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays, the names beginning with ``source.`` or ``target.``."""
         return {f"{side}.{name}": array for side in SIDES for name, array in getattr(self, side).to_arrays().items()}

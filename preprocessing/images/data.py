@@ -83,6 +83,10 @@ class ImageData:
         """The splits in the order train, validation, test, others, without the encoded files."""
         return replace(self, splits={name: replace(self.splits[name], files=()) for name in ordered(self.splits)})
 
+    def without_rows(self) -> ImageData:
+        """The same normalization without images."""
+        return replace(self, splits={})
+
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays: of each split row_id, label, sizes and all its pixels in one row."""
         nothing = np.empty(0, np.float32)

@@ -11,17 +11,19 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from preprocessing import corpora
 from preprocessing.corpora import CorpusFiles
-from preprocessing.pipeline import cache as result_cache, card as cards
+from preprocessing.errors import InputError
+from preprocessing.pipeline import cache as result_cache, card as cards, saved
 from preprocessing.pipeline.cache import digest
 from preprocessing.pipeline.step import Context, DataT, Step
 
-PipelineT = TypeVar("PipelineT")
+PipelineT = TypeVar("PipelineT", bound="Pipeline[Any, Any]")
 ResultT = TypeVar("ResultT")
 
 
@@ -43,6 +45,23 @@ class RunResult(Generic[PipelineT, DataT]):
     def corpora(self) -> dict[str, str]:
         """SHA-256 of each part of the corpus, as the manifest of a reproduction states them."""
         return {part: file["sha256"] for part, file in self.card["corpus"]["files"].items()}
+
+    def save(self, path: Path) -> None:
+        """Write what the steps learned, without rows: :meth:`Pipeline.load` restores a result that encodes new rows
+        where the corpus is not at hand.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        corpus = self.card["corpus"]
+        files = {part: {"sha256": file["sha256"]} for part, file in corpus["files"].items()}
+        description = {
+            "pipeline": self.pipeline.name,
+            "steps": self.pipeline.describe(),
+            "corpus": {"name": corpus["name"], "files": files},
+            "digest": self.digest,
+        }
+        saved.write(path, self.data.without_rows().to_arrays(), description)
 
 
 @dataclass(frozen=True)
@@ -101,6 +120,23 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
                 return self.result(data, card, card["digest"])
         arrays, card = stored
         return self.result(self.restored(arrays), card, card["digest"])
+
+    def load(self, path: Path) -> ResultT:
+        """The result that :meth:`RunResult.save` wrote: no rows, but the learned state, and the digest of the data that
+        it was learned from.
+
+        Raises:
+            InputError: the file is missing or damaged, or was written by other steps or versions of them.
+        """
+        arrays, description = saved.read(path)
+        steps = json.loads(json.dumps(self.describe()))
+        if (description["pipeline"], description["steps"]) != (self.name, steps):
+            pairs = zip(description["steps"], steps, strict=False)
+            changed = next((own["name"] for stored, own in pairs if stored != own), "its length")
+            reason = f"made by other preprocessing than that of pipeline {self.name} here (step {changed})"
+            raise InputError(path, reason, remedy="install the versions of requirements.lock, or train again")
+        card = {"pipeline": self.name, "corpus": description["corpus"], "facts": {}, "digest": description["digest"]}
+        return self.result(self.restored(arrays), card, description["digest"])
 
     def _run(self, files: CorpusFiles, processes: int | None) -> tuple[DataT, dict[str, Any], dict[str, np.ndarray]]:
         """Run all steps: the data, its card and its canonical arrays."""

@@ -30,6 +30,9 @@ class Dataset(Protocol):
     def finished(self) -> Self:
         """The splits in the order train, validation, test, others, without the columns that only the steps need."""
 
+    def without_rows(self) -> Self:
+        """What the steps learned, without any split."""
+
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The canonical form, which is hashed and cached."""
 

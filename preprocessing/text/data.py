@@ -170,6 +170,10 @@ class Data:
         """The splits in the order train, validation, test, others; without the columns that only the steps need."""
         return self.with_splits({name: replace(self.splits[name], normalized=None) for name in ordered(self.splits)})
 
+    def without_rows(self) -> Data:
+        """The same state without splits."""
+        return self.with_splits({})
+
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Everything as plain arrays (no objects): the canonical form, which is hashed and cached."""
         symbols = next((split.symbols for split in self.splits.values()), ())

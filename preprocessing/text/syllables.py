@@ -34,6 +34,15 @@ class Spelling:
         frequency = np.array([counts[character] for character in characters])
         return cls(Vocabulary.learn(characters, frequency, min_freq=min_freq), width)
 
+    def state(self) -> bytes:
+        """The learned characters, which :meth:`restored` reads."""
+        return "".join(self.syllables.learned).encode("utf-8")
+
+    @classmethod
+    def restored(cls, state: bytes, *, width: int) -> Spelling:
+        """The spelling with this :meth:`state`."""
+        return cls(Vocabulary(state.decode("utf-8")), width)
+
     def sequences(self, split: Split) -> list[np.ndarray]:
         """For each row of a split (tokens, 1 + width) int32: the id of the token, then those of its syllables."""
         tokens = split.tokenized

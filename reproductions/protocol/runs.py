@@ -16,6 +16,9 @@ from gluon_attn.errors import UsageError
 from gluon_attn.files import read_arrays, write_arrays
 from preprocessing.files import write_json
 
+TRAINING, CHECKPOINT, PREPROCESSING = "training.json", "checkpoint.npz", "preprocessing.npz"
+"""Files of a trained run, besides ``config.json``."""
+
 SAMPLE = "sample"
 """Name of the embedded corpus, whose numbers mean nothing."""
 
@@ -71,7 +74,7 @@ class Run:
     @property
     def is_trained(self) -> bool:
         """Whether it was trained to its end."""
-        return (self.directory / "training.json").exists()
+        return (self.directory / TRAINING).exists()
 
     @property
     def is_scored(self) -> bool:
@@ -182,7 +185,16 @@ def training_of(run: Run) -> dict[str, Any]:
             f"{run.directory}: {run.variant} with seed {run.seed} has not been trained yet. Train it with: "
             f"gluon-attn run {run.paper} --preset {run.preset} --variant {run.variant} --seed {run.seed}"
         )
-    path = run.directory / "training.json"
+    return training_in(run.directory)
+
+
+def training_in(directory: Path) -> dict[str, Any]:
+    """The same of a run directory, wherever it was copied to.
+
+    Raises:
+        UsageError: the file is missing or damaged.
+    """
+    path = directory / TRAINING
     record = read_json(path)
     if not isinstance(record, dict) or not record.keys() >= _TRAINING:
         raise UsageError(f"{path}: damaged (no record of a training); delete it and run again with --resume")

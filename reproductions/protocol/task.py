@@ -173,6 +173,23 @@ class Task(ABC, Generic[SettingsT, DataT]):
             InputError: the corpus is missing or damaged.
         """
 
+    @abstractmethod
+    def save(self, settings: SettingsT, data: DataT, path: Path) -> None:
+        """Write what a trained network needs of its data to read new inputs: vocabularies and models of tokens, no
+        rows.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+
+    @abstractmethod
+    def restore(self, settings: SettingsT, path: Path, *, sample: bool = False) -> DataT:
+        """The data that :meth:`save` wrote, which have no rows; the corpus is not needed.
+
+        Raises:
+            InputError: the file is missing or damaged, or the preprocessing here is another one.
+        """
+
     def initialize(self, model: HybridBlock, data: DataT, pretrained: TrainedModel[Any, Any]) -> None:
         """Initialise parts of an initialised network from a pretrained one.
 

@@ -19,10 +19,10 @@ from gluon_attn.training.loop import fit
 from gluon_attn.training.run_directory import RunDirectory
 from preprocessing.files import write_json
 from reproductions.protocol import papers
-from reproductions.protocol.loading import load, preset_of
+from reproductions.protocol.loading import load, preset_of, with_corpus
 from reproductions.protocol.manifest import commit, environment_digest
 from reproductions.protocol.reproduction import Ensemble
-from reproductions.protocol.runs import Outcome, Run, training_of, write_outcome
+from reproductions.protocol.runs import CHECKPOINT, PREPROCESSING, TRAINING, Outcome, Run, training_of, write_outcome
 from reproductions.protocol.task import TrainedModel
 
 
@@ -54,7 +54,7 @@ def train(run: Run, *, resume: bool, overwrite: bool, then_score: bool = False) 
     with _locked(run.directory):
         trained = _train(run, resume=resume, overwrite=overwrite)
         if then_score and not run.is_scored:
-            _score(run, trained or load(run))
+            _score(run, trained or with_corpus(load(run), run))
 
 
 def score(run: Run) -> Outcome:
@@ -65,7 +65,7 @@ def score(run: Run) -> Outcome:
     """
     with _locked(run.directory):
         if not run.is_scored:
-            _score(run, load(run))
+            _score(run, with_corpus(load(run), run))
     return Outcome.of(run)
 
 
@@ -132,14 +132,15 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any]
         "commit": trained_at,
         "environment": environment_digest(data.packages),
     }
-    write_json(run.directory / "training.json", record)
+    task.save(variant.settings, data, run.directory / PREPROCESSING)
+    write_json(run.directory / TRAINING, record)
     return TrainedModel(model, variant, data, sha256)
 
 
 def _score(run: Run, trained: TrainedModel[Any, Any]) -> None:
     """Score the test split and write the outcome."""
     task = preset_of(run).task(run.variant)
-    last = checkpoint.Checkpoint(run.directory / "checkpoint.npz")
+    last = checkpoint.Checkpoint(run.directory / CHECKPOINT)
     evaluation = task.evaluate(trained.model, trained.variant.settings, trained.data, last)
     record = {**training_of(run), "metrics": evaluation.metrics}
     write_outcome(run.directory, record, evaluation.predictions, evaluation.examples, evaluation.texts)
@@ -158,7 +159,7 @@ def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
         return Outcome.of(run)
     outcomes = [Outcome.of(member) for member in members]
     task = preset_of(run).task(ensemble.members)
-    evaluation = task.combine(outcomes, lambda: [load(member) for member in members])
+    evaluation = task.combine(outcomes, lambda: [with_corpus(load(member), member) for member in members])
     first: dict[str, Any] = outcomes[0].record
     record = {
         **{name: first[name] for name in ("corpus", "corpora", "pipeline", "environment")},

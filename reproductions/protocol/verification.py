@@ -153,7 +153,7 @@ def _checks_by_table(outcome: Outcome, preset: Preset, result: Result) -> dict[s
 def _finished(run: Run) -> Outcome:
     """The outcome of a finished run, whose checkpoint holds the parameters that it states."""
     outcome = Outcome.of(run)
-    best_parameters(run)
+    best_parameters(run.directory)
     return outcome
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
@@ -20,7 +20,7 @@ from gluon_attn.training.recipe import Recipe
 from preprocessing import documents, naver, sentences
 from preprocessing.pipeline.ragged import pack_strings
 from preprocessing.text.data import Split
-from preprocessing.text.pipeline import TextPipeline
+from preprocessing.text.pipeline import Result, TextPipeline
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import SAMPLE, Outcome
@@ -98,7 +98,16 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
         """The preprocessing of the corpus."""
 
     def prepare(self, settings: SettingsT, *, sample: bool = False) -> ClassificationData:
-        prepared = self.pipeline(settings).run("sample" if sample else self.corpus)
+        return self._data(settings, self.pipeline(settings).run("sample" if sample else self.corpus))
+
+    def save(self, settings: SettingsT, data: ClassificationData, path: Path) -> None:
+        prepared = data.prepared
+        replace(prepared, data=prepared.data.with_learned(**data.inputs.learned)).save(path)
+
+    def restore(self, settings: SettingsT, path: Path, *, sample: bool = False) -> ClassificationData:
+        return self._data(settings, self.pipeline(settings).load(path))
+
+    def _data(self, settings: SettingsT, prepared: Result) -> ClassificationData:
         name, corpora = prepared.card["corpus"]["name"], prepared.corpora
         if name == SAMPLE:  # its parts for several corpora have files of the same name
             corpora = {f"{self.corpus} {part}": sha256 for part, sha256 in corpora.items()}

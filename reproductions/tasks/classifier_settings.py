@@ -14,7 +14,7 @@ from preprocessing.text.pipeline import Result
 from preprocessing.text.syllables import Spelling
 from reproductions.protocol.task import Settings
 from reproductions.tasks.prepared import PreparedCorpus
-from reproductions.tasks.text_inputs import TextInputs, TokenSequences
+from reproductions.tasks.text_inputs import SYLLABLES, TextInputs, TokenSequences
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,12 @@ class SpelledSettings(SequenceSettings):
     def inputs(self, prepared: Result) -> TextInputs:
         if self.syllables is None:
             return TokenSequences(self.max_length)
-        width, min_freq = self.syllables.per_token, self.syllables.min_freq
-        return TokenSequences(self.max_length, Spelling.learn(prepared.train, width=width, min_freq=min_freq))
+        width, saved = self.syllables.per_token, prepared.data.learned.get(SYLLABLES)
+        if saved is None:
+            spelling = Spelling.learn(prepared.train, width=width, min_freq=self.syllables.min_freq)
+        else:
+            spelling = Spelling.restored(saved, width=width)
+        return TokenSequences(self.max_length, spelling)
 
     def embedding(self, data: ClassificationData) -> SpelledEmbedding | None:
         """The layer that gives the vectors of tokens with their syllables; None for tokens alone."""

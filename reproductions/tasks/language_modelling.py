@@ -79,6 +79,13 @@ class LanguageModelling(Task[LanguageModelSettings, LanguageModellingData]):
         prepared = ptb.prepare("sample" if sample else self.corpus)
         return LanguageModellingData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
 
+    def save(self, settings: LanguageModelSettings, data: LanguageModellingData, path: Path) -> None:
+        data.prepared.save(path)
+
+    def restore(self, settings: LanguageModelSettings, path: Path, *, sample: bool = False) -> LanguageModellingData:
+        prepared = ptb.pipeline().load(path)
+        return LanguageModellingData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
+
     def objective(self, settings: LanguageModelSettings, recipe: Recipe, data: LanguageModellingData) -> Objective:
         training, validation = (
             data.pieces(split.ids, recipe.batch_size, settings.steps)

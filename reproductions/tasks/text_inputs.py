@@ -19,6 +19,9 @@ from preprocessing.text.data import Split
 from preprocessing.text.syllables import Spelling
 from preprocessing.text.vocabulary import PADDING_ID, UNKNOWN_ID
 
+SYLLABLES = "syllables"
+"""Name of the state of a spelling, where it is saved."""
+
 Text = Any
 """An array, or a list of arrays."""
 
@@ -35,6 +38,11 @@ class TextInputs(ABC):
     batch_size: ClassVar[int] = 500
     max_length: int | None = None
     spelling: Spelling | None = None
+
+    @property
+    def learned(self) -> dict[str, bytes]:
+        """What was learned from the training split besides the vocabulary, by name."""
+        return {SYLLABLES: self.spelling.state()} if self.spelling else {}
 
     def texts(self, split: Split) -> Sequence[Text]:
         """The text of each row."""

@@ -17,6 +17,7 @@ from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
 from preprocessing import translation as pipelines
+from preprocessing.bitext.pipeline import TranslationPipeline
 from preprocessing.pipeline.ragged import pack_strings
 from preprocessing.text.data import Split
 from reproductions.protocol.claims import Effect
@@ -71,8 +72,20 @@ class Translation(Task[TranslationSettings, TranslationData]):
         return Bleu("ko-mecab" if self.target == "ko" else "13a", lowercase=True)
 
     def prepare(self, settings: TranslationSettings, *, sample: bool = False) -> TranslationData:
-        prepared = pipelines.prepare(
-            "sample" if sample else self.corpus,
+        corpus = "sample" if sample else self.corpus
+        prepared = self._pipeline(corpus, settings).run(corpus)
+        return TranslationData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
+
+    def save(self, settings: TranslationSettings, data: TranslationData, path: Path) -> None:
+        (data.with_lexicon() if settings.replace_unknown else data).prepared.save(path)
+
+    def restore(self, settings: TranslationSettings, path: Path, *, sample: bool = False) -> TranslationData:
+        prepared = self._pipeline("sample" if sample else self.corpus, settings).load(path)
+        return TranslationData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
+
+    def _pipeline(self, corpus: str, settings: TranslationSettings) -> TranslationPipeline:
+        return pipelines.pipeline(
+            corpus,
             source=self.source,
             target=self.target,
             tokens=settings.tokens,
@@ -81,7 +94,6 @@ class Translation(Task[TranslationSettings, TranslationData]):
             max_size=settings.max_size,
             max_length=settings.max_length,
         )
-        return TranslationData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
 
     def objective(self, settings: TranslationSettings, recipe: Recipe, data: TranslationData) -> Objective:
         train, validation = data.prepared.splits["train"], data.prepared.splits["validation"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,8 @@ from preprocessing.bitext.pipeline import TranslationResult
 from preprocessing.text.vocabulary import PADDING_ID
 from reproductions.protocol.task import Settings
 from reproductions.tasks.prepared import PreparedCorpus
+
+_LEXICON = "lexicon"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +70,18 @@ class TranslationData(PreparedCorpus[TranslationResult]):
             "tied": settings.tied,
         }
 
+    def with_lexicon(self) -> TranslationData:
+        """The same with the lexicon among the learned state, so that it is saved."""
+        state = json.dumps(self.lexicon, ensure_ascii=False).encode("utf-8")
+        bitext = self.prepared.data
+        learned = replace(bitext, source=bitext.source.with_learned(**{_LEXICON: state}))
+        return replace(self, prepared=replace(self.prepared, data=learned))
+
     @cached_property
     def lexicon(self) -> dict[str, str]:
         """The most likely translation of each source token, learned on the training split."""
+        if (saved := self.prepared.data.source.learned.get(_LEXICON)) is not None:
+            restored: dict[str, str] = json.loads(saved)
+            return restored
         sides = self.prepared.splits["train"].sides
         return ibm_model_1.translations(*([side.words(row) for row in range(len(side))] for side in sides))

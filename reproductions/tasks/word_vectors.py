@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
@@ -18,9 +19,9 @@ from gluon_attn.training.negative_sampling import Sampling, TokenStream, held_ou
 from gluon_attn.training.objective import Objective
 from gluon_attn.training.recipe import Recipe
 from preprocessing import documents, naver_crawl
-from preprocessing.corpora import locate
+from preprocessing.corpora import CorpusFiles, locate
 from preprocessing.text.data import Split
-from preprocessing.text.pipeline import Result
+from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.vocabulary import SPECIALS
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
@@ -89,21 +90,39 @@ class WordVectorSettings(Settings):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WordVectorData(PreparedCorpus[Result]):
-    """Prepared reviews.
+    """Prepared reviews, and what is measured of the vectors of their words.
 
     Attributes:
-        texts: the words with a vector, for each split.
-        lexicon: the sentiment of each word, from the ratings of training reviews.
-        clear: ids of the words of clear sentiment.
-        frequent: ids of the words that are frequent enough for their sentiment to mean something.
+        clear_errors: standard errors by which the sentiment of a word of clear sentiment differs from none.
+        frequent_reviews: labelled reviews in which a frequent word occurs.
     """
 
-    texts: Mapping[str, TokenStream]
-    lexicon: SentimentLexicon
-    clear: np.ndarray
-    frequent: np.ndarray
+    clear_errors: float
+    frequent_reviews: int
+
+    @cached_property
+    def texts(self) -> dict[str, TokenStream]:
+        """The words with a vector, for each split."""
+        return {name: _words(split, len(self.prepared.vocabulary)) for name, split in self.prepared.splits.items()}
+
+    @cached_property
+    def lexicon(self) -> SentimentLexicon:
+        """The sentiment of each word, from the ratings of training reviews."""
+        return SentimentLexicon.of(self.prepared.train, len(self.prepared.vocabulary))
+
+    @cached_property
+    def clear(self) -> np.ndarray:
+        """Ids of the words of clear sentiment."""
+        ids = self.lexicon.clear(self.clear_errors)
+        return ids[ids >= len(SPECIALS)]
+
+    @cached_property
+    def frequent(self) -> np.ndarray:
+        """Ids of the words that are frequent enough for their sentiment to mean something."""
+        ids = np.flatnonzero(self.lexicon.reviews >= self.frequent_reviews)
+        return ids[ids >= len(SPECIALS)]
 
     def queries(self, *, test: bool) -> np.ndarray:
         """Ids of the words of clear sentiment whose neighbours are counted, on test or on validation."""
@@ -142,21 +161,34 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
         Raises:
             UsageError: too few words have a clear sentiment, or are frequent.
         """
+        files = _FILES[self.corpus]("sample" if sample else self.corpus)
+        prepared = self._pipeline(settings, sample=sample).run(files)
+        data = self._data(settings, prepared, sample=sample)
+        queries = [len(data.queries(test=test)) for test in (False, True)]
+        if not all(queries) or len(data.frequent) <= NEIGHBOURS:
+            reason = f"{sum(queries)} words of clear sentiment, {len(data.frequent)} frequent words"
+            raise UsageError(f"corpus {data.corpus}: {reason}; too few to evaluate vectors; give more rated reviews")
+        return data
+
+    def save(self, settings: WordVectorSettings, data: WordVectorData, path: Path) -> None:
+        data.prepared.save(path)
+
+    def restore(self, settings: WordVectorSettings, path: Path, *, sample: bool = False) -> WordVectorData:
+        prepared = self._pipeline(settings, sample=sample).load(path)
+        return self._data(settings, prepared, sample=sample)
+
+    def _pipeline(self, settings: WordVectorSettings, *, sample: bool) -> TextPipeline:
         settings = settings.on_sample() if sample else settings
         names = ("tokenizer", "one_in", "min_freq")
         options = {name: value for name in names if (value := getattr(settings, name)) is not None}
-        corpus, corpora, prepared = _DOORS[self.corpus]("sample" if sample else self.corpus, options)
-        size = len(prepared.vocabulary)
-        lexicon = SentimentLexicon.of(prepared.train, size)
-        clear, frequent = lexicon.clear(settings.clear), np.flatnonzero(lexicon.reviews >= settings.frequent)
-        clear, frequent = (ids[ids >= len(SPECIALS)] for ids in (clear, frequent))
-        texts = {name: _words(split, size) for name, split in prepared.splits.items()}
-        data = WordVectorData(corpus, corpora, prepared, texts, lexicon, clear, frequent)
-        queries = [len(data.queries(test=test)) for test in (False, True)]
-        if not all(queries) or len(frequent) <= NEIGHBOURS:
-            reason = f"{sum(queries)} words of clear sentiment, {len(frequent)} frequent words"
-            raise UsageError(f"corpus {corpus}: {reason}; too few to evaluate vectors; give more rated reviews")
-        return data
+        return _PIPELINES[self.corpus](**options)
+
+    def _data(self, settings: WordVectorSettings, prepared: Result, *, sample: bool) -> WordVectorData:
+        settings = settings.on_sample() if sample else settings
+        name, corpora = prepared.card["corpus"]["name"], prepared.corpora
+        if "crawl" in prepared.card["facts"]:  # archives of one crawl differ in their bytes, their contents do not
+            corpora["raw"] = prepared.card["facts"]["crawl"]["sha256"]
+        return WordVectorData(name, corpora, prepared, settings.clear, settings.frequent)
 
     def objective(self, settings: WordVectorSettings, recipe: Recipe, data: WordVectorData) -> Objective:
         queries = data.queries(test=False)
@@ -215,21 +247,8 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
             yield "\t".join(f"{word} {cosine:.2f}" if options.weights else word for word, cosine in pairs)
 
 
-def _crawl(corpus: str, options: Mapping[str, Any]) -> tuple[str, dict[str, str], Result]:
-    """Name, SHA-256 of each file and prepared reviews of the crawl of NSMC."""
-    files = naver_crawl.files(corpus)
-    prepared = naver_crawl.pipeline(**options).run(files)
-    # Archives of one crawl differ in their bytes, their contents do not.
-    return files.name, {**files.sha256, "raw": prepared.card["facts"]["crawl"]["sha256"]}, prepared
-
-
-def _documents(corpus: str, options: Mapping[str, Any]) -> tuple[str, dict[str, str], Result]:
-    """The same of a corpus of documents."""
-    prepared = documents.pipeline(**options).run(locate.find(corpus))
-    return prepared.card["corpus"]["name"], prepared.corpora, prepared
-
-
-_DOORS = {"nsmc-raw": _crawl, "imdb": _documents}
+_PIPELINES: Mapping[str, Callable[..., TextPipeline]] = {"nsmc-raw": naver_crawl.pipeline, "imdb": documents.pipeline}
+_FILES: Mapping[str, Callable[[str], CorpusFiles]] = {"nsmc-raw": naver_crawl.files, "imdb": locate.find}
 
 
 def _words(split: Split, vocabulary_size: int) -> TokenStream:
