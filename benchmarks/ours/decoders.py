@@ -34,12 +34,12 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
     from gluon_attn.models.rnnsearch import RNNSearch
     from gluon_attn.training.checkpoint import parameter_arrays, parameter_count, parameters_sha256
     from preprocessing.text.vocabulary import BEGIN_ID, END_ID
-    from reproductions.protocol.loading import load
+    from reproductions.protocol.loading import load, with_corpus
     from reproductions.tasks.translation_decoding import TRANSLATED, inputs
 
     if spec["checkpoint"]:
         run = run_of(Path(spec["checkpoint"]))
-        network = load(run)
+        network = with_corpus(load(run), run)
         weights = f"of {run.paper}, preset {run.preset}, {run.variant}, seed {run.seed}, {run.profile} profile"
     else:
         network = trained(spec["updates"])
@@ -120,7 +120,7 @@ def trained(updates: int) -> Any:
     recipe = replace(variant.recipe, epochs=1, warmup_steps=updates // 10)
     with tempfile.TemporaryDirectory() as directory:
         fit(model, short, recipe, RunDirectory(Path(directory), {}), seed=1)
-    return TrainedModel(model, variant, data, parameters_sha256="")
+    return TrainedModel(model, variant, task, data, parameters_sha256="")
 
 
 def build(settings: Mapping[str, Any]) -> Any:

@@ -15,8 +15,12 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from reproductions.cli.options import Paper, PresetName, Profile, Runs, Threads
 
-AnyVariant = Annotated[str | None, typer.Option(help="Which trained variant. Default: the first of the headline.")]
+AnyVariant = Annotated[
+    str | None,
+    typer.Option(help="Which variant. Default: the first of the headline that is trained, else one that is included."),
+]
 OneSeed = Annotated[int, typer.Option(help="Which trained seed.")]
+Model = Annotated[Path | None, typer.Option(help="Folder of a trained network: a run directory, a copy or an export.")]
 
 
 def predict(
@@ -27,10 +31,11 @@ def predict(
     profile: Profile = "portable",
     threads: Threads = None,
     runs: Runs = Path("runs"),
+    model: Model = None,
     weights: Annotated[bool, typer.Option("--weights", help="Print each token with its attention weight.")] = False,
 ) -> None:
     """Classify texts on standard input, one per line: label and its probability."""
-    _answer("predict", paper, variant, preset, seed, profile, threads, runs, {"weights": weights})
+    _answer("predict", paper, variant, preset, seed, profile, threads, runs, model, {"weights": weights})
 
 
 def neighbours(
@@ -41,10 +46,11 @@ def neighbours(
     profile: Profile = "portable",
     threads: Threads = None,
     runs: Runs = Path("runs"),
+    model: Model = None,
     cosines: Annotated[bool, typer.Option("--cosines", help="Print each neighbour with its cosine.")] = False,
 ) -> None:
     """The nearest words of the words on standard input, one per line."""
-    _answer("neighbours", paper, variant, preset, seed, profile, threads, runs, {"weights": cosines})
+    _answer("neighbours", paper, variant, preset, seed, profile, threads, runs, model, {"weights": cosines})
 
 
 def perplexity(
@@ -55,10 +61,11 @@ def perplexity(
     profile: Profile = "portable",
     threads: Threads = None,
     runs: Runs = Path("runs"),
+    model: Model = None,
     weights: Annotated[bool, typer.Option("--weights", help="Print what each word attends to most.")] = False,
 ) -> None:
     """The perplexity of sentences on standard input, one per line, with their words and how many are unknown."""
-    _answer("perplexity", paper, variant, preset, seed, profile, threads, runs, {"weights": weights})
+    _answer("perplexity", paper, variant, preset, seed, profile, threads, runs, model, {"weights": weights})
 
 
 def translate(
@@ -69,6 +76,7 @@ def translate(
     profile: Profile = "portable",
     threads: Threads = None,
     runs: Runs = Path("runs"),
+    model: Model = None,
     alignments: Annotated[
         Path | None, typer.Option(help="A new folder for the attention weights of each line, as JSON and heatmap.")
     ] = None,
@@ -77,7 +85,7 @@ def translate(
     if alignments is not None and alignments.exists():
         raise UsageError(f"{alignments}: exists already; name a new folder for the alignments")
     options = {"alignments": alignments, "interactive": sys.stdin.isatty()}
-    _answer("translate", paper, variant, preset, seed, profile, threads, runs, options)
+    _answer("translate", paper, variant, preset, seed, profile, threads, runs, model, options)
 
 
 def _answer(
@@ -89,22 +97,51 @@ def _answer(
     profile: str,
     threads: int | None,
     runs: Path,
+    model: Path | None,
     options: dict[str, Any],
 ) -> None:
     """Answer the lines of standard input with a trained network."""
     runtime.configure(profile, threads)
-    from reproductions.protocol import papers
-    from reproductions.protocol.loading import load, trained_or_on_sample
-    from reproductions.protocol.runs import Run
+    from reproductions.protocol import models, papers
+    from reproductions.protocol.loading import load_directory
+    from reproductions.protocol.runs import SAMPLE, Run
     from reproductions.protocol.task import AnswerOptions
 
+    if model is not None and variant is not None:
+        raise UsageError("--model names a network, and so its variant; leave out --variant")
     declared = papers.load(paper).preset(preset)
-    name = variant or declared.headline[0]
-    task = declared.task(name)
+    if variant is not None:
+        declared.variant(variant)  # refuses what is unknown
+    run = Run(paper, preset, declared.headline[0], seed, profile, threads, runs)
+    trained = load_directory(paper, model or models.find(run, variant))
+    name, task = trained.variant.name, trained.task
     if task.command != command:
         raise UsageError(f"{paper} {name}: its task is {task.name}; use gluon-attn {task.command} {paper}")
-    trained = load(trained_or_on_sample(Run(paper, preset, name, seed, profile, threads, runs)))
-    if trained.data.corpus == "sample":
+    if trained.data.corpus == SAMPLE:
         print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
     for line in task.answer(trained, sys.stdin.buffer, AnswerOptions(**options)):
         print(line, flush=True)
+
+
+def export(
+    paper: Paper,
+    out: Annotated[Path, typer.Option(help="A new folder.")],
+    variant: AnyVariant = None,
+    preset: PresetName = "cpu",
+    seed: OneSeed = 1,
+    profile: Profile = "portable",
+    runs: Runs = Path("runs"),
+) -> None:
+    """Copy a trained network to a folder, for `--model` here or on another machine.
+
+    It holds the parameters of the best epoch, the settings and what the preprocessing learned; no corpus, no state of
+    the training.
+    """
+    runtime.configure(profile)
+    from reproductions.protocol import models, papers
+    from reproductions.protocol.runs import Run
+
+    declared = papers.load(paper).preset(preset)
+    run = Run(paper, preset, declared.headline[0], seed, profile, None, runs)
+    models.export(models.find(run, variant), out)
+    print(f"exported: {out}")

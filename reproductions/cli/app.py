@@ -42,6 +42,7 @@ app.command(rich_help_panel=_ANSWERS)(answers.predict)
 app.command(rich_help_panel=_ANSWERS)(answers.neighbours)
 app.command(rich_help_panel=_ANSWERS)(answers.perplexity)
 app.command(rich_help_panel=_ANSWERS)(answers.translate)
+app.command(rich_help_panel=_ANSWERS)(answers.export)
 
 app.add_typer(preprocess.app, name="preprocess", rich_help_panel=_OTHER)
 

@@ -13,7 +13,16 @@ from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, parameters_sha256, set_parameters
 from reproductions.protocol import papers
 from reproductions.protocol.reproduction import Preset
-from reproductions.protocol.runs import CHECKPOINT, PREPROCESSING, Run, read_json, training_in, training_of
+from reproductions.protocol.runs import (
+    CHECKPOINT,
+    CONFIG,
+    PREPROCESSING,
+    SAMPLE,
+    Run,
+    read_json,
+    training_in,
+    training_of,
+)
 from reproductions.protocol.task import TrainedModel
 
 
@@ -23,38 +32,39 @@ def preset_of(run: Run) -> Preset:
     return replace(preset, on_sample=preset.on_sample or run.on_sample)
 
 
-def trained_or_on_sample(run: Run) -> Run:
-    """The run, or the same on the embedded sample where only that is trained."""
-    on_sample = replace(run, on_sample=True)
-    return on_sample if on_sample.is_trained and not run.is_trained else run
-
-
 def load(run: Run) -> TrainedModel[Any, Any]:
     """The network of a run, as :func:`load_directory` has it."""
     training_of(run)  # which says how to train it
-    return load_directory(run.directory, preset_of(run), run.variant)
+    return load_directory(run.paper, run.directory)
 
 
-def load_directory(directory: Path, preset: Preset, variant_name: str) -> TrainedModel[Any, Any]:
-    """A trained network with the parameters of its best epoch, its variant, and data without rows: what it learned of
-    the text that it reads. No corpus is needed.
+def load_directory(paper: str, directory: Path) -> TrainedModel[Any, Any]:
+    """A trained network from its run directory or a copy of that: the parameters of its best epoch, its variant, and
+    data without rows, which hold what its preprocessing learned. No corpus is needed.
 
     Raises:
-        UsageError: it is not trained, it was trained with other settings than the variant has now, or its parameters
-            are not those that it states.
+        UsageError: no network of this paper is here, it was trained with other settings than its variant has now, or
+            its parameters are not those that it states.
         InputError: its preprocessing is missing, damaged, or another one than here.
     """
-    variant, task = preset.variant(variant_name), preset.task(variant_name)
+    if not (directory / CONFIG).exists():
+        raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
+    config, training = read_json(directory / CONFIG), training_in(directory)
+    if not isinstance(config, dict) or not config.keys() >= {"paper", "preset", "variant", "settings"}:
+        raise UsageError(f"{directory / CONFIG}: damaged (no configuration of a run); run it again")
+    if config["paper"] != Path(paper).stem:
+        raise UsageError(f"{directory}: a network of {config['paper']}, not of {paper}; name that paper")
+    preset = papers.load(paper).preset(config["preset"])
+    variant, task = preset.variant(config["variant"]), preset.task(config["variant"])
+    if config["settings"] != json.loads(json.dumps(variant.settings.as_json())):
+        raise UsageError(f"{directory}: trained with other settings than {variant.name} has now; run it again")
     parameters = best_parameters(directory)
-    config = read_json(directory / "config.json")
-    if not isinstance(config, dict) or config.get("settings") != json.loads(json.dumps(variant.settings.as_json())):
-        raise UsageError(f"{directory}: trained with other settings than {variant_name} has now; run it again")
-    data = task.restore(variant.settings, directory / PREPROCESSING, sample=preset.on_sample)
+    data = task.restore(variant.settings, directory / PREPROCESSING, sample=training["corpus"] == SAMPLE)
     model = variant.settings.build(data)
     model.initialize()
     set_parameters(model, parameters)
     model.hybridize(static_alloc=True, static_shape=True)
-    return TrainedModel(model, variant, data, training_in(directory)["parameters_sha256"])
+    return TrainedModel(model, variant, task, data, training["parameters_sha256"])
 
 
 def with_corpus(trained: TrainedModel[Any, Any], run: Run) -> TrainedModel[Any, Any]:
@@ -64,8 +74,7 @@ def with_corpus(trained: TrainedModel[Any, Any], run: Run) -> TrainedModel[Any, 
         UsageError: the corpus here gives other data than those it was trained on.
         InputError: the corpus is missing or damaged.
     """
-    preset = preset_of(run)
-    data = preset.task(run.variant).prepare(trained.variant.settings, sample=preset.on_sample)
+    data = trained.task.prepare(trained.variant.settings, sample=preset_of(run).on_sample)
     if data.digest != trained.data.digest:
         raise UsageError(f"{run.directory}: trained on other data than the {data.corpus} corpus here; run it again")
     return replace(trained, data=data)

@@ -53,6 +53,11 @@ def results_folder(paper: str) -> Path:
     return (_SCRIPTS if paper in names() else Path(paper).resolve().parent) / "results"
 
 
+def models_folder(paper: str) -> Path:
+    """Where trained networks are that come with a paper: a directory for each variant."""
+    return results_folder(paper).with_name("models") / Path(paper).stem
+
+
 def results_path(paper: str, preset: str) -> Path:
     """The published results of a preset; those of the tables carry no preset in their name."""
     name = Path(paper).stem

@@ -16,8 +16,8 @@ from gluon_attn.errors import UsageError
 from gluon_attn.files import read_arrays, write_arrays
 from preprocessing.files import write_json
 
-TRAINING, CHECKPOINT, PREPROCESSING = "training.json", "checkpoint.npz", "preprocessing.npz"
-"""Files of a trained run, besides ``config.json``."""
+CONFIG, TRAINING, CHECKPOINT, PREPROCESSING = "config.json", "training.json", "checkpoint.npz", "preprocessing.npz"
+"""Files of a trained run."""
 
 SAMPLE = "sample"
 """Name of the embedded corpus, whose numbers mean nothing."""
@@ -25,8 +25,8 @@ SAMPLE = "sample"
 _RECORD = {"metrics", "history", "train_seconds", "parameters", "parameters_sha256"}
 _RECORD |= {"corpus", "corpora", "pipeline", "commit", "environment"}
 _REMEDY = "delete it and the outcome.json next to it, and run again with --resume"
-_TRAINING = {"history", "best_epoch", "selected_by", "parameters_sha256", "corpora", "pipeline", "commit"}
-_KEPT = ("config.json", "outcome.json", "predictions.npz", "examples.json")
+_TRAINING = {"history", "best_epoch", "selected_by", "parameters_sha256", "corpus", "corpora", "pipeline", "commit"}
+_KEPT = (CONFIG, "outcome.json", "predictions.npz", "examples.json")
 
 
 @dataclass(frozen=True)

@@ -100,10 +100,11 @@ class Variant(Generic[SettingsT]):
 
 @dataclass(frozen=True)
 class TrainedModel(Generic[SettingsT, DataT]):
-    """A trained network with the parameters of its best epoch, its variant and its data."""
+    """A trained network with the parameters of its best epoch, its variant and task, and its data."""
 
     model: HybridBlock
     variant: Variant[SettingsT]
+    task: Task[SettingsT, DataT]
     data: DataT
     parameters_sha256: str
 

@@ -134,14 +134,13 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any]
     }
     task.save(variant.settings, data, run.directory / PREPROCESSING)
     write_json(run.directory / TRAINING, record)
-    return TrainedModel(model, variant, data, sha256)
+    return TrainedModel(model, variant, task, data, sha256)
 
 
 def _score(run: Run, trained: TrainedModel[Any, Any]) -> None:
     """Score the test split and write the outcome."""
-    task = preset_of(run).task(run.variant)
     last = checkpoint.Checkpoint(run.directory / CHECKPOINT)
-    evaluation = task.evaluate(trained.model, trained.variant.settings, trained.data, last)
+    evaluation = trained.task.evaluate(trained.model, trained.variant.settings, trained.data, last)
     record = {**training_of(run), "metrics": evaluation.metrics}
     write_outcome(run.directory, record, evaluation.predictions, evaluation.examples, evaluation.texts)
 

@@ -16,7 +16,7 @@ import pytest
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameters_sha256
 from reproductions.protocol import papers
-from reproductions.protocol.loading import load, preset_of, trained_or_on_sample
+from reproductions.protocol.loading import load, load_directory, preset_of, with_corpus
 from reproductions.protocol.runs import Outcome, Run
 from reproductions.protocol.training import combine, prerequisite, score, train
 from tests.reproductions.support import outcome, run
@@ -56,7 +56,7 @@ def test_a_run_writes_its_configuration_checkpoint_metrics_and_outcome(one: Run)
     finished = trained(one)
     assert {path.name for path in one.directory.iterdir()} == {
         "checkpoint.npz", "config.json", "examples.json", "metrics.csv", "metrics.jsonl", "outcome.json",
-        "predictions.npz", "texts.npz", "training.json",
+        "predictions.npz", "preprocessing.npz", "texts.npz", "training.json",
     }  # fmt: skip
     config = json.loads((one.directory / "config.json").read_text(encoding="utf-8"))
     variant = papers.load(one.paper).preset("smoke").variant("curved")
@@ -272,25 +272,49 @@ def test_a_run_is_loaded_as_it_was_trained(one: Run) -> None:
     assert parameters_sha256(parameter_arrays(again.model)) == again.parameters_sha256
     assert again.parameters_sha256 == finished.record["parameters_sha256"]
     assert again.variant.name == "curved" and again.data.digest == finished.record["pipeline"]
-    task = preset_of(one).task("curved")
-    evaluation = task.evaluate(
-        again.model, again.variant.settings, again.data, Checkpoint(one.directory / "checkpoint.npz")
-    )
+    whole = with_corpus(again, one)
+    last = Checkpoint(one.directory / "checkpoint.npz")
+    evaluation = whole.task.evaluate(whole.model, whole.variant.settings, whole.data, last)
     assert evaluation.predictions["probability"].tobytes() == finished.predictions["probability"].tobytes()
 
 
-def test_a_run_on_other_data_is_not_loaded(one: Run) -> None:
-    record = trained(one).record
-    outcome(one.runs, "curved", 1, paper=one.paper, **{**record, "pipeline": "0" * 64})
+def test_the_test_split_is_not_scored_on_other_data(one: Run) -> None:
+    train(one, resume=False, overwrite=False)
+    (one.directory / "preprocessing.npz").write_text("0" * 64, encoding="utf-8")
     with pytest.raises(UsageError, match="trained on other data than the sample corpus here; run it again"):
+        score(one)
+    assert not one.is_scored
+
+
+def test_a_copied_directory_is_loaded_without_the_corpus(
+    one: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finished = trained(one)
+    shutil.move(one.directory, tmp_path / "copy")
+    monkeypatch.setattr(type(papers.load(one.paper).task), "prepare", lambda *_, **__: pytest.fail("read a corpus"))
+    again = load_directory(one.paper, tmp_path / "copy")
+    assert again.parameters_sha256 == finished.record["parameters_sha256"]
+    with pytest.raises(UsageError, match="a network of toy, not of cho2014; name that paper"):
+        load_directory("cho2014", tmp_path / "copy")
+    with pytest.raises(UsageError, match="nothing: no trained network is here; name a run directory"):
+        load_directory(one.paper, tmp_path / "nothing")
+
+
+def test_a_run_with_other_settings_is_not_loaded(one: Run) -> None:
+    trained(one)
+    path = one.directory / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["settings"]["units"] += 1
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(UsageError, match="trained with other settings than curved has now; run it again"):
         load(one)
 
 
-@pytest.mark.parametrize("content", ['{"settings": {"units": 9, "points": 60}}', "{}", "[]", "null"])
-def test_a_run_with_other_settings_is_not_loaded(content: str, one: Run) -> None:
+@pytest.mark.parametrize("content", ["{}", "[]", "null"])
+def test_what_is_no_configuration_is_refused(content: str, one: Run) -> None:
     trained(one)
     (one.directory / "config.json").write_text(content, encoding="utf-8")
-    with pytest.raises(UsageError, match="trained with other settings than curved has now; run it again"):
+    with pytest.raises(UsageError, match=r"config\.json: damaged \(no configuration of a run\); run it again"):
         load(one)
 
 
@@ -311,19 +335,6 @@ def test_the_parameters_of_another_run_are_not_loaded(one: Run) -> None:
     shutil.copy(other.directory / "checkpoint.npz", one.directory / "checkpoint.npz")
     with pytest.raises(UsageError, match=r"checkpoint\.npz: not the parameters that training\.json states"):
         load(one)
-
-
-def test_the_run_on_the_sample_is_taken_where_only_that_is_trained(one: Run) -> None:
-    on_sample = replace(one, preset="cpu", on_sample=True)
-    whole = replace(one, preset="cpu")
-    assert trained_or_on_sample(whole) == whole
-    record = on_sample.directory / "training.json"
-    record.parent.mkdir(parents=True)
-    record.touch()
-    assert trained_or_on_sample(whole) == on_sample
-    whole.directory.mkdir(parents=True)
-    (whole.directory / "training.json").touch()
-    assert trained_or_on_sample(whole) == whole
 
 
 def test_a_preset_is_on_the_sample_if_the_run_is(one: Run) -> None:

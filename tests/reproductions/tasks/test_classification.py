@@ -91,7 +91,7 @@ def pretrained(units: int, tokenizer: str = "mecab") -> TrainedModel[Any, Any]:
     Prepared.tokenizer = type("Tokenizer", (), {"name": tokenizer})
     data = type("Data", (), {"prepared": Prepared})
     variant = Variant("skip-gram", "", STACKED, RECIPE)
-    return TrainedModel(Vectors(units), variant, data, "0" * 64)  # type: ignore[arg-type]
+    return TrainedModel(Vectors(units), variant, NSMC(), data, "0" * 64)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("syllables", [None, Syllables(units=2, min_freq=1)], ids=["tokens", "spelled"])
@@ -115,7 +115,7 @@ def test_vectors_that_do_not_fit_are_refused() -> None:
         NSMC().initialize(model, data, pretrained(5))
     with pytest.raises(UsageError, match="vectors of the tokens of okt, not of mecab"):
         NSMC().initialize(model, data, pretrained(6, "okt"))
-    without = TrainedModel(model, Variant("mean", "", STACKED, RECIPE), data, "0" * 64)
+    without = TrainedModel(model, Variant("mean", "", STACKED, RECIPE), NSMC(), data, "0" * 64)
     with pytest.raises(UsageError, match="mean: has no word vectors"):
         NSMC().initialize(model, data, without)
 
@@ -342,7 +342,7 @@ def test_a_published_outcome_has_no_page(tmp_path: Path) -> None:
 
 def answers(settings: Any, text: bytes, *, weights: bool = False) -> list[str]:
     data = NSMC().prepare(settings, sample=True)
-    trained = TrainedModel(network(settings, data), Variant("best", "", settings, RECIPE), data, "0" * 64)
+    trained = TrainedModel(network(settings, data), Variant("best", "", settings, RECIPE), NSMC(), data, "0" * 64)
     return list(NSMC().answer(trained, io.BytesIO(text), AnswerOptions(weights=weights)))
 
 

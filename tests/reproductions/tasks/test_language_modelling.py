@@ -218,7 +218,9 @@ def test_a_line_gets_its_own_perplexity() -> None:
     text = "the company said it would n't"
     answers = list(
         TASK.answer(
-            TrainedModel(model, variant, data, ""), BytesIO(f"{text}\n\n{text}\nzebra\n".encode()), AnswerOptions()
+            TrainedModel(model, variant, TASK, data, ""),
+            BytesIO(f"{text}\n\n{text}\nzebra\n".encode()),
+            AnswerOptions(),
         )
     )
     line = data.prepared.encode([text])
@@ -232,7 +234,7 @@ def test_a_line_gets_its_own_perplexity() -> None:
 def test_weights_are_shown_for_the_word_with_most_attention() -> None:
     model, _, data = trained("lstmn", Tape(3, 10))
     variant: Variant[Any] = SMOKE.variant("lstmn")
-    trained_model = TrainedModel[Any, Any](model, variant, data, "")
+    trained_model = TrainedModel[Any, Any](model, variant, TASK, data, "")
     words = ["the", "company", "said", "it", "would"]
     (answer,) = TASK.answer(trained_model, BytesIO(" ".join(words).encode()), AnswerOptions(weights=True))
     line = data.prepared.encode([" ".join(words)])
@@ -250,4 +252,4 @@ def test_weights_of_a_network_without_attention_are_refused() -> None:
     model, settings, data = trained("lstm")
     variant: Variant[Any] = replace(SMOKE.variant("lstm"), settings=settings)
     with pytest.raises(UsageError, match="variant lstm has no attention and so no weights"):
-        list(TASK.answer(TrainedModel(model, variant, data, ""), BytesIO(b"the\n"), AnswerOptions(weights=True)))
+        list(TASK.answer(TrainedModel(model, variant, TASK, data, ""), BytesIO(b"the\n"), AnswerOptions(weights=True)))

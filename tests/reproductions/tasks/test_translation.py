@@ -132,7 +132,7 @@ def test_an_ensemble_uses_all_its_members(data: TranslationData) -> None:
     variant = replace(VARIANT, settings=settings)
 
     def models() -> Sequence[TrainedModel[Any, Any]]:
-        return [TrainedModel(model, variant, data, "") for model in networks]
+        return [TrainedModel(model, variant, TASK, data, "") for model in networks]
 
     combined = TASK.combine((), models)
     source = data.prepared.splits["test"].source

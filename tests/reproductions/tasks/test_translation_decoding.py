@@ -131,8 +131,8 @@ def test_an_unknown_word_is_replaced_by_the_source_word_with_most_attention(
         (replaced,) = without_unknown(unreplaced, source, known)
         assert replaced.tokens == [expected] and replaced.text == data.prepared.detokenize([expected])
         for replaces, tokens in ((False, ["<unk>"]), (True, [expected])):
-            settings = replace(variant.settings, replace_unknown=replaces)
-            trained = TrainedModel(model, replace(variant, settings=settings), known, "")
+            settings, task = replace(variant.settings, replace_unknown=replaces), SMOKE.task(variant.name)
+            trained = TrainedModel(model, replace(variant, settings=settings), task, known, "")
             assert [one.tokens for one in translate_as_set(trained, source)] == [tokens]
 
 

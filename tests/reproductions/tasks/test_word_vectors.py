@@ -257,7 +257,7 @@ def test_options_of_the_crawl_are_refused_by_other_corpora() -> None:
 
 
 def test_answers_have_no_cosines_by_default(data: WordVectorData) -> None:
-    trained = TrainedModel(network(data), SMOKE, data, "")
+    trained = TrainedModel(network(data), SMOKE, TASK, data, "")
     plain, cosines = (
         list(TASK.answer(trained, BytesIO("배우\n\n없는\n".encode()), AnswerOptions(weights=weights)))
         for weights in (False, True)

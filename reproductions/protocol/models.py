@@ -1,0 +1,64 @@
+"""Finding trained networks, and exporting them without what only training needs."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from gluon_attn.errors import UsageError
+from gluon_attn.training import checkpoint
+from reproductions.protocol import papers
+from reproductions.protocol.loading import best_parameters
+from reproductions.protocol.runs import CHECKPOINT, CONFIG, PREPROCESSING, TRAINING, Run, training_of
+
+
+def find(run: Run, variant: str | None) -> Path:
+    """The directory of a trained network: that of a run, of the same run on the embedded sample, or of a network that
+    comes with the paper.
+
+    Args:
+        run: what is looked for, with the first variant of the headline.
+        variant: of the network; None for the first of the headline that is trained, else the first that comes with the
+            paper.
+
+    Raises:
+        UsageError: there is none; the message says how to train it.
+    """
+    headline = papers.load(run.paper).preset(run.preset).headline
+    wanted = (variant,) if variant else headline
+    runs = [replace(run, variant=name) for name in wanted]
+    for candidate in (*runs, *(replace(each, on_sample=True) for each in runs)):
+        if candidate.is_trained:
+            return candidate.directory
+    included = included_models(run.paper)
+    names = [name for name in wanted if name in included] or ([] if variant else list(included))
+    if names and run.seed == 1:
+        return included[names[0]]
+    training_of(runs[0])
+    raise AssertionError("unreachable: the run is not trained")
+
+
+def included_models(paper: str) -> dict[str, Path]:
+    """The networks that come with a paper: the directory of each variant."""
+    folder = papers.models_folder(paper)
+    return {path.parent.name: path.parent for path in sorted(folder.glob(f"*/{TRAINING}"))}
+
+
+def export(directory: Path, target: Path) -> None:
+    """Copy a trained network to a new folder: configuration, preprocessing and the parameters of its best epoch, with
+    their SHA-256, without the state of the training.
+
+    Raises:
+        UsageError: the folder exists, or the run is not trained or damaged.
+    """
+    if target.exists():
+        raise UsageError(f"{target}: exists already; name a new folder")
+    parameters = best_parameters(directory)
+    part = target.with_name(f".{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    for name in (CONFIG, TRAINING, PREPROCESSING):
+        shutil.copyfile(directory / name, part / name)
+    checkpoint.save(part / CHECKPOINT, {"best": parameters}, {})
+    part.rename(target)

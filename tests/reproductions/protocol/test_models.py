@@ -1,0 +1,106 @@
+"""Which trained network answers, and exports of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gluon_attn.errors import UsageError
+from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameters_sha256
+from reproductions.protocol import models, papers
+from reproductions.protocol.loading import load, load_directory
+from reproductions.protocol.runs import Run
+from reproductions.protocol.training import train
+from tests.reproductions.support import run
+
+
+@pytest.fixture
+def one(toy: str, tmp_path: Path) -> Run:
+    """The run of the first variant of the headline, which is not trained."""
+    one = run(tmp_path / "runs", "curved", paper=toy, preset="cpu")
+    assert papers.load(toy).preset("cpu").headline == ("curved", "straight")
+    return one
+
+
+def trained(one: Run, variant: str, *, on_sample: bool = False) -> Path:
+    """Mark a run as trained."""
+    directory = replace(one, variant=variant, on_sample=on_sample).directory
+    directory.mkdir(parents=True)
+    (directory / "training.json").touch()
+    return directory
+
+
+def included(one: Run, variant: str) -> Path:
+    """A network that comes with the paper."""
+    directory = Path(one.paper).parent / "models" / "toy" / variant
+    directory.mkdir(parents=True)
+    (directory / "training.json").touch()
+    return directory
+
+
+def test_without_a_network_it_is_said_how_to_train_one(one: Run) -> None:
+    with pytest.raises(UsageError, match=r"curved with seed 1 has not been trained yet\. Train it with: "):
+        models.find(one, None)
+    with pytest.raises(UsageError, match="pretrained with seed 1 has not been trained yet"):
+        models.find(one, "pretrained")
+
+
+def test_the_first_trained_variant_of_the_headline_answers(one: Run) -> None:
+    second = trained(one, "straight")
+    assert models.find(one, None) == second
+    first = trained(one, "curved")
+    assert models.find(one, None) == first
+    assert models.find(one, "straight") == second
+
+
+def test_a_run_on_the_corpus_comes_before_one_on_the_sample_and_both_before_what_is_included(one: Run) -> None:
+    expected = included(one, "curved")
+    assert models.find(one, None) == models.find(one, "curved") == expected
+    expected = trained(one, "straight", on_sample=True)
+    assert models.find(one, None) == expected
+    expected = trained(one, "straight")
+    assert models.find(one, None) == expected
+    assert models.find(one, "curved") == included_directory(one, "curved")
+
+
+def included_directory(one: Run, variant: str) -> Path:
+    return models.included_models(one.paper)[variant]
+
+
+def test_an_included_network_may_be_none_of_the_headline(one: Run) -> None:
+    expected = included(one, "pretrained")
+    assert models.find(one, None) == models.find(one, "pretrained") == expected
+    with pytest.raises(UsageError, match="curved with seed 1 has not been trained yet"):
+        models.find(one, "curved")
+    with pytest.raises(UsageError, match="curved with seed 2 has not been trained yet"):
+        models.find(replace(one, seed=2), None)
+
+
+def test_an_export_has_the_network_and_nothing_of_the_training(toy: str, tmp_path: Path) -> None:
+    one = run(tmp_path / "runs", "curved", paper=toy)
+    train(one, resume=False, overwrite=False)
+    target = tmp_path / "exported"
+    models.export(one.directory, target)
+    assert sorted(path.name for path in target.iterdir()) == [
+        "checkpoint.npz",
+        "config.json",
+        "preprocessing.npz",
+        "training.json",
+    ]
+    assert list(Checkpoint(target / "checkpoint.npz").sha256) == ["best"]
+    again, whole = load_directory(toy, target), load(one)
+    assert again.parameters_sha256 == whole.parameters_sha256
+    assert parameters_sha256(parameter_arrays(again.model)) == again.parameters_sha256
+    with pytest.raises(UsageError, match="exported: exists already; name a new folder"):
+        models.export(one.directory, target)
+
+
+def test_a_damaged_network_is_not_exported(toy: str, tmp_path: Path) -> None:
+    one = run(tmp_path / "runs", "curved", paper=toy)
+    train(one, resume=False, overwrite=False)
+    (one.directory / "checkpoint.npz").write_bytes(b"PK")
+    with pytest.raises(UsageError, match=r"checkpoint\.npz: damaged"):
+        models.export(one.directory, tmp_path / "exported")
+    assert not (tmp_path / "exported").exists()
