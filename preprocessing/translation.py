@@ -31,6 +31,7 @@ from preprocessing.bitext.steps import (
     Deduplicate,
     FilterLengths,
     FitTokenizer,
+    LearnJointVocabulary,
     LearnSequenceVocabulary,
     Overlap,
 )
@@ -62,6 +63,7 @@ def pipeline(
     pieces: int = 8_000,
     min_freq: int | None = None,
     max_size: int | None = None,
+    joint_vocabulary: bool = False,
     max_length: int | None = 50,
     max_ratio: float | None = 4.0,
     deduplicate: bool = True,
@@ -76,13 +78,13 @@ def pipeline(
     ``"bpe"`` (``operations`` merges, learned jointly) or ``"sentencepiece"`` (at most ``pieces`` pieces, learned
     jointly). ``lowercase`` or ``truecase`` or neither; truecasing needs words and does not apply to Korean.
     ``min_freq`` and ``max_size``: of the vocabulary of each side, without the four specials; ``min_freq`` defaults to
-    2, and to 1 with sentencepiece, whose model itself leaves out rare pieces. ``max_length`` (tokens of a side: words
-    with words and bpe, pieces with sentencepiece) and ``max_ratio`` leave out train pairs only; None is no limit. A
-    ratio of 4 leaves out broken pairs: two rows of Multi30k whose German is ``@@``, truncated machine translations of
-    KorSTS, nothing of Tatoeba en-fr. ``deduplicate``: train on each pair once. ``drop_overlap``: leave out train pairs
-    with a sentence of another split (default: only where the corpus has test sets of several origins, ``tatoeba
-    ko-en``). ``extra``: further collections of the corpus to train on. ``empty``: refuse a pair with an empty side, or
-    drop it.
+    2, and to 1 with sentencepiece, whose model itself leaves out rare pieces. ``joint_vocabulary``: one for both sides.
+    ``max_length`` (tokens of a side: words with words and bpe, pieces with sentencepiece) and ``max_ratio`` leave out
+    train pairs only; None is no limit. A ratio of 4 leaves out broken pairs: two rows of Multi30k whose German is
+    ``@@``, truncated machine translations of KorSTS, nothing of Tatoeba en-fr. ``deduplicate``: train on each pair
+    once. ``drop_overlap``: leave out train pairs with a sentence of another split (default: only where the corpus has
+    test sets of several origins, ``tatoeba ko-en``). ``extra``: further collections of the corpus to train on.
+    ``empty``: refuse a pair with an empty side, or drop it.
 
     Raises InputError for an unknown name or language or an invalid value.
     """
@@ -134,7 +136,8 @@ def pipeline(
     if tokens == "bpe":
         steps += [LearnBPE(operations), _both(ApplyBPE(min_freq), ApplyBPE(min_freq))]
     learn = LearnSequenceVocabulary(min_freq, max_size)
-    steps += [_both(learn, learn), _both(Encode(), Encode()), _both(CheckRoundTrip(), CheckRoundTrip())]
+    steps += [LearnJointVocabulary(learn) if joint_vocabulary else _both(learn, learn)]
+    steps += [_both(Encode(), Encode()), _both(CheckRoundTrip(), CheckRoundTrip())]
     parts = tuple(part for collection in collections for part in collection.parts(*columns))
     for language, other in stand_ins.items():
         _log.warning("*** corpus %s has no text in %s; using %s instead ***", corpus, language, other)

@@ -62,7 +62,7 @@ def fit(
     updates = Updates(parameters, recipe.optimizer, clip_norm=recipe.clip_norm, arguments=recipe.optimizer_arguments)
     history: list[dict[str, float]] = []
     best: dict[str, np.ndarray] = {}
-    best_epoch, spent = 0, 0.0
+    best_epoch, spent, worked = 0, 0.0, 0.0
     average = ParameterAverage(recipe.average)
     if run.checkpoint.exists():
         saved = checkpoint.Checkpoint(run.checkpoint)
@@ -71,13 +71,14 @@ def fit(
         best = saved.group("best")
         average.restore(saved)
         history, best_epoch, spent = saved.state["history"], saved.state["best_epoch"], saved.state["seconds"]
+        worked = saved.state.get("cpu_seconds", 0.0)
         run.write_metrics(history)  # the run may have been killed between its checkpoint and its metrics
 
     sign = 1.0 if objective.higher_is_better else -1.0
     for epoch in range(len(history) + 1, recipe.epochs + 1):
         if epoch - best_epoch > recipe.patience:
             break
-        started = time.perf_counter()
+        started, worked_before = time.perf_counter(), time.process_time()
         runtime.seed_all(runtime.derive(seed, "epoch", epoch))
         batches = objective.batches(np.random.RandomState(runtime.derive(seed, "batches", epoch)))
         losses = _steps(model, objective, recipe, updates, batches, epoch, label)
@@ -91,10 +92,11 @@ def fit(
             raise _diverged("a parameter is not a number", epoch, objective.steps)
         averaged = average.add(arrays)
         spent += time.perf_counter() - started
+        worked += time.process_time() - worked_before
         with _parameters(model, averaged, arrays):
             metrics = objective.evaluate(model)
         history.append(
-            {"epoch": epoch, "train_loss": train_loss, "seconds": round(spent, 3)}
+            {"epoch": epoch, "train_loss": train_loss, "seconds": round(spent, 3), "cpu_seconds": round(worked, 3)}
             | {f"validation_{name}": value for name, value in metrics.items()}
         )
         score = f"validation_{objective.select}"
@@ -105,7 +107,7 @@ def fit(
         checkpoint.save(
             run.checkpoint,
             {"parameters": arrays, "best": best, "optimizer": updates.state(), **average.groups()},
-            {"history": history, "best_epoch": best_epoch, "seconds": spent, "seed": seed},
+            {"history": history, "best_epoch": best_epoch, "seconds": spent, "cpu_seconds": worked, "seed": seed},
         )
         run.write_metrics(history)
         if log:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -178,6 +179,32 @@ class LearnSequenceVocabulary(LearnVocabulary):
     """Learn a vocabulary with ids for begin and end of sentence."""
 
     specials: ClassVar[tuple[str, ...]] = SEQUENCE_SPECIALS
+
+
+@dataclass(frozen=True)
+class LearnJointVocabulary(Step[Bitext]):
+    """Learn one vocabulary of both sides."""
+
+    name: ClassVar[str] = "vocabulary"
+    learn: LearnSequenceVocabulary
+
+    @property
+    def rule(self) -> str:
+        return f"One vocabulary of both sides, whose tokens are counted together. {self.learn.rule}"
+
+    def parameters(self) -> dict[str, Any]:
+        return {"joint": True, **self.learn.parameters()}
+
+    def apply(self, data: Bitext, context: Context) -> tuple[Bitext, Notes]:
+        sides = data.splits["train"].sides
+        counts: Counter[str] = Counter()
+        for side in sides:
+            of_side = side.tokenized.counts(len(side.symbols)).tolist()
+            counts.update(dict(zip(side.symbols, of_side, strict=True)))
+        vocabulary = self.learn.learn(list(counts), np.array(list(counts.values()), np.int64))
+        facts = {name: self.learn.facts(vocabulary, side) for name, side in zip(SIDES, sides, strict=True)}
+        joint = Bitext(replace(data.source, vocabulary=vocabulary), replace(data.target, vocabulary=vocabulary))
+        return joint, Notes(facts={"vocabulary": facts})
 
 
 @dataclass(frozen=True)

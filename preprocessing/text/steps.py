@@ -225,24 +225,30 @@ class LearnVocabulary(Step[Data]):
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         train = data.splits["train"]
         counts = train.tokenized.counts(len(train.symbols))
-        vocabulary = Vocabulary.learn(
-            train.symbols, counts, min_freq=self.min_freq, max_size=self.max_size, specials=self.specials
-        )
+        vocabulary = self.learn(train.symbols, counts)
+        return replace(data, vocabulary=vocabulary), Notes(facts={"vocabulary": self.facts(vocabulary, train)})
+
+    def learn(self, symbols: Sequence[str], counts: np.ndarray) -> Vocabulary:
+        """The vocabulary of tokens that occur so often."""
+        return Vocabulary.learn(symbols, counts, min_freq=self.min_freq, max_size=self.max_size, specials=self.specials)
+
+    def facts(self, vocabulary: Vocabulary, train: Split) -> dict[str, Any]:
+        """What a card states of a vocabulary and the text that it is learned on."""
+        counts = train.tokenized.counts(len(train.symbols))
         frequency = dict(zip(train.symbols, counts.tolist(), strict=True))
         learned = vocabulary.learned
-        kept_tokens, all_tokens = sum(frequency[token] for token in learned), int(counts.sum())
-        facts = {
+        kept_tokens, all_tokens = sum(frequency.get(token, 0) for token in learned), int(counts.sum())
+        return {
             "size": len(vocabulary),
             "specials": list(self.specials),
             "min_freq": self.min_freq,
             "max_size": self.max_size,
             "types_in_train": int((counts > 0).sum()),
-            "types_kept": len(learned),
+            "types_kept": sum(token in frequency for token in learned),
             "tokens_in_train": all_tokens,
             "rate_of_train_tokens_kept": card.rate(kept_tokens, all_tokens),
-            "most_frequent": [[token, frequency[token]] for token in learned[:MOST_FREQUENT]],
+            "most_frequent": [[token, frequency.get(token, 0)] for token in learned[:MOST_FREQUENT]],
         }
-        return replace(data, vocabulary=vocabulary), Notes(facts={"vocabulary": facts})
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,6 @@ from reproductions.tasks import translation_answers, translation_results
 from reproductions.tasks.bleu import Bleu, bleu, chrf, with_unknown_words
 from reproductions.tasks.translation_data import TranslationData, TranslationSettings
 from reproductions.tasks.translation_decoding import (
-    MULTIPLES,
     Translated,
     batch,
     counts,
@@ -88,11 +87,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
             corpus,
             source=self.source,
             target=self.target,
-            tokens=settings.tokens,
-            operations=settings.operations,
-            min_freq=settings.min_freq,
-            max_size=settings.max_size,
-            max_length=settings.max_length,
+            **settings.pipeline_options,
         )
 
     def objective(self, settings: TranslationSettings, recipe: Recipe, data: TranslationData) -> Objective:
@@ -101,11 +96,11 @@ class Translation(Task[TranslationSettings, TranslationData]):
 
         def rows_of_batches(generator: np.random.RandomState) -> list[np.ndarray]:
             lengths, tokens = (train.source.lengths, train.target.lengths + 1), recipe.batch_tokens
-            return pair_batches(*lengths, recipe.batch_size, MULTIPLES, generator, batch_tokens=tokens)
+            return pair_batches(*lengths, recipe.batch_size, settings.multiples, generator, batch_tokens=tokens)
 
         def batches(generator: np.random.RandomState) -> Iterator[Batch]:
             for rows in rows_of_batches(generator):
-                yield batch([sources[row] for row in rows], [targets[row] for row in rows])
+                yield batch([sources[row] for row in rows], [targets[row] for row in rows], settings.multiples)
 
         def loss(outputs: Any, tokens: nd.NDArray) -> nd.NDArray:
             return outputs.loss.sum() / tokens

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from preprocessing.bitext import ibm_model_1
 from preprocessing.bitext.pipeline import TranslationResult
@@ -30,7 +30,8 @@ class TranslationSettings(Settings):
         replace_unknown: also replace unknown tokens by means of the alignment (Luong et al., 2015, sec. 4.1).
         smoothing: label smoothing.
         tied: the output layer's weights are the target embeddings.
-        units, embedding_units: width of the network's layers, and of source and target embeddings.
+        units, embedding_units: width of the network's layers, and of source and target embeddings; the latter None for
+            networks that have only one width.
         dropout: of embeddings, and of whatever else the network drops.
     """
 
@@ -46,8 +47,17 @@ class TranslationSettings(Settings):
     smoothing: float = 0.0
     tied: bool = False
     units: int
-    embedding_units: int
+    embedding_units: int | None = None
     dropout: float = 0.0
+
+    multiples: ClassVar[tuple[int, int]] = (8, 4)
+    """What the lengths of source and target are padded to in a batch; each pair of lengths is a compiled graph."""
+
+    @property
+    def pipeline_options(self) -> dict[str, Any]:
+        """What the translation pipeline is told."""
+        names = ("tokens", "operations", "min_freq", "max_size", "max_length")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -58,13 +68,15 @@ class TranslationData(PreparedCorpus[TranslationResult]):
 
     def shared(self, settings: TranslationSettings) -> dict[str, Any]:
         """The arguments that every :class:`EncoderDecoder` takes."""
+        widths = {}
+        if settings.embedding_units is not None:
+            widths = dict.fromkeys(("source_units", "target_units"), settings.embedding_units)
         return {
+            **widths,
             "source_vocabulary": len(self.prepared.source_vocabulary),
             "target_vocabulary": len(self.prepared.target_vocabulary),
             "padding": PADDING_ID,
             "units": settings.units,
-            "source_units": settings.embedding_units,
-            "target_units": settings.embedding_units,
             "dropout": settings.dropout,
             "smoothing": settings.smoothing,
             "tied": settings.tied,

@@ -19,8 +19,7 @@ from reproductions.protocol.task import TrainedModel
 from reproductions.tasks.bleu import PEERS
 from reproductions.tasks.translation_data import TranslationData, TranslationSettings
 
-# What batches are padded to, source and target: each pair of lengths is a compiled graph with its own memory.
-MULTIPLES = (8, 4)
+MULTIPLES = TranslationSettings.multiples
 SENTENCES = 64  # per batch whose likelihood is measured
 # Per batch that is translated, and what its sources are padded to: a search step takes hardly longer for many sentences
 # than for few, and there are few graphs of a step anyway.
@@ -44,19 +43,21 @@ class Translated:
     weights: np.ndarray | None
 
 
-def inputs(sources: Sequence[np.ndarray], multiple: int = MULTIPLES[0]) -> tuple[np.ndarray, np.ndarray]:
+def inputs(sources: Sequence[np.ndarray], multiple: int) -> tuple[np.ndarray, np.ndarray]:
     """Padded ids (rows, length) and lengths (rows,) of source sentences; an empty one is read as one unknown token."""
     sources = [ids if len(ids) else np.array([UNKNOWN_ID], np.int32) for ids in sources]
     return pad(sources, PADDING_ID, multiple), np.array([len(ids) for ids in sources], np.float32)
 
 
-def batch(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> Batch:
+def batch(
+    sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], multiples: tuple[int, int] = MULTIPLES
+) -> Batch:
     """The inputs of one step: source, its lengths, the target after its begin token and with its end token. Its target
     is what the loss is divided by: the number of target tokens, ends of sentences included, (1,)."""
-    begun = pad([np.append(BEGIN_ID, ids) for ids in targets], PADDING_ID, MULTIPLES[1])
-    ended = pad([np.append(ids, END_ID) for ids in targets], PADDING_ID, MULTIPLES[1])
+    begun = pad([np.append(BEGIN_ID, ids) for ids in targets], PADDING_ID, multiples[1])
+    ended = pad([np.append(ids, END_ID) for ids in targets], PADDING_ID, multiples[1])
     tokens = np.array([sum(len(ids) + 1 for ids in targets)], np.float32)
-    return Batch((*inputs(sources), begun, ended), tokens)
+    return Batch((*inputs(sources, multiples[0]), begun, ended), tokens)
 
 
 def translate(

@@ -553,3 +553,26 @@ def test_tatoeba_has_no_sentence_in_two_splits() -> None:
     assert not result.splits["test"].source.seen_in_train.any()
     assert result.card["corpus"]["files"]["pairs"]["file"] == "fra-eng.zip: fra.txt"
     assert len(result.splits["train"]) > 160_000
+
+
+def test_a_joint_vocabulary_has_the_tokens_of_both_sides_counted_together(
+    results: dict[str, TranslationResult],
+) -> None:
+    """The same tokens as without, and ids by the sum of the counts of both sides."""
+    joint, apart = sample(**KINDS["bpe"], joint_vocabulary=True), results["bpe"]
+    assert joint.digest == "ca9e43368a672743e0ce416172b3d24d1ae4ac36ad431ae01bcf60a8a5e400e5"
+    assert joint.source_vocabulary is joint.target_vocabulary
+    train = joint.splits["train"]
+    counts = Counter(token for side in train.sides for row in range(len(side)) for token in side.words(row))
+    expected = sorted(
+        (token for token, count in counts.items() if count > 1), key=lambda token: (-counts[token], token)
+    )
+    assert joint.source_vocabulary.idx_to_token[4:] == expected
+    for side, other in zip(train.sides, apart.splits["train"].sides, strict=True):
+        assert [side.words(row) for row in range(20)] == [other.words(row) for row in range(20)]
+        tokens = [joint.source_vocabulary.idx_to_token[index] for index in side.sequences()[3]]
+        known = [token if token in expected else "<unk>" for token in side.words(3)]
+        assert tokens == known
+    facts = joint.card["steps"]
+    step = next(each for each in facts if each["name"] == "vocabulary")
+    assert step["parameters"]["joint"] and "counted together" in step["rule"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -36,6 +37,7 @@ def translated(
     seed: int | str = 1,
     examples: dict[str, Any] | None = None,
     texts: dict[str, Any] | None = None,
+    history: Sequence[dict[str, float]] = ({"validation_bleu": 1.0}, {"validation_bleu": 3.0}),
     **arrays: Any,
 ) -> Outcome:
     """A made-up outcome of translations of which a share is correct."""
@@ -46,7 +48,7 @@ def translated(
         "words": np.arange(SENTENCES),
         **arrays,
     }
-    record = {"history": [{"validation_bleu": 1.0}, {"validation_bleu": 3.0}], "metrics": {"chrf": 50.0}}
+    record = {"history": list(history), "metrics": {"chrf": 50.0}}
     return outcome(
         folder, variant, seed, given, examples=examples, texts=texts, corpus="sample", preset="smoke", **record
     )
@@ -72,10 +74,9 @@ def undecided(model: EncoderDecoder) -> EncoderDecoder:
     return model
 
 
-def parameter_count(paper: str, variant: str, source: int, target: int) -> int:
-    """Parameters of the network of a variant of the preset ``paper`` with vocabularies of these sizes; nothing is
-    allocated."""
-    settings = papers.load(paper).preset("paper").variant(variant).settings
+def parameter_count(paper: str, variant: str, source: int, target: int, preset: str = "paper") -> int:
+    """Parameters of the network of a variant of a preset with vocabularies of these sizes; nothing is allocated."""
+    settings = papers.load(paper).preset(preset).variant(variant).settings
     words = SimpleNamespace(source_vocabulary=range(source), target_vocabulary=range(target))
     model = settings.build(TranslationData("sample", {}, cast(Any, words)))
     return sum(int(np.prod(parameter.shape)) for _, parameter in named_parameters(model))

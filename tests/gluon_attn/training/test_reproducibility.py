@@ -54,7 +54,7 @@ def metrics(folder: Path) -> list[dict[str, float]]:
     header, *table = (line.split(",") for line in (folder / "metrics.csv").read_text(encoding="utf-8").splitlines())
     assert [[float(value) for value in row] for row in table] == [list(row.values()) for row in rows]
     assert header == list(rows[0])
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+    return [{name: value for name, value in row.items() if "seconds" not in name} for row in rows]
 
 
 def epochs_saved(folder: Path) -> int:

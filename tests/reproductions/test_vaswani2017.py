@@ -1,0 +1,153 @@
+"""Vaswani et al. (2017): sizes, systems, claims, and a whole run on the embedded sentences."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reproductions.protocol.conclude import conclude
+from reproductions.protocol.results import Result
+from reproductions.protocol.runs import Outcome
+from reproductions.vaswani2017 import ABLATIONS, REPRODUCTION, minutes_gained
+from tests.reproductions.support import by_items, claims_by_id, dead_settings, run_and_score
+from tests.reproductions.translating import (
+    OTHER,
+    SEARCH_SETTINGS,
+    learns_in_one_step,
+    parameter_count,
+    translated,
+)
+
+SMOKE, CPU, PAPER = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
+WORDS = 37_000
+
+
+def size(d: int, hidden: int, layers: int = 6, keys: int | None = None, positions: int = 0) -> int:
+    """The matrices of sec. 3, one of embeddings among them, with the biases and gains of layer normalisation; ``keys``
+    is the width of the keys of all heads."""
+    attention = 2 * d * d + 2 * d * (keys or d)
+    feed_forward, norm = 2 * d * hidden + hidden + d, 2 * d
+    encoder, decoder = attention + feed_forward + 2 * norm, 2 * attention + feed_forward + 3 * norm
+    return layers * (encoder + decoder) + WORDS * (d + 1) + 2 * positions * d
+
+
+@pytest.mark.parametrize(
+    ("variant", "expected", "millions"),
+    [
+        ("transformer", size(512, 2048), 65),
+        ("transformer-fr", size(1024, 4096), 213),
+        ("keys-8", size(512, 2048, keys=8 * 16), 58),
+        ("keys-16", size(512, 2048, keys=8 * 32), 60),
+        ("layers-1", size(512, 2048, layers=2), 36),
+        ("units-64", size(256, 2048), 28),
+        ("units-256", size(1024, 2048), 168),
+        ("hidden-128", size(512, 1024), 53),
+        ("hidden-512", size(512, 4096), 90),
+        ("learned", size(512, 2048, positions=64), 65),
+    ],
+)
+def test_networks_have_the_parameters_of_the_equations_and_about_those_of_table_3(
+    variant: str, expected: int, millions: int
+) -> None:
+    """``millions`` is what Table 3 states; it rounds, and its vocabulary is "about 37 000"."""
+    assert parameter_count("vaswani2017", variant, WORDS, WORDS) == expected
+    assert expected / 1e6 == pytest.approx(millions, rel=0.07)
+
+
+def test_the_paper_preset_has_table_3_and_both_networks_of_table_2() -> None:
+    names = {variant.name for variant in PAPER.variants}
+    assert names == {"transformer", "transformer-fr", *ABLATIONS}
+    base = PAPER.variant("transformer").settings
+    assert PAPER.variant("small").settings == base
+    assert (base.units, base.layers, base.heads, base.hidden_units, base.dropout) == (512, 6, 8, 2048, 0.1)
+    assert (base.norm, base.positions, base.smoothing, base.beam, base.alpha) == ("post", "sinusoidal", 0.1, 4, 0.6)
+    recipe = PAPER.variant("transformer").recipe
+    assert recipe.rate(3999, 100_000) == pytest.approx(512**-0.5 * 4000**-0.5)
+    assert recipe.optimizer_arguments == {"beta2": 0.98, "epsilon": 1e-9}
+
+
+@pytest.mark.parametrize("preset", [CPU, PAPER], ids=["cpu", "paper"])
+def test_each_row_of_table_3_changes_one_thing(preset: Any) -> None:
+    base = asdict(preset.variant("small").settings)
+    for name in ABLATIONS:
+        variant = preset.variant(name)
+        changed = {key for key, value in asdict(variant.settings).items() if value != base[key]}
+        assert len(changed) == (variant.settings != preset.variant("small").settings), name
+        assert variant.recipe == preset.variant("small").recipe
+
+
+def test_each_language_pair_has_the_same_network_and_baseline() -> None:
+    for system in ("transformer", "rnnsearch"):
+        variants = [variant for variant in CPU.variants if variant.name.startswith(system)]
+        assert len(variants) == {"transformer": 6, "rnnsearch": 4}[system]
+        assert len({variant.settings for variant in variants}) == 1
+
+
+def test_rnnsearch_has_as_many_parameters() -> None:
+    """For vocabularies of the size that they have here: 4 971 tokens of both languages, 2 896 and 3 635 of each."""
+    transformer = parameter_count("vaswani2017", "transformer", 4971, 4971, "cpu")
+    rnnsearch = parameter_count("vaswani2017", "rnnsearch", 2896, 3635, "cpu")
+    assert rnnsearch == pytest.approx(transformer, rel=0.01)
+
+
+@pytest.mark.slow
+def test_no_setting_is_dead() -> None:
+    other = {
+        **OTHER,
+        "norm": {"pre": "post"},
+        "positions": {"sinusoidal": "learned"},
+        "key_units": {None: 2},
+        "embedding_units": {None: 8},
+    }
+    other["heads"] = {2: 1}
+    assert set(dead_settings(SMOKE.variant("transformer"), REPRODUCTION.task, other)) == SEARCH_SETTINGS
+
+
+@pytest.mark.parametrize("variant", ["transformer", "rnnsearch", "keys-8", "learned", "post-norm"])
+def test_variants_learn_in_one_step(variant: str) -> None:
+    learns_in_one_step("vaswani2017", variant)
+
+
+def trained(folder: Path, variant: str, seed: int, curve: dict[float, float]) -> Outcome:
+    """A made-up outcome with validation BLEU by minutes."""
+    history = [{"cpu_seconds": 60 * minute, "validation_bleu": bleu} for minute, bleu in curve.items()]
+    return translated(folder, variant, 0.9, seed=seed, history=history)
+
+
+def test_minutes_are_those_to_the_best_bleu_of_rnnsearch(tmp_path: Path) -> None:
+    slow = [trained(tmp_path, "rnnsearch", seed, {10: 20.0, 20: 30.0, 30: 29.0}) for seed in (1, 2)]
+    fast = [trained(tmp_path, "transformer", seed, {6: 25.0, 12 + seed: 30.0, 18: 35.0}) for seed in (1, 2)]
+    effect = minutes_gained(fast, slow)
+    assert effect is not None and effect.estimate.mean == pytest.approx((7 + 6) / 2)
+    assert minutes_gained([trained(tmp_path, "transformer", 3, {6: 25.0})], slow) is None
+
+
+def test_claims_are_judged_from_outcomes(tmp_path: Path) -> None:
+    qualities = dict.fromkeys(("heads-1", "keys-8", "layers-1", "units-64", "no-dropout", "no-positions"), 0.7)
+    qualities |= {"transformer-fr": 0.9, "rnnsearch-fr": 0.8, "small": 0.8, "no-smoothing": 0.7, "learned": 0.8}
+    outcomes = [translated(tmp_path, name, quality) for name, quality in qualities.items()]
+    outcomes += [trained(tmp_path, "transformer", 1, {5: 50.0}), trained(tmp_path, "rnnsearch", 1, {9: 50.0})]
+    claims = claims_by_id(conclude(REPRODUCTION, SMOKE, outcomes)[1])
+    assert set(claims) == {claim.id for claim in REPRODUCTION.claims}
+    assert by_items(claims["attention-alone"]) == "inconclusive"
+    assert by_items(claims["smoothing-perplexity"]) == "contradicted"
+    for name in ("attention-alone-fr", "time", "heads", "keys", "depth", "width", "dropout", "smoothing-bleu", "order"):
+        assert by_items(claims[name]) == "supported", name
+    assert claims["positions"].effect == pytest.approx(0.5)
+    assert claims["heads"].reported == pytest.approx(0.9)
+
+
+@pytest.mark.slow
+def test_the_smoke_preset_runs_completely(tmp_path: Path) -> None:
+    names = ("transformer", "rnnsearch", "small", "heads-1")
+    flags = [flag for name in names for flag in ("--variant", name)]
+    done = run_and_score("vaswani2017", "--preset", "smoke", *flags, "--runs", tmp_path, "--jobs", "2")
+    assert done.code == 0, done.err
+    result = Result.read(next(tmp_path.rglob("results.json")))
+    assert {row.variant for row in result.rows} == set(names)
+    assert {claim.id for claim in result.claims} >= {"attention-alone", "heads"}
+    figures = {path.name for path in tmp_path.rglob("figures/*.png")}
+    assert figures >= {"bleu_by_length.png", "training_curves.png", "alignment_transformer_1.png"}
