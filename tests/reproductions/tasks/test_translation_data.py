@@ -10,8 +10,10 @@ import pytest
 from mxnet.gluon import Block, nn
 
 from gluon_attn.models.deep_lstm import DeepLSTM
+from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.models.rnnencdec import RNNEncDec
 from gluon_attn.models.rnnsearch import RNNSearch
+from gluon_attn.models.transformer import Transformer
 from preprocessing.text.vocabulary import PADDING_ID
 from reproductions import bahdanau2014
 from reproductions.protocol import papers
@@ -21,6 +23,9 @@ from reproductions.tasks.translation_data import TranslationData
 TRANSLATING = [name for name in papers.names() if isinstance(papers.load(name).task, Translation)]
 WORDS = SimpleNamespace(source_vocabulary=range(30), target_vocabulary=range(40))
 DATA = TranslationData("sample", {}, cast(Any, WORDS))
+JOINT = TranslationData(
+    "sample", {}, cast(Any, SimpleNamespace(source_vocabulary=range(40), target_vocabulary=range(40)))
+)
 
 
 def dropouts(block: Block) -> Iterator[float]:
@@ -48,12 +53,14 @@ def test_shared_arguments_come_from_settings_and_vocabularies() -> None:
 
 @pytest.mark.parametrize("paper", TRANSLATING)
 def test_every_dropout_of_a_network_has_the_rate_of_its_settings(paper: str) -> None:
-    dropped = {
+    dropped: dict[type[EncoderDecoder], int] = {
         RNNEncDec: 2,  # Embeddings, features.
         RNNSearch: 3,  # The encoder's states too.
         DeepLSTM: 3,  # Embeddings, between layers of either side.
     }
     for variant in papers.load(paper).preset("cpu").variants:
         if variant.settings.dropout:
-            model = variant.settings.build(DATA)
+            model = variant.settings.build(JOINT)
+            if isinstance(model, Transformer):  # Both embeddings; each sublayer.
+                dropped[Transformer] = 1 + 5 * variant.settings.layers
             assert list(dropouts(model)).count(variant.settings.dropout) == dropped[type(model)], variant.name
