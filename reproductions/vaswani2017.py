@@ -22,20 +22,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
+from gluon_attn.evaluation.attention import scores_by_width
 from gluon_attn.evaluation.statistics import Estimate
 from gluon_attn.models.rnnsearch import RNNSearch
 from gluon_attn.models.transformer import Transformer
+from gluon_attn.plots.curves import scores_by_width as draw_scores_by_width
 from gluon_attn.training.recipe import Recipe
 from reproductions.protocol.claims import Better, Effect, Measured
 from reproductions.protocol.reported import Reported, Table
-from reproductions.protocol.reproduction import Override, Reproduction
+from reproductions.protocol.reproduction import Groups, Override, Reproduction
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Variant
 from reproductions.tasks.translation import SMOKE, STANDARD, Translation, TranslationData, TranslationSettings
+from reproductions.tasks.translation_measures import minutes_gained
 from reproductions.tasks.translation_results import alignments, bleu_by_length, compare
 
 TABLE_2 = Table("Vaswani et al. (2017), Table 2", corpus="wmt14 en-de", metric="bleu", digits=1)
@@ -154,12 +156,24 @@ recurrent = RecurrentSettings(
 
 
 @dataclass(frozen=True)
+class Part(Translation):
+    """The rows of one part of Table 3, whose training curves are one figure."""
+
+    part: str
+
+    @property
+    def group(self) -> str:
+        return self.part
+
+
+@dataclass(frozen=True)
 class Ablation:
     """A row of Table 3: what is changed here, what in the paper, and the BLEU there.
 
-    ``seeds`` are those of the tables where a claim rests on the row.
+    ``part`` of the table; ``seeds`` are those of the tables where a claim rests on the row.
     """
 
+    part: str
     title: str
     changed: dict[str, Any]
     paper: dict[str, Any]
@@ -170,44 +184,61 @@ class Ablation:
         title = f"{self.title}, smaller network"
         differs = SCALE if self.reported else ""
         settings = replace(small, **self.changed)
-        return Variant(name, title, settings, ABLATION, seeds=self.seeds, beside=self.reported, differs=differs)
+        task: Any = Part("multi30k en-de", source="en", target="de", part=self.part)
+        return Variant(name, title, settings, ABLATION, task, self.seeds, self.reported, differs=differs)
 
 
 ABLATIONS = {
-    "small": Ablation("4 heads", {}, {}, BASE, None),
-    "heads-1": Ablation("1 head", {"heads": 1}, {"heads": 1}, TABLE_3.entry("1 head", 24.9), None),
-    "heads-2": Ablation("2 heads", {"heads": 2}, {"heads": 4}, TABLE_3.entry("4 heads", 25.5)),
-    "heads-8": Ablation("8 heads", {"heads": 8}, {"heads": 16}, TABLE_3.entry("16 heads", 25.8)),
-    "keys-8": Ablation("keys of 8", {"key_units": 8}, {"key_units": 16}, TABLE_3.entry("keys of 16", 25.1), None),
-    "keys-16": Ablation("keys of 16", {"key_units": 16}, {"key_units": 32}, TABLE_3.entry("keys of 32", 25.4)),
-    "layers-1": Ablation("1 + 1 layers", {"layers": 1}, {"layers": 2}, TABLE_3.entry("2 + 2 layers", 23.7), None),
-    "units-64": Ablation("64 units", {"units": 64}, {"units": 256}, TABLE_3.entry("256 units", 24.5), None),
-    "units-256": Ablation("256 units", {"units": 256}, {"units": 1024}, TABLE_3.entry("1024 units", 26.0)),
+    "small": Ablation("attention", "4 heads", {}, {}, BASE, None),
+    "heads-1": Ablation("attention", "1 head", {"heads": 1}, {"heads": 1}, TABLE_3.entry("1 head", 24.9), None),
+    "heads-2": Ablation("attention", "2 heads", {"heads": 2}, {"heads": 4}, TABLE_3.entry("4 heads", 25.5)),
+    "heads-8": Ablation("attention", "8 heads", {"heads": 8}, {"heads": 16}, TABLE_3.entry("16 heads", 25.8)),
+    "keys-8": Ablation(
+        "attention", "keys of 8", {"key_units": 8}, {"key_units": 16}, TABLE_3.entry("keys of 16", 25.1), None
+    ),
+    "keys-16": Ablation(
+        "attention", "keys of 16", {"key_units": 16}, {"key_units": 32}, TABLE_3.entry("keys of 32", 25.4)
+    ),
+    "layers-1": Ablation(
+        "size", "1 + 1 layers", {"layers": 1}, {"layers": 2}, TABLE_3.entry("2 + 2 layers", 23.7), None
+    ),
+    "units-64": Ablation("size", "64 units", {"units": 64}, {"units": 256}, TABLE_3.entry("256 units", 24.5), None),
+    "units-256": Ablation("size", "256 units", {"units": 256}, {"units": 1024}, TABLE_3.entry("1024 units", 26.0)),
     "hidden-128": Ablation(
+        "size",
         "hidden layers of 128",
         {"hidden_units": 128},
         {"hidden_units": 1024},
         TABLE_3.entry("hidden layers of 1024", 25.4),
     ),
     "hidden-512": Ablation(
+        "size",
         "hidden layers of 512",
         {"hidden_units": 512},
         {"hidden_units": 4096},
         TABLE_3.entry("hidden layers of 4096", 26.2),
     ),
-    "no-dropout": Ablation("no dropout", {"dropout": 0.0}, {"dropout": 0.0}, TABLE_3.entry("no dropout", 24.6), None),
+    "no-dropout": Ablation(
+        "training", "no dropout", {"dropout": 0.0}, {"dropout": 0.0}, TABLE_3.entry("no dropout", 24.6), None
+    ),
     "no-smoothing": Ablation(
-        "no label smoothing", {"smoothing": 0.0}, {"smoothing": 0.0}, TABLE_3.entry("no label smoothing", 25.3), None
+        "training",
+        "no label smoothing",
+        {"smoothing": 0.0},
+        {"smoothing": 0.0},
+        TABLE_3.entry("no label smoothing", 25.3),
+        None,
     ),
     "learned": Ablation(
+        "training",
         "learned positions",
         {"positions": "learned"},
         {"positions": "learned"},
         TABLE_3.entry("learned positions", 25.7),
         None,
     ),
-    "no-positions": Ablation("no positions", {"positions": "none"}, {"positions": "none"}, None, None),
-    "post-norm": Ablation("normalised after each sublayer", {"norm": "post"}, {"norm": "post"}),
+    "no-positions": Ablation("training", "no positions", {"positions": "none"}, {"positions": "none"}, None, None),
+    "post-norm": Ablation("training", "normalised after each sublayer", {"norm": "post"}, {"norm": "post"}),
 }
 
 
@@ -233,26 +264,6 @@ def paper(variant: Variant[Any]) -> Variant[Any] | None:
     return replace(variant, settings=settings, recipe=PAPER)
 
 
-def minutes_gained(transformer: Sequence[Outcome], recurrent: Sequence[Outcome]) -> Effect | None:
-    """By how many minutes of one core the Transformer is earlier at the best validation BLEU of RNNsearch; None where
-    it never gets there."""
-    gained = []
-    for fast, slow in zip(transformer, recurrent, strict=False):
-        best = max(row["validation_bleu"] for row in slow.record["history"])
-        minutes = [first_minutes(outcome, best) for outcome in (slow, fast)]
-        if minutes[0] is None or minutes[1] is None:
-            return None
-        gained.append(minutes[0] - minutes[1])
-    mean = float(np.mean(gained))
-    what = "minutes of one core to the best validation BLEU of RNNsearch, RNNsearch minus Transformer"
-    return Effect(Estimate(mean, mean, mean), what, "nothing", split="validation")
-
-
-def first_minutes(outcome: Outcome, bleu: float) -> float | None:
-    """Minutes of processor time until a validation BLEU is reached."""
-    return next((row["cpu_seconds"] / 60 for row in outcome.record["history"] if row["validation_bleu"] >= bleu), None)
-
-
 def learned_positions(learned: Sequence[Outcome], sinusoidal: Sequence[Outcome]) -> Effect:
     """By how much learned positions are better than half a BLEU point below sinusoids; the half is ours."""
     effect = compare("bleu", learned, sinusoidal)
@@ -260,6 +271,14 @@ def learned_positions(learned: Sequence[Outcome], sinusoidal: Sequence[Outcome])
     return replace(
         effect, estimate=Estimate(mean, low, high), what="BLEU points, learned minus sinusoidal, plus a half"
     )
+
+
+def why_scaled(groups: Groups, directory: Path) -> dict[str, Path]:
+    """Draw variance and entropy of random scores by width."""
+    measured = scores_by_width((1, 2, 4, 8, 16, 32, 64, 128, 256, 512), keys=16, queries=500, seed=0)
+    path = directory / "scores_by_width.png"
+    draw_scores_by_width(measured.widths, measured.variance, measured.entropy, measured.scaled_entropy, path)
+    return {"why dot products are scaled": path}
 
 
 def language(name: str, title: str, task: Any, recipe: Recipe = TRAINING, **more: Any) -> Variant[Settings]:
@@ -342,6 +361,7 @@ REPRODUCTION = Reproduction(
     ),
     figures=(
         bleu_by_length("transformer", "rnnsearch"),
+        why_scaled,
         alignments("transformer", "rnnsearch", "transformer-ko-en"),
     ),
 )

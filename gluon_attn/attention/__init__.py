@@ -9,6 +9,7 @@
 :mod:`.structured`         several learned queries, and the penalty on their redundancy: Lin et al. (2017)
 :mod:`.intra`              from a word to the memories before it: Cheng et al. (2016)
 :mod:`.multihead`          several heads, self- and cross-attention: Vaswani et al. (2017)
+:mod:`.ladder`             from one learned query to many heads, one generalisation at a time
 :mod:`.masks`              from lengths to masks, and from masks to scores
 =========================  ==========================================================================================
 

@@ -112,3 +112,47 @@ def normalised_entropy(weights: np.ndarray) -> float:
     """
     positive = weights[weights > 0]
     return float(-(positive * np.log2(positive)).sum() / np.log2(len(weights)))
+
+
+@dataclass(frozen=True)
+class ScoresByWidth:
+    """What random queries and keys give at each width of theirs.
+
+    Attributes:
+        widths: of queries and keys.
+        variance: (widths,) of the scores q . k.
+        entropy: (widths,) mean entropy of the softmax of the scores over that of the uniform distribution, 0 to 1.
+        scaled_entropy: the same of the scores divided by sqrt(width).
+    """
+
+    widths: tuple[int, ...]
+    variance: np.ndarray
+    entropy: np.ndarray
+    scaled_entropy: np.ndarray
+
+
+def scores_by_width(widths: Sequence[int], *, keys: int, queries: int, seed: int) -> ScoresByWidth:
+    """Measure why dot products are scaled (Vaswani et al., 2017, sec. 3.2.1, footnote 4): components of variance 1 give
+    scores of variance ``width``, so that the softmax of a wide query is almost one-hot, where it has no gradient.
+
+    Args:
+        widths: of queries and keys.
+        keys: number of keys of each query.
+        queries: number of queries.
+        seed: of the standard normal components.
+    """
+    generator = np.random.RandomState(seed)
+    rows = []
+    for width in widths:
+        query, key = generator.standard_normal((queries, 1, width)), generator.standard_normal((queries, keys, width))
+        scores = (query * key).sum(axis=2)
+        entropies = [
+            np.mean([normalised_entropy(weights) for weights in _softmax(scores / scale)]) for scale in (1, width**0.5)
+        ]
+        rows.append([scores.var(), *entropies])
+    return ScoresByWidth(tuple(widths), *np.array(rows).T)
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)

@@ -157,3 +157,36 @@ def score_by_length(
         axes.set_ylim(bottom=0)
         axes.set(title=f"{score_label} by length", xlabel=length_label, ylabel=score_label)
         axes.legend(loc="best")
+
+
+def scores_by_width(
+    widths: Sequence[int], variance: np.ndarray, entropy: np.ndarray, scaled_entropy: np.ndarray, path: Path
+) -> None:
+    """Why dot products are scaled (Vaswani et al., 2017, sec. 3.2.1): variance of the scores, and entropy of their
+    softmax with and without scaling, by width.
+
+    Args:
+        widths: of queries and keys.
+        variance, entropy, scaled_entropy: (widths,), of
+            :class:`~gluon_attn.evaluation.attention.ScoresByWidth`.
+        path: the PNG to write.
+    """
+    with house_figure(10, 3.9, path) as figure:
+        left, right = figure.subplots(1, 2)
+        left.loglog(widths, variance, color=COLOURS[1], marker=MARKERS[1], label="q · k")
+        scaled = np.asarray(variance) / np.asarray(widths)
+        left.loglog(widths, scaled, color=COLOURS[0], marker=MARKERS[0], label="q · k / √d")
+        left.set(title="Variance of the scores", xlabel="width d of query and key", ylabel="variance")
+        right.plot(widths, entropy, color=COLOURS[1], marker=MARKERS[1], label="softmax(q · k)")
+        right.plot(widths, scaled_entropy, color=COLOURS[0], marker=MARKERS[0], label="softmax(q · k / √d)")
+        right.set_xscale("log")
+        right.set_ylim(0, 1)
+        right.set(
+            title="Entropy of the weights",
+            xlabel="width d of query and key",
+            ylabel="entropy / log₂(keys)  (0 one key, 1 uniform)",
+        )
+        for axes in (left, right):
+            axes.set_xticks(widths, [str(width) for width in widths])
+            axes.minorticks_off()
+            axes.legend(loc="best")

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from gluon_attn.plots.style import COLOURS
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
-from reproductions.vaswani2017 import ABLATIONS, REPRODUCTION, minutes_gained
+from reproductions.tasks.translation_measures import minutes_gained
+from reproductions.vaswani2017 import ABLATIONS, REPRODUCTION, why_scaled
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, run_and_score
 from tests.reproductions.translating import (
     OTHER,
@@ -151,3 +153,13 @@ def test_the_smoke_preset_runs_completely(tmp_path: Path) -> None:
     assert {claim.id for claim in result.claims} >= {"attention-alone", "heads"}
     figures = {path.name for path in tmp_path.rglob("figures/*.png")}
     assert figures >= {"bleu_by_length.png", "training_curves.png", "alignment_transformer_1.png"}
+
+
+def test_the_figure_of_scaling_needs_no_outcomes(tmp_path: Path) -> None:
+    (path,) = why_scaled({}, tmp_path).values()
+    assert path.stat().st_size > 10_000
+
+
+def test_no_figure_of_training_curves_has_too_many_systems() -> None:
+    groups = [CPU.task(variant.name).group for variant in CPU.variants]
+    assert max(groups.count(group) for group in groups) <= 2 * len(COLOURS)
