@@ -7,8 +7,11 @@ that it also runs where another package is broken.
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import re
+import shutil
 import sys
+import sysconfig
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -135,6 +138,45 @@ def font() -> str:
     return str(file)
 
 
+def compiler() -> str:
+    """GluonNLP comes as source; once it is installed, nothing is compiled any more."""
+    command = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+    header = Path(sysconfig.get_path("include")) / "Python.h"
+    missing = [] if shutil.which(command) else [f"no C compiler ({command})"]
+    missing += [] if header.exists() else [f"no Python headers ({header})"]
+    if missing:
+        status: Status = "problem" if version_of("gluonnlp") is None else "note"
+        raise Fault(", ".join(missing), "to install GluonNLP: apt install gcc libc6-dev python3.11-dev", status)
+    return f"{command} and {header}"
+
+
+def threads() -> str:
+    cores, asked = len(os.sched_getaffinity(0)), os.environ.get("OMP_NUM_THREADS", "")
+    observed = f"{cores} usable cores, OMP_NUM_THREADS {asked or 'not set'}"
+    if asked and not re.fullmatch(r"[1-9]\d*", asked):
+        raise Fault(observed, "OMP_NUM_THREADS must be a whole number from 1: unset it")
+    if asked and int(asked) > cores:
+        raise Fault(observed, f"more threads than cores are slower: unset it, or set it to {cores}", "note")
+    return observed
+
+
+DROPOUT = """
+import mxnet as mx
+layer = mx.gluon.rnn.GRU(8, num_layers=2, dropout=0.5)
+layer.initialize(mx.init.Xavier())
+with mx.autograd.record():
+    first, second = (layer(mx.nd.ones((5, 2, 4))).asnumpy() for _ in range(2))
+print("ignored" if (first == second).all() else "applied")
+"""
+
+
+def fused_dropout() -> str:
+    if run_code(DROPOUT, {"": "repair MXNet first"}, "note") == "ignored":
+        remedy = "nothing: the models here have Dropout blocks; do so in yours, or set MXNET_USE_MKLDNN_RNN=0"
+        raise Fault("oneDNN ignores the dropout between the layers of GRU(num_layers=2, dropout=.5)", remedy, "note")
+    return "GRU(num_layers=2, dropout=.5) drops units in training"
+
+
 def avx2() -> str:
     text = CPUINFO.read_text(encoding="utf-8", errors="replace") if CPUINFO.exists() else ""
     if not re.search(r"^flags\b.*\bavx2\b", text, re.MULTILINE):
@@ -148,11 +190,14 @@ CHECKS: dict[str, Callable[[], str]] = {
     "Packages": packages,
     "MXNet": partial(run_code, "import mxnet as mx; mx.nd.ones(2).asnumpy(); print('computes')", MXNET_REMEDIES),
     "GluonNLP": partial(run_code, "import gluonnlp.data.fast_bert_tokenizer; print('compiled')", GLUONNLP_REMEDIES),
+    "C compiler": compiler,
     "Mecab dictionary": dictionary,
     "Mecab": mecab,
     "Java": java,
     "Hangul font": font,
+    "Threads": threads,
     "AVX2": avx2,
+    "Fused dropout": fused_dropout,
     "Downloads": partial(data_checks.writable, data_checks.downloads),
     "Results": partial(data_checks.writable, data_checks.results),
     "Data root": data_checks.data_root,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import sys
+import sysconfig
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -209,6 +211,34 @@ def test_avx2(monkeypatch: Patch, tmp_path: Path, text: str | None, status: str)
         cpuinfo.write_text("processor\t: 0\n" + text, encoding="utf-8")
     monkeypatch.setattr(doctor, "CPUINFO", cpuinfo)
     assert examine("AVX2").status == status
+
+
+@pytest.mark.parametrize(("gluonnlp", "status"), [(None, "problem"), ("0.10.0", "note")])
+def test_no_compiler_and_no_headers(monkeypatch: Patch, tmp_path: Path, gluonnlp: str | None, status: str) -> None:
+    versions(monkeypatch, gluonnlp=gluonnlp)
+    monkeypatch.setenv("CC", "no-such-compiler -O2")
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
+    finding = examine("C compiler")
+    assert finding.status == status
+    assert "no-such-compiler" in finding.observed and str(tmp_path / "Python.h") in finding.observed
+    assert "apt install gcc libc6-dev python3.11-dev" in finding.remedy
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"), [("", "ok"), ("2", "ok"), ("3", "note"), ("0", "problem"), ("two", "problem")]
+)
+def test_threads(monkeypatch: Patch, asked: str, status: str) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
+    monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    assert examine("Threads").status == status
+
+
+def test_the_fused_dropout_is_measured(monkeypatch: Patch) -> None:
+    """oneDNN's fused layers ignore it, MXNet's own do not."""
+    monkeypatch.delenv("MXNET_USE_MKLDNN_RNN", raising=False)
+    assert "oneDNN ignores" in examine("Fused dropout").observed
+    monkeypatch.setenv("MXNET_USE_MKLDNN_RNN", "0")
+    assert examine("Fused dropout").status == "ok"
 
 
 @pytest.mark.parametrize(("variable", "name"), [("GLUON_ATTN_CACHE", "Results"), ("XDG_CACHE_HOME", "Downloads")])
