@@ -176,6 +176,8 @@ def scores_by_width(
         left.loglog(widths, variance, color=COLOURS[1], marker=MARKERS[1], label="q · k")
         scaled = np.asarray(variance) / np.asarray(widths)
         left.loglog(widths, scaled, color=COLOURS[0], marker=MARKERS[0], label="q · k / √d")
+        powers = [10**power for power in range(1 + int(np.log10(np.max(variance))))]
+        left.set_yticks(powers, [str(power) for power in powers])
         left.set(title="Variance of the scores", xlabel="width d of query and key", ylabel="variance")
         right.plot(widths, entropy, color=COLOURS[1], marker=MARKERS[1], label="softmax(q · k)")
         right.plot(widths, scaled_entropy, color=COLOURS[0], marker=MARKERS[0], label="softmax(q · k / √d)")

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gluon_attn.plots.style import COLOURS
@@ -18,6 +19,7 @@ from tests.reproductions.support import by_items, claims_by_id, dead_settings, r
 from tests.reproductions.translating import (
     OTHER,
     SEARCH_SETTINGS,
+    SENTENCES,
     learns_in_one_step,
     parameter_count,
     translated,
@@ -113,10 +115,10 @@ def test_variants_learn_in_one_step(variant: str) -> None:
     learns_in_one_step("vaswani2017", variant)
 
 
-def trained(folder: Path, variant: str, seed: int, curve: dict[float, float]) -> Outcome:
+def trained(folder: Path, variant: str, seed: int, curve: dict[float, float], **arrays: Any) -> Outcome:
     """A made-up outcome with validation BLEU by minutes."""
     history = [{"cpu_seconds": 60 * minute, "validation_bleu": bleu} for minute, bleu in curve.items()]
-    return translated(folder, variant, 0.9, seed=seed, history=history)
+    return translated(folder, variant, 0.9, seed=seed, history=history, **arrays)
 
 
 def test_minutes_are_those_to_the_best_bleu_of_rnnsearch(tmp_path: Path) -> None:
@@ -131,13 +133,16 @@ def test_claims_are_judged_from_outcomes(tmp_path: Path) -> None:
     qualities = dict.fromkeys(("heads-1", "keys-8", "layers-1", "units-64", "no-dropout", "no-positions"), 0.7)
     qualities |= {"transformer-fr": 0.9, "rnnsearch-fr": 0.8, "small": 0.8, "no-smoothing": 0.7, "learned": 0.8}
     outcomes = [translated(tmp_path, name, quality) for name, quality in qualities.items()]
-    outcomes += [trained(tmp_path, "transformer", 1, {5: 50.0}), trained(tmp_path, "rnnsearch", 1, {9: 50.0})]
+    attending = {f"heads_{name}": np.full((SENTENCES, 1, 2), 0.7) for name in ("before", "lexicon")}
+    outcomes += [trained(tmp_path, "transformer", 1, {5: 50.0}, **attending)]
+    outcomes += [trained(tmp_path, "rnnsearch", 1, {9: 50.0})]
     claims = claims_by_id(conclude(REPRODUCTION, SMOKE, outcomes)[1])
     assert set(claims) == {claim.id for claim in REPRODUCTION.claims}
     assert by_items(claims["attention-alone"]) == "inconclusive"
     assert by_items(claims["smoothing-perplexity"]) == "contradicted"
     for name in ("attention-alone-fr", "time", "heads", "keys", "depth", "width", "dropout", "smoothing-bleu", "order"):
         assert by_items(claims[name]) == "supported", name
+    assert claims["head-before"].effect == claims["head-aligns"].effect == pytest.approx(0.2)
     assert claims["positions"].effect == pytest.approx(0.5)
     assert claims["heads"].reported == pytest.approx(0.9)
 
@@ -152,7 +157,7 @@ def test_the_smoke_preset_runs_completely(tmp_path: Path) -> None:
     assert {row.variant for row in result.rows} == set(names)
     assert {claim.id for claim in result.claims} >= {"attention-alone", "heads"}
     figures = {path.name for path in tmp_path.rglob("figures/*.png")}
-    assert figures >= {"bleu_by_length.png", "training_curves.png", "alignment_transformer_1.png"}
+    assert figures >= {"bleu_by_length.png", "training_curves_attention.png", "heads_transformer.png"}
 
 
 def test_the_figure_of_scaling_needs_no_outcomes(tmp_path: Path) -> None:

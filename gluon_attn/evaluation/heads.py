@@ -1,0 +1,37 @@
+"""What heads of attention attend to, as the weight that they give to marked keys."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def weight_on(weights: np.ndarray, marks: np.ndarray) -> np.ndarray:
+    """The total weight of the marked keys, the mean over the queries that have one.
+
+    Args:
+        weights: (heads, queries, keys), each row a distribution.
+        marks: (queries, keys) of bool.
+
+    Returns:
+        (heads,); NaN where no query has a marked key.
+    """
+    asked = marks.any(axis=1)
+    if not asked.any():
+        return np.full(len(weights), np.nan)
+    mean: np.ndarray = (weights[:, asked] * marks[asked]).sum(axis=2).mean(axis=1)
+    return mean
+
+
+def at_offset(length: int, offset: int) -> np.ndarray:
+    """Marks (length, length) the key that is ``offset`` tokens after each query: -1 for the token before."""
+    return np.eye(length, k=offset, dtype=bool)
+
+
+def same_word(is_continued: np.ndarray) -> np.ndarray:
+    """Marks (pieces, pieces) the other pieces of the word of each piece.
+
+    Args:
+        is_continued: (pieces,) whether the next piece is of the same word.
+    """
+    word = np.concatenate([[0], np.cumsum(~np.asarray(is_continued, bool))[:-1]])
+    return (word[:, None] == word) & ~np.eye(len(word), dtype=bool)

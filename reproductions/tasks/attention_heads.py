@@ -1,0 +1,168 @@
+"""Translation that also measures what each head of a Transformer attends to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mxnet import nd
+
+from gluon_attn.evaluation.heads import at_offset, same_word, weight_on
+from gluon_attn.evaluation.statistics import bootstrap
+from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.models.transformer import Transformer
+from gluon_attn.plots.heads import attention_lines
+from gluon_attn.training.batching import length_batches
+from gluon_attn.training.checkpoint import Checkpoint
+from preprocessing.bitext.subwords import SEPARATOR
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Evaluation
+from reproductions.tasks.translation import Translation
+from reproductions.tasks.translation_data import TranslationData, TranslationSettings
+from reproductions.tasks.translation_decoding import SENTENCES, batch
+from reproductions.tasks.translation_results import stacked
+
+# Name of the criterion -> which attention it is of, and how it is named in figures.
+CRITERIA: Mapping[str, tuple[str, str]] = {
+    "before": ("encoder", "the token before"),
+    "after": ("encoder", "the token after"),
+    "word": ("encoder", "other pieces of the same word"),
+    "decoder_before": ("decoder", "the token before"),
+    "lexicon": ("crossing", "the source token whose likeliest translation is generated"),
+}
+SHORTEST, LONGEST = 8, 16  # source tokens of the sentence that is drawn
+
+
+@dataclass(frozen=True)
+class AttentionHeads(Translation):
+    """Translation that also measures the heads of a Transformer on the test split, given the references.
+
+    Predictions ``heads_<criterion>`` (sentences, layers, heads) are the weight that a head gives to what
+    :data:`CRITERIA` names, the mean over the tokens of a sentence; NaN where a sentence has no such token. The example
+    ``heads`` has for each criterion the head with the largest mean over all sentences, for one sentence.
+    """
+
+    def evaluate(
+        self, model: EncoderDecoder, settings: TranslationSettings, data: TranslationData, last: Checkpoint
+    ) -> Evaluation:
+        evaluation = super().evaluate(model, settings, data, last)
+        if isinstance(model, Transformer):
+            arrays, examples = _measured(model, data)
+            evaluation.predictions.update(arrays)
+            evaluation.examples["heads"] = examples
+        return evaluation
+
+
+def _measured(model: Transformer, data: TranslationData) -> tuple[dict[str, np.ndarray], list[dict[str, Any]]]:
+    test = data.prepared.splits["test"]
+    sources, targets = test.source.sequences(), test.target.sequences()
+    drawn = next((row for row, ids in enumerate(sources) if SHORTEST <= len(ids) <= LONGEST), 0)
+    measured: dict[str, dict[int, np.ndarray]] = {name: {} for name in CRITERIA}
+    shown: dict[str, np.ndarray] = {}
+    for rows in length_batches(test.source.lengths, SENTENCES):
+        inputs = batch([sources[row] for row in rows], [targets[row] for row in rows]).inputs[:3]
+        attended = model.attend(*(nd.array(array, dtype=array.dtype) for array in inputs))
+        # (batch, layers, heads, queries, keys)
+        all_weights = [np.stack([layer.asnumpy() for layer in kind], axis=1) for kind in attended]
+        for number, row in enumerate(rows):
+            words, generated = test.source.words(row), [*test.target.words(row), None]
+            sizes = ((len(words),) * 2, (len(generated),) * 2, (len(generated), len(words)))
+            weights = {
+                kind: array[number, :, :, :queries, :keys]
+                for kind, array, (queries, keys) in zip(
+                    ("encoder", "decoder", "crossing"), all_weights, sizes, strict=True
+                )
+            }
+            for name, marks in _marks(words, generated, data.lexicon).items():
+                of_kind = weights[CRITERIA[name][0]]
+                flat = weight_on(of_kind.reshape(-1, *of_kind.shape[2:]), marks)
+                measured[name][row] = flat.reshape(of_kind.shape[:2])
+            if row == drawn:
+                shown = weights
+    arrays = {f"heads_{name}": np.stack([of[row] for row in range(len(sources))]) for name, of in measured.items()}
+    tokens = {"encoder": test.source.words(drawn), "decoder": ["<s>", *test.target.words(drawn)]}
+    tokens["crossing"] = [*test.target.words(drawn), "</s>"]
+    examples = []
+    for name, (kind, what) in CRITERIA.items():
+        best = best_head(arrays[f"heads_{name}"])
+        keys = tokens["encoder"] if kind == "crossing" else tokens[kind]
+        weights_of_best = shown[kind][best].round(4).tolist()
+        examples.append(
+            {"criterion": name, "what": what, "kind": kind, "layer": best[0] + 1, "head": best[1] + 1, "row": drawn}
+            | {"mean": float(_mean(arrays[f"heads_{name}"])[best])}
+            | {"queries": tokens[kind], "keys": keys, "weights": weights_of_best}
+        )
+    return arrays, examples
+
+
+def _marks(words: Sequence[str], generated: Sequence[str | None], lexicon: Mapping[str, str]) -> dict[str, np.ndarray]:
+    translations = [lexicon.get(word) for word in words]
+    aligned = [[token is not None and token == translation for translation in translations] for token in generated]
+    return {
+        "before": at_offset(len(words), -1),
+        "after": at_offset(len(words), 1),
+        "word": same_word(np.array([word.endswith(SEPARATOR) for word in words])),
+        "decoder_before": at_offset(len(generated), -1),
+        "lexicon": np.array(aligned, bool).reshape(len(generated), len(words)),
+    }
+
+
+def best_head(measured: np.ndarray) -> tuple[int, int]:
+    """Layer and head with the largest mean of (sentences, layers, heads)."""
+    mean = _mean(measured)
+    layer, head = np.unravel_index(int(np.argmax(mean)), mean.shape)
+    return int(layer), int(head)
+
+
+def _mean(measured: np.ndarray) -> np.ndarray:
+    """Over the sentences that have a value; 0 where none has."""
+    total: np.ndarray = np.nansum(measured, axis=0) / np.maximum(1, np.isfinite(measured).sum(axis=0))
+    return total
+
+
+def attends(criterion: str, share: float) -> Callable[[Sequence[Outcome]], Effect | None]:
+    """The effect of a claim that some head gives more than this share of its weight to what a criterion names."""
+    return partial(_attends, criterion, share)
+
+
+def _attends(criterion: str, share: float, outcomes: Sequence[Outcome]) -> Effect | None:
+    weights = [array[:, *best_head(array)] for array in stacked(outcomes, f"heads_{criterion}")]
+    mean = np.mean(weights, axis=0)  # over seeds, each with its own best head
+    mean = mean[~np.isnan(mean)]
+    if not len(mean):
+        return None
+    what = f"mean weight of the best head on {CRITERIA[criterion][1]}, minus {share:g}"
+    return Effect(bootstrap(mean - share, seed=0), what, "sentences")
+
+
+def heads(*variants: str) -> Draw:
+    """Figures of the heads that attend most to each criterion, over one test sentence."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        paths = {}
+        for name in variants:
+            for outcome in groups.get(name, ())[:1]:
+                shown = [example for example in outcome.examples.get("heads", ()) if example["kind"] != "decoder"]
+                if shown:
+                    path = directory / f"heads_{name}.png"
+                    attention_lines([_titled(example) for example in shown], path)
+                    paths[f"heads of {name}"] = path
+        return paths
+
+    return draw
+
+
+def _titled(example: Mapping[str, Any]) -> tuple[str, list[str], list[str], np.ndarray]:
+    where = {"encoder": "encoder", "crossing": "decoder to source"}[example["kind"]]
+    title = f"{where}, layer {example['layer']}, head {example['head']}\n{_SHORT[example['criterion']]}: "
+    title += f"{example['mean']:.0%} of the weight on test"
+    return title, example["queries"], example["keys"], np.array(example["weights"])
+
+
+_SHORT = {"before": "token before", "after": "token after", "word": "same word", "lexicon": "translation"}

@@ -1,0 +1,71 @@
+"""Heads over the test split: arrays, the best head, the claim, the figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from reproductions import bahdanau2014, vaswani2017
+from reproductions.protocol.task import Evaluation
+from reproductions.tasks.attention_heads import CRITERIA, attends, best_head, heads
+from reproductions.tasks.translation_data import TranslationData
+from tests.reproductions.translating import SENTENCES, network, translated
+
+SETTINGS = vaswani2017.REPRODUCTION.preset("smoke").variant("transformer").settings
+LAST = cast(Any, SimpleNamespace())
+
+
+def evaluated(settings: Any) -> tuple[Evaluation, TranslationData]:
+    data = vaswani2017.GERMAN.prepare(settings, sample=True)
+    return vaswani2017.GERMAN.evaluate(network(settings, data), settings, data, LAST), data
+
+
+def test_every_head_is_measured_on_every_sentence() -> None:
+    evaluation, data = evaluated(SETTINGS)
+    rows = len(data.prepared.splits["test"])
+    for name in CRITERIA:
+        array = evaluation.predictions[f"heads_{name}"]
+        assert array.shape == (rows, SETTINGS.layers, SETTINGS.heads)
+        assert ((array >= 0) & (array <= 1) | np.isnan(array)).all()
+    assert np.isfinite(evaluation.predictions["heads_before"]).all()
+    for example in evaluation.examples["heads"]:
+        weights = np.array(example["weights"])
+        assert weights.shape == (len(example["queries"]), len(example["keys"]))
+        np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-2)
+        best = evaluation.predictions[f"heads_{example['criterion']}"][:, example["layer"] - 1, example["head"] - 1]
+        assert example["mean"] == pytest.approx(np.nanmean(best) if np.isfinite(best).any() else 0.0)
+
+
+def test_a_network_without_heads_is_only_translated_with() -> None:
+    settings = bahdanau2014.REPRODUCTION.preset("smoke").variant("rnnsearch").settings
+    evaluation, _ = evaluated(settings)
+    assert not any(name.startswith("heads") for name in (*evaluation.predictions, *evaluation.examples))
+
+
+def test_the_best_head_is_that_of_the_largest_mean() -> None:
+    measured = np.zeros((3, 2, 2))
+    measured[:, 1, 0], measured[1] = 0.6, np.nan
+    assert best_head(measured) == (1, 0)
+
+
+def test_a_claim_compares_the_best_head_with_a_share(tmp_path: Path) -> None:
+    outcomes = []
+    for seed, layer in ((1, 0), (2, 1)):
+        measured = np.full((SENTENCES, 2, 2), 0.1)
+        measured[:, layer, 1] = 0.8
+        outcomes.append(translated(tmp_path, "transformer", 0.9, seed=seed, heads_before=measured))
+    effect = attends("before", 0.5)(outcomes)
+    assert effect is not None and effect.estimate.mean == pytest.approx(0.3) and "the token before" in effect.what
+    nothing = np.full((SENTENCES, 2, 2), np.nan)
+    assert attends("lexicon", 0.5)([translated(tmp_path, "small", 0.9, heads_lexicon=nothing)]) is None
+
+
+def test_heads_are_drawn_from_examples(tmp_path: Path) -> None:
+    evaluation, _ = evaluated(SETTINGS)
+    outcome = translated(tmp_path, "transformer", 0.9, examples=evaluation.examples)
+    drawn = heads("transformer", "missing")({"transformer": [outcome]}, tmp_path)
+    assert list(drawn) == ["heads of transformer"] and drawn["heads of transformer"].exists()
