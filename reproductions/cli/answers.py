@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from reproductions.cli.options import Paper, PresetName, Profile, Runs, Threads
+
+if TYPE_CHECKING:
+    from reproductions.protocol.task import Task
 
 AnyVariant = Annotated[
     str | None,
@@ -110,17 +113,21 @@ def _answer(
     if model is not None and variant is not None:
         raise UsageError("--model names a network, and so its variant; leave out --variant")
     declared = papers.load(paper).preset(preset)
-    if variant is not None:
-        declared.variant(variant)  # refuses what is unknown
+    if model is None:
+        name = variant or declared.headline[0]
+        _check_command(command, paper, name, declared.task(name))
     run = Run(paper, preset, declared.headline[0], seed, profile, threads, runs)
     trained = load_directory(paper, model or models.find(run, variant))
-    name, task = trained.variant.name, trained.task
-    if task.command != command:
-        raise UsageError(f"{paper} {name}: its task is {task.name}; use gluon-attn {task.command} {paper}")
+    _check_command(command, paper, trained.variant.name, trained.task)
     if trained.data.corpus == SAMPLE:
         print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
-    for line in task.answer(trained, sys.stdin.buffer, AnswerOptions(**options)):
+    for line in trained.task.answer(trained, sys.stdin.buffer, AnswerOptions(**options)):
         print(line, flush=True)
+
+
+def _check_command(command: str, paper: str, variant: str, task: Task[Any, Any]) -> None:
+    if task.command != command:
+        raise UsageError(f"{paper} {variant}: its task is {task.name}; use gluon-attn {task.command} {paper}")
 
 
 def export(
