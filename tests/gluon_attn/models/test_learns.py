@@ -31,6 +31,7 @@ from gluon_attn.models.rnnencdec import RNNEncDec
 from gluon_attn.models.rnnsearch import RNNSearch
 from gluon_attn.models.self_attention_classifier import AsWritten, Masked
 from gluon_attn.models.stacked_classifier import StackedClassifier
+from gluon_attn.models.transformer import Transformer
 from gluon_attn.training.loop import fit
 from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
@@ -245,7 +246,7 @@ def test_the_network_as_written_learns_too(
     assert accuracy > 0.95
 
 
-# --- mirror: reverse a short sentence in another vocabulary; every token comes from its own position ---
+# --- mirror: reverse or copy a short sentence in another vocabulary; every token comes from its own position ---
 
 SYMBOLS, SHORTEST, LONGEST = 8, 2, 5
 PADDING, BEGIN, END, FIRST = 1, 2, 3, 4
@@ -259,7 +260,13 @@ MIRROR: dict[str, Any] = {
 }
 
 
-def draw_mirror(generator: np.random.RandomState, rows: int) -> Batch:
+TRANSFORMER: dict[str, Any] = {
+    **{name: value for name, value in MIRROR.items() if not name.endswith("_units")},
+    **{"encoder_layers": 1, "decoder_layers": 1, "heads": 2, "hidden_units": 64, "layer_dropout": 0.05},
+}
+
+
+def draw_mirror(generator: np.random.RandomState, rows: int, direction: int = -1) -> Batch:
     """Source, its length, the target after its begin symbol, the target with its end; symbol i translates to i + 1."""
     length = generator.randint(SHORTEST, LONGEST + 1, rows)
     source = np.full((rows, LONGEST), PADDING, np.int32)
@@ -268,17 +275,17 @@ def draw_mirror(generator: np.random.RandomState, rows: int) -> Batch:
     for row, tokens in enumerate(length):
         symbols = generator.randint(0, SYMBOLS, tokens)
         source[row, :tokens] = FIRST + symbols
-        translation = FIRST + (symbols[::-1] + 1) % SYMBOLS
+        translation = FIRST + (symbols[::direction] + 1) % SYMBOLS
         inputs[row, 1 : tokens + 1] = targets[row, :tokens] = translation
         targets[row, tokens] = END
     return Batch((source, length.astype(np.float32), inputs, targets), targets)
 
 
 @pytest.mark.parametrize(
-    ("make", "steps", "wanted"),
+    ("make", "steps", "wanted", "direction"),
     [
-        (lambda: RNNSearch(attention_units=32, maxout_units=UNITS, encoder_dropout=0.05, **MIRROR), 220, 0.97),
-        (lambda: RNNEncDec(maxout_units=UNITS, **MIRROR), 300, 0.8),
+        (lambda: RNNSearch(attention_units=32, maxout_units=UNITS, encoder_dropout=0.05, **MIRROR), 220, 0.97, -1),
+        (lambda: RNNEncDec(maxout_units=UNITS, **MIRROR), 300, 0.8, -1),
         (
             lambda: DeepLSTM(
                 layers=2,
@@ -290,15 +297,20 @@ def draw_mirror(generator: np.random.RandomState, rows: int) -> Batch:
             ),
             200,
             0.97,
+            -1,
         ),
+        (lambda: Transformer(norm="pre", **TRANSFORMER), 300, 0.97, -1),
+        (lambda: Transformer(norm="post", **TRANSFORMER), 300, 0.97, -1),
+        (lambda: Transformer(positions="learned", **TRANSFORMER), 300, 0.97, 1),
     ],
-    ids=["rnnsearch", "rnnencdec", "deep lstm, general, feeding"],
+    ids=["rnnsearch", "rnnencdec", "deep lstm, general, feeding", "pre-norm", "post-norm", "learned, copy"],
 )
-def test_every_encoder_decoder_learns_to_reverse_a_sentence(
-    make: Callable[[], EncoderDecoder], steps: int, wanted: float, tmp_path: Path, fresh_seed: int
+def test_every_encoder_decoder_learns_to_reverse_or_copy_a_sentence(
+    make: Callable[[], EncoderDecoder], steps: int, wanted: float, direction: int, tmp_path: Path, fresh_seed: int
 ) -> None:
     """Judged by greedy translations of sentences of which few occurred in training."""
-    source, length, _, targets = draw_mirror(np.random.RandomState(runtime.derive(fresh_seed, "test")), 200).inputs
+    test = np.random.RandomState(runtime.derive(fresh_seed, "test"))
+    source, length, _, targets = draw_mirror(test, 200, direction).inputs
 
     def evaluate(model: HybridBlock) -> Mapping[str, float]:
         hypotheses = beam_search(
@@ -312,7 +324,7 @@ def test_every_encoder_decoder_learns_to_reverse_a_sentence(
         return {"accuracy": float((translations == targets)[real].mean())}
 
     def batches(generator: np.random.RandomState) -> Iterator[Batch]:
-        return (draw_mirror(generator, SIZE) for _ in range(steps))
+        return (draw_mirror(generator, SIZE, direction) for _ in range(steps))
 
     def loss(output: TranslationOutput, target: nd.NDArray) -> nd.NDArray:
         return output.loss.sum() / (target.astype("float32") != PADDING).sum()
