@@ -123,7 +123,7 @@ class RecurrentSettings(TranslationSettings):
 
 
 TRAINING = Recipe(
-    epochs=30,
+    epochs=36,
     batch_size=256,
     batch_tokens=1024,
     learning_rate=3e-3,
@@ -143,7 +143,7 @@ PAPER = replace(
     decay="inverse-sqrt",
     average=5,
 )
-LONGER = replace(TRAINING, epochs=40)  # for Korean, with less than half as many pairs
+LONGER = replace(TRAINING, epochs=48)  # for Korean, with less than half as many pairs
 RECURRENT = replace(STANDARD, epochs=14)
 RECURRENT_LONGER = replace(STANDARD, epochs=18)
 
