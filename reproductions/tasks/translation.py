@@ -54,16 +54,22 @@ class Translation(Task[TranslationSettings, TranslationData]):
     Attributes:
         corpus: its name in the registry.
         source, target: languages.
+        part: variants of one part of a paper's experiments share a figure of training curves.
     """
 
     corpus: str
     source: str
     target: str
+    part: str = ""
 
     name = "translation"
     command = "translate"
     columns = translation_results.COLUMNS
     notes = translation_results.NOTES
+
+    @property
+    def group(self) -> str:
+        return self.part or self.name
 
     @property
     def official(self) -> Bleu:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from reproductions.tasks.bleu import PEERS, bleu
 from reproductions.tasks.translation import Translation
 from reproductions.tasks.translation_data import TranslationData, TranslationSettings
 from reproductions.tasks.translation_decoding import Translated, translate
-from reproductions.tasks.translation_results import by_halves, long_minus_short, stacked
+from reproductions.tasks.translation_results import by_halves, compare, long_minus_short, stacked
 
 JOINED = (2, 3)  # consecutive test sentences that are translated as one
 
@@ -155,6 +155,17 @@ def minutes_gained(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effec
     names = f"{second[0].variant} minus {first[0].variant}"
     what = f"minutes of one core to the best validation BLEU of {second[0].variant}, {names}"
     return Effect(Estimate(mean, mean, mean), what, "nothing", split="validation")
+
+
+def no_worse(margin: float) -> Callable[[Sequence[Outcome], Sequence[Outcome]], Effect]:
+    """A claim's effect: by how much the first side is better than ``margin`` BLEU points below the second."""
+
+    def effect(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
+        measured = compare("bleu", first, second)
+        mean, low, high = (value + margin for value in astuple(measured.estimate))
+        return replace(measured, estimate=Estimate(mean, low, high), what=f"BLEU points of difference, plus {margin}")
+
+    return effect
 
 
 def _minutes_to(outcome: Outcome, bleu: float) -> float | None:

@@ -13,8 +13,9 @@ from gluon_attn.plots.style import COLOURS
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
+from reproductions.tasks.score_scaling import scores_by_width
 from reproductions.tasks.translation_measures import minutes_gained
-from reproductions.vaswani2017 import ABLATIONS, REPRODUCTION, why_scaled
+from reproductions.vaswani2017 import ABLATIONS, REPRODUCTION
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, run_and_score
 from tests.reproductions.translating import (
     OTHER,
@@ -161,7 +162,7 @@ def test_the_smoke_preset_runs_completely(tmp_path: Path) -> None:
 
 
 def test_the_figure_of_scaling_needs_no_outcomes(tmp_path: Path) -> None:
-    (path,) = why_scaled({}, tmp_path).values()
+    (path,) = scores_by_width({}, tmp_path).values()
     assert path.stat().st_size > 10_000
 
 

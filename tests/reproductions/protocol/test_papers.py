@@ -60,3 +60,10 @@ def test_a_script_with_the_name_of_a_paper_is_refused(toy: str) -> None:
     script = Path(toy).rename(Path(toy).with_name("cho2014.py"))
     with pytest.raises(UsageError, match=r"cho2014\.py: cho2014 is a paper of this project; give that name, or rename"):
         papers.load(str(script))
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_a_script_has_at_most_250_lines(name: str) -> None:
+    """What is longer belongs to its task: a script declares."""
+    script = ROOT / "reproductions" / f"{name}.py"
+    assert len(script.read_text(encoding="utf-8").splitlines()) <= 250
