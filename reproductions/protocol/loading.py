@@ -18,6 +18,7 @@ from reproductions.protocol.runs import (
     CONFIG,
     PREPROCESSING,
     SAMPLE,
+    TRAINING,
     Run,
     read_json,
     training_in,
@@ -47,7 +48,7 @@ def load_directory(paper: str, directory: Path) -> TrainedModel[Any, Any]:
             its parameters are not those that it states.
         InputError: its preprocessing is missing, damaged, or another one than here.
     """
-    if not (directory / CONFIG).exists():
+    if not any((directory / name).exists() for name in (CONFIG, TRAINING)):
         raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
     config, training = read_json(directory / CONFIG), training_in(directory)
     if not isinstance(config, dict) or not config.keys() >= {"paper", "preset", "variant", "settings"}:
