@@ -74,8 +74,9 @@ def test_an_included_network_may_be_none_of_the_headline(one: Run) -> None:
     assert models.find(one, None) == models.find(one, "pretrained") == expected
     with pytest.raises(UsageError, match="curved with seed 1 has not been trained yet"):
         models.find(one, "curved")
-    with pytest.raises(UsageError, match="curved with seed 2 has not been trained yet"):
-        models.find(replace(one, seed=2), None)
+    for other in (replace(one, seed=2), replace(one, preset="smoke")):
+        with pytest.raises(UsageError, match=f"curved with seed {other.seed} has not been trained yet"):
+            models.find(other, None)
 
 
 def test_an_export_has_the_network_and_nothing_of_the_training(toy: str, tmp_path: Path) -> None:

@@ -1,0 +1,43 @@
+"""The trained networks that come with the repository have the published parameters and answer without a corpus."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gluon_attn.training.checkpoint import Checkpoint, parameters_sha256
+from reproductions.protocol import papers
+from reproductions.protocol.models import included_models
+from tests.reproductions.support import ROOT, gluon_attn
+
+MODELS = [(paper, directory) for paper in papers.names() for directory in included_models(paper).values()]
+ANSWERS = {"naver_self_attention": ("predict", "정말 재미있는 영화", "positive")}
+
+
+@pytest.mark.parametrize(("paper", "directory"), MODELS, ids=lambda value: getattr(value, "name", value))
+def test_an_included_network_has_the_parameters_of_its_published_outcome(paper: str, directory: Path) -> None:
+    outcome = papers.results_folder(paper) / paper / "outcomes" / directory.name / "seed-1" / "outcome.json"
+    published = json.loads(outcome.read_text(encoding="utf-8"))["parameters_sha256"]
+    parameters = Checkpoint(directory / "checkpoint.npz").group("best")
+    assert parameters_sha256(parameters) == published
+    assert {array.dtype for array in parameters.values()} == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("paper", ANSWERS)
+def test_an_included_network_answers_without_training_and_without_a_corpus(
+    paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command, text, expected = ANSWERS[paper]
+    answer = gluon_attn(command, paper, stdin=text.encode())
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith(expected) and "SAMPLE" not in answer.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_they_take_at_most_60_megabytes() -> None:
+    files = (ROOT / "reproductions" / "models").rglob("*.*")
+    assert sum(path.stat().st_size for path in files) < 60_000_000
