@@ -8,14 +8,15 @@ from pathlib import Path
 
 from gluon_attn.errors import UsageError
 from gluon_attn.training import checkpoint
+from preprocessing.files import atomic_directory
 from reproductions.protocol import papers
 from reproductions.protocol.loading import best_parameters
 from reproductions.protocol.runs import CHECKPOINT, CONFIG, PREPROCESSING, TRAINING, Run, training_of
 
 
 def find(run: Run, variant: str | None) -> Path:
-    """The directory of a trained network: that of a run, of the same run on the embedded sample, or of a network that
-    comes with the paper.
+    """The directory of a trained network: that of a run, else of a network that comes with the paper, else of the same
+    run on the embedded sample.
 
     Args:
         run: what is looked for, with the first variant of the headline.
@@ -28,13 +29,15 @@ def find(run: Run, variant: str | None) -> Path:
     headline = papers.load(run.paper).preset(run.preset).headline
     wanted = (variant,) if variant else headline
     runs = [replace(run, variant=name) for name in wanted]
-    for candidate in (*runs, *(replace(each, on_sample=True) for each in runs)):
-        if candidate.is_trained:
-            return candidate.directory
+    if trained := [each for each in runs if each.is_trained]:
+        return trained[0].directory
     included = included_models(run.paper)
     names = [name for name in wanted if name in included] or ([] if variant else list(included))
     if names and (run.preset, run.seed) == ("cpu", 1):
         return included[names[0]]
+    on_sample = [replace(each, on_sample=True) for each in runs]
+    if trained := [each for each in on_sample if each.is_trained]:
+        return trained[0].directory
     training_of(runs[0])
     raise AssertionError("unreachable: the run is not trained")
 
@@ -55,10 +58,7 @@ def export(directory: Path, target: Path) -> None:
     if target.exists():
         raise UsageError(f"{target}: exists already; name a new folder")
     parameters = best_parameters(directory)
-    part = target.with_name(f".{target.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    for name in (CONFIG, TRAINING, PREPROCESSING):
-        shutil.copyfile(directory / name, part / name)
-    checkpoint.save(part / CHECKPOINT, {"best": parameters}, {})
-    part.rename(target)
+    with atomic_directory(target) as part:
+        for name in (CONFIG, TRAINING, PREPROCESSING):
+            shutil.copyfile(directory / name, part / name)
+        checkpoint.save(part / CHECKPOINT, {"best": parameters}, {})

@@ -55,18 +55,14 @@ def test_the_first_trained_variant_of_the_headline_answers(one: Run) -> None:
     assert models.find(one, "straight") == second
 
 
-def test_a_run_on_the_corpus_comes_before_one_on_the_sample_and_both_before_what_is_included(one: Run) -> None:
-    expected = included(one, "curved")
-    assert models.find(one, None) == models.find(one, "curved") == expected
-    expected = trained(one, "straight", on_sample=True)
-    assert models.find(one, None) == expected
-    expected = trained(one, "straight")
-    assert models.find(one, None) == expected
-    assert models.find(one, "curved") == included_directory(one, "curved")
-
-
-def included_directory(one: Run, variant: str) -> Path:
-    return models.included_models(one.paper)[variant]
+def test_a_run_on_the_corpus_comes_first_then_an_included_network_then_a_run_on_the_sample(one: Run) -> None:
+    on_sample = trained(one, "straight", on_sample=True)
+    assert models.find(one, None) == models.find(one, "straight") == on_sample
+    with_the_paper = included(one, "curved")
+    assert models.find(one, None) == models.find(one, "curved") == with_the_paper
+    assert models.find(one, "straight") == on_sample
+    on_corpus = trained(one, "straight")
+    assert models.find(one, None) == models.find(one, "straight") == on_corpus
 
 
 def test_an_included_network_may_be_none_of_the_headline(one: Run) -> None:
@@ -105,3 +101,12 @@ def test_a_damaged_network_is_not_exported(toy: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"checkpoint\.npz: damaged"):
         models.export(one.directory, tmp_path / "exported")
     assert not (tmp_path / "exported").exists()
+
+
+def test_an_export_that_fails_leaves_nothing(toy: str, tmp_path: Path) -> None:
+    one = run(tmp_path / "runs", "curved", paper=toy)
+    train(one, resume=False, overwrite=False)
+    (one.directory / "preprocessing.npz").unlink()
+    with pytest.raises(FileNotFoundError):
+        models.export(one.directory, tmp_path / "out" / "exported")
+    assert not list((tmp_path / "out").iterdir())
