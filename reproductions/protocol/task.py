@@ -20,6 +20,7 @@ from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Objective
 from gluon_attn.training.recipe import Recipe
+from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.results import Row
@@ -166,6 +167,11 @@ class Task(ABC, Generic[SettingsT, DataT]):
     def group(self) -> str:
         return self.name
 
+    @property
+    def input_language(self) -> str:
+        """Language of the texts that a trained network reads, as HTML names it."""
+        return "en"
+
     @abstractmethod
     def prepare(self, settings: SettingsT, *, sample: bool = False) -> DataT:
         """Read and preprocess the corpus; with ``sample`` the embedded sample instead.
@@ -251,3 +257,18 @@ class Task(ABC, Generic[SettingsT, DataT]):
         Raises:
             UsageError: a line is not UTF-8, or weights are asked of a network that has none.
         """
+
+    def attention_of(
+        self, trained: TrainedModel[SettingsT, DataT], text: str, *, beam: int | None = None
+    ) -> AttentionView:
+        """What a trained network attends to while it reads one text; ``beam`` is that of a network that translates, by
+        default that of its settings.
+
+        Raises:
+            UsageError: the text cannot be read, or networks of this task attend to nothing.
+        """
+        raise UsageError(f"{self.name} has no attention to show; choose another network")
+
+    def published_attention(self, outcome: Outcome) -> list[AttentionView]:
+        """The texts that an outcome publishes with their attention weights."""
+        return []

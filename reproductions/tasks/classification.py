@@ -21,11 +21,12 @@ from preprocessing import documents, naver, sentences
 from preprocessing.pipeline.ragged import pack_strings
 from preprocessing.text.data import Split
 from preprocessing.text.pipeline import Result, TextPipeline
+from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
-from reproductions.tasks import classification_answers, classification_results
+from reproductions.tasks import attention_views, classification_answers, classification_results
 from reproductions.tasks.classifier_settings import ClassificationData, ClassificationSettings, SequenceSettings
 from reproductions.tasks.text_inputs import drop_tokens
 from reproductions.tasks.text_predictions import TextPredictions, classify
@@ -92,6 +93,10 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     @property
     def group(self) -> str:
         return self.corpus
+
+    @property
+    def input_language(self) -> str:
+        return self.language
 
     @abstractmethod
     def pipeline(self, settings: SettingsT) -> TextPipeline:
@@ -221,6 +226,14 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
         self, trained: TrainedModel[SettingsT, ClassificationData], lines: BinaryIO, options: AnswerOptions
     ) -> Iterator[str]:
         return classification_answers.answer(trained, lines, weights=options.weights)
+
+    def attention_of(
+        self, trained: TrainedModel[SettingsT, ClassificationData], text: str, *, beam: int | None = None
+    ) -> AttentionView:
+        return attention_views.of_text(trained, text)
+
+    def published_attention(self, outcome: Outcome) -> list[AttentionView]:
+        return attention_views.of_examples(outcome, sentences.labels_of(self.corpus))
 
 
 def scores(predictions: TextPredictions, label: np.ndarray) -> dict[str, float]:

@@ -22,6 +22,7 @@ from preprocessing import ptb
 from preprocessing.text.data import Split
 from preprocessing.text.pipeline import Result
 from preprocessing.text.vocabulary import UNKNOWN_ID
+from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
@@ -154,6 +155,42 @@ class LanguageModelling(Task[LanguageModelSettings, LanguageModellingData]):
             if options.weights:
                 answer += "\t" + " ".join(_most_attended(words, bptt.attention_weights(model, pieces)))
             yield answer
+
+    def attention_of(
+        self,
+        trained: TrainedModel[LanguageModelSettings, LanguageModellingData],
+        text: str,
+        *,
+        beam: int | None = None,
+    ) -> AttentionView:
+        """A line by itself: the end of the line before, then its words, each of which attends to those before it."""
+        model: Any = trained.model
+        line = trained.data.prepared.encode([text])
+        *words, _ = line.words(0)
+        if not words:
+            raise UsageError("there is no word in this line; type a sentence")
+        settings = trained.variant.settings
+        attends = model.window is not None
+        return AttentionView(
+            tokens=[ptb.END_OF_LINE, *words],
+            unknown=(1 + np.flatnonzero(line.ids[:-1] == UNKNOWN_ID)).tolist(),
+            matrix=line_weights(model, settings, trained.data, line, 0) if attends else None,
+            queries="word",
+            surprise=losses(model, trained.data.pieces(line.ids, 1, settings.steps)).tolist(),
+            text=text,
+            notes=[] if attends else ["This network has no attention: there are no weights to show."],
+        )
+
+    def published_attention(self, outcome: Outcome) -> list[AttentionView]:
+        return [
+            AttentionView(
+                tokens=[ptb.END_OF_LINE, *example["words"]],
+                matrix=np.array(example["weights"], np.float32),
+                queries="word",
+                title=f"validation line {example['line'] + 1}",
+            )
+            for example in outcome.examples.get("lines", ())
+        ]
 
 
 def line_weights(

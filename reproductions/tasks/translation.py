@@ -20,11 +20,12 @@ from preprocessing import translation as pipelines
 from preprocessing.bitext.pipeline import TranslationPipeline
 from preprocessing.pipeline.ragged import pack_strings
 from preprocessing.text.data import Split
+from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
-from reproductions.tasks import translation_answers, translation_results
+from reproductions.tasks import attention_views, translation_answers, translation_results
 from reproductions.tasks.bleu import Bleu, bleu, chrf, with_unknown_words
 from reproductions.tasks.translation_data import TranslationData, TranslationSettings
 from reproductions.tasks.translation_decoding import (
@@ -70,6 +71,10 @@ class Translation(Task[TranslationSettings, TranslationData]):
     @property
     def group(self) -> str:
         return self.part or self.name
+
+    @property
+    def input_language(self) -> str:
+        return self.source
 
     @property
     def official(self) -> Bleu:
@@ -191,6 +196,14 @@ class Translation(Task[TranslationSettings, TranslationData]):
         options: AnswerOptions,
     ) -> Iterator[str]:
         return translation_answers.answer(trained, lines, options)
+
+    def attention_of(
+        self, trained: TrainedModel[TranslationSettings, TranslationData], text: str, *, beam: int | None = None
+    ) -> AttentionView:
+        return attention_views.of_translation(trained, text, beam)
+
+    def published_attention(self, outcome: Outcome) -> list[AttentionView]:
+        return attention_views.of_examples(outcome)
 
 
 def _alignments(translated: Sequence[Translated], source: Split, words: np.ndarray) -> list[dict[str, Any]]:

@@ -253,3 +253,17 @@ def test_weights_of_a_network_without_attention_are_refused() -> None:
     variant: Variant[Any] = replace(SMOKE.variant("lstm"), settings=settings)
     with pytest.raises(UsageError, match="variant lstm has no attention and so no weights"):
         list(TASK.answer(TrainedModel(model, variant, TASK, data, ""), BytesIO(b"the\n"), AnswerOptions(weights=True)))
+
+
+def test_a_line_by_itself_is_shown_with_what_each_word_attends_to() -> None:
+    model, _, data = trained("lstmn")
+    network = TrainedModel(model, SMOKE.variant("lstmn"), TASK, data, "0" * 64)
+    words = data.prepared.vocabulary.idx_to_token[5:8]
+    view = TASK.attention_of(network, " ".join([*words, "qqqq"]))
+    assert view.tokens == [ptb.END_OF_LINE, *words, "qqqq"] and view.unknown == [4]
+    assert view.matrix is not None and view.matrix.shape == (4, 4) and view.queries == "word"
+    np.testing.assert_allclose(view.matrix.sum(axis=1), 1, atol=1e-4)
+    assert np.all(np.triu(view.matrix, 1) == 0)
+    assert len(view.surprise) == 5 and min(view.surprise) > 0
+    with pytest.raises(UsageError, match="no word"):
+        TASK.attention_of(network, " ")

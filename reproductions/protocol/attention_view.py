@@ -1,0 +1,113 @@
+"""What a trained network attends to while it reads one text, in a form that any page can show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+DIGITS = 4
+"""Decimals of a weight in JSON: a page shows per cent with at most two."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One of the outputs that the beam kept.
+
+    Attributes:
+        tokens: as the network generated them.
+        text: the same, detokenised.
+        log_p: ln p of the tokens and the end of sentence; None where it was not recorded.
+        weights: (steps, source tokens), the end of sentence last; None without attention.
+    """
+
+    tokens: Sequence[str]
+    text: str
+    log_p: float | None = None
+    weights: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionView:
+    """One text with the attention weights of a network.
+
+    Attributes:
+        tokens: what the network read, in order, without padding.
+        joined: for each token, whether it follows the one before without a space; none where spaces are unknown.
+        unknown: positions of tokens that are not in the vocabulary.
+        weights: (tokens,), the mean weight of each; None without attention. They sum to less than 1 where the network
+            also attends to padding.
+        matrix: (queries, tokens), all weights, where a text has queries of its own.
+        queries: what the rows of ``matrix`` are: ``token``, the tokens themselves; ``word``, the tokens after the
+            first; ``hop``; ``query``.
+        sentences: of a document the weight of each sentence and the number of its tokens.
+        classes: name and probability of each class.
+        surprise: of a language model -ln p of each token after the first, in nats, and of the end.
+        alternatives: translations, the best first.
+        text: the text itself, where tokens are pieces of it.
+        title: of a published example, what it is.
+        notes: what a reader should know, one sentence each, such as that only part of the text was read.
+    """
+
+    tokens: Sequence[str]
+    joined: Sequence[bool] = ()
+    unknown: Sequence[int] = ()
+    weights: np.ndarray | None = None
+    matrix: np.ndarray | None = None
+    queries: str = "token"
+    sentences: Sequence[tuple[float, int]] = ()
+    classes: Sequence[tuple[str, float]] = ()
+    surprise: Sequence[float] = ()
+    alternatives: Sequence[Alternative] = ()
+    text: str = ""
+    title: str = ""
+    notes: Sequence[str] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON values by name; what is empty is left out."""
+        values: dict[str, Any] = {
+            "tokens": list(self.tokens),
+            "joined": [position for position, joined in enumerate(self.joined) if joined],
+            "unknown": list(self.unknown),
+            "weights": _rounded(self.weights),
+            "matrix": _rounded(self.matrix),
+            "queries": self.queries,
+            "sentences": [[round(float(weight), DIGITS), count] for weight, count in self.sentences],
+            "classes": [[name, round(float(p), DIGITS)] for name, p in self.classes],
+            "surprise": [round(float(nats), DIGITS) for nats in self.surprise],
+            "alternatives": [
+                {
+                    "tokens": list(each.tokens),
+                    "text": each.text,
+                    "log_p": None if each.log_p is None else round(each.log_p, DIGITS),
+                    "weights": _rounded(each.weights),
+                }
+                for each in self.alternatives
+            ],
+            "text": self.text,
+            "title": self.title,
+            "notes": list(self.notes),
+        }
+        return {name: value for name, value in values.items() if name == "tokens" or value not in (None, [], "")}
+
+
+def joined_tokens(text: str, tokens: Sequence[str]) -> list[bool]:
+    """For each token, whether it follows the one before without a space in the text; false where it is not a piece of
+    the text, as after a normalisation."""
+    joined, start = [], 0
+    for token in tokens:
+        gap = len(text[start:]) - len(text[start:].lstrip())
+        found = text.startswith(token, start + gap)
+        joined.append(found and start > 0 and not gap)
+        if found:
+            start += gap + len(token)
+        elif (position := text.find(token, start)) >= 0:
+            joined[-1] = 0 < position == start
+            start = position + len(token)
+    return joined
+
+
+def _rounded(weights: np.ndarray | None) -> Any:
+    return None if weights is None else np.round(np.asarray(weights, np.float64), DIGITS).tolist()
