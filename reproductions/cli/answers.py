@@ -1,18 +1,22 @@
 """Commands that answer lines of text with a trained network: predict, neighbours, perplexity and translate.
 
-What loads MXNet is imported inside the commands: a runtime profile must be set before.
+Each answers a line with a line: line n of the output belongs to line n of the input, also where that is blank. What
+loads MXNet is imported inside the commands: a runtime profile must be set before.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
+from gluon_attn.files import atomic_file
 from reproductions.cli.options import Paper, PresetName, Profile, Runs, Threads
 
 if TYPE_CHECKING:
@@ -24,6 +28,18 @@ AnyVariant = Annotated[
 ]
 OneSeed = Annotated[int, typer.Option(help="Which trained seed.")]
 Model = Annotated[Path | None, typer.Option(help="Folder of a trained network: a run directory, a copy or an export.")]
+Input = Annotated[Path | None, typer.Option(help="UTF-8 text, one per line. Default: standard input.")]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        help="File for the answers, complete or not at all; replaces an earlier one. Default: standard output."
+    ),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(min=1, help="Lines that are read at once; 1 answers each line before the next. Default: the task's."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print a JSON object for each line.")]
 
 
 def predict(
@@ -35,10 +51,18 @@ def predict(
     threads: Threads = None,
     runs: Runs = Path("runs"),
     model: Model = None,
+    input: Input = None,
+    output: Output = None,
+    batch_size: BatchSize = None,
+    json: Json = False,
     weights: Annotated[bool, typer.Option("--weights", help="Print each token with its attention weight.")] = False,
 ) -> None:
-    """Classify texts on standard input, one per line: label and its probability."""
-    _answer("predict", paper, variant, preset, seed, profile, threads, runs, model, {"weights": weights})
+    """Classify texts, one per line: label and its probability, between tabs.
+
+    The answer to a blank line is a blank line (with --json: label null).
+    """
+    options = {"weights": weights, "batch_size": batch_size, "json": json}
+    _answer("predict", paper, variant, preset, seed, profile, threads, runs, model, input, output, options)
 
 
 def neighbours(
@@ -50,10 +74,13 @@ def neighbours(
     threads: Threads = None,
     runs: Runs = Path("runs"),
     model: Model = None,
+    input: Input = None,
+    output: Output = None,
     cosines: Annotated[bool, typer.Option("--cosines", help="Print each neighbour with its cosine.")] = False,
 ) -> None:
-    """The nearest words of the words on standard input, one per line."""
-    _answer("neighbours", paper, variant, preset, seed, profile, threads, runs, model, {"weights": cosines})
+    """The nearest words of the words on each line."""
+    options = {"weights": cosines}
+    _answer("neighbours", paper, variant, preset, seed, profile, threads, runs, model, input, output, options)
 
 
 def perplexity(
@@ -65,10 +92,13 @@ def perplexity(
     threads: Threads = None,
     runs: Runs = Path("runs"),
     model: Model = None,
+    input: Input = None,
+    output: Output = None,
     weights: Annotated[bool, typer.Option("--weights", help="Print what each word attends to most.")] = False,
 ) -> None:
-    """The perplexity of sentences on standard input, one per line, with their words and how many are unknown."""
-    _answer("perplexity", paper, variant, preset, seed, profile, threads, runs, model, {"weights": weights})
+    """The perplexity of sentences, one per line, with their words and how many are unknown."""
+    options = {"weights": weights}
+    _answer("perplexity", paper, variant, preset, seed, profile, threads, runs, model, input, output, options)
 
 
 def translate(
@@ -80,15 +110,26 @@ def translate(
     threads: Threads = None,
     runs: Runs = Path("runs"),
     model: Model = None,
+    input: Input = None,
+    output: Output = None,
+    batch_size: BatchSize = None,
+    json: Json = False,
+    beam: Annotated[int | None, typer.Option(min=1, help="Width of the search. Default: the variant's.")] = None,
+    n_best: Annotated[
+        int, typer.Option(min=1, help="Number of translations of each line, between tabs, the best first.")
+    ] = 1,
     alignments: Annotated[
         Path | None, typer.Option(help="A new folder for the attention weights of each line, as JSON and heatmap.")
     ] = None,
 ) -> None:
-    """Translate sentences on standard input, one per line."""
+    """Translate sentences, one per line.
+
+    The answer to a blank line is a blank line (with --json: no translations).
+    """
     if alignments is not None and alignments.exists():
         raise UsageError(f"{alignments}: exists already; name a new folder for the alignments")
-    options = {"alignments": alignments, "interactive": sys.stdin.isatty()}
-    _answer("translate", paper, variant, preset, seed, profile, threads, runs, model, options)
+    options = {"alignments": alignments, "batch_size": batch_size, "json": json, "beam": beam, "n_best": n_best}
+    _answer("translate", paper, variant, preset, seed, profile, threads, runs, model, input, output, options)
 
 
 def _answer(
@@ -101,9 +142,11 @@ def _answer(
     threads: int | None,
     runs: Path,
     model: Path | None,
+    input: Path | None,
+    output: Path | None,
     options: dict[str, Any],
 ) -> None:
-    """Answer the lines of standard input with a trained network."""
+    """Answer lines of text with a trained network."""
     runtime.configure(profile, threads)
     from reproductions.protocol import models, papers
     from reproductions.protocol.loading import load_directory
@@ -112,17 +155,50 @@ def _answer(
 
     if model is not None and variant is not None:
         raise UsageError("--model names a network, and so its variant; leave out --variant")
+    if output is not None and output.is_dir():
+        raise UsageError(f"{output}: is a directory; name a file for the answers")
     declared = papers.load(paper).preset(preset)
     if model is None:
         name = variant or declared.headline[0]
         _check_command(command, paper, name, declared.task(name))
-    run = Run(paper, preset, declared.headline[0], seed, profile, threads, runs)
-    trained = load_directory(paper, model or models.find(run, variant))
-    _check_command(command, paper, trained.variant.name, trained.task)
-    if trained.data.corpus == SAMPLE:
-        print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
-    for line in trained.task.answer(trained, sys.stdin.buffer, AnswerOptions(**options)):
-        print(line, flush=True)
+    with _lines(input) as stream:
+        run = Run(paper, preset, declared.headline[0], seed, profile, threads, runs)
+        trained = load_directory(paper, model or models.find(run, variant))
+        _check_command(command, paper, trained.variant.name, trained.task)
+        if trained.data.corpus == SAMPLE:
+            print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
+        interactive = input is None and sys.stdin.isatty()
+        source = "standard input" if input is None else str(input)
+        _write(
+            trained.task.answer(trained, stream, AnswerOptions(interactive=interactive, source=source, **options)),
+            output,
+        )
+
+
+@contextmanager
+def _lines(path: Path | None) -> Iterator[BinaryIO]:
+    """The text to answer: a file, or standard input."""
+    if path is None:
+        if sys.stdin is None:
+            raise UsageError("standard input is closed; name a file with --input")
+        yield sys.stdin.buffer
+        return
+    if not path.is_file():
+        raise UsageError(f"{path}: {'is not a regular file' if path.exists() else 'no such file'}; name a text file")
+    with path.open("rb") as stream:
+        yield stream
+
+
+def _write(answers: Iterable[str], path: Path | None) -> None:
+    """Print the answers, or write them to a file that appears when it is complete."""
+    if path is None:
+        for line in answers:
+            print(line, flush=True)
+        return
+    with atomic_file(path) as stream:
+        for line in answers:
+            stream.write(f"{line}\n".encode())
+    print(f"written: {path}")
 
 
 def _check_command(command: str, paper: str, variant: str, task: Task[Any, Any]) -> None:

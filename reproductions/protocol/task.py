@@ -137,11 +137,21 @@ class AnswerOptions:
         weights: with each answer, the attention weights or cosines that belong to it.
         alignments: a new folder for the attention weights of each line, where the task writes such files.
         interactive: answer each line before the next is read; otherwise lines are answered in batches.
+        source: where the lines are from, as messages name it.
+        batch_size: lines that a network reads at once; None for the task's default.
+        json: each answer is a JSON object, on one line.
+        beam: width of a search; None for that of the variant's settings.
+        n_best: number of answers to each line, the best first.
     """
 
     weights: bool = False
     alignments: Path | None = None
     interactive: bool = False
+    source: str = "standard input"
+    batch_size: int | None = None
+    json: bool = False
+    beam: int | None = None
+    n_best: int = 1
 
 
 class Task(ABC, Generic[SettingsT, DataT]):
@@ -251,8 +261,8 @@ class Task(ABC, Generic[SettingsT, DataT]):
 
     @abstractmethod
     def answer(self, trained: TrainedModel[SettingsT, DataT], lines: BinaryIO, options: AnswerOptions) -> Iterator[str]:
-        """Answer each line of UTF-8 text with one line: a label, a translation, neighbours, a perplexity. An empty line
-        gives an empty answer.
+        """Answer each line of UTF-8 text with one line: a label, a translation, neighbours, a perplexity. A blank line
+        gives an empty answer, so that the answers have the line numbers of the questions.
 
         Raises:
             UsageError: a line is not UTF-8, or weights are asked of a network that has none.

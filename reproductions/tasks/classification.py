@@ -225,7 +225,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     def answer(
         self, trained: TrainedModel[SettingsT, ClassificationData], lines: BinaryIO, options: AnswerOptions
     ) -> Iterator[str]:
-        return classification_answers.answer(trained, lines, weights=options.weights)
+        return classification_answers.answer(trained, lines, options)
 
     def attention_of(
         self, trained: TrainedModel[SettingsT, ClassificationData], text: str, *, beam: int | None = None

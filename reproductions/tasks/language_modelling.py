@@ -144,7 +144,7 @@ class LanguageModelling(Task[LanguageModelSettings, LanguageModellingData]):
             raise UsageError(
                 f"variant {trained.variant.name} has no attention and so no weights; choose another --variant"
             )
-        for _, text in lines(stream):
+        for _, text in lines(stream, options.source):
             if not text:
                 yield ""
                 continue

@@ -1,4 +1,4 @@
-"""Lines of text from standard input."""
+"""Lines of text from standard input or a file, one by one or in blocks."""
 
 from __future__ import annotations
 
@@ -6,18 +6,56 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from gluon_attn.errors import UsageError
+from reproductions.protocol.task import AnswerOptions
+
+Line = tuple[int, str]
+"""Number, from 1, and text."""
+
+_BATCHES = 32  # of a block: lines of similar length are read together, and answers do not wait for the last line
 
 
-def lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Yield number, from 1, and text of each line of UTF-8, without leading and trailing white space.
+def lines(stream: BinaryIO, source: str = "standard input") -> Iterator[Line]:
+    """Yield each line of UTF-8, without leading and trailing white space.
 
     Raises:
-        UsageError: a line is not UTF-8.
+        UsageError: a line is not UTF-8; the message names ``source``.
     """
     for number, line in enumerate(stream, start=1):
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
         except UnicodeDecodeError as error:
-            raise UsageError(
-                f"standard input, line {number}: not UTF-8 ({error.reason}); convert the text first"
-            ) from None
+            raise UsageError(f"{source}, line {number}: not UTF-8 ({error.reason}); convert the text first") from None
+
+
+def blocks(stream: BinaryIO, options: AnswerOptions, batch_size: int) -> Iterator[list[Line]]:
+    """Yield :func:`lines` in blocks of several batches; one by one for a person who waits for each answer, and for
+    batches of one.
+
+    Raises:
+        UsageError: a line is not UTF-8; those before it are yielded first.
+    """
+    size = 1 if options.interactive or batch_size == 1 else _BATCHES * batch_size
+    block: list[Line] = []
+    try:
+        for line in lines(stream, options.source):
+            block.append(line)
+            if len(block) == size:
+                yield block
+                block = []
+    except UsageError:
+        yield block
+        raise
+    yield block
+
+
+def too_long(numbers: list[int], tokens: int, limit: int, done: str) -> str:
+    """A message on lines of which only the first tokens are read.
+
+    Args:
+        numbers: of the lines, at least one.
+        tokens: of the first of them.
+        limit: tokens that are read.
+        done: what happens to these, such as "read".
+    """
+    more = f"; the same for {len(numbers) - 1} further lines" if len(numbers) > 1 else ""
+    return f"line {numbers[0]}: {tokens} tokens, only the first {limit} are {done}{more}"

@@ -49,12 +49,18 @@ class TextPredictions:
 
 
 def classify(
-    model: Classifier, inputs: TextInputs, texts: Sequence[Text], *, matrices: bool = False
+    model: Classifier,
+    inputs: TextInputs,
+    texts: Sequence[Text],
+    *,
+    matrices: bool = False,
+    batch_size: int | None = None,
 ) -> TextPredictions:
-    """Predict the classes of texts with a trained network, in batches of similar length."""
+    """Predict the classes of texts with a trained network, in batches of similar length, ``inputs.batch_size`` texts
+    each unless given."""
     weights = [_NO_WEIGHTS] * len(texts)
     batches = []
-    for rows in length_batches(np.array([len(text) for text in texts]), inputs.batch_size):
+    for rows in length_batches(np.array([len(text) for text in texts]), batch_size or inputs.batch_size):
         batch = [texts[row] for row in rows]
         output = model(*(nd.array(array, dtype=array.dtype) for array in inputs.arrays(batch)))
         batches.append((rows, nd.softmax(output.logits).asnumpy()))

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,47 +15,62 @@ from gluon_attn.errors import UsageError
 from gluon_attn.plots.heatmap import LONGEST_MATRIX
 from preprocessing.text.data import Split
 from reproductions.protocol.task import AnswerOptions, TrainedModel
-from reproductions.tasks.lines import lines
+from reproductions.tasks.lines import blocks, too_long
 from reproductions.tasks.translation_data import TranslationData, TranslationSettings
-from reproductions.tasks.translation_decoding import translate_as_set
+from reproductions.tasks.translation_decoding import TRANSLATED, Translated, translate_as_set
 from reproductions.tasks.translation_results import draw_alignment
 
-AT_ONCE = 256  # lines, where nobody waits for each
 LONGEST = 500  # tokens of a line that are translated: ten times the longest training sentence
 
 
 def answer(
     trained: TrainedModel[TranslationSettings, TranslationData], stream: BinaryIO, options: AnswerOptions
 ) -> Iterator[str]:
-    """Yield a translation for each line of UTF-8; an empty one for an empty line.
+    """Yield the translation of each line of UTF-8, or the ``options.n_best`` likeliest between tabs; with
+    ``options.json`` an object with their texts, tokens and ln p. A blank line has no translation: an empty line, or an
+    empty list.
 
     With ``options.alignments``, that folder gets ``alignments.jsonl``, for each line source tokens, target tokens and
     weights, and a heatmap ``line-<n>.png`` of each.
 
     Raises:
-        UsageError: a line is not UTF-8, or alignments are asked of a network without attention.
+        UsageError: a line is not UTF-8, more translations are asked for than the beam has, or alignments of a network
+            without attention.
     """
-    numbered = lines(stream)
-    while some := list(islice(numbered, 1 if options.interactive else AT_ONCE)):
-        texts = [text for _, text in some]
-        encoded = _shortened(trained.data.prepared.encode(texts, processes=1), [number for number, _ in some])
-        translated = translate_as_set(trained, encoded)
-        for row, ((number, text), sentence) in enumerate(zip(some, translated, strict=True)):
-            if options.alignments is not None and text:
-                if sentence.weights is None:
+    beam = options.beam or trained.variant.settings.beam
+    if options.n_best > beam:
+        raise UsageError(f"--n-best {options.n_best}: a beam of {beam} has no more than {beam}; raise --beam")
+    for block in blocks(stream, options, options.batch_size or TRANSLATED):
+        written = [(number, text) for number, text in block if text]
+        encoded = trained.data.prepared.encode([text for _, text in written], processes=1)
+        encoded = _shortened(encoded, [number for number, _ in written])
+        translated = translate_as_set(
+            trained, encoded, beam=options.beam, n_best=options.n_best, batch_size=options.batch_size
+        )
+        row = -1
+        for number, text in block:
+            row += bool(text)
+            hypotheses = translated[row] if text else []
+            if options.alignments is not None and hypotheses:
+                best = hypotheses[0]
+                if best.weights is None:
                     name = trained.variant.name
                     raise UsageError(f"variant {name} has no attention and so no alignments; choose another")
-                words = encoded.words(row)
-                _write_alignment(number, words, sentence.tokens, sentence.weights, options.alignments)
-            yield sentence.text if text else ""
+                _write_alignment(number, encoded.words(row), best.tokens, best.weights, options.alignments)
+            yield _as_json(number, text, hypotheses) if options.json else "\t".join(each.text for each in hypotheses)
+
+
+def _as_json(number: int, text: str, translated: Sequence[Translated]) -> str:
+    translations = [{"text": one.text, "tokens": one.tokens, "log_p": round(one.log_p, 4)} for one in translated]
+    return json.dumps({"line": number, "text": text, "translations": translations}, ensure_ascii=False)
 
 
 def _shortened(sentences: Split, numbers: Sequence[int]) -> Split:
     """The sentences up to ``LONGEST`` tokens; longer ones are named on standard error by the number of their line."""
     assert sentences.tokens is not None and sentences.encoded is not None
-    for row in np.flatnonzero(sentences.lengths > LONGEST):
-        length = sentences.lengths[row]
-        print(f"line {numbers[row]}: {length} tokens, only the first {LONGEST} are translated", file=sys.stderr)
+    if (rows := np.flatnonzero(sentences.lengths > LONGEST)).size:
+        length = int(sentences.lengths[rows[0]])
+        print(too_long([numbers[row] for row in rows], length, LONGEST, "translated"), file=sys.stderr)
     return replace(sentences, tokens=sentences.tokens.truncated(LONGEST), encoded=sentences.encoded.truncated(LONGEST))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from mxnet import nd
 
-from gluon_attn.decoding.beam_search import beam_search
+from gluon_attn.decoding.beam_search import Hypothesis, beam_search
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.training.batching import length_batches, pad
 from gluon_attn.training.objective import Batch
@@ -77,9 +77,24 @@ def translate(
         sentences: the source side of a split, or ``data.prepared.encode(...)``.
         beam, alpha: of the search.
     """
+    return [best for best, *_ in translate_n_best(models, data, sentences, beam=beam, alpha=alpha)]
+
+
+def translate_n_best(
+    models: Sequence[EncoderDecoder],
+    data: TranslationData,
+    sentences: Split,
+    *,
+    beam: int,
+    alpha: float = 0.0,
+    n_best: int = 1,
+    batch_size: int = TRANSLATED,
+) -> list[list[Translated]]:
+    """As :func:`translate`: of each sentence up to ``n_best`` translations, the best first. ``batch_size``: sentences
+    that are translated at once."""
     sequences = sentences.sequences()
-    translated: dict[int, Translated] = {}
-    for rows in length_batches(sentences.lengths, TRANSLATED):
+    translated: dict[int, list[Translated]] = {}
+    for rows in length_batches(sentences.lengths, batch_size):
         source, lengths = inputs([sequences[row] for row in rows], TRANSLATED_MULTIPLE)
         beams = beam_search(
             models,
@@ -92,34 +107,60 @@ def translate(
             end=END_ID,
         )
         for row, length, hypotheses in zip(rows, lengths, beams, strict=True):
-            best = hypotheses[0]
-            weights = None if best.weights is None else best.weights[:, : int(length)]
-            tokens = [data.prepared.target_vocabulary.idx_to_token[index] for index in best.ids]
-            translated[row] = Translated(tokens, data.prepared.detokenize(tokens), best.log_p, weights)
+            translated[row] = [_translated(data, each, int(length)) for each in hypotheses[:n_best]]
     return [translated[row] for row in range(len(sequences))]
 
 
-def translate_as_set(trained: TrainedModel[TranslationSettings, TranslationData], sentences: Split) -> list[Translated]:
-    """Translate encoded sentences with the search, and the replacement of unknown tokens, of a variant's settings."""
+def _translated(data: TranslationData, hypothesis: Hypothesis, length: int) -> Translated:
+    """A translation of a source sentence of ``length`` tokens."""
+    weights = None if hypothesis.weights is None else hypothesis.weights[:, :length]
+    tokens = [data.prepared.target_vocabulary.idx_to_token[index] for index in hypothesis.ids]
+    return Translated(tokens, data.prepared.detokenize(tokens), hypothesis.log_p, weights)
+
+
+def translate_as_set(
+    trained: TrainedModel[TranslationSettings, TranslationData],
+    sentences: Split,
+    *,
+    beam: int | None = None,
+    n_best: int = 1,
+    batch_size: int | None = None,
+) -> list[list[Translated]]:
+    """As :func:`translate_n_best`, with the search, and the replacement of unknown tokens, of a variant's settings; of
+    these ``beam`` may be another."""
     settings, data = trained.variant.settings, trained.data
-    translated = translate([trained.model], data, sentences, beam=settings.beam, alpha=settings.alpha)
-    return without_unknown(translated, sentences, data) if settings.replace_unknown else translated
+    translated = translate_n_best(
+        [trained.model],
+        data,
+        sentences,
+        beam=beam or settings.beam,
+        alpha=settings.alpha,
+        n_best=n_best,
+        batch_size=batch_size or TRANSLATED,
+    )
+    if not settings.replace_unknown:
+        return translated
+    return [
+        [_without_unknown(each, sentences.words(row), data) for each in hypotheses]
+        for row, hypotheses in enumerate(translated)
+    ]
 
 
 def without_unknown(translated: Sequence[Translated], sentences: Split, data: TranslationData) -> list[Translated]:
     """Translations by a network with attention, each unknown token replaced by the most likely translation of the
     source word with the largest weight, or by that word itself (Luong et al., 2015, sec. 4.1)."""
-    replaced = []
-    for row, sentence in enumerate(translated):
-        tokens, words = list(sentence.tokens), sentences.words(row)
-        if words and sentence.weights is not None:
-            attended = [words[position] for position in sentence.weights.argmax(axis=1)]
-            tokens = [
-                data.lexicon.get(word, word) if token == UNKNOWN else token
-                for token, word in zip(sentence.tokens, attended, strict=False)
-            ]
-        replaced.append(replace(sentence, tokens=tokens, text=data.prepared.detokenize(tokens)))
-    return replaced
+    return [_without_unknown(sentence, sentences.words(row), data) for row, sentence in enumerate(translated)]
+
+
+def _without_unknown(sentence: Translated, words: list[str], data: TranslationData) -> Translated:
+    tokens = list(sentence.tokens)
+    if words and sentence.weights is not None:
+        attended = [words[position] for position in sentence.weights.argmax(axis=1)]
+        tokens = [
+            data.lexicon.get(word, word) if token == UNKNOWN else token
+            for token, word in zip(sentence.tokens, attended, strict=False)
+        ]
+    return replace(sentence, tokens=tokens, text=data.prepared.detokenize(tokens))
 
 
 def likelihoods(model: EncoderDecoder, pair: Pair) -> np.ndarray:

@@ -240,7 +240,7 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
         """The ten words that are nearest to each line, separated by tabs, each with its cosine if ``options.weights``;
         for a line of several words those that are nearest to the mean of their directions."""
         vectors, tokenizer = TrainedVectors.of(trained), trained.data.prepared.tokenizer
-        for number, text in lines(stream):
+        for number, text in lines(stream, options.source):
             pairs = vectors.nearest_to(tokenizer.tokenize(text))
             if text and not pairs:
                 print(f"line {number}: none of its words has a vector", file=sys.stderr)

@@ -44,6 +44,25 @@ def test_long_lines_are_truncated_and_have_no_heatmap(flags: list[object], tmp_p
     assert [path.name for path in (tmp_path / "long").glob("*.png")] == ["line-3.png"]
 
 
+def test_each_line_has_its_likeliest_translations_in_order(flags: list[object], tmp_path: Path) -> None:
+    questions = tmp_path / "questions.txt"
+    questions.write_text("아이가 앉아 있다.\n\n기차가 떠났다.\n", encoding="utf-8")
+    options = ("bahdanau2014", *flags, "--input", questions, "--beam", 4, "--n-best", 3)
+    answer = gluon_attn("translate", *options)
+    assert [line.count("\t") for line in answer.out.splitlines()] == [2, 0, 2], answer.err
+    records = [json.loads(line) for line in gluon_attn("translate", *options, "--json").out.splitlines()]
+    assert [record["line"] for record in records] == [1, 2, 3] and records[1]["translations"] == []
+    shown = ["\t".join(one["text"] for one in record["translations"]) for record in records]
+    assert shown == answer.out.splitlines()
+    likelihoods = [one["log_p"] for one in records[0]["translations"]]
+    assert len(set(likelihoods)) == 3 and all(value < 0 for value in likelihoods)
+    greedy, narrow = (gluon_attn("translate", *options[:-4], "--beam", beam).out for beam in (1, 4))
+    assert greedy.count("\n") == narrow.count("\n") == 3
+    assert narrow.splitlines()[0] == records[0]["translations"][0]["text"]
+    refused = gluon_attn("translate", *options[:-4], "--beam", 2, "--n-best", 3)
+    assert refused.code == 2 and "--n-best 3: a beam of 2 has no more than 2; raise --beam" in refused.err
+
+
 def test_lines_that_are_not_utf8_are_refused(flags: list[object]) -> None:
     answer = gluon_attn("translate", "bahdanau2014", *flags, stdin=b"caf\xe9\n")
     assert answer.code == 2 and "line 1: not UTF-8" in answer.err

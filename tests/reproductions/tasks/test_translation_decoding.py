@@ -133,7 +133,7 @@ def test_an_unknown_word_is_replaced_by_the_source_word_with_most_attention(
         for replaces, tokens in ((False, ["<unk>"]), (True, [expected])):
             settings, task = replace(variant.settings, replace_unknown=replaces), SMOKE.task(variant.name)
             trained = TrainedModel(model, replace(variant, settings=settings), task, known, "")
-            assert [one.tokens for one in translate_as_set(trained, source)] == [tokens]
+            assert [one.tokens for (one,) in translate_as_set(trained, source)] == [tokens]
 
 
 def test_an_unknown_word_is_one_word_and_always_wrong(data: TranslationData) -> None:
