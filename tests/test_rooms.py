@@ -46,7 +46,8 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "reproductions.attention_viewer": set(),
     "reproductions.tasks": {"reproductions.protocol", "reproductions.attention_viewer"},
     "reproductions": {"reproductions.protocol", "reproductions.tasks"},
-    "reproductions.cli": {"reproductions", "reproductions.protocol", "reproductions.tasks"},
+    "reproductions.explorer": {"reproductions.protocol"},
+    "reproductions.cli": {"reproductions", "reproductions.protocol", "reproductions.tasks", "reproductions.explorer"},
     "reproductions.main": {"reproductions.cli"},
     "benchmarks": {"reproductions", "reproductions.protocol", "reproductions.tasks", "reproductions.cli"},
 }
@@ -70,6 +71,7 @@ PACKAGE_MAY_IMPORT = {
 DELAYED = {
     "reproductions.cli.app": "a command loads only what it needs",
     "reproductions.cli.answers": "a command sets the runtime profile before anything loads MXNet",
+    "reproductions.cli.explore": "a command sets the runtime profile before anything loads MXNet",
     "reproductions.cli.results": "a command sets the runtime profile before anything loads MXNet",
     "reproductions.cli.training": "a command sets the runtime profile before anything loads MXNet",
     "reproductions.cli.preprocess": "each command loads only its own corpus and tokenizer",

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
-from reproductions.cli import answers, preprocess, results, training
+from reproductions.cli import answers, explore, preprocess, results, training
 from reproductions.cli.preprocess import Replace
 
 app = typer.Typer(
@@ -43,6 +43,7 @@ app.command(rich_help_panel=_ANSWERS)(answers.neighbours)
 app.command(rich_help_panel=_ANSWERS)(answers.perplexity)
 app.command(rich_help_panel=_ANSWERS)(answers.translate)
 app.command(rich_help_panel=_ANSWERS)(answers.export)
+app.command(rich_help_panel=_ANSWERS)(explore.explore)
 
 app.add_typer(preprocess.app, name="preprocess", rich_help_panel=_OTHER)
 

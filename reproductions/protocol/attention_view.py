@@ -83,6 +83,7 @@ class AttentionView:
                     "text": each.text,
                     "log_p": None if each.log_p is None else round(each.log_p, DIGITS),
                     "weights": _rounded(each.weights),
+                    "windows": _windows(each.weights),
                 }
                 for each in self.alternatives
             ],
@@ -111,3 +112,17 @@ def joined_tokens(text: str, tokens: Sequence[str]) -> list[bool]:
 
 def _rounded(weights: np.ndarray | None) -> Any:
     return None if weights is None else np.round(np.asarray(weights, np.float64), DIGITS).tolist()
+
+
+def _windows(weights: np.ndarray | None) -> list[list[int]] | None:
+    """The tokens to which a step of local attention attends, begin and end for each row; None where every row has a
+    weight everywhere, or weights that no window explains."""
+    if weights is None or np.all(weights):
+        return None
+    windows = []
+    for row in np.asarray(weights):
+        inside = np.flatnonzero(row)
+        if not len(inside) or not np.all(row[inside[0] : inside[-1] + 1]):
+            return None
+        windows.append([int(inside[0]), int(inside[-1]) + 1])
+    return windows

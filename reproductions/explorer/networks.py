@@ -1,0 +1,195 @@
+"""The trained networks that the explorer offers, and what they attend to, from one thread.
+
+MXNet is not thread-safe, and oneDNN caches its primitives by thread. So one thread loads and runs all networks;
+requests wait for it in a short queue.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import Any
+
+from gluon_attn.errors import UsageError
+from reproductions.protocol import models, papers
+from reproductions.protocol.loading import load_directory
+from reproductions.protocol.runs import CONFIG, SAMPLE, TRAINING, read_json, training_in
+from reproductions.protocol.task import Task, TrainedModel
+
+LONGEST_TEXT = 2_000
+"""Characters of a text that is read."""
+WIDEST_BEAM = 10
+LOADED = 3
+"""Networks that stay in memory."""
+WAITING = 8
+"""Requests that may wait for the networks; more are refused, so that none waits for long."""
+
+
+class Busy(Exception):
+    """Too many requests wait already."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """One trained network, as the page offers it.
+
+    Attributes:
+        id: names it in links: paper and variant of one that comes with the project, else its directory below the runs.
+        group: ``included``, ``runs`` or ``given``.
+        paper, variant, seed: what was trained.
+        source: the paper's title.
+        title: of the variant.
+        task, language, target: what it does, with texts of which language, and into which it translates.
+        corpus: it was trained on; ``sample`` if its answers mean nothing.
+        parameters_sha256: of its parameters.
+        beam: that of its settings; 0 if it does not translate.
+    """
+
+    id: str
+    group: str
+    paper: str
+    variant: str
+    seed: int
+    source: str
+    title: str
+    task: str
+    language: str
+    target: str
+    corpus: str
+    parameters_sha256: str
+    beam: int
+
+    def as_json(self) -> dict[str, Any]:
+        """For the page."""
+        return asdict(self) | {"sample": self.corpus == SAMPLE}
+
+
+class Networks:
+    """Trained networks by id, loaded when they are first asked.
+
+    Attributes:
+        offered: what the page offers, in order.
+    """
+
+    def __init__(self, found: Sequence[tuple[Network, str, Path]]) -> None:
+        self.offered = [network for network, _, _ in found]
+        self._places = {network.id: (paper, directory) for network, paper, directory in found}
+        self._loaded: OrderedDict[str, TrainedModel[Any, Any]] = OrderedDict()
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="networks")
+        self._queue = BoundedSemaphore(WAITING)
+
+    def attention(self, id: str, text: str, beam: int | None = None) -> dict[str, Any]:
+        """What a network attends to while it reads a text, as JSON values.
+
+        Raises:
+            UsageError: there is no such network, it is damaged, or the text cannot be read.
+            InputError: its preprocessing is damaged.
+            Busy: too many requests wait already.
+        """
+        if id not in self._places:
+            raise UsageError("this network is not offered here; choose one of the list")
+        if not self._queue.acquire(blocking=False):
+            raise Busy
+        try:
+            return self._worker.submit(self._attention, id, text, beam).result()
+        finally:
+            self._queue.release()
+
+    def _attention(self, id: str, text: str, beam: int | None) -> dict[str, Any]:
+        if id not in self._loaded:
+            self._loaded[id] = load_directory(*self._places[id])
+            while len(self._loaded) > LOADED:
+                self._loaded.popitem(last=False)
+        self._loaded.move_to_end(id)
+        trained = self._loaded[id]
+        return trained.task.attention_of(trained, text, beam=beam).as_json()
+
+
+def find_networks(runs: Path, paper: str | None = None, model: Path | None = None) -> Networks:
+    """The networks that come with the project and those of the runs, or one given network alone.
+
+    Args:
+        runs: folder of the run directories.
+        paper: of the networks; all papers if None. A script of one's own is named here.
+        model: directory of one trained network.
+
+    Raises:
+        UsageError: the given one is no network with attention, or there is none of this paper.
+    """
+    if model is not None:
+        name = paper or _paper_of(model)
+        network = _describe(name, model, "model", "given")
+        if network is None:
+            raise UsageError(f"{model}: a network of this task attends to nothing; choose another --model")
+        return Networks([(network, name, model)])
+    chosen = [paper] if paper else list(papers.names())
+    if paper:
+        papers.load(paper)  # refuses what is unknown
+    found = [(network, name, path) for name in chosen for network, path in _of_paper(name, runs)]
+    if paper and not found:
+        raise UsageError(f"{paper}: no trained network to explore; train one with: gluon-attn run {paper}")
+    order = {"included": 0, "runs": 1}
+    return Networks(sorted(found, key=lambda each: order[each[0].group]))
+
+
+def _of_paper(paper: str, runs: Path) -> Iterator[tuple[Network, Path]]:
+    name = Path(paper).stem
+    places = [(f"{name}/{variant}", path, "included") for variant, path in models.included_models(paper).items()]
+    trained = sorted((runs / name).glob(f"*/*/seed-*/{TRAINING}"))
+    places += [(path.parent.relative_to(runs).as_posix(), path.parent, "runs") for path in trained]
+    for id, directory, group in places:
+        try:
+            network = _describe(paper, directory, id, group)
+        except UsageError as error:
+            print(f"not offered: {error}", file=sys.stderr)
+            continue
+        if network is not None:
+            yield network, directory
+
+
+def _describe(paper: str, directory: Path, id: str, group: str) -> Network | None:
+    """What the page says of a network; None if its task attends to nothing."""
+    config, training = _config(directory), training_in(directory)
+    if config["paper"] != Path(paper).stem:
+        raise UsageError(f"{directory}: a network of {config['paper']}, not of {paper}; name that paper")
+    reproduction = papers.load(paper)
+    preset = reproduction.preset(config["preset"])
+    variant, task = preset.variant(config["variant"]), preset.task(config["variant"])
+    if type(task).attention_of is Task.attention_of:
+        return None
+    return Network(
+        id=id,
+        group=group,
+        paper=config["paper"],
+        variant=variant.name,
+        seed=config["seed"],
+        source=reproduction.title,
+        title=variant.title,
+        task=task.name,
+        language=task.input_language,
+        target=getattr(task, "target", ""),
+        corpus=training["corpus"],
+        parameters_sha256=training["parameters_sha256"],
+        beam=getattr(variant.settings, "beam", 0),
+    )
+
+
+def _config(directory: Path) -> dict[str, Any]:
+    if not (directory / TRAINING).exists():
+        raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
+    config = read_json(directory / CONFIG)
+    if not isinstance(config, dict) or not config.keys() >= {"paper", "preset", "variant", "seed"}:
+        raise UsageError(f"{directory / CONFIG}: damaged (no configuration of a run); run it again")
+    return config
+
+
+def _paper_of(directory: Path) -> str:
+    paper = str(_config(directory)["paper"])
+    if paper not in papers.names():
+        raise UsageError(f"{directory}: a network of {paper}, a script of your own; give the path of that script")
+    return paper

@@ -1,0 +1,131 @@
+"""HTML pages: one style, one script, a content security policy that names the hashes of both, and escaped text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup
+
+_HERE = Path(__file__).parent / "templates"
+
+STEPS = Path(__file__).parents[2] / "docs" / "attention_step_by_step.md"
+"""The walk through the attention layer; only a clone of the project has it."""
+
+# Where no installed font has Hangul, and only there, a browser loads this one.
+HANGUL = """@font-face {
+  font-family: "Hangul of the explorer"; src: url("/hangul.ttf"); unicode-range: U+1100-11FF, U+3130-318F, U+AC00-D7A3;
+}
+"""
+
+
+def page(template: str, *, live: bool, here: str, up: str = "", data: Any = None, **values: Any) -> bytes:
+    """A page as UTF-8.
+
+    Args:
+        template: its name without suffix.
+        live: served next to the page on which texts can be typed.
+        here: the part of the site that it belongs to: ``explore``, ``papers`` or ``steps``.
+        up: relative address of the root of a site of files, such as ``../``.
+        data: JSON values for the script of the page; None for a page without script.
+        values: of the template.
+    """
+    style, script = _source("site.css") + (HANGUL if live else ""), _source("explorer.js") if data is not None else ""
+
+    def address(path: str) -> str:
+        return f"/{path.removesuffix('index.html')}" if live else up + path
+
+    menu = [("explore", address(""), "Explore")] if live else []
+    menu += [("papers", address("papers/index.html" if live else "index.html"), "Papers")]
+    menu += [("steps", address("steps/index.html"), "Step by step")] if STEPS.is_file() else []
+    # In a script element only `<` could begin something that ends it.
+    block = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    rendered = (
+        _templates()
+        .get_template(f"{template}.html.j2")
+        .render(
+            live=live,
+            here=here,
+            menu=menu,
+            address=address,
+            style=Markup(style),
+            script=Markup(script),
+            data=Markup(block),
+            policy=policy(style, script, live=live),
+            **values,
+        )
+    )
+    return rendered.encode("utf-8")
+
+
+def policy(style: str, script: str, *, live: bool) -> str:
+    """A content security policy that allows this style, this script, figures of the site, and nothing else."""
+    scripts = f"'{_hash(script)}'" if script else "'none'"
+    # A page that was opened as a file has no origin: 'self' would not match its own folder.
+    parts = ["default-src 'none'", f"script-src {scripts}", f"style-src '{_hash(style)}'"]
+    parts += (
+        ["img-src 'self' data:", "font-src 'self'", "connect-src 'self'"] if live else ["img-src 'self' file: data:"]
+    )
+    return "; ".join([*parts, "base-uri 'none'", "form-action 'none'"])
+
+
+def markdown(text: str, links: dict[str, str]) -> Markup:
+    """Markdown as HTML: raw HTML is escaped, and links lead to pages of the site or to other sites; others are text.
+
+    Args:
+        text: of the document.
+        links: address of a page of the site by the link of the document.
+    """
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(text)
+    for token in tokens:
+        _prepare(token, links)
+    rendered = parser.renderer.render(tokens, parser.options, {})
+    # A wide table scrolls by itself; a cell cannot contain these tags, raw HTML is escaped.
+    rendered = rendered.replace("<table>", '<div class="scroll" tabindex="0"><table>').replace(
+        "</table>", "</table></div>"
+    )
+    return Markup(rendered)
+
+
+def _prepare(token: Token, links: dict[str, str]) -> None:
+    """Alignment as a class, which the policy allows, and links that resolve."""
+    if style := token.attrs.pop("style", ""):
+        token.attrSet("class", str(style).replace("text-align:", ""))
+    children = token.children or []
+    inside: list[Token | None] = []
+    for child in children:
+        _prepare(child, links)
+        if child.type == "link_open":
+            href = str(child.attrs["href"])
+            target = links.get(href) or (href if href.startswith(("https://", "http://", "#")) else None)
+            inside.append(child if target else None)
+            if target:
+                child.attrSet("href", target)
+            else:
+                child.hidden = True
+        elif child.type == "link_close":
+            child.hidden = inside.pop() is None
+        elif child.type == "image" and (src := str(child.attrs["src"])) in links:
+            child.attrSet("src", links[src])
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+
+
+@cache
+def _source(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _hash(source: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode("utf-8")).digest()).decode("ascii")

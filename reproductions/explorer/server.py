@@ -1,0 +1,58 @@
+"""Serving the explorer, on the loopback interface unless asked otherwise."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+
+from gluon_attn.errors import UsageError
+from reproductions.explorer.app import Explorer
+
+
+class _Quiet(WSGIRequestHandler):
+    """Prints no line for each request, and closes connections on which nothing happens."""
+
+    timeout = 30
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        return
+
+    def log_error(self, format: str, *args: object) -> None:
+        return
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def bind(app: Explorer, host: str, port: int) -> BaseWSGIServer:
+    """A server that waits for :meth:`serve_forever`; port 0 is any free one.
+
+    Raises:
+        UsageError: the address or the port cannot be used.
+    """
+    try:
+        # Bound here: Werkzeug would print advice and exit the process.
+        with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
+            return make_server(host, port, app, threaded=True, request_handler=_Quiet, fd=free.fileno())
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"{host}, port {port}: {reason}; choose another with --port or --host") from None
+
+
+def names_of(host: str) -> tuple[str, ...]:
+    """The names by which a server on this address may be asked for, besides those of the loopback interface."""
+    return () if is_loopback(host) else (host, socket.gethostname())
+
+
+def address_of(server: BaseWSGIServer) -> str:
+    """What to type into a browser."""
+    host, port = server.server_address[:2]
+    name = f"[{host!s}]" if ":" in str(host) else str(host)
+    return f"http://{name}:{port}/"

@@ -1,0 +1,224 @@
+"""The published part as pages: papers, tables, figures, attention of the published examples, the walk-throughs.
+
+Nothing is computed and no corpus is read: all comes from the published results and the documents of the repository.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gluon_attn.errors import UsageError
+from gluon_attn.plots.fonts import hangul_font
+from preprocessing.files import atomic_directory, write_json
+from reproductions.explorer.networks import LONGEST_TEXT, WIDEST_BEAM, Networks
+from reproductions.explorer.pages import STEPS, markdown, page
+from reproductions.protocol import papers
+from reproductions.protocol.report import papers_markdown, readme_of, results_readme_path
+from reproductions.protocol.runs import published_outcomes
+
+Page = Callable[[], bytes]
+
+MANIFEST = "site.json"
+"""Lists the files of a written site with their SHA-256; a folder that has it may be replaced."""
+
+# Sentences to try, by task and language.
+SUGGESTIONS = {
+    "classification ko": [
+        "가지고 있는 이야기에 비해 정말로 수준떨어지는 연출, 편집",
+        "정말 재미있는 영화였습니다. 또 보고 싶네요!",
+        "배우 연기는 좋았는데 스토리가 너무 지루하다",
+        "돈이 아깝다는 말이 절로 나오는 영화",
+    ],
+    "classification en": [
+        "a gripping, funny and beautifully acted film",
+        "the plot is not bad, but the acting is dull and the ending makes no sense",
+    ],
+    "translation en": [
+        "a dog runs through the snow .",
+        "two men in blue shirts are standing on a ladder .",
+        "a little girl in a pink dress is climbing into a wooden playhouse .",
+    ],
+    "translation ko": ["나는 어제 친구와 함께 영화를 봤다.", "그는 아침에 커피를 마신다."],
+    "translation de": ["ein hund rennt durch den schnee ."],
+    "language modelling en": ["the company said it expects the sale to be completed by the end of the year"],
+}
+
+
+def published(*, live: bool) -> dict[str, Page]:
+    """The pages of what is published, by their path.
+
+    Raises:
+        UsageError: the project is installed without its results.
+    """
+    names = [name for name in papers.names() if results_readme_path(name).is_file()]
+    if not names:
+        raise UsageError("the published results are missing here; use a clone of the project")
+    files: dict[str, Page] = {"papers/index.html" if live else "index.html": partial(_index, names, live)}
+    for name in names:
+        folder = results_readme_path(name).parent
+        files[f"papers/{name}/index.html"] = partial(_paper, name, live)
+        files |= {f"papers/{name}/{path.name}": path.read_bytes for path in sorted(folder.glob("*.png"))}
+        if _examples(name):
+            files[f"papers/{name}/attention.html"] = partial(_attention, name, live)
+    if STEPS.is_file():
+        files["steps/index.html"] = partial(_steps, live)
+        files |= {f"steps/{path.name}": path.read_bytes for path in sorted(STEPS.with_suffix("").glob("*.png"))}
+    return files
+
+
+def live_files(networks: Networks, runs: Path) -> dict[str, Page]:
+    """All pages of the explorer: that on which texts are typed, what is published, and the pages of the runs."""
+    try:
+        files = published(live=True)
+    except UsageError:  # an installation without results: the networks are still there
+        files = {}
+    own = own_pages(runs)
+    files |= {path: file.read_bytes for path, file in own.items()}
+    font = hangul_font()
+    if font.suffix == ".ttf":
+        files["hangul.ttf"] = font.read_bytes
+    pages = [
+        {"paper": name, "title": title, "address": f"/papers/{name}/{file}"}
+        for name in papers.names()
+        for file, title in (("", "Results and figures"), ("attention.html", "Attention of the published examples"))
+        if f"papers/{name}/{file or 'index.html'}" in files
+    ]
+    pages += [
+        {"paper": path.split("/")[1], "title": f"Reading page of {path.split('/')[2]}", "address": f"/{path}"}
+        for path in own
+    ]
+    data = _data([network.as_json() for network in networks.offered], pages)
+    files[""] = lambda: page(
+        "explore",
+        live=True,
+        here="explore",
+        data=data,
+        title="Attention, explored",
+        heading="See what it attends to",
+        lead="Choose a trained network, type a sentence, and see the weight of every token.",
+        typing=True,
+        longest=LONGEST_TEXT,
+        widest=WIDEST_BEAM,
+    )
+    return files
+
+
+def own_pages(runs: Path) -> dict[str, Path]:
+    """The pages that scored runs left, by their path. Only those whose own policy lets nothing but their script run."""
+    pages = {}
+    for path in sorted(runs.glob("*/*/*.html")):
+        if b"script-src 'sha256-" in path.read_bytes()[:2_000]:
+            pages[f"runs/{path.relative_to(runs).as_posix()}"] = path
+    return pages
+
+
+def write_site(folder: Path, *, overwrite: bool = False) -> int:
+    """Write what is published as a site of files that needs no server; the same results give the same bytes.
+
+    Returns:
+        The number of files.
+
+    Raises:
+        UsageError: the folder is not empty, unless it is an earlier site and may be overwritten; there are no results.
+    """
+    folder = folder.absolute()
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        if not (folder / MANIFEST).is_file():
+            raise UsageError(f"{folder}: exists already; name a new folder")
+        if not overwrite:
+            raise UsageError(f"{folder}: an earlier site; name a new folder, or pass --overwrite")
+    files = {path: content() for path, content in published(live=False).items()}
+    with atomic_directory(folder) as part:
+        for path, content in files.items():
+            (part / path).parent.mkdir(parents=True, exist_ok=True)
+            (part / path).write_bytes(content)
+        write_json(part / MANIFEST, {path: hashlib.sha256(files[path]).hexdigest() for path in sorted(files)})
+    return len(files)
+
+
+def _index(names: list[str], live: bool) -> bytes:
+    link = "/papers/{}/" if live else "papers/{}/index.html"
+    links = {f"reproductions/results/{name}/README.md": link.format(name) for name in names}
+    text = (
+        "# The papers of attention, reproduced\n\nOne line per paper: the headline system, its measured value on the "
+    )
+    text += (
+        "test split, a reported number where corpus, split and metric are the same, and the verdicts on the paper’s "
+    )
+    text += "claims. The link leads to all systems, intervals, claims and figures.\n\n" + papers_markdown()
+    examples = [name for name in names if _examples(name)]
+    text += "\n\n## Attention of the published examples\n\n"
+    for name in examples:
+        address = links[f"reproductions/results/{name}/README.md"].removesuffix("index.html") + "attention.html"
+        links[f"attention:{name}"] = address
+        text += f"- [{papers.load(name).title}](attention:{name})\n"
+    content = markdown(text, links)
+    title = "The papers of attention, reproduced"
+    return page("document", live=live, here="papers", title=title, content=content, attention="")
+
+
+def _paper(name: str, live: bool) -> bytes:
+    content = markdown(readme_of(name), {})
+    attention = "attention.html" if _examples(name) else ""
+    title = papers.load(name).title
+    return page("document", live=live, here="papers", up="../../", title=title, content=content, attention=attention)
+
+
+def _steps(live: bool) -> bytes:
+    links = {f"{STEPS.stem}/{path.name}": path.name for path in STEPS.with_suffix("").glob("*.png")}
+    content = markdown(STEPS.read_text(encoding="utf-8"), links)
+    title = "The attention layer, step by step"
+    return page("document", live=live, here="steps", up="../", title=title, content=content, attention="")
+
+
+def _attention(name: str, live: bool) -> bytes:
+    pages = [{"paper": "", "title": "Results and figures", "address": "./" if live else "index.html"}]
+    return page(
+        "explore",
+        live=live,
+        here="papers",
+        up="../../",
+        data=_data(_examples(name), pages),
+        title=f"Attention: {papers.load(name).title}",
+        heading=papers.load(name).title,
+        lead="What trained networks of this paper attend to, as it was published with their results.",
+        typing=False,
+    )
+
+
+def _examples(name: str) -> list[dict[str, Any]]:
+    """The published examples of a paper, for each variant those of its first seed."""
+    reproduction = papers.load(name)
+    preset = reproduction.preset("cpu")
+    shown: dict[str, dict[str, Any]] = {}
+    for outcome in published_outcomes(papers.results_folder(name) / name / "outcomes", preset.names):
+        task, variant = preset.task(outcome.variant), preset.variant(outcome.variant)
+        views = [] if outcome.variant in shown else task.published_attention(outcome)
+        if views:
+            shown[outcome.variant] = {
+                "id": f"{name}/{outcome.variant}",
+                "group": "published",
+                "paper": name,
+                "variant": outcome.variant,
+                "seed": outcome.seed,
+                "source": reproduction.title,
+                "title": variant.title,
+                "task": task.name,
+                "language": task.input_language,
+                "target": getattr(task, "target", ""),
+                "corpus": outcome.record["corpus"],
+                "sample": outcome.on_sample,
+                "parameters_sha256": outcome.record["parameters_sha256"],
+                "beam": 0,
+                "examples": [view.as_json() for view in views],
+            }
+    return list(shown.values())
+
+
+def _data(networks: list[dict[str, Any]], pages: list[dict[str, str]]) -> Mapping[str, Any]:
+    limits = {"longest": LONGEST_TEXT, "widest": WIDEST_BEAM}
+    return {"networks": networks, "pages": pages, "suggestions": SUGGESTIONS, **limits}

@@ -1,0 +1,216 @@
+"""The explorer in a headless Chromium: Hangul, keys, links, hostile text, narrow and dark pages, a site of files.
+
+``apt-get install chromium`` is all the set-up; without one the tests are skipped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+
+from gluon_attn.errors import UsageError
+from reproductions.explorer.networks import Networks, find_networks
+from reproductions.explorer.site import live_files, write_site
+from reproductions.protocol.attention_view import AttentionView
+from tests.browser import MISSING, Tab, browser, chromium
+from tests.reproductions.explorer.offered import made, serving, translation
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+
+NAVER = "naver_self_attention/as-written"
+DRAWN = "!document.getElementById('answer').hidden"
+TOKENS = "[...document.querySelectorAll('#answer > .tokens .token')].map((one) => one.firstChild.textContent)"
+CHOSEN = "[...document.querySelectorAll('.token.chosen')].map((one) => one.firstChild.textContent)"
+
+
+@pytest.fixture(scope="module")
+def whole() -> Iterator[Tab]:
+    with browser() as tab:
+        yield tab
+
+
+@pytest.fixture
+def tab(whole: Tab) -> Iterator[Tab]:
+    """The page, 1200 wide; it must not have complained when the test ends."""
+    whole.size(1200, 900)
+    yield whole
+    assert whole.complaints() == []
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def explorer(empty: Path) -> Iterator[str]:
+    """The explorer of the networks that come with the project."""
+    networks = find_networks(empty, "naver_self_attention")
+    with serving(networks, live_files(networks, empty)) as address:
+        yield address
+
+
+@pytest.fixture
+def translator(empty: Path) -> Iterator[tuple[str, Any]]:
+    """An explorer of a made-up network that translates, and that network."""
+    networks: Any = made(translation)
+    with serving(networks, live_files(networks, empty)) as address:
+        yield address, networks
+
+
+def served(networks: Networks, empty: Path) -> Any:
+    return serving(networks, live_files(networks, empty))
+
+
+def posts(tab: Tab) -> list[str]:
+    """The texts that the page has sent."""
+    sent = [event["params"]["request"] for event in tab.events if event.get("method") == "Network.requestWillBeSent"]
+    return [request["postData"] for request in sent if request["method"] == "POST"]
+
+
+def settle(tab: Tab, seconds: float = 0.8) -> None:
+    """Longer than the page waits for another key."""
+    time.sleep(seconds)
+    tab.evaluate("1")
+
+
+def test_hangul_is_read_when_its_syllables_are_whole(tab: Tab, explorer: str) -> None:
+    tab.open(explorer)
+    tab.evaluate("document.getElementById('text').focus()")
+    for syllable in ("ㅇ", "여", "영"):
+        tab.send("Input.imeSetComposition", text=syllable, selectionStart=1, selectionEnd=1)
+        settle(tab)
+    tab.key("Enter", 229)
+    settle(tab)
+    assert posts(tab) == [], "half a syllable was sent"
+    tab.send("Input.insertText", text="영화")
+    tab.until(DRAWN)
+    assert tab.evaluate(TOKENS) == ["영화"]
+    assert [text.count("영화") for text in posts(tab)] == [1]
+
+
+def test_enter_reads_at_once_and_tokens_are_shaded(tab: Tab, explorer: str) -> None:
+    tab.open(explorer)
+    tab.evaluate("document.getElementById('text').focus()")
+    tab.send("Input.insertText", text="정말 재미있는 영화")
+    tab.key("Enter", 13, "\r")
+    tab.until(DRAWN)
+    assert tab.evaluate(TOKENS) == ["정말", "재미있", "는", "영화"]
+    assert tab.evaluate("document.getElementById('text').value") == "정말 재미있는 영화"
+    shares = tab.evaluate(
+        "[...document.querySelectorAll('#answer > .tokens .token')].map((one) => getComputedStyle(one).backgroundColor)"
+    )
+    assert len(set(shares)) > 1
+    assert "positive" in tab.evaluate("document.querySelector('dt.best').textContent")
+    assert tab.evaluate("document.querySelectorAll('.matrix td.cell').length") == 16
+
+
+def test_keys_choose_what_a_token_attends_to_and_a_link_restores_it(tab: Tab, explorer: str) -> None:
+    tab.open(explorer + "#" + urlencode({"m": NAVER, "t": "정말 재미있는 영화"}))
+    tab.until(DRAWN)
+    tab.evaluate("document.querySelector('#answer button.token').focus()")
+    tab.key("ArrowRight", 39)
+    tab.key(" ", 32, " ")
+    tab.until(f"{CHOSEN}.length === 1")
+    assert tab.evaluate(CHOSEN) == ["재미있"]
+    link = tab.evaluate("location.href")
+    tab.open(link)
+    tab.until(f"{CHOSEN}.length === 1")
+    assert tab.evaluate(CHOSEN) == ["재미있"]
+    tab.evaluate("document.querySelector('.token.chosen').focus()")
+    tab.key("Escape", 27)
+    tab.until(f"{CHOSEN}.length === 0")
+
+
+def test_hostile_text_is_text(tab: Tab, explorer: str, empty: Path) -> None:
+    hostile = "<img src=x onerror=document.title='owned'> </script><script>document.title='owned'</script> 영화"
+    tab.open(explorer + "#" + urlencode({"m": NAVER, "t": hostile}))
+    tab.until(DRAWN)
+    assert "<" in "".join(tab.evaluate(TOKENS))
+
+    def answer(text: str) -> AttentionView:
+        tokens = [hostile, '"><svg onload=alert(1)>', "{{7*7}}"]
+        return AttentionView(
+            tokens=tokens, matrix=np.eye(3), classes=[(hostile, 1.0)], notes=[hostile], text=hostile, title=hostile
+        )
+
+    title = tab.evaluate("document.title")
+    with served(made(answer), empty) as address:
+        tab.open(address + "#" + urlencode({"m": hostile, "t": hostile, "q": "<b>"}))
+        tab.until(DRAWN)
+        tab.evaluate("document.querySelectorAll('#answer button.token')[1].click()")
+        assert tab.evaluate("document.title") == title
+        assert tab.evaluate("document.querySelectorAll('main img, main svg, main script, main b').length") == 0
+        assert hostile in tab.evaluate("document.getElementById('answer').textContent")
+
+
+def test_an_error_is_one_line_on_the_page(whole: Tab, empty: Path) -> None:
+    """The browser itself logs a failed request, so its complaints are not counted."""
+
+    def fail(text: str) -> AttentionView:
+        raise UsageError("there is no <b>token</b>\nin this text")
+
+    with served(made(fail), empty) as address:
+        whole.open(address + "#" + urlencode({"t": "a"}))
+        message = whole.until("document.getElementById('error').textContent")
+    assert message == "there is no <b>token</b> in this text"
+    assert whole.evaluate("document.getElementById('answer').hidden")
+
+
+def test_an_invisible_token_is_shown_by_its_code_point(tab: Tab, explorer: str) -> None:
+    tab.open(explorer + "#" + urlencode({"m": NAVER, "t": "\u200b"}))
+    tab.until(DRAWN)
+    assert tab.evaluate(TOKENS) == ["U+200B"]
+
+
+def test_an_alignment_grows_word_by_word_and_the_beam_has_alternatives(tab: Tab, translator: tuple[str, Any]) -> None:
+    address, networks = translator
+    tab.open(address + "#" + urlencode({"m": "a/b", "t": "가 나 다 라", "b": 3, "s": 1}))
+    tab.until(DRAWN)
+    assert networks.asked == [("a/b", "가 나 다 라", 3)]
+    hidden = "document.querySelectorAll('.matrix tr.later').length"
+    assert (tab.evaluate(CHOSEN), tab.evaluate(hidden)) == (["two"], 3)
+    tab.evaluate("document.querySelector('.token.chosen').focus()")
+    tab.key("ArrowLeft", 37)
+    assert (tab.evaluate(CHOSEN), tab.evaluate(hidden)) == (["one"], 4)
+    tab.evaluate("document.querySelector('[aria-label=\"Next word\"]').click()")
+    assert tab.evaluate(CHOSEN) == ["two"]
+    tab.evaluate("document.querySelector('[aria-label=Play]').click()")
+    tab.until(f"{hidden} === 0")
+    tab.evaluate("document.querySelectorAll('.alternatives button')[1].click()")
+    assert tab.evaluate("[...document.querySelectorAll('.alternatives mark')].map((one) => one.textContent)") == [
+        "other"
+    ]
+    assert tab.evaluate("document.querySelectorAll('.matrix tbody tr').length") == 4
+    assert "a=1" in tab.evaluate("location.hash")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_is_wider_than_a_telephone(tab: Tab, explorer: str, dark: bool) -> None:
+    tab.size(360, 740, dark=dark, mobile=True)
+    text = urlencode({"m": NAVER, "t": "가지고 있는 이야기에 비해 정말로 수준떨어지는 연출, 편집"})
+    pages = ["#" + text, "papers/", "papers/lin2017/", "papers/bahdanau2014/attention.html"]
+    for path in pages:
+        tab.open(explorer + path)
+        tab.until(DRAWN if "#" in path or "attention" in path else "document.readyState === 'complete'")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 360, path
+    ground = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (ground == "rgb(255, 255, 255)") is not dark
+
+
+def test_a_site_of_files_needs_no_server(tab: Tab, tmp_path: Path) -> None:
+    write_site(tmp_path / "site")
+    root = (tmp_path / "site").as_uri()
+    tab.open(f"{root}/papers/luong2015/attention.html#" + urlencode({"m": "luong2015/local-p-general", "e": 1, "s": 2}))
+    tab.until(DRAWN)
+    assert tab.evaluate("document.querySelectorAll('.matrix td.outside').length") > 0
+    assert tab.evaluate("document.getElementById('example').value") == "1"
+    tab.evaluate("document.querySelector('#pages a').click()")
+    tab.until("document.images.length > 3 && [...document.images].every((one) => one.naturalWidth > 0)")
+    assert tab.complaints() == []

@@ -1,0 +1,96 @@
+"""The networks that the explorer finds, and one thread that asks them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from pathlib import Path
+
+import pytest
+
+from gluon_attn.errors import UsageError
+from reproductions.explorer import networks
+from reproductions.explorer.networks import WAITING, Busy, find_networks
+from reproductions.protocol import papers
+from reproductions.protocol.models import included_models
+
+NAVER = "naver_self_attention"
+INCLUDED = included_models(NAVER)["as-written"]
+ID = f"{NAVER}/as-written"
+
+
+def copy_to(runs: Path) -> Path:
+    """A run of one's own: a copy of the network of the post."""
+    directory = runs / NAVER / "cpu-portable" / "as-written" / "seed-1"
+    shutil.copytree(INCLUDED, directory)
+    return directory
+
+
+def test_included_networks_come_before_those_of_the_runs(tmp_path: Path) -> None:
+    copy_to(tmp_path)
+    found = [(each.id, each.group) for each in find_networks(tmp_path).offered]
+    included = [id for id, group in found if group == "included"]
+    assert found[0][1] == "included" and ID in included
+    assert len(included) == sum(len(included_models(paper)) for paper in papers.names())
+    assert found[-1] == (f"{NAVER}/cpu-portable/as-written/seed-1", "runs")
+
+
+def test_a_paper_without_a_network_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="gluon-attn run cheng2016"):
+        find_networks(tmp_path, "cheng2016")
+    with pytest.raises(UsageError, match="unknown"):
+        find_networks(tmp_path, "nobody2000")
+
+
+def test_a_given_network_is_the_only_one(tmp_path: Path) -> None:
+    directory = copy_to(tmp_path)
+    (only,) = find_networks(tmp_path / "none", model=directory).offered
+    assert (only.group, only.paper, only.variant, only.language) == ("given", NAVER, "as-written", "ko")
+    with pytest.raises(UsageError, match="no trained network"):
+        find_networks(tmp_path, model=tmp_path)
+    with pytest.raises(UsageError, match="not of lin2017"):
+        find_networks(tmp_path, "lin2017", directory)
+
+
+def test_a_damaged_run_is_named_and_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copy_to(tmp_path) / "config.json").write_text("[]", encoding="utf-8")
+    assert [each.group for each in find_networks(tmp_path, NAVER).offered] == ["included"]
+    assert "damaged" in capsys.readouterr().err
+
+
+def test_networks_that_attend_to_nothing_are_not_offered(tmp_path: Path) -> None:
+    directory = copy_to(tmp_path)
+    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    config |= {"paper": "mikolov2013", "variant": "skip-gram"}
+    (directory / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(UsageError, match="attends to nothing"):
+        find_networks(tmp_path, model=directory)
+
+
+def test_many_threads_get_the_answers_of_one(tmp_path: Path) -> None:
+    found = find_networks(tmp_path, NAVER)
+    texts = ["정말 재미있는 영화", "지루하다", "그저 그런 이야기", "배우가 좋다"]
+    alone = [found.attention(ID, text) for text in texts]
+    with ThreadPoolExecutor(len(texts)) as pool:
+        assert list(pool.map(lambda text: found.attention(ID, text), texts)) == alone
+    with pytest.raises(UsageError, match="not offered"):
+        found.attention("../../etc", "a")
+
+
+def test_more_than_a_few_requests_do_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+
+    def slow(paper: str, directory: Path) -> None:
+        go.wait(30)
+        raise UsageError("damaged")
+
+    monkeypatch.setattr(networks, "load_directory", slow)
+    found = find_networks(tmp_path, NAVER)
+    with ThreadPoolExecutor(WAITING + 1) as pool:
+        asked = [pool.submit(found.attention, ID, "a") for _ in range(WAITING + 1)]
+        (refused,), waiting = wait(asked, timeout=30, return_when=FIRST_COMPLETED)
+        assert isinstance(refused.exception(), Busy)
+        go.set()
+        assert all(isinstance(each.exception(), UsageError) for each in waiting)
