@@ -20,6 +20,7 @@ from preprocessing.files import write_json
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+OURS = "gluon_attn"
 _PACKAGES = ("mxnet", "gluonnlp", "numpy", "torch")
 
 
@@ -43,44 +44,66 @@ def ratios(theirs: Sequence[Mapping[str, Any]], ours: Sequence[Mapping[str, Any]
     return [their["seconds"] / our["seconds"] for their, our in zip(theirs, ours, strict=True)]
 
 
+EAGER: Mapping[str, Mapping[str, Any]] = {"PyTorch eager": {}}
+
+
 def duel(
-    own: str, peer: str, sizes: Mapping[str, Any], unit: str, threads: int, repetitions: int, folder: Path
+    own: str,
+    peer: str,
+    sizes: Mapping[str, Any],
+    unit: str,
+    threads: int,
+    repetitions: int,
+    folder: Path,
+    ways: Mapping[str, Mapping[str, Any]] = EAGER,
 ) -> dict[str, Any]:
     """Train one network on both sides, in turn.
 
     Args:
-        own, peer: modules of this folder. Ours can ``describe`` what there is to train, with the number of ``unit``,
-            and ``train`` it.
+        own, peer: modules of this folder. Ours can ``describe`` what there is to train, with the number of ``unit``
+            (and with ``gflop``, if the speed is to be compared with the machine's ceiling), and ``train`` it.
         sizes: options of our module.
         unit: what is counted, such as ``target_tokens``.
         threads: of either side.
-        repetitions: of both.
+        repetitions: of each.
         folder: for the batches.
+        ways: the peer's rows and what they add to the description.
 
     Returns:
-        The description as ``what``, the units per second of each side, and how many times as fast we are.
+        The description as ``what``, the units per second of each row, and how many times as fast we are as the
+        fastest of the peer's rows.
     """
     flags = [word for name, value in sizes.items() for word in (f"--{name}", str(value))]
     arrays = folder / f"{' '.join(map(str, sizes.values()))}.npz"
     what = in_process(own, ["describe", *flags, "--arrays", str(arrays)], 1)
     spec = {**what, "arrays": str(arrays), "threads": threads}
-    runs: dict[str, list[dict[str, Any]]] = {"gluon_attn": [], "PyTorch eager": []}
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in (OURS, *ways)}
+    ceilings = []
     for _ in range(repetitions):
-        ours = in_process(own, ["train", *flags, "--threads", str(threads)], threads)
-        theirs = in_process(peer, [json.dumps(spec)], threads)
-        for name, measured in zip(runs, (ours, theirs), strict=True):
-            runs[name].append(measured)
-            speed = what[unit] / measured["seconds"]
-            print(f"  {arrays.stem}, {name:14} {speed:8.0f} {unit.replace('_', ' ')}/s", flush=True)
-    each = ratios(runs["PyTorch eager"], runs["gluon_attn"])
+        if "gflop" in what:
+            ceilings.append(in_process(own, ["ceiling", "--threads", str(threads)], threads)["gflops"])
+        for name, measured in runs.items():
+            if name == OURS:
+                measured.append(in_process(own, ["train", *flags, "--threads", str(threads)], threads))
+            else:
+                measured.append(in_process(peer, [json.dumps({**spec, **ways[name]})], threads))
+            speed = what[unit] / measured[-1]["seconds"]
+            print(f"  {arrays.stem}, {name:16} {speed:8.0f} {unit.replace('_', ' ')}/s", flush=True)
     speeds = {name: what[unit] / median(run["seconds"] for run in measured) for name, measured in runs.items()}
-    return {
+    fastest = max(ways, key=lambda name: speeds[name])
+    each = ratios(runs[fastest], runs[OURS])
+    result = {
         "what": what,
         f"{unit}_per_second": {name: round(speed, 1) for name, speed in speeds.items()},
+        "fastest_peer": fastest,
         "ours_is": round(median(each), 3),
         "ours_is_each": [round(ratio, 4) for ratio in each],
         "runs": runs,
     }
+    if ceilings:
+        result["gflops"] = round(what["gflop"] * speeds[OURS] / what[unit], 2)
+        result["fully_connected_gflops"] = round(max(ceilings), 1)
+    return result
 
 
 def duels(
@@ -94,6 +117,7 @@ def duels(
     threads: int,
     steps: int,
     family: str = "",
+    ways: Mapping[str, Mapping[str, Any]] = EAGER,
 ) -> None:
     """A complete script that trains networks on both sides: its options, the duels, the table and the record.
 
@@ -106,6 +130,7 @@ def duels(
         target: how many times as fast as the peer we want to be.
         threads, steps: defaults of the options.
         family: common name of the models, if they have one.
+        ways: of :func:`duel`.
     """
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--threads", type=int, default=threads)
@@ -119,13 +144,18 @@ def duels(
     with tempfile.TemporaryDirectory() as folder:
         for model, units in networks:
             sizes = {"model": model, "units": units, "steps": options.steps}
-            results[model, units] = duel(*modules, sizes, unit, options.threads, options.repetitions, Path(folder))
+            results[model, units] = duel(
+                *modules, sizes, unit, options.threads, options.repetitions, Path(folder), ways
+            )
+    peer = "PyTorch eager" if len(ways) == 1 else "the better of PyTorch eager and compiled"
     lines = []
     for (model, units), each in results.items():
-        speed = f"{each[f'{unit}_per_second']['gluon_attn']:.0f} {unit.replace('_', ' ')}/s"
+        speed = f"{each[f'{unit}_per_second'][OURS]:.0f} {unit.replace('_', ' ')}/s"
+        if "gflops" in each:
+            speed += f", {each['gflops']:.0f} of {each['fully_connected_gflops']:.0f} GFLOP/s"
         on = f"{options.threads} thread{'s' * (options.threads > 1)}"
         name = f"{family}, {model}" if family else model
-        words = f"training {name} with {units} units, {on}: {speed}; against PyTorch eager"
+        words = f"training {name} with {units} units, {on}: {speed}; against {peer}"
         lines.append(line(words, each["ours_is"], target))
     flags = f"--threads {options.threads} --repetitions {options.repetitions} --steps {options.steps}"
     record = {

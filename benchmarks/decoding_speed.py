@@ -113,7 +113,7 @@ def summary(
         "sentences_per_second": round(sentences / median(each["seconds"] for each in runs), 1),
         "ours_is": round(median(ratios), 3),
         "ours_is_each": [round(ratio, 4) for ratio in ratios],
-        "same_translations": min(same),
+        "same_translations": min(same) if same else None,
         "runs": list(runs),
     }
 

@@ -68,20 +68,37 @@ def second_epoch(model: Any, objective: Any, recipe: Any) -> dict[str, float]:
     return {"seconds": both - first + tails[1], "cpu_seconds": cpu[1], "warm_up_seconds": first}
 
 
+def ceiling(size: int = 2048) -> dict[str, float]:
+    """GFLOP/s of ``FullyConnected`` on square matrices, the best of several: what this machine can do."""
+    import mxnet as mx
+
+    data, weight = (mx.nd.random.normal(shape=(size, size)) for _ in range(2))
+    best = float("inf")
+    for _ in range(12):
+        mx.nd.waitall()
+        started = time.perf_counter()
+        mx.nd.FullyConnected(data, weight, no_bias=True, num_hidden=size).wait_to_read()
+        best = min(best, time.perf_counter() - started)
+    return {"gflops": 2e-9 * size**3 / best}
+
+
 def side(
     doc: str | None, describe: Callable[[str, int, int, Path], Any], train: Callable[[str, int, int], Any]
 ) -> None:
     """The command line of our side of :func:`benchmarks.contest.duel`: ``describe`` or ``train`` a network with
-    ``--units`` for ``--steps``, in the fast profile, and print JSON."""
+    ``--units`` for ``--steps``, in the fast profile, or measure the machine's ``ceiling``, and print JSON."""
     parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
-    parser.add_argument("what", choices=("describe", "train"))
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--units", type=int, required=True)
-    parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("what", choices=("describe", "train", "ceiling"))
+    parser.add_argument("--model")
+    parser.add_argument("--units", type=int)
+    parser.add_argument("--steps", type=int)
     parser.add_argument("--arrays", type=Path)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     keep_to(options.threads)
     runtime.configure("fast", options.threads)
     sizes = options.model, options.units, options.steps
-    print(json.dumps(describe(*sizes, options.arrays) if options.what == "describe" else train(*sizes)))
+    if options.what == "ceiling":
+        print(json.dumps(ceiling()))
+    else:
+        print(json.dumps(describe(*sizes, options.arrays) if options.what == "describe" else train(*sizes)))

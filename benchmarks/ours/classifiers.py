@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.stopwatch import keep_to, second_epoch
+from benchmarks.stopwatch import ceiling, keep_to, second_epoch
 from gluon_attn import runtime
 
 
@@ -112,20 +111,6 @@ def train(variant_name: str, steps: int) -> dict[str, float]:
     objective = variant.task.objective(variant.settings, variant.recipe, data)
     measured = second_epoch(model, objective, variant.recipe)
     return {**measured, "parameters": parameter_count(model)}
-
-
-def ceiling(size: int = 2048) -> dict[str, float]:
-    """GFLOP/s of ``FullyConnected`` on square matrices, the best of several: what this machine can do."""
-    import mxnet as mx
-
-    data, weight = (mx.nd.random.normal(shape=(size, size)) for _ in range(2))
-    best = float("inf")
-    for _ in range(12):
-        mx.nd.waitall()
-        started = time.perf_counter()
-        mx.nd.FullyConnected(data, weight, no_bias=True, num_hidden=size).wait_to_read()
-        best = min(best, time.perf_counter() - started)
-    return {"gflops": 2e-9 * size**3 / best}
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Our side of ``decoding_speed``: RNNsearch translates test sentences with beam search.
+"""Our side of ``decoding_speed`` and ``transformer_decoding``: networks translate test sentences with beam search.
 
 Each runs in its own process: ``python -m benchmarks.ours.decoders '{"way": "batched", "arrays": "test.npz", ...}'``
 prints its result as one line of JSON; see :func:`describe` and :func:`measure`.
@@ -6,6 +6,7 @@ prints its result as one line of JSON; see :func:`describe` and :func:`measure`.
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import tempfile
@@ -19,7 +20,12 @@ from benchmarks.stopwatch import keep_to, second_time
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 
-SIZES = ("units", "embedding_units", "attention_units", "maxout_units", "tied")
+SIZES = {
+    "rnnsearch": ("units", "embedding_units", "attention_units", "maxout_units", "tied"),
+    "transformer": ("units", "layers", "heads", "hidden_units", "norm", "tied", "shared"),
+}
+"""What the peers know of the settings of each model."""
+TRAINED = ("bahdanau2014", "rnnsearch")
 
 
 def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -27,11 +33,11 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         spec: ``arrays`` (path of the ``.npz`` to be written), ``sentences`` (how many, the first of the test split),
-            and either ``checkpoint`` (a finished run directory) or ``updates`` (of a training for this purpose).
+            and either ``checkpoint`` (a finished run directory) or ``updates`` (of a training for this purpose, of
+            ``variant`` of ``paper``; RNNsearch if there is none).
     """
     import numpy as np
 
-    from gluon_attn.models.rnnsearch import RNNSearch
     from gluon_attn.training.checkpoint import parameter_arrays, parameter_count, parameters_sha256
     from preprocessing.text.vocabulary import BEGIN_ID, END_ID
     from reproductions.protocol.loading import load, with_corpus
@@ -42,13 +48,16 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
         network = with_corpus(load(run), run)
         weights = f"of {run.paper}, preset {run.preset}, {run.variant}, seed {run.seed}, {run.profile} profile"
     else:
-        network = trained(spec["updates"])
+        network = trained(
+            spec["updates"], *(spec.get(*each) for each in zip(("paper", "variant"), TRAINED, strict=True))
+        )
         weights = f"after {spec['updates']} updates"
     model, settings, data = network.model, network.variant.settings, network.data
-    if not isinstance(model, RNNSearch):
-        sys.exit(f"{spec['checkpoint']}: is a run of {type(model).__name__}; the peer is RNNsearch, give a run of it")
+    kind = type(model).__name__.lower()
+    if kind not in SIZES:
+        sys.exit(f"{spec['checkpoint']}: is a run of {type(model).__name__}; give one of {' or '.join(SIZES)}")
     test = data.prepared.splits["test"]
-    source, lengths = (array.astype(np.int64) for array in inputs(test.source.sequences()[: spec["sentences"]]))
+    source, lengths = (array.astype(np.int64) for array in inputs(test.source.sequences()[: spec["sentences"]], 1))
     parameters = parameter_arrays(model)
     named = {f"parameters/{name}": array for name, array in parameters.items()}
     np.savez(spec["arrays"], source=source, lengths=lengths, limits=2 * lengths + 10, **named)
@@ -62,13 +71,19 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
         "weights": weights,
         "parameters_sha256": parameters_sha256(parameters),
         "parameters": parameter_count(model),
-        "settings": {**{name: getattr(settings, name) for name in SIZES}, **vocabularies, "dropout": 0.0},
+        "settings": settings_of(kind, settings) | vocabularies,
         "search": {"beam": settings.beam, "alpha": settings.alpha, "begin": BEGIN_ID, "end": END_ID},
         "batch": TRANSLATED,
         "sentences": len(source),
         "source_tokens": int(lengths.sum()),
         "reference_tokens": int(test.target.lengths[: len(source)].sum()),
     }
+
+
+def settings_of(kind: str, settings: Any) -> dict[str, Any]:
+    """What the peers need to build the network, without dropout; RNNsearch of Vaswani's script has one width."""
+    sizes = {name: getattr(settings, name, settings.units) for name in SIZES[kind]}
+    return {"model": kind, **sizes, "dropout": 0.0, "smoothing": 0.0}
 
 
 def run_of(directory: Path) -> Any:
@@ -87,18 +102,18 @@ def run_of(directory: Path) -> Any:
     return Run(**names, threads=None, runs=root.parents[1], on_sample=root.name.endswith("-sample"))
 
 
-def trained(updates: int) -> Any:
-    """RNNsearch after a few updates: it translates badly, but its sentences end."""
+def trained(updates: int, paper: str, variant_name: str) -> Any:
+    """A network after a few updates: it translates badly, but its sentences end."""
     import mxnet as mx
 
     from gluon_attn.training.loop import fit
     from gluon_attn.training.run_directory import RunDirectory
-    from reproductions import bahdanau2014
     from reproductions.protocol.runner import corpus_or_sample
     from reproductions.protocol.task import TrainedModel
 
-    preset = corpus_or_sample(bahdanau2014.REPRODUCTION.preset("cpu"))
-    variant, task = preset.variant("rnnsearch"), preset.task("rnnsearch")
+    reproduction = importlib.import_module(f"reproductions.{paper}").REPRODUCTION
+    preset = corpus_or_sample(reproduction.preset("cpu"))
+    variant, task = preset.variant(variant_name), preset.task(variant_name)
     data = task.prepare(variant.settings, sample=preset.on_sample)
     runtime.seed_all(1)
     model = variant.settings.build(data)
@@ -123,14 +138,52 @@ def trained(updates: int) -> Any:
     return TrainedModel(model, variant, task, data, parameters_sha256="")
 
 
-def build(settings: Mapping[str, Any]) -> Any:
-    """The network, not yet initialized."""
+def build(settings: Mapping[str, Any], *, cached: bool = True) -> Any:
+    """The network ``settings["model"]``, not yet initialized; a Transformer that is not ``cached`` decodes all tokens
+    again at each step of search."""
     from gluon_attn.models.rnnsearch import RNNSearch
+    from gluon_attn.models.transformer import Transformer
     from preprocessing.text.vocabulary import PADDING_ID
 
-    names = ("units", "attention_units", "maxout_units", "tied", "source_vocabulary", "target_vocabulary")
-    widths = dict.fromkeys(("source_units", "target_units"), settings["embedding_units"])
-    return RNNSearch(**{name: settings[name] for name in names}, **widths, padding=PADDING_ID)
+    common = {name: settings[name] for name in ("units", "tied", "source_vocabulary", "target_vocabulary")}
+    common["padding"] = PADDING_ID
+    if settings["model"] == "rnnsearch":
+        widths = dict.fromkeys(("source_units", "target_units"), settings["embedding_units"])
+        return RNNSearch(**common, **widths, **{name: settings[name] for name in ("attention_units", "maxout_units")})
+    common |= {name: settings[name] for name in ("heads", "hidden_units", "norm", "shared", "smoothing")}
+    layers = dict.fromkeys(("encoder_layers", "decoder_layers"), settings["layers"])
+    return (Transformer if cached else full_decoding())(**common, **layers)
+
+
+def full_decoding() -> type[Any]:
+    """A Transformer without cache in search."""
+    from mxnet import nd
+
+    from gluon_attn.models.transformer import Transformer
+
+    class FullDecoding(Transformer):
+        """The memory is the encoder's states (batch, source_length, units) and mask, the state all tokens so far."""
+
+        def start(self, source: Any, source_length: Any) -> tuple[Any, Any]:
+            return tuple(self._graphs(self._states, source, source_length)), (nd.zeros((len(source), 1)),)
+
+        def step(self, tokens: Any, memory: Any, state: Any) -> tuple[Any, None, Any]:
+            prefix = nd.concat(state[0], nd.expand_dims(tokens, axis=1).astype("float32"), dim=1)
+            return self._graphs(self._last, prefix, *memory, beam=len(tokens) // len(memory[0])), None, (prefix,)
+
+        def _states(self, F: Any, source: Any, source_length: Any) -> tuple[Any, ...]:
+            (states, mask), _ = self.encode(F, source, source_length)
+            return F.swapaxes(states, 0, 1), mask
+
+        def _last(self, F: Any, prefix: Any, states: Any, mask: Any, *, beam: int) -> Any:
+            """ln p of the next token; the first column of the prefix is there because no array can be empty."""
+            embedded = self.target_embedding(F.slice_axis(prefix, axis=1, begin=1, end=None))
+            states, mask = (F.repeat(each, repeats=beam, axis=0) for each in (states, mask))
+            features, _ = self._decoded(F, embedded, F.swapaxes(states, 0, 1), mask)
+            last = F.reshape(F.slice_axis(features, axis=1, begin=-1, end=None), (-3, 0))
+            return F.log_softmax(self.output(last), axis=-1)
+
+    return FullDecoding
 
 
 def translate(
@@ -160,7 +213,7 @@ def translate_with_gluonnlp(
     from gluonnlp.model import BeamSearchSampler, BeamSearchScorer
     from mxnet import nd
 
-    from reproductions.tasks.translation_decoding import inputs
+    from reproductions.tasks.translation_decoding import TRANSLATED_MULTIPLE, inputs
 
     def step(tokens: Any, states: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
         log_p, _, after = model.step(tokens.astype("int32"), tuple(states[0]), tuple(states[1]))
@@ -170,7 +223,7 @@ def translate_with_gluonnlp(
     start = nd.array([search["begin"]])
     translations = []
     for ids, limit in zip(sources, limits, strict=True):
-        source, lengths = inputs([ids])
+        source, lengths = inputs([ids], TRANSLATED_MULTIPLE)
         memory, state = model.start(nd.array(source, dtype="int32"), nd.array(lengths))
         sampler = BeamSearchSampler(search["beam"], step, search["end"], scorer, max_length=int(limit))
         samples, _, ends = sampler(start, [list(memory), list(state)])
@@ -183,8 +236,8 @@ def measure(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Translate all sentences twice and time the second time, when all graphs are built.
 
     Args:
-        spec: ``way`` (batched, one by one, gluonnlp), ``arrays``, and of :func:`describe` ``settings``, ``batch`` and
-            ``search``.
+        spec: ``way`` (batched, full decoding, one by one, gluonnlp), ``arrays``, and of :func:`describe` ``settings``,
+            ``batch`` and ``search``.
 
     Returns:
         ``seconds`` and ``cpu_seconds`` of the second time, ``warm_up_seconds``, ``parameters``, and ``ids`` of the
@@ -198,7 +251,7 @@ def measure(spec: Mapping[str, Any]) -> dict[str, Any]:
         sources = [ids[:length] for ids, length in zip(arrays["source"], arrays["lengths"], strict=True)]
         limits = arrays["limits"]
         named = {name.removeprefix("parameters/"): arrays[name] for name in arrays.files if "/" in name}
-    model = build(spec["settings"])
+    model = build(spec["settings"], cached=spec["way"] != "full decoding")
     model.initialize()
     set_parameters(model, named)
     model.hybridize(static_alloc=True, static_shape=True)
@@ -208,7 +261,7 @@ def measure(spec: Mapping[str, Any]) -> dict[str, Any]:
         if spec["way"] == "gluonnlp":
             translations[:] = translate_with_gluonnlp(model, sources, limits, search=spec["search"])
         else:
-            size = spec["batch"] if spec["way"] == "batched" else 1
+            size = 1 if spec["way"] == "one by one" else spec["batch"]
             translations[:] = translate(model, sources, limits, sentences=size, search=spec["search"])
 
     measured = second_time(work)

@@ -1,4 +1,5 @@
-"""Beam search over the ``RNNSearch`` of ``torch_translators`` in PyTorch, eager.
+"""Beam search over the ``RNNSearch`` of ``torch_translators`` and the ``Transformer`` of ``torch_transformers`` in
+PyTorch, eager.
 
 Written for speed: sentences of similar length are one batch, the encoder's states, keys and values are stored once per
 sentence whatever the beam, finished sentences leave the batch, no gradients are recorded.
@@ -10,7 +11,7 @@ prints the measurement as one line of JSON; see :func:`measure`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.peers.torch_training import main
+from benchmarks.peers.torch_transformers import Transformer
 from benchmarks.peers.torch_translators import RNNSearch
 from benchmarks.stopwatch import second_time
 
@@ -51,16 +53,66 @@ def state_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
     return {name: torch.from_numpy(array) for name, array in state.items()}
 
 
-def build(settings: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> RNNSearch:
-    """The network with our parameters, ready to decode."""
-    model = RNNSearch(settings)
-    model.load_state_dict(state_of(arrays))
+_TRANSFORMER = {
+    "projection": "attention.projection",
+    "output": "attention.output",
+    "query": "memory_attention.query",
+    "memory": "memory_attention.memory",
+    "memory_output": "memory_attention.output",
+    "feed_forward.0": "feed_forward.hidden",
+    "feed_forward.2": "feed_forward.output",
+}
+_NORMS = {
+    "encoder": ("attention_residual", "feed_forward_residual"),
+    "decoder": ("attention_residual", "memory_residual", "feed_forward_residual"),
+}
+
+
+def transformer_state_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
+    """The parameters of ``gluon_attn.models.transformer.Transformer``, pre-norm and with one matrix of embeddings, as
+    those of the peer."""
+    matrix = arrays["output.weight"]  # of embeddings too
+    state = {"embedding.weight": matrix, "output.weight": matrix, "output.bias": arrays["output.bias"]}
+    for side, norms in _NORMS.items():
+        layers = len({name.split(".")[1] for name in arrays if name.startswith(f"{side}.")})
+        norm_of = {f"{side}_norm": f"{side}_norm"}
+        for layer in range(layers):
+            prefix = f"{side}.{layer}"
+            norm_of |= {f"{prefix}.norms.{number}": f"{prefix}.{name}.norm" for number, name in enumerate(norms)}
+            for theirs, ours in _TRANSFORMER.items():
+                state |= _matrix(f"{prefix}.{theirs}", f"{prefix}.{ours}", arrays)
+        for theirs, ours in norm_of.items():
+            state[f"{theirs}.weight"], state[f"{theirs}.bias"] = (
+                arrays[f"{ours}.{name}"].ravel() for name in ("gamma", "beta")
+            )
+    return {name: torch.from_numpy(array) for name, array in state.items()}
+
+
+def _matrix(theirs: str, ours: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A layer's weight, of several projections one below the other, and its bias, if there is one."""
+    parts = [f"{ours}.{name}" for name in ("query", "key", "value", "weight") if f"{ours}.{name}" in arrays]
+    state = {f"{theirs}.weight": np.concatenate([arrays[part] for part in parts])} if parts else {}
+    return {**state, f"{theirs}.bias": arrays[f"{ours}.bias"]} if f"{ours}.bias" in arrays else state
+
+
+Network = RNNSearch | Transformer
+NETWORKS: dict[str, tuple[Callable[..., Network], Callable[..., dict[str, Tensor]]]] = {
+    "rnnsearch": (RNNSearch, state_of),
+    "transformer": (Transformer, transformer_state_of),
+}
+
+
+def build(settings: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Network:
+    """The network ``settings["model"]`` with our parameters, ready to decode."""
+    network, parameters = NETWORKS[settings["model"]]
+    model = network(settings)
+    model.load_state_dict(parameters(arrays))
     return model.eval()
 
 
 @torch.inference_mode()
 def beam_search(
-    model: RNNSearch, source: Tensor, lengths: Tensor, *, beam: int, alpha: float, limits: Tensor, begin: int, end: int
+    model: Network, source: Tensor, lengths: Tensor, *, beam: int, alpha: float, limits: Tensor, begin: int, end: int
 ) -> list[list[int]]:
     """The best translation of each sentence, without begin and end, by ln p / ((5 + length) / 6) ** alpha.
 
@@ -92,8 +144,8 @@ def beam_search(
         origin = order // beam
         tokens, log_p = ids.flatten(1).gather(1, order), total.flatten(1).gather(1, order)
         ended = ended.gather(1, origin) | (tokens == end)
-        rows = (torch.arange(len(origin))[:, None] * state.shape[1] + origin).flatten()
-        state = state.flatten(0, 1).index_select(0, rows).unflatten(0, origin.shape)
+        rows = (torch.arange(len(origin))[:, None] * state[0].shape[1] + origin).flatten()
+        state = tuple(one.flatten(0, 1).index_select(0, rows).unflatten(0, origin.shape) for one in state)
         prefixes = torch.cat(
             [prefixes.flatten(0, 1).index_select(0, rows).unflatten(0, origin.shape), tokens[:, :, None]], 2
         )
@@ -104,16 +156,14 @@ def beam_search(
             unfinished = (~complete).nonzero().squeeze(1)
             if not len(unfinished):
                 break
-            alive = (sentence, limits, tokens, prefixes, log_p, score, ended, state)
-            sentence, limits, tokens, prefixes, log_p, score, ended, state = (
-                one.index_select(0, unfinished) for one in alive
-            )
-            memory = tuple(one.index_select(0, unfinished) for one in memory)
+            alive = (sentence, limits, tokens, prefixes, log_p, score, ended)
+            sentence, limits, tokens, prefixes, log_p, score, ended = (one.index_select(0, unfinished) for one in alive)
+            memory, state = (tuple(one.index_select(0, unfinished) for one in each) for each in (memory, state))
     return translations
 
 
 def translate(
-    model: RNNSearch, source: Tensor, lengths: Tensor, *, sentences: int, limits: Tensor, **search: Any
+    model: Network, source: Tensor, lengths: Tensor, *, sentences: int, limits: Tensor, **search: Any
 ) -> list[list[int]]:
     """Translate all sentences, ``sentences`` of similar length at a time; in their order."""
     translations: list[list[int]] = [[] for _ in range(len(source))]

@@ -54,7 +54,7 @@ class RNNSearch(nn.Module):
 
     def forward(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> Tensor:
         """Logits (batch, steps, vocabulary) of given targets."""
-        memory, state = self.encode(source, lengths)
+        memory, (state,) = self.encode(source, lengths)
         embedded = self.dropout(self.target_embedding(inputs))
         before, alignments = [], []
         for token in self.from_token(embedded).split(1, 1):
@@ -63,7 +63,7 @@ class RNNSearch(nn.Module):
             alignments.append(weights)
         return self.logits(torch.cat(before, 1), embedded, torch.bmm(torch.cat(alignments, 1), memory[0]))
 
-    def encode(self, source: Tensor, lengths: Tensor) -> tuple[Memory, Tensor]:
+    def encode(self, source: Tensor, lengths: Tensor) -> tuple[Memory, tuple[Tensor]]:
         """What is computed once per sentence: the memory (states, keys, values, gap) and the first state."""
         packed = pack_padded_sequence(
             self.dropout(self.source_embedding(source)), lengths, batch_first=True, enforce_sorted=False
@@ -72,7 +72,7 @@ class RNNSearch(nn.Module):
         states, _ = pad_packed_sequence(packed, batch_first=True, total_length=source.shape[1])
         gap = (torch.arange(source.shape[1]) >= lengths[:, None]) * -1e18
         memory = (states, self.key(states)[:, None], self.from_context(states), gap[:, None])
-        return memory, torch.tanh(self.initial(last[1]))[:, None]
+        return memory, (torch.tanh(self.initial(last[1]))[:, None],)
 
     def advance(self, token: Tensor, memory: Memory, state: Tensor) -> tuple[Tensor, Tensor]:
         """One step: the tokens' part of the gates (sentences, beam, 3 * units) -> weights and the next state."""
@@ -91,11 +91,11 @@ class RNNSearch(nn.Module):
         features = torch.maximum(features[..., : self.maxout], features[..., self.maxout :])
         return self.output(self.dropout(features))
 
-    def step(self, tokens: Tensor, memory: Memory, state: Tensor) -> tuple[Tensor, Tensor]:
+    def step(self, tokens: Tensor, memory: Memory, state: tuple[Tensor]) -> tuple[Tensor, tuple[Tensor]]:
         """Logits (sentences, beam, vocabulary) after the last tokens (sentences, beam), and the state after them."""
         embedded = self.target_embedding(tokens)
-        weights, after = self.advance(self.from_token(embedded), memory, state)
-        return self.logits(state, embedded, torch.bmm(weights, memory[0])), after
+        weights, after = self.advance(self.from_token(embedded), memory, *state)
+        return self.logits(*state, embedded, torch.bmm(weights, memory[0])), (after,)
 
 
 class DeepLSTM(nn.Module):

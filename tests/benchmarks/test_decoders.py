@@ -26,6 +26,7 @@ from benchmarks.peers import torch_decoders as peers  # noqa: E402
 
 PADDING, BEGIN, END = 1, 2, 3
 SETTINGS = {
+    "model": "rnnsearch",
     "units": 6,
     "embedding_units": 5,
     "attention_units": 7,
@@ -33,6 +34,20 @@ SETTINGS = {
     "source_vocabulary": 19,
     "target_vocabulary": 23,
     "dropout": 0.0,
+}
+TRANSFORMER = {
+    "model": "transformer",
+    "units": 8,
+    "layers": 2,
+    "heads": 2,
+    "hidden_units": 12,
+    "norm": "pre",
+    "tied": True,
+    "shared": True,
+    "source_vocabulary": 23,
+    "target_vocabulary": 23,
+    "dropout": 0.0,
+    "smoothing": 0.1,
 }
 both_ways_to_tie = pytest.mark.parametrize("tied", [False, True])
 
@@ -74,6 +89,43 @@ def test_the_peer_is_the_same_network(tied: bool) -> None:
     theirs = torch.nn.functional.cross_entropy(logits.flatten(0, 1), torch.tensor(targets).flatten(), reduction="none")
     assert theirs.std() > 0.5
     np.testing.assert_allclose(model(*arrays).nll.asnumpy().ravel(), theirs.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def transformer(*, cached: bool = True, seed: int = 0) -> Any:
+    runtime.seed_all(seed)
+    model = decoders.build(TRANSFORMER, cached=cached)
+    model.initialize(init.Normal(0.4))
+    bias = np.zeros(TRANSFORMER["target_vocabulary"], np.float32)
+    bias[[PADDING, END]] = -1e4, 0.5
+    model.output.bias.set_data(array(bias))
+    return model
+
+
+def test_the_peer_is_the_same_transformer() -> None:
+    model, (source, lengths) = transformer(), sources(7)
+    peer = peers.build(TRANSFORMER, parameter_arrays(model))
+    assert sum(parameter.numel() for parameter in peer.parameters()) == parameter_count(model)
+    inputs = np.random.RandomState(5).randint(4, TRANSFORMER["target_vocabulary"], (7, 6))
+    targets = np.roll(inputs, -1, axis=1)
+    with torch.no_grad():
+        theirs = peer(*(torch.tensor(values) for values in (source, lengths, inputs, targets)))
+    arrays = array(source, "int32"), array(lengths, "float32"), array(inputs, "int32"), array(targets, "int32")
+    np.testing.assert_allclose(model(*arrays).loss.asnumpy().mean(), theirs.item(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_transformer_translates_alike_with_and_without_cache_and_in_pytorch(beam: int) -> None:
+    (source, lengths), options = sources(24), {"beam": beam, "alpha": 0.6, "begin": BEGIN, "end": END}
+    limits = 2 * lengths + 4  # the caches grow: of 16 tokens, up to 22
+    ids = [row[:length] for row, length in zip(source.astype(np.int32), lengths, strict=True)]
+    model = transformer()
+    cached = decoders.translate(model, ids, limits, sentences=16, search=options)
+    counts = np.array([len(one) for one in cached])
+    assert counts.max() > 16 and (counts < limits).any()
+    assert decoders.translate(transformer(cached=False), ids, limits, sentences=16, search=options) == cached
+    peer = peers.build(TRANSFORMER, parameter_arrays(model))
+    inputs = (torch.from_numpy(values) for values in (source, lengths))
+    assert peers.translate(peer, *inputs, sentences=16, limits=torch.from_numpy(limits), **options) == cached
 
 
 @both_ways_to_tie
