@@ -14,7 +14,10 @@ from reproductions.protocol.models import included_models
 from tests.reproductions.support import ROOT, gluon_attn
 
 MODELS = [(paper, directory) for paper in papers.names() for directory in included_models(paper).values()]
-ANSWERS = {"naver_self_attention": ("predict", "정말 재미있는 영화", "positive")}
+ANSWERS = {
+    ("naver_self_attention", "as-written"): ("predict", "정말 재미있는 영화", "positive"),
+    ("bahdanau2014", "rnnsearch-ko-en"): ("translate", "고양이가 자고 있어.", "a cat is sleeping."),
+}
 
 
 @pytest.mark.parametrize(("paper", "directory"), MODELS, ids=lambda value: getattr(value, "name", value))
@@ -26,13 +29,17 @@ def test_an_included_network_has_the_parameters_of_its_published_outcome(paper: 
     assert {array.dtype for array in parameters.values()} == {np.dtype(np.float32)}
 
 
-@pytest.mark.parametrize("paper", ANSWERS)
+def test_every_included_network_has_an_answer_here() -> None:
+    assert set(ANSWERS) == {(paper, directory.name) for paper, directory in MODELS}
+
+
+@pytest.mark.parametrize(("paper", "variant"), ANSWERS)
 def test_an_included_network_answers_without_training_and_without_a_corpus(
-    paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    paper: str, variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command, text, expected = ANSWERS[paper]
-    answer = gluon_attn(command, paper, stdin=text.encode())
+    command, text, expected = ANSWERS[paper, variant]
+    answer = gluon_attn(command, paper, "--variant", variant, stdin=text.encode())
     assert answer.code == 0, answer.err
     assert answer.out.startswith(expected) and "SAMPLE" not in answer.err
     assert list(tmp_path.iterdir()) == []
