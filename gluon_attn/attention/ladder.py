@@ -24,8 +24,10 @@ from gluon_attn.typing import Operators, Tensor
 
 def pooled(F: Operators, memory: Tensor, score: Tensor) -> tuple[Tensor, Tensor]:
     """A learned score (units, 1) ranks the memories; context (batch, units), weights (batch, memory_length)."""
-    weights = F.softmax(F.reshape(F.dot(memory, score), (0, -1)), axis=-1)
-    return F.reshape(F.batch_dot(F.expand_dims(weights, axis=1), memory), (0, -1)), weights
+    scores = F.reshape(F.dot(memory, score), (0, -1))
+    weights = F.softmax(scores, axis=-1)
+    context = F.reshape(F.batch_dot(F.expand_dims(weights, axis=1), memory), (0, -1))
+    return context, weights
 
 
 def scaled_dot(F: Operators, query: Tensor, memory: Tensor, units: int) -> tuple[Tensor, Tensor]:

@@ -110,10 +110,16 @@ def publish(
 def report(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file is out of date.")] = False,
 ) -> None:
-    """Generate the table of the README and the README of each paper's results from the results files."""
+    """Generate the table of the README and the README of each paper's results from the results files.
+
+    Also draws the pictures of the walk through the attention layer.
+    """
+    runtime.configure("portable")
+    from reproductions.explorer.steps import write_pictures
     from reproductions.protocol.report import write_reports
 
     stale = write_reports(check=check)
+    stale += write_pictures(check=check)
     for path in stale:
         print(f"{'out of date' if check else 'written'}: {path}")
     if not stale:

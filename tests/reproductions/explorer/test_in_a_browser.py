@@ -195,7 +195,7 @@ def test_an_alignment_grows_word_by_word_and_the_beam_has_alternatives(tab: Tab,
 def test_nothing_is_wider_than_a_telephone(tab: Tab, explorer: str, dark: bool) -> None:
     tab.size(360, 740, dark=dark, mobile=True)
     text = urlencode({"m": NAVER, "t": "가지고 있는 이야기에 비해 정말로 수준떨어지는 연출, 편집"})
-    pages = ["#" + text, "papers/", "papers/lin2017/", "papers/bahdanau2014/attention.html"]
+    pages = ["#" + text, "papers/", "papers/lin2017/", "papers/bahdanau2014/attention.html", "steps/"]
     for path in pages:
         tab.open(explorer + path)
         tab.until(DRAWN if "#" in path or "attention" in path else "document.readyState === 'complete'")

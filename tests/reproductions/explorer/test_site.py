@@ -37,7 +37,7 @@ def test_every_paper_has_its_table_and_its_figures(written: dict[str, bytes]) ->
             assert f"papers/{name}/index.html" in written
             for path in folder.glob("*.png"):
                 assert written[f"papers/{name}/{path.name}"] == path.read_bytes()
-    assert "papers/bahdanau2014/attention.html" in written
+    assert "papers/bahdanau2014/attention.html" in written and "steps/index.html" in written
     manifest = json.loads(written["site.json"])
     assert manifest.keys() == written.keys() - {"site.json"}
 
