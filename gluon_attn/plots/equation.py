@@ -83,8 +83,8 @@ def _draw(axes: Axes, matrix: Matrix) -> None:
     values = np.asarray(matrix.values, dtype=np.float64)
     rows, columns = values.shape
     shown = np.clip(values, -2, 2)
-    limits = {"vmin": 0.0, "vmax": 1.0} if matrix.weights else {"vmin": -2.0, "vmax": 2.0}
-    axes.imshow(shown, cmap=_WEIGHTS if matrix.weights else _VALUES, aspect="auto", **limits)
+    colours, low, high = (_WEIGHTS, 0.0, 1.0) if matrix.weights else (_VALUES, -2.0, 2.0)
+    axes.imshow(shown, cmap=colours, aspect="auto", vmin=low, vmax=high)
     for (row, column), value in np.ndenumerate(values):
         text = "−∞" if value < -1e9 else f"{value:.2f}".replace("-", "−")
         axes.text(column, row, text, ha="center", va="center", fontsize=8.5, color=INK)

@@ -45,7 +45,6 @@ UNITS, WIDTH = MEMORY.shape[1], PROJECTIONS[0].shape[1]
 
 def pictures() -> dict[str, list[Matrix]]:
     """The matrices of each picture by the name of the picture, in the order of the page."""
-    rows = {"rows": TOKENS}
     pooled = _arrays(ladder.pooled(nd, _batch(MEMORY), nd.array(SCORE)))
     scores = MEMORY @ SCORE
     one = QUERIES[:1]
@@ -64,21 +63,25 @@ def pictures() -> dict[str, list[Matrix]]:
     own_scores = query @ key.T / np.sqrt(WIDTH)
     contexts = np.concatenate([first @ value, second @ (MEMORY @ SECOND[2])], axis=1)
     return {
-        "1_score": [Matrix("M", MEMORY, **rows), Matrix("w", SCORE, "×"), Matrix("scores e", scores, "=", **rows)],
+        "1_score": [
+            Matrix("M", MEMORY, rows=TOKENS),
+            Matrix("w", SCORE, "×"),
+            Matrix("scores e", scores, "=", rows=TOKENS),
+        ],
         "2_softmax": [
-            Matrix("scores e", scores, **rows),
-            Matrix("exp e", np.exp(scores), "exp", **rows),
-            Matrix("weights α", pooled[1].T, "÷ sum", weights=True, **rows),
+            Matrix("scores e", scores, rows=TOKENS),
+            Matrix("exp e", np.exp(scores), "exp", rows=TOKENS),
+            Matrix("weights α", pooled[1].T, "÷ sum", weights=True, rows=TOKENS),
         ],
         "3_weighted_sum": [
             Matrix("αᵀ", pooled[1], weights=True, columns=TOKENS),
-            Matrix("M", MEMORY, "×", **rows),
+            Matrix("M", MEMORY, "×", rows=TOKENS),
             Matrix("context c", pooled[0], "="),
         ],
         "4_scaled": [
-            Matrix("M q", MEMORY @ one.T, **rows),
+            Matrix("M q", MEMORY @ one.T, rows=TOKENS),
             Matrix("unscaled", unscaled, "softmax", weights=True),
-            Matrix("M q / √3", MEMORY @ one.T / np.sqrt(UNITS), "instead", **rows),
+            Matrix("M q / √3", MEMORY @ one.T / np.sqrt(UNITS), "instead", rows=TOKENS),
             Matrix("weights α", scaled[1].T, "softmax", weights=True),
             Matrix("context c", scaled[0], "αᵀ M"),
         ],
@@ -92,11 +95,11 @@ def pictures() -> dict[str, list[Matrix]]:
             Matrix("Q", QUERIES, rows=("q1", "q2")),
             Matrix("Kᵀ", MEMORY.T, "×", columns=TOKENS),
             Matrix("weights A", split[1], "softmax", weights=True, columns=TOKENS),
-            Matrix("V", VALUES, "×", **rows),
+            Matrix("V", VALUES, "×", rows=TOKENS),
             Matrix("contexts", split[0], "="),
         ],
         "7_self_attention": [
-            Matrix("X", MEMORY, **rows),
+            Matrix("X", MEMORY, rows=TOKENS),
             Matrix("Q = X W_Q", query, "project"),
             Matrix("K = X W_K", key, ","),
             Matrix("V = X W_V", value, ","),
@@ -114,7 +117,7 @@ def pictures() -> dict[str, list[Matrix]]:
             Matrix("A of head 2", second, "and", weights=True, columns=TOKENS),
             Matrix("[A1 V1 ; A2 V2]", contexts, "× V"),
             Matrix("W_O", OUTPUT, "×"),
-            Matrix("output", context.asnumpy()[0], "=", **rows),
+            Matrix("output", context.asnumpy()[0], "=", rows=TOKENS),
         ],
     }
 
