@@ -26,11 +26,13 @@
     return made;
   };
   const code = (character) => "U+" + character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
-  // A token of invisible characters is shown as their code points; of byte pairs and pieces, the marks of their joints.
+  // A token of invisible characters is shown as their code points; of byte pairs, morphemes and pieces, how they were cut:
+  // `@@` continues in the next token, `￭` is on the side where there was no space, `▁` begins a word.
   function shown(token) {
     if (/^[\s\p{C}]+$/u.test(token)) return [...token].map(code).join(" ");
-    return token.replace(/@@$/, "-").replace(/^▁/, "") || "␣";
+    return token.replace(/@@$/, "-").replace(/(?<=.)￭$|^￭(?=.)/g, "").replace(/^▁/, "") || "␣";
   }
+  const cut = (before, token) => /@@$|[^￭]￭$/.test(before) || /^￭[^￭]/.test(token);
 
   // How dark. Of a distribution over a text: nothing up to the mean weight of its tokens, then by the logarithm, full at
   // eight times the mean; what is on padding does not count. Of an alignment, which is nearly all on a word or two: in
@@ -62,7 +64,7 @@
     line.lang = view.language;
     if (name) line.setAttribute("aria-label", name);
     tokens.forEach((_, position) => {
-      const follows = joined.includes(position);
+      const follows = joined.includes(position) || (position > 0 && cut(tokens[position - 1], tokens[position]));
       if (position && !follows) line.append(" ");
       const made = tokenOf(tokens, position, pressable);
       made.classList.toggle("joined", follows);
@@ -254,7 +256,7 @@
   function drawTranslation(answer) {
     const chosen = clamp(state.alternative, 0, view.alternatives.length - 1);
     const { tokens, weights, windows } = view.alternatives[chosen];
-    const target = [...tokens.map(shown), "end"].slice(0, weights ? weights.length : undefined);
+    const target = [...tokens, "end"].slice(0, weights ? weights.length : undefined);
     const last = target.length - 1;
     answer.append(element("h2", "", "Alignment"));
     const source = tokenLine(view.tokens, { unknown: view.unknown, name: "Source" });
@@ -297,7 +299,7 @@
     else {
       const caption = "A row for each word of the translation, as it was generated; a column for each source token."
         + (windows ? " Hatched: outside the local window." : "");
-      frame = matrixOf(target, view.tokens, weights, absolute, caption, windows);
+      frame = matrixOf(target.map(shown), view.tokens, weights, absolute, caption, windows);
       answer.append(frame);
     }
     drawAlternatives(answer, chosen);
@@ -316,7 +318,7 @@
         row.classList.toggle("chosen", position === step);
       });
       slider.value = step;
-      slider.setAttribute("aria-valuetext", target[step]);
+      slider.setAttribute("aria-valuetext", shown(target[step]));
       where.textContent = `${step + 1} of ${target.length}`;
     };
     redraw();
@@ -343,7 +345,7 @@
       list.append(item);
     });
     answer.append(list);
-    answer.append(element("p", "caption", "The translations that the search kept, the best first; coloured are words that the best one does not have."));
+    answer.append(element("p", "caption", "The translations that the search kept, ranked by ln p and length; coloured are words that the first one does not have."));
   }
 
   function draw() {

@@ -169,6 +169,18 @@ def test_an_invisible_token_is_shown_by_its_code_point(tab: Tab, explorer: str) 
     assert tab.evaluate(TOKENS) == ["U+200B"]
 
 
+def test_tokens_are_joined_where_they_were_cut(tab: Tab, empty: Path) -> None:
+    def answer(text: str) -> AttentionView:
+        return AttentionView(tokens=["영화", "￭를", "(￭", "봤", "ba@@", "d", "￭"], matrix=np.eye(7))
+
+    with served(made(answer), empty) as address:
+        tab.open(address + "#" + urlencode({"t": "a"}))
+        tab.until(DRAWN)
+        nodes = "[...document.querySelector('#answer > .tokens').childNodes]"
+        texts = tab.evaluate(f"{nodes}.map((one) => (one.firstChild ?? one).textContent)")
+        assert "".join(texts) == "영화를 (봤 ba-d ￭"
+
+
 def test_an_alignment_grows_word_by_word_and_the_beam_has_alternatives(tab: Tab, translator: tuple[str, Any]) -> None:
     address, networks = translator
     tab.open(address + "#" + urlencode({"m": "a/b", "t": "가 나 다 라", "b": 3, "s": 1}))
