@@ -29,11 +29,11 @@ from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
 from reproductions.tasks.attention_heads import AttentionHeads, attends, heads
-from reproductions.tasks.score_scaling import scores_by_width
+from reproductions.tasks.transformer_figures import position_code, scores_by_width
 from reproductions.tasks.transformer_settings import RNNSearchSettings, TransformerSettings
 from reproductions.tasks.translation import SMOKE, STANDARD, Translation
 from reproductions.tasks.translation_measures import minutes_gained, no_worse
-from reproductions.tasks.translation_results import alignments, bleu_by_length
+from reproductions.tasks.translation_results import alignments, alignments_next_to, bleu_by_length, bleu_by_minutes
 
 TABLE_2 = Table("Vaswani et al. (2017), Table 2", corpus="wmt14 en-de", metric="bleu", digits=1)
 TABLE_3 = Table("Vaswani et al. (2017), Table 3, newstest2013", corpus="wmt14 en-de", metric="bleu", digits=1)
@@ -233,8 +233,11 @@ REPRODUCTION = Reproduction(
     ),
     figures=(
         bleu_by_length("transformer", "rnnsearch"),
+        bleu_by_minutes("transformer", "rnnsearch"),
         scores_by_width,
+        position_code,
         heads("transformer", "transformer-ko-en"),
-        alignments("transformer", "rnnsearch", "transformer-ko-en"),
+        alignments_next_to("transformer", "rnnsearch"),
+        alignments("transformer-ko-en"),
     ),
 )

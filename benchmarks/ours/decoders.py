@@ -6,7 +6,6 @@ prints its result as one line of JSON; see :func:`describe` and :func:`measure`.
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 import tempfile
@@ -108,11 +107,11 @@ def trained(updates: int, paper: str, variant_name: str) -> Any:
 
     from gluon_attn.training.loop import fit
     from gluon_attn.training.run_directory import RunDirectory
+    from reproductions.protocol import papers
     from reproductions.protocol.runner import corpus_or_sample
     from reproductions.protocol.task import TrainedModel
 
-    reproduction = importlib.import_module(f"reproductions.{paper}").REPRODUCTION
-    preset = corpus_or_sample(reproduction.preset("cpu"))
+    preset = corpus_or_sample(papers.load(paper).preset("cpu"))
     variant, task = preset.variant(variant_name), preset.task(variant_name)
     data = task.prepare(variant.settings, sample=preset.on_sample)
     runtime.seed_all(1)

@@ -159,6 +159,59 @@ def score_by_length(
         axes.legend(loc="best")
 
 
+def score_by_minutes(
+    curves: Mapping[str, Sequence[Sequence[tuple[float, float]]]], path: Path, score_label: str
+) -> None:
+    """A validation score by minutes of processor time, a line for each training.
+
+    Args:
+        curves: for each variant its trainings, each (minutes, score) of the epochs in order. The first is drawn with
+            markers, the others thin.
+        path: the PNG to write.
+        score_label: name of the score.
+
+    Raises:
+        UsageError: no variants, or too many.
+    """
+    if not curves or len(curves) > len(COLOURS):
+        raise UsageError(f"score by minutes: {len(curves)} variants; draw 1 to {len(COLOURS)}")
+    with house_figure(7, 4, path) as figure:
+        axes = figure.subplots()
+        for (variant, trainings), colour, marker in zip(curves.items(), COLOURS, MARKERS, strict=False):
+            for number, epochs in enumerate(trainings):
+                style: dict[str, Any] = {"linewidth": 0.9, "alpha": 0.6}
+                if not number:
+                    best = max(score for _, score in epochs)
+                    style = {"marker": marker, "markersize": 4, "label": f"{variant}: {best:.2f} at best"}
+                axes.plot(*zip(*epochs, strict=True), color=colour, **style)
+        axes.set_xlim(left=0)
+        axes.set(
+            title=f"Validation {score_label}, by time of training",
+            xlabel="minutes of one core, without validation",
+            ylabel=score_label,
+        )
+        axes.legend(loc="lower right")
+
+
+def position_code(code: np.ndarray, similarity: np.ndarray, path: Path) -> None:
+    """A code of positions (Vaswani et al., 2017, sec. 3.5), and how similar those of two positions are.
+
+    Args:
+        code: (positions, units).
+        similarity: (distances,), the mean product of two codes at each distance, over that at distance 0.
+        path: the PNG to write.
+    """
+    with house_figure(10, 3.9, path) as figure:
+        left, right = figure.subplots(1, 2)
+        image = left.imshow(code, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
+        left.grid(False)
+        left.set(title="The code", xlabel="dimension: sines, then cosines", ylabel="position")
+        figure.colorbar(image, ax=left).set_label("value")
+        right.plot(range(len(similarity)), similarity, color=COLOURS[0])
+        right.set_xlim(left=0)
+        right.set(title="Similarity of two positions", xlabel="distance", ylabel="dot product, of distance 0 = 1")
+
+
 def scores_by_width(
     widths: Sequence[int], variance: np.ndarray, entropy: np.ndarray, scaled_entropy: np.ndarray, path: Path
 ) -> None:

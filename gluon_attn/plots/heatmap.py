@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from gluon_attn.errors import UsageError
@@ -20,6 +22,58 @@ LONGEST_MATRIX = 80
 """Tokens along one side of an attention matrix beyond which no label could be read."""
 LONGEST_LABEL = 14
 """Characters of a token beyond which its label is cut."""
+BETWEEN = 2.9
+"""Inches between two matrices, for a colour bar and labels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """The weights of one attention.
+
+    Attributes:
+        tokens_query: labels of the rows, from the top.
+        tokens_key: labels of the columns.
+        weights: (queries, keys), each row a distribution.
+        title: a line above the matrix, or None.
+        masked: (queries, keys) of bool: pairs that the mask excludes, such as a word and later ones; grey, not 0 %.
+
+    Raises:
+        UsageError: shapes disagree, weights outside 0 to 1, no tokens, or too many for any label to be read.
+    """
+
+    tokens_query: Sequence[str]
+    tokens_key: Sequence[str]
+    weights: np.ndarray
+    title: str | None = None
+    masked: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", np.asarray(self.weights, dtype=np.float64))
+        rows, columns = self.shape
+        if self.weights.shape != (rows, columns) or not self.weights.size:
+            raise UsageError(f"attention matrix: weights {self.weights.shape} for {rows} queries and {columns} keys")
+        if max(rows, columns) > LONGEST_MATRIX:
+            raise UsageError(
+                f"attention matrix: {max(rows, columns)} tokens cannot be read; draw at most {LONGEST_MATRIX}"
+            )
+        if not np.all((self.weights >= 0) & (self.weights <= 1 + 1e-4)):
+            raise UsageError("attention matrix: weights outside 0 to 1")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.tokens_query), len(self.tokens_key)
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether there is room for the weights as numbers."""
+        return max(self.shape) <= 24
+
+    @property
+    def inches(self) -> tuple[float, float]:
+        """Height and width of the axes."""
+        rows, columns = self.shape
+        cell = 0.42 if self.is_numbered else 0.2
+        return rows * cell, columns * cell
 
 
 def attention_matrix(
@@ -32,74 +86,89 @@ def attention_matrix(
     axis_labels: tuple[str, str] = ("query", "key"),
     masked: np.ndarray | None = None,
 ) -> None:
-    """Attention weights as a matrix: a row for each query, a column for each key, in per cent of the row.
+    """Draw one :class:`Matrix`; see :func:`attention_matrices`."""
+    attention_matrices([Matrix(tokens_query, tokens_key, weights, title, masked)], path, axis_labels=axis_labels)
+
+
+def attention_matrices(
+    matrices: Sequence[Matrix], path: Path, *, axis_labels: tuple[str, str] = ("query", "key")
+) -> None:
+    """Attention weights as matrices next to each other: a row for each query, a column for each key, in per cent of the
+    row.
 
     Cells carry their number where there are at most 24 on a side. The colour bar marks the uniform weight, one over the
-    number of keys: what a model that attends to nothing in particular would show. With ``masked`` the number of
-    keys differs by query, and nothing is marked.
+    number of keys: what a model that attends to nothing in particular would show. With a mask the number of keys
+    differs by query, and nothing is marked.
 
     Args:
-        tokens_query: labels of the rows, from the top.
-        tokens_key: labels of the columns.
-        weights: (queries, keys), each row a distribution.
+        matrices: from left to right.
         path: the PNG to write.
-        title: a line above the matrix, or None.
         axis_labels: of the rows and of the columns.
-        masked: (queries, keys) of bool: pairs that the mask excludes, such as a word and later ones; grey, not 0 %.
 
     Raises:
-        UsageError: shapes disagree, weights outside 0 to 1, no tokens, or too many for any label to be read.
+        UsageError: no matrices.
     """
-    weights = np.asarray(weights, dtype=np.float64)
-    rows, columns = len(tokens_query), len(tokens_key)
-    if weights.shape != (rows, columns) or not weights.size:
-        raise UsageError(f"attention matrix: weights {weights.shape} for {rows} queries and {columns} keys")
-    if max(rows, columns) > LONGEST_MATRIX:
-        raise UsageError(f"attention matrix: {max(rows, columns)} tokens cannot be read; draw at most {LONGEST_MATRIX}")
-    if not np.all((weights >= 0) & (weights <= 1 + 1e-4)):
-        raise UsageError("attention matrix: weights outside 0 to 1")
-    numbered = max(rows, columns) <= 24
-    cell = 0.42 if numbered else 0.2  # inches
-    width, height = columns * cell, rows * cell
-    percent: np.ma.MaskedArray[Any, Any] = np.ma.masked_array(100 * weights, False if masked is None else masked)
+    if not matrices:
+        raise UsageError("attention matrices: none to draw")
+    height = max(matrix.inches[0] for matrix in matrices)
+    lefts = [0.0]
+    for matrix in matrices:
+        lefts.append(lefts[-1] + matrix.inches[1] + BETWEEN)
+    width = lefts.pop() - BETWEEN if len(matrices) > 1 else matrices[0].inches[1]
+    # Axes of an exact size; the page then grows around whatever room the labels take.
+    with house_figure(width, height, path, tight=True) as figure:
+        for left, matrix in zip(lefts, matrices, strict=False):
+            _draw(figure, matrix, left, (width, height), axis_labels)
+
+
+def _draw(figure: Figure, matrix: Matrix, left: float, page: tuple[float, float], axis_labels: tuple[str, str]) -> None:
+    """Draw a matrix at this distance in inches from the left of a page of (width, height), at its top."""
+    (rows, columns), (height, width), (page_width, page_height) = matrix.shape, matrix.inches, page
+    masked = False if matrix.masked is None else matrix.masked
+    percent: np.ma.MaskedArray[Any, Any] = np.ma.masked_array(100 * matrix.weights, masked)
     uniform = 100 / columns
     # A scale that ends at the largest weight would paint nearly uniform attention as dark as sharp attention.
     darkest = max(float(percent.max()), min(100.0, 4 * uniform))
-    # Axes of an exact size; the page then grows around whatever room the labels take.
-    with house_figure(width, height, path, tight=True) as figure:
-        axes = figure.add_axes((0, 0, 1, 1))
-        image = axes.imshow(percent, cmap=_paper(), vmin=0, vmax=darkest, aspect="auto")
-        axes.set_xticks(range(columns), _labels(tokens_key), rotation=45, ha="left", rotation_mode="anchor")
-        axes.set_yticks(range(rows), _labels(tokens_query))
-        axes.xaxis.tick_top()
-        axes.tick_params(length=0, labelsize=11 if numbered else 8)
-        axes.set(xlabel=axis_labels[1], ylabel=axis_labels[0])
-        axes.spines[:].set(visible=True, color=FAINT)
-        axes.set_facecolor("#e9ebee")
-        axes.grid(False)
-        axes.set_xticks(np.arange(1, columns) - 0.5, minor=True)
-        axes.set_yticks(np.arange(1, rows) - 0.5, minor=True)
-        axes.grid(which="minor", axis="both", color="white", linewidth=0.8)
-        axes.tick_params(which="minor", length=0)
-        if numbered:
-            _number_cells(axes, percent, darkest)
-        bar_height = max(height, 1.6)
-        bar_axes = figure.add_axes((1 + 0.25 / width, 1 - bar_height / height, 0.14 / width, bar_height / height))
-        bar = figure.colorbar(image, cax=bar_axes)
-        bar.set_label("attention weight (%)")
-        bar_axes.spines["outline"].set_edgecolor(FAINT)
-        if masked is None:
-            _mark_uniform(bar_axes, uniform)
-        if title:
-            axes.annotate(
-                drawable(title),
-                (0, 1),
-                (0, 10),
-                xycoords=_above(axes),
-                textcoords="offset points",
-                fontsize=12,
-                va="bottom",
-            )
+    axes = figure.add_axes((left / page_width, 1 - height / page_height, width / page_width, height / page_height))
+    image = axes.imshow(percent, cmap=_paper(), vmin=0, vmax=darkest, aspect="auto")
+    axes.set_xticks(range(columns), _labels(matrix.tokens_key), rotation=45, ha="left", rotation_mode="anchor")
+    axes.set_yticks(range(rows), _labels(matrix.tokens_query))
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0, labelsize=11 if matrix.is_numbered else 8)
+    axes.set(xlabel=axis_labels[1], ylabel=axis_labels[0])
+    axes.spines[:].set(visible=True, color=FAINT)
+    axes.set_facecolor("#e9ebee")
+    axes.grid(False)
+    axes.set_xticks(np.arange(1, columns) - 0.5, minor=True)
+    axes.set_yticks(np.arange(1, rows) - 0.5, minor=True)
+    axes.grid(which="minor", axis="both", color="white", linewidth=0.8)
+    axes.tick_params(which="minor", length=0)
+    if matrix.is_numbered:
+        _number_cells(axes, percent, darkest)
+    bar_height = max(height, 1.6)
+    bar_axes = figure.add_axes(
+        (
+            (left + width) / page_width + 0.25 / page_width,
+            1 - bar_height / page_height,
+            0.14 / page_width,
+            bar_height / page_height,
+        )
+    )
+    bar = figure.colorbar(image, cax=bar_axes)
+    bar.set_label("attention weight (%)")
+    bar_axes.spines["outline"].set_edgecolor(FAINT)
+    if matrix.masked is None:
+        _mark_uniform(bar_axes, uniform)
+    if matrix.title:
+        axes.annotate(
+            drawable(matrix.title),
+            (0, 1),
+            (0, 10),
+            xycoords=_above(axes),
+            textcoords="offset points",
+            fontsize=12,
+            va="bottom",
+        )
 
 
 def _above(axes: Axes) -> Callable[[RendererBase], Bbox]:

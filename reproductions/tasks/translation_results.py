@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gluon_attn.evaluation.statistics import bootstrap_difference, bootstrap_metric, perplexity
-from gluon_attn.plots.curves import Score, score_by_length, training_curves as draw_training_curves
-from gluon_attn.plots.heatmap import attention_matrix
+from gluon_attn.plots.curves import Score, score_by_length, score_by_minutes, training_curves as draw_training_curves
+from gluon_attn.plots.heatmap import Matrix, attention_matrices
 from preprocessing.files import write_text
 from preprocessing.pipeline.ragged import unpack_strings
 from preprocessing.text.normalization import JOINER
@@ -36,6 +36,7 @@ NOTES = (
 """How the numbers of a results README are counted."""
 LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, None))
 """Ranges of source words, for what depends on the length."""
+AXES = ("target", "source")
 
 _SCORES: Mapping[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "bleu": ("bleu", bleu),
@@ -157,6 +158,27 @@ def bleu_by_length(*variants: str, joined: Sequence[int] = ()) -> Draw:
     return draw
 
 
+def bleu_by_minutes(*variants: str) -> Draw:
+    """A figure of validation BLEU by minutes of processor time, of all trainings of these variants."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        curves = {
+            name: [
+                [(epoch["cpu_seconds"] / 60, epoch["validation_bleu"]) for epoch in outcome.record["history"]]
+                for outcome in groups[name]
+            ]
+            for name in variants
+            if name in groups
+        }
+        if not curves:
+            return {}
+        path = directory / "bleu_by_minutes.png"
+        score_by_minutes(curves, path, "BLEU, greedy")
+        return {"BLEU by minutes": path}
+
+    return draw
+
+
 def alignments(*variants: str) -> Draw:
     """Figures of the alignments that the outcomes of these variants hold; none without attention."""
 
@@ -164,18 +186,37 @@ def alignments(*variants: str) -> Draw:
         paths = {}
         for name in variants:
             for outcome in groups.get(name, ())[:1]:
-                for number, alignment in enumerate(outcome.examples.get("alignments", ()), start=1):
+                for number, example in enumerate(outcome.examples.get("alignments", ()), start=1):
                     path = directory / f"alignment_{name}_{number}.png"
-                    title = f"{name}: test sentence {alignment['row'] + 1} ({outcome.record['corpus']})"
-                    weights = np.array(alignment["weights"], np.float32)
-                    draw_alignment(alignment["source"], alignment["target"], weights, path, title)
+                    attention_matrices([_matrix(outcome, example)], path, axis_labels=AXES)
                     paths[f"alignment {number} of {name}"] = path
         return paths
 
     return draw
 
 
-def draw_alignment(source: Sequence[str], target: Sequence[str], weights: np.ndarray, path: Path, title: str) -> None:
+def alignments_next_to(first: str, second: str) -> Draw:
+    """Figures of the alignments of two variants, those of one sentence next to each other."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        paths = {}
+        sides = [groups[name][0] for name in (first, second) if name in groups]
+        for number, pair in enumerate(zip(*(side.examples.get("alignments", ()) for side in sides), strict=False), 1):
+            path = directory / f"alignments_{number}.png"
+            matrices = [_matrix(*one) for one in zip(sides, pair, strict=True)]
+            attention_matrices(matrices, path, axis_labels=AXES)
+            paths[f"alignment {number} of {' and '.join(side.variant for side in sides)}"] = path
+        return paths
+
+    return draw
+
+
+def _matrix(outcome: Outcome, example: Mapping[str, Any]) -> Matrix:
+    title = f"{outcome.variant}: test sentence {example['row'] + 1} ({outcome.record['corpus']})"
+    return alignment(example["source"], example["target"], np.array(example["weights"], np.float32), title)
+
+
+def alignment(source: Sequence[str], target: Sequence[str], weights: np.ndarray, title: str) -> Matrix:
     """The alignment of one translation: a row for each target token, a column for each source token.
 
     A morpheme that is attached to the one before it is shown with a hyphen, as grammars write it: fonts lack the
@@ -183,7 +224,12 @@ def draw_alignment(source: Sequence[str], target: Sequence[str], weights: np.nda
     """
     rows = [token.replace(JOINER, "-") for token in [*target, "</s>"][: len(weights)]]
     columns = [token.replace(JOINER, "-") for token in source or ["<unk>"]]
-    attention_matrix(rows, columns, weights, path, title, axis_labels=("target", "source"))
+    return Matrix(rows, columns, weights, title)
+
+
+def draw_alignment(source: Sequence[str], target: Sequence[str], weights: np.ndarray, path: Path, title: str) -> None:
+    """Draw the alignment of one translation."""
+    attention_matrices([alignment(source, target, weights, title)], path, axis_labels=AXES)
 
 
 def write_translations(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:

@@ -17,6 +17,7 @@ from benchmarks.ours import decoders
 from gluon_attn import runtime
 from gluon_attn.training.checkpoint import parameter_arrays, parameter_count
 from reproductions import bahdanau2014
+from reproductions.protocol import papers
 from reproductions.protocol.runs import Run
 from tests.gluon_attn.support import array
 
@@ -160,7 +161,7 @@ def test_finished_sentences_leave_the_batch_of_the_peer(monkeypatch: pytest.Monk
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """The smoke preset on the embedded sample instead of the real one."""
     smoke = bahdanau2014.REPRODUCTION.preset("smoke")
-    monkeypatch.setattr(bahdanau2014, "REPRODUCTION", SimpleNamespace(preset=lambda name: smoke))
+    monkeypatch.setattr(papers, "load", lambda paper: SimpleNamespace(preset=lambda name: smoke))
 
 
 def test_every_process_measures_the_same(tiny: None, tmp_path: Path) -> None:

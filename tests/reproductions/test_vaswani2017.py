@@ -11,9 +11,10 @@ import pytest
 
 from gluon_attn.plots.style import COLOURS
 from reproductions.protocol.conclude import conclude
+from reproductions.protocol.reproduction import Draw
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks.score_scaling import scores_by_width
+from reproductions.tasks.transformer_figures import position_code, scores_by_width
 from reproductions.tasks.translation_measures import minutes_gained
 from reproductions.vaswani2017 import ABLATIONS, REPRODUCTION
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, run_and_score
@@ -161,8 +162,9 @@ def test_the_smoke_preset_runs_completely(tmp_path: Path) -> None:
     assert figures >= {"bleu_by_length.png", "training_curves_attention.png", "heads_transformer.png"}
 
 
-def test_the_figure_of_scaling_needs_no_outcomes(tmp_path: Path) -> None:
-    (path,) = scores_by_width({}, tmp_path).values()
+@pytest.mark.parametrize("draw", [scores_by_width, position_code])
+def test_two_figures_need_no_outcomes(draw: Draw, tmp_path: Path) -> None:
+    (path,) = draw({}, tmp_path).values()
     assert path.stat().st_size > 10_000
 
 

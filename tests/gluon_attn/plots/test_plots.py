@@ -20,9 +20,15 @@ from matplotlib.image import imread
 
 from gluon_attn.errors import UsageError
 from gluon_attn.plots import fonts
-from gluon_attn.plots.curves import score_by_length, training_curves, weights_by_distance
+from gluon_attn.plots.curves import (
+    position_code,
+    score_by_length,
+    score_by_minutes,
+    training_curves,
+    weights_by_distance,
+)
 from gluon_attn.plots.distributions import entropy_and_agreement, weights_histogram
-from gluon_attn.plots.heatmap import LONGEST_MATRIX, __file__, attention_matrix
+from gluon_attn.plots.heatmap import LONGEST_MATRIX, __file__, attention_matrices, attention_matrix
 from gluon_attn.plots.style import COLOURS, watermark
 
 SENTENCE = ["가지", "고", "있", "는", "이야기", "에", "비해", "정말로", "수준", "떨어지", "는", "연출", ",", "편집"]
@@ -70,7 +76,25 @@ def draw_distances(path: Path) -> None:
     weights_by_distance({"lstmn": np.array([0.5, 0.3, 0.2])}, path)
 
 
-FIGURES = [draw_matrix, draw_curves, draw_weights, draw_distances, draw_scores_by_length, draw_faithfulness]
+def draw_minutes(path: Path) -> None:
+    trainings = [[(1.0, 20.0), (2.0, 25.0)], [(1.1, 19.0), (2.2, 24.0)]]
+    score_by_minutes({"transformer": trainings, "rnnsearch": trainings[:1]}, path, "BLEU")
+
+
+def draw_position_code(path: Path) -> None:
+    position_code(np.eye(4), np.array([1.0, 0.5]), path)
+
+
+FIGURES = [
+    draw_matrix,
+    draw_curves,
+    draw_minutes,
+    draw_position_code,
+    draw_weights,
+    draw_distances,
+    draw_scores_by_length,
+    draw_faithfulness,
+]
 
 
 def chunks(png: bytes) -> list[bytes]:
@@ -226,6 +250,8 @@ UNDRAWABLE: list[tuple[Callable[..., None], tuple[object, ...]]] = [
     (attention_matrix, (["가"], ["나"], np.array([[np.nan]]))),
     (attention_matrix, (["가"], ["나"], np.array([[-0.1]]))),
     (attention_matrix, (["가"] * 81, ["나"], np.ones((81, 1)))),
+    (attention_matrices, ([],)),
+    (partial(score_by_minutes, score_label="BLEU"), ({},)),
     (training_curves, ({},)),
     (training_curves, ({"a": []},)),
     (training_curves, ({str(i): EPOCHS for i in range(15)},)),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from preprocessing.pipeline.ragged import pack_strings
 from reproductions import bahdanau2014, sutskever2014
@@ -16,12 +18,14 @@ from reproductions.protocol.tables import row_of
 from reproductions.tasks import translation_results
 from reproductions.tasks.bleu import PEERS, Bleu, bleu
 from reproductions.tasks.translation_results import (
+    alignment,
     alignments,
+    alignments_next_to,
     bleu_by_length,
+    bleu_by_minutes,
     by_halves,
     by_length,
     compare,
-    draw_alignment,
     length_labels,
     long_minus_short,
     rows,
@@ -150,13 +154,44 @@ def test_alignments_are_drawn_for_the_first_seed_of_variants_with_attention(tmp_
     assert all(path.stat().st_size > 1_000 for path in paths.values())
 
 
-def test_joined_morphemes_are_drawn_with_a_hyphen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    drawn: list[list[str]] = []
-    monkeypatch.setattr(
-        translation_results, "attention_matrix", lambda rows, columns, *_, **__: drawn.extend([rows, columns])
-    )
-    draw_alignment(["학교", "￭에서", "밥@@"], ["먹", "￭다"], np.ones((3, 3)), tmp_path / "a.png", "title")
-    assert drawn == [["먹", "-다", "</s>"], ["학교", "-에서", "밥@@"]]
+def test_alignments_of_one_sentence_are_drawn_next_to_each_other(tmp_path: Path) -> None:
+    sides = {
+        name: [translated(tmp_path, name, 0.9, examples={"alignments": [_example(row, words) for row in (1, 4)]})]
+        for name, words in (("aligned", 3), ("none", 5))
+    }
+    paths = alignments_next_to("aligned", "none")(sides, tmp_path)
+    assert list(paths) == ["alignment 1 of aligned and none", "alignment 2 of aligned and none"]
+    one = alignments_next_to("aligned", "not trained")(sides, tmp_path / "one")
+    assert list(one) == ["alignment 1 of aligned", "alignment 2 of aligned"]
+    assert _width(one["alignment 1 of aligned"]) < _width(paths["alignment 1 of aligned and none"])
+    assert alignments_next_to("not trained", "either")(sides, tmp_path) == {}
+
+
+def _example(row: int, words: int) -> dict[str, Any]:
+    weights = np.full((words, 2), 0.5).tolist()
+    return {"row": row, "source": ["ein", "hund"], "target": ["dog"] * (words - 1), "weights": weights}
+
+
+def _width(path: Path) -> int:
+    with Image.open(path) as image:
+        return image.width
+
+
+def test_bleu_by_minutes_has_a_line_for_each_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: dict[str, Any] = {}
+    monkeypatch.setattr(translation_results, "score_by_minutes", lambda curves, *_: drawn.update(curves))
+    outcomes = [translated(tmp_path, "forward", 0.9, seed=seed) for seed in (1, 2)]
+    for outcome in outcomes:
+        outcome.record["history"] = [{"cpu_seconds": 60.0 * n, "validation_bleu": 10.0 * n} for n in (1, 2)]
+    paths = bleu_by_minutes("forward", "not trained")({"forward": outcomes}, tmp_path)
+    assert [path.name for path in paths.values()] == ["bleu_by_minutes.png"]
+    assert drawn == {"forward": [[(1.0, 10.0), (2.0, 20.0)]] * 2}
+    assert bleu_by_minutes("not trained")({}, tmp_path) == {}
+
+
+def test_joined_morphemes_are_drawn_with_a_hyphen() -> None:
+    drawn = alignment(["학교", "￭에서", "밥@@"], ["먹", "￭다"], np.full((3, 3), 1 / 3), "title")
+    assert (drawn.tokens_query, drawn.tokens_key) == (["먹", "-다", "</s>"], ["학교", "-에서", "밥@@"])
 
 
 def test_translations_are_written_next_to_source_and_reference(tmp_path: Path) -> None:
