@@ -24,6 +24,17 @@ def test_links_resolve(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+def test_the_korean_documents_have_the_published_numbers() -> None:
+    published = (ROOT / "reproductions" / "results" / "naver_self_attention" / "README.md").read_text(encoding="utf-8")
+    table = dict(re.findall(r"^\| (`[\w-]+`) \|.*?\| (\d.*? ± \S+)", published, re.MULTILINE))
+    for name in ("README.ko.md", "docs/naver.ko.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        numbers = re.findall(r"\d\d\.\d\d ± \d\.\d\d", text)
+        assert numbers and [number for number in numbers if number not in published] == []
+    rows = re.findall(r"^\| (`[\w-]+`) \|.*\| (\d\d\.\d\d ± \S+) \| \S+ ± \S+ \|$", text, re.MULTILINE)
+    assert len(rows) == 8 and [name for name, number in rows if table[name] != number] == []
+
+
 def test_contributing_links_both_guides() -> None:
     links = LINK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     assert {"docs/adding_a_paper.md", "docs/adding_a_corpus.md"} <= set(links)
