@@ -245,3 +245,31 @@ def scores_by_width(
             axes.set_xticks(widths, [str(width) for width in widths])
             axes.minorticks_off()
             axes.legend(loc="best")
+
+
+def by_context(series: Mapping[str, Mapping[int, Sequence[float]]], path: Path, label: str) -> None:
+    """A score by the number of words before the predicted one, the mean of the seeds and their range.
+
+    Args:
+        series: for each system the values over seeds by number of words.
+        path: the PNG to write.
+        label: name of the score.
+
+    Raises:
+        UsageError: no systems, or too many.
+    """
+    if not series or len(series) > len(COLOURS):
+        raise UsageError(f"by context: {len(series)} systems; draw 1 to {len(COLOURS)}")
+    with house_figure(7, 4.2, path) as figure:
+        axes = figure.subplots()
+        for (name, points), colour, marker in zip(series.items(), COLOURS, MARKERS, strict=False):
+            words = sorted(points)
+            means = [float(np.mean(points[number])) for number in words]
+            ranges = [
+                [max(0.0, mean - min(points[number])) for number, mean in zip(words, means, strict=True)],
+                [max(0.0, max(points[number]) - mean) for number, mean in zip(words, means, strict=True)],
+            ]
+            axes.errorbar(words, means, yerr=ranges, color=colour, marker=marker, markersize=5, capsize=3, label=name)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        axes.set(title=f"{label.capitalize()} by context", xlabel="words before", ylabel=label)
+        axes.legend(loc="best")

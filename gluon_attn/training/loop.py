@@ -47,7 +47,8 @@ def fit(
     ``recipe.average`` epochs up to it.
 
     Every epoch draws from generators seeded by (seed, epoch), and the checkpoint at its end has all that the next one
-    needs, so a run that is killed at any instant and started again ends with the same parameters, bit for bit.
+    needs, so a run that is killed at any instant and started again ends with the same parameters, bit for bit. A model
+    without gradients, such as n-grams that were counted when it was built, is only validated and saved.
 
     Args:
         run: resumed from its checkpoint, if it has one.
@@ -59,6 +60,8 @@ def fit(
             a finite number; or an epoch has not ``objective.steps`` batches. The last checkpoint stays.
     """
     parameters = [one for _, one in checkpoint.named_parameters(model) if one.grad_req != "null"]
+    if not parameters:
+        return _estimated(model, objective, run, seed)
     updates = Updates(parameters, recipe.optimizer, clip_norm=recipe.clip_norm, arguments=recipe.optimizer_arguments)
     history: list[dict[str, float]] = []
     best: dict[str, np.ndarray] = {}
@@ -115,6 +118,16 @@ def fit(
             log(f"{label}: epoch {epoch} of {recipe.epochs}, {reached}, {spent:.0f} s")
     checkpoint.set_parameters(model, best)
     return Trained(history, best_epoch, spent)
+
+
+def _estimated(model: HybridBlock, objective: Objective, run: RunDirectory, seed: int) -> Trained:
+    """One epoch of a model that has nothing to train."""
+    metrics = objective.evaluate(model)
+    history = [{"epoch": 1} | {f"validation_{name}": value for name, value in metrics.items()}]
+    state = {"history": history, "best_epoch": 1, "seconds": 0.0, "seed": seed}
+    checkpoint.save(run.checkpoint, {"best": checkpoint.parameter_arrays(model)}, state)
+    run.write_metrics(history)
+    return Trained(history, 1, 0.0)
 
 
 @contextmanager

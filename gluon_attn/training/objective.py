@@ -25,7 +25,7 @@ class Objective:
 
     Attributes:
         batches: the batches of one epoch, from a generator that is seeded for this epoch.
-        steps: number of batches of an epoch.
+        steps: number of batches of an epoch; 0 for a model without gradients.
         loss: (model outputs, target) -> losses (batch,).
         evaluate: the model's validation metrics by name.
         select: the metric whose best epoch is selected.

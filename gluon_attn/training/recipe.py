@@ -11,7 +11,7 @@ from gluon_attn.errors import UsageError
 DECAYS = ("constant", "cosine", "inverse-sqrt")
 
 # Fields that came after the first published runs, whose configurations do not name them.
-_LATER = ("batch_tokens", "average", "beta2", "epsilon")
+_LATER = ("batch_tokens", "average", "beta2", "epsilon", "weight_decay")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Recipe:
     With ``batch_tokens`` a batch of a task that supports it has as many rows, at most ``batch_size``, as have this many
     tokens on either side, padding included. With ``average`` above 1, what is validated, selected and used is the mean
     of the parameters at the ends of that many last epochs (Vaswani et al., 2017, sec. 6.1). ``beta2`` and ``epsilon``
-    are of Adam; None for MXNet's, 0.999 and 1e-8.
+    are of Adam; None for MXNet's, 0.999 and 1e-8. ``weight_decay`` times each parameter is added to its gradient, but
+    for parameters that a model exempts (``wd_mult``); None for no decay.
 
     Raises:
         UsageError: an unknown decay, a norm that is not positive, ``inverse-sqrt`` without warm-up, or an average of
@@ -46,6 +47,7 @@ class Recipe:
     average: int = 1
     beta2: float | None = None
     epsilon: float | None = None
+    weight_decay: float | None = None
 
     def __post_init__(self) -> None:
         if self.decay not in DECAYS:
@@ -69,7 +71,7 @@ class Recipe:
     @property
     def optimizer_arguments(self) -> dict[str, float]:
         """The optimizer's arguments besides its rate, where they are not MXNet's defaults."""
-        given = {"beta2": self.beta2, "epsilon": self.epsilon}
+        given = {"beta2": self.beta2, "epsilon": self.epsilon, "wd": self.weight_decay}
         return {name: value for name, value in given.items() if value is not None}
 
     def as_json(self) -> dict[str, Any]:

@@ -41,9 +41,10 @@ def _draw_figures(
     first = {name: group[0] for name, group in groups.items() if not group[0].is_ensemble}
     curves: dict[str, dict[str, Outcome]] = {}
     for name, outcome in first.items():
-        curves.setdefault(preset.task(name).group, {})[name] = outcome
+        if group := preset.task(name).group:
+            curves.setdefault(group, {})[name] = outcome
     figures: dict[str, Path] = {}
-    several = len({preset.task(variant.name).group for variant in preset.variants}) > 1
+    several = len({preset.task(variant.name).group for variant in preset.variants} - {""}) > 1
     for group, members in curves.items():
         title = f"training curves, {group}" if several else "training curves"
         figures[title] = directory / f"training_curves{'_' + _slug(group) if several else ''}.png"

@@ -4,6 +4,8 @@ A verdict needs two seeds or more per variant: the effect of each seed gives its
 over test items its standard error over items. A claim is *supported* when the 95 % interval over both is above zero,
 *contradicted* when it is below, *inconclusive* otherwise. One seed per variant is *not judged*, unless the effect
 exceeds three times the deviation over seeds that is known of such tasks, times the square root of two for a difference.
+A variant that is deterministic has one outcome, which is compared with each seed of the others; where all of them are,
+the interval is over items alone.
 """
 
 from __future__ import annotations
@@ -54,6 +56,8 @@ def judge(
         interval, p = (estimate.mean - half, estimate.mean + half), inference.p
         by_seeds = (estimate.mean - inference.half_of_seeds(), estimate.mean + inference.half_of_seeds())
         basis = f"{len(by_seed)} seeds"
+    elif all(preset.variant(name).deterministic for name in claim.variants):
+        basis = "no random part; interval over items"
     elif deviation is not None and abs(estimate.mean) > CLEAR * deviation:
         basis = f"one seed; exceeds 3 √2 times the deviation over seeds of such tasks, {deviation:.2f}"
     else:
@@ -89,9 +93,13 @@ def measure(claim: Claim, preset: Preset, groups: Groups) -> Effect | None:
 
 
 def effects_by_seed(claim: Claim, preset: Preset, groups: Groups) -> dict[int | str, float]:
-    """The effect of each seed that all variants of a claim were trained with."""
+    """The effect of each seed that all variants of a claim were trained with; deterministic ones count for each."""
     of_variant = [{outcome.seed: outcome for outcome in groups[name]} for name in claim.variants]
-    shared = [seed for seed in of_variant[0] if all(seed in seeds for seeds in of_variant)]
+    all_seeds = dict.fromkeys(seed for seeds in of_variant for seed in seeds)
+    for number, name in enumerate(claim.variants):
+        if preset.variant(name).deterministic:
+            of_variant[number] = dict.fromkeys(all_seeds, groups[name][0])
+    shared = [seed for seed in all_seeds if all(seed in seeds for seeds in of_variant)]
     effects: dict[int | str, float] = {}
     with without_intervals():
         for seed in shared:

@@ -53,10 +53,15 @@ def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> l
         baseline = papers.load(name).preset(preset.name)
         for line in lines_of(baseline, Result.read(path), reproduction.table_columns):
             key = (line.row.corpus, line.row.metric)
-            if key in corpora and (key not in best or line.row.mean > best[key].row.mean):
+            if key in corpora and (key not in best or _is_better(line.row, best[key].row)):
                 best[key] = replace(line, name=f"{name} {line.name}")
         lines += best.values()
     return lines
+
+
+def _is_better(row: Row, other: Row) -> bool:
+    """Whether a row has the better number in the metric of both."""
+    return row.mean < other.mean if row.metric == "perplexity" else row.mean > other.mean
 
 
 def lines_of(preset: Preset, result: Result, columns: Sequence[Column]) -> list[Line]:

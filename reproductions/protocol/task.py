@@ -85,6 +85,8 @@ class Variant(Generic[SettingsT]):
         beside: the reported number next to it in the table; ``comparable`` says whether the two may be compared, and
             ``differs`` why not, or in what they differ.
         pretrained: ``paper/variant`` of the network that parts of this one are initialised from (seed 1).
+        deterministic: it has no random part, so that one training, with ``seeds`` of one, is compared with each seed of
+            other variants.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Variant(Generic[SettingsT]):
     comparable: bool = False
     differs: str = ""
     pretrained: str | None = None
+    deterministic: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ class Task(ABC, Generic[SettingsT, DataT]):
             ``neighbours`` or ``perplexity``.
         columns: of a results table. A variant is compared by the first in which it has a number.
         corpus: its name in the registry.
-        group: variants of one group share a figure of training curves.
+        group: variants of one group share a figure of training curves; those of the empty one have none.
         notes: paragraphs of every results README with this task: how its numbers are counted.
     """
 

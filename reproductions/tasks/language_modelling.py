@@ -6,15 +6,16 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
+from mxnet.gluon import HybridBlock
 
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import perplexity
 from gluon_attn.models.language_model import LanguageModel
 from gluon_attn.training import bptt
-from gluon_attn.training.bptt import Piece, language_objective, losses
+from gluon_attn.training.bptt import Piece, language_objective
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Objective
 from gluon_attn.training.recipe import Recipe
@@ -26,7 +27,16 @@ from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
-from reproductions.protocol.task import AnswerOptions, Evaluation, Settings, Task, TrainedModel, Variant
+from reproductions.protocol.task import (
+    AnswerOptions,
+    Column,
+    Evaluation,
+    Settings,
+    SettingsT,
+    Task,
+    TrainedModel,
+    Variant,
+)
 from reproductions.tasks import language_modelling_results
 from reproductions.tasks.lines import lines
 from reproductions.tasks.prepared import PreparedCorpus
@@ -60,32 +70,121 @@ class LanguageModellingData(PreparedCorpus[Result]):
         """Number of words, the end of a line and the unknown word included."""
         return len(self.prepared.vocabulary)
 
+    @property
+    def end_of_line(self) -> int:
+        """The id of the end of a line, which is before the first word, so that the first word is predicted too."""
+        return self.prepared.vocabulary[ptb.END_OF_LINE]
+
     def pieces(self, ids: np.ndarray, rows: int, steps: int) -> list[Piece]:
-        """A text as a network reads it: after an end of line, so that the first word is predicted too."""
-        return bptt.pieces(ids, rows, steps, first=self.prepared.vocabulary[ptb.END_OF_LINE])
+        """A text as a network reads it that carries its state on."""
+        return bptt.pieces(ids, rows, steps, first=self.end_of_line)
 
 
 @dataclass(frozen=True)
-class LanguageModelling(Task[LanguageModelSettings, LanguageModellingData]):
-    """Prediction of each word of a text from all words before it. Kept is the epoch with the lowest validation
-    perplexity."""
+class WordPrediction(Task[SettingsT, LanguageModellingData]):
+    """Prediction of each word of a text from words before it; models differ in how many these are. Kept is the epoch
+    with the lowest validation perplexity."""
 
     corpus: str = "ptb"
 
     name = "language modelling"
     command = "perplexity"
-    columns = language_modelling_results.COLUMNS
+    columns: ClassVar[tuple[Column, ...]] = language_modelling_results.COLUMNS
 
-    def prepare(self, settings: LanguageModelSettings, *, sample: bool = False) -> LanguageModellingData:
+    def prepare(self, settings: SettingsT, *, sample: bool = False) -> LanguageModellingData:
         prepared = ptb.prepare("sample" if sample else self.corpus)
         return LanguageModellingData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
 
-    def save(self, settings: LanguageModelSettings, data: LanguageModellingData, path: Path) -> None:
+    def save(self, settings: SettingsT, data: LanguageModellingData, path: Path) -> None:
         data.prepared.save(path)
 
-    def restore(self, settings: LanguageModelSettings, path: Path, *, sample: bool = False) -> LanguageModellingData:
+    def restore(self, settings: SettingsT, path: Path, *, sample: bool = False) -> LanguageModellingData:
         prepared = ptb.pipeline().load(path)
         return LanguageModellingData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
+
+    @abstractmethod
+    def losses(
+        self, model: HybridBlock, settings: SettingsT, data: LanguageModellingData, ids: np.ndarray
+    ) -> np.ndarray:
+        """-ln p of each word of a text in nats, (tokens,), after the end of a line."""
+
+    def likelihood(
+        self, model: HybridBlock, settings: SettingsT, data: LanguageModellingData, split: Split
+    ) -> np.ndarray:
+        """For each line of a split, which is read as one text: -ln p in nats, and the number of words with the end of
+        the line; (lines, 2)."""
+        return np.stack([by_line(split, self.losses(model, settings, data, split.ids)), split.lengths], axis=1)
+
+    def rows(self, outcomes: Sequence[Outcome], variant: Variant[SettingsT]) -> list[Row]:
+        return language_modelling_results.rows(outcomes, variant)
+
+    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+        if metric not in ("", "perplexity"):
+            raise UsageError(f"metric {metric!r} is unknown; language modelling has perplexity")
+        return language_modelling_results.compare(better, worse)
+
+    def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
+        language_modelling_results.training_curves(outcomes, path)
+
+    def answer(
+        self, trained: TrainedModel[SettingsT, LanguageModellingData], stream: BinaryIO, options: AnswerOptions
+    ) -> Iterator[str]:
+        """Read each line by itself, as the corpus has them (lower-cased, words between spaces, N for numbers): its
+        perplexity with the end of the line, its number of words, and how many of them are unknown, separated by tabs.
+        With ``options.weights`` also each word with the one that it attends to most, and that weight."""
+        data, settings = trained.data, trained.variant.settings
+        if options.weights and not self.has_weights(trained.model):
+            raise UsageError(
+                f"variant {trained.variant.name} has no attention and so no weights; choose another --variant"
+            )
+        for _, text in lines(stream, options.source):
+            if not text:
+                yield ""
+                continue
+            line = data.prepared.encode([text])
+            nats = self.losses(trained.model, settings, data, line.ids).mean(dtype=np.float64)
+            answer = f"{np.exp(nats):.2f}\t{len(line.ids) - 1}\t{int((line.ids == UNKNOWN_ID).sum())}"
+            if options.weights:
+                answer += "\t" + " ".join(self.most_attended(trained, line))
+            yield answer
+
+    def attention_of(
+        self, trained: TrainedModel[SettingsT, LanguageModellingData], text: str, *, beam: int | None = None
+    ) -> AttentionView:
+        """A line by itself: the end of the line before, then its words, each of which attends to those before it."""
+        line = trained.data.prepared.encode([text])
+        *words, _ = line.words(0)
+        if not words:
+            raise UsageError("there is no word in this line; type a sentence")
+        weights = self.weights_of_line(trained, line)
+        return AttentionView(
+            tokens=[ptb.END_OF_LINE, *words],
+            unknown=(1 + np.flatnonzero(line.ids[:-1] == UNKNOWN_ID)).tolist(),
+            matrix=weights,
+            queries="word",
+            surprise=self.losses(trained.model, trained.variant.settings, trained.data, line.ids).tolist(),
+            text=text,
+            notes=["This network has no attention: there are no weights to show."] if weights is None else [],
+        )
+
+    def has_weights(self, model: HybridBlock) -> bool:
+        """Whether a model attends to earlier words."""
+        return False
+
+    def most_attended(self, trained: TrainedModel[SettingsT, LanguageModellingData], line: Split) -> Iterator[str]:
+        """``word>attended:weight`` for each word of a split of one line."""
+        raise NotImplementedError
+
+    def weights_of_line(
+        self, trained: TrainedModel[SettingsT, LanguageModellingData], line: Split
+    ) -> np.ndarray | None:
+        """The attention weights (words, words) of a split of one line; None of a model without attention."""
+        return None
+
+
+@dataclass(frozen=True)
+class LanguageModelling(WordPrediction[LanguageModelSettings]):
+    """Prediction of each word of a text from all words before it."""
 
     def objective(self, settings: LanguageModelSettings, recipe: Recipe, data: LanguageModellingData) -> Objective:
         training, validation = (
@@ -107,79 +206,39 @@ class LanguageModelling(Task[LanguageModelSettings, LanguageModellingData]):
         to 12 known words, with the weights with which each word attends to those before it.
         """
         test = data.prepared.test
-        stream = data.pieces(test.ids, 1, settings.steps)
-        arrays = {"likelihood": np.stack([_by_line(test, losses(model, stream)), test.lengths], axis=1)}
+        arrays = {"likelihood": self.likelihood(model, settings, data, test)}
         examples: dict[str, Any] = {}
         if model.window is not None:
-            arrays["weight_by_distance"] = _by_line(test, bptt.attention_weights(model, stream)[:, ::-1])
+            stream = data.pieces(test.ids, 1, settings.steps)
+            arrays["weight_by_distance"] = by_line(test, bptt.attention_weights(model, stream)[:, ::-1])
             examples["lines"] = _example_lines(model, settings, data)
         return Evaluation({"perplexity": perplexity(arrays["likelihood"].sum(axis=0))}, arrays, examples)
-
-    def rows(self, outcomes: Sequence[Outcome], variant: Variant[LanguageModelSettings]) -> list[Row]:
-        return language_modelling_results.rows(outcomes, variant)
-
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-        if metric not in ("", "perplexity"):
-            raise UsageError(f"metric {metric!r} is unknown; language modelling has perplexity")
-        return language_modelling_results.compare(better, worse)
-
-    def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
-        language_modelling_results.training_curves(outcomes, path)
 
     def figures(self, outcome: Outcome, variant: Variant[LanguageModelSettings], directory: Path) -> dict[str, Path]:
         return language_modelling_results.draw_lines(outcome, variant, directory)
 
-    def answer(
-        self,
-        trained: TrainedModel[LanguageModelSettings, LanguageModellingData],
-        stream: BinaryIO,
-        options: AnswerOptions,
-    ) -> Iterator[str]:
-        """Read each line by itself, as the corpus has them (lower-cased, words between spaces, N for numbers): its
-        perplexity with the end of the line, its number of words, and how many of them are unknown, separated by tabs.
-        With ``options.weights`` also each word with the one that it attends to most, and that weight."""
-        model: Any = trained.model
-        data, steps = trained.data, trained.variant.settings.steps
-        if options.weights and model.window is None:
-            raise UsageError(
-                f"variant {trained.variant.name} has no attention and so no weights; choose another --variant"
-            )
-        for _, text in lines(stream, options.source):
-            if not text:
-                yield ""
-                continue
-            line = data.prepared.encode([text])
-            pieces = data.pieces(line.ids, 1, steps)
-            words, unknown = line.words(0)[:-1], int((line.ids == UNKNOWN_ID).sum())
-            answer = f"{np.exp(losses(model, pieces).mean(dtype=np.float64)):.2f}\t{len(words)}\t{unknown}"
-            if options.weights:
-                answer += "\t" + " ".join(_most_attended(words, bptt.attention_weights(model, pieces)))
-            yield answer
+    def losses(
+        self, model: Any, settings: LanguageModelSettings, data: LanguageModellingData, ids: np.ndarray
+    ) -> np.ndarray:
+        return bptt.losses(model, data.pieces(ids, 1, settings.steps))
 
-    def attention_of(
-        self,
-        trained: TrainedModel[LanguageModelSettings, LanguageModellingData],
-        text: str,
-        *,
-        beam: int | None = None,
-    ) -> AttentionView:
-        """A line by itself: the end of the line before, then its words, each of which attends to those before it."""
+    def has_weights(self, model: Any) -> bool:
+        return model.window is not None
+
+    def most_attended(
+        self, trained: TrainedModel[LanguageModelSettings, LanguageModellingData], line: Split
+    ) -> Iterator[str]:
         model: Any = trained.model
-        line = trained.data.prepared.encode([text])
-        *words, _ = line.words(0)
-        if not words:
-            raise UsageError("there is no word in this line; type a sentence")
-        settings = trained.variant.settings
-        attends = model.window is not None
-        return AttentionView(
-            tokens=[ptb.END_OF_LINE, *words],
-            unknown=(1 + np.flatnonzero(line.ids[:-1] == UNKNOWN_ID)).tolist(),
-            matrix=line_weights(model, settings, trained.data, line, 0) if attends else None,
-            queries="word",
-            surprise=losses(model, trained.data.pieces(line.ids, 1, settings.steps)).tolist(),
-            text=text,
-            notes=[] if attends else ["This network has no attention: there are no weights to show."],
-        )
+        pieces = trained.data.pieces(line.ids, 1, trained.variant.settings.steps)
+        return _most_attended(line.words(0)[:-1], bptt.attention_weights(model, pieces))
+
+    def weights_of_line(
+        self, trained: TrainedModel[LanguageModelSettings, LanguageModellingData], line: Split
+    ) -> np.ndarray | None:
+        if not self.has_weights(trained.model):
+            return None
+        model: Any = trained.model
+        return line_weights(model, trained.variant.settings, trained.data, line, 0)
 
     def published_attention(self, outcome: Outcome) -> list[AttentionView]:
         return [
@@ -226,7 +285,7 @@ def _example_lines(
     return examples
 
 
-def _by_line(split: Split, values: np.ndarray) -> np.ndarray:
+def by_line(split: Split, values: np.ndarray) -> np.ndarray:
     """Values of each token (tokens, ...) summed over the lines (lines, ...); every line has at least its end."""
     summed: np.ndarray = np.add.reduceat(values.astype(np.float64), split.offsets[:-1], axis=0)
     return summed

@@ -12,7 +12,6 @@ import numpy as np
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.word_vectors import mds, nearest
 from preprocessing.text.pipeline import Result
-from preprocessing.text.vocabulary import SPECIALS
 from reproductions.protocol.task import TrainedModel
 
 NEIGHBOURS = 10
@@ -47,7 +46,8 @@ class TrainedVectors:
     @classmethod
     def of_network(cls, model: Any, prepared: Result) -> TrainedVectors:
         """The vectors of a network over the vocabulary of prepared texts."""
-        return cls(prepared.vocabulary.learned, prepared.tokenizer.name, model.vectors()[len(SPECIALS) :])
+        vocabulary = prepared.vocabulary
+        return cls(vocabulary.learned, prepared.tokenizer.name, model.vectors()[len(vocabulary.specials) :])
 
     @cached_property
     def index(self) -> dict[str, int]:

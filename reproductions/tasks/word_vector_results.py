@@ -120,15 +120,24 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
     )
 
 
-def draw_map(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
+def draw_map(outcome: Outcome, directory: Path) -> dict[str, Path]:
     """The map of an outcome's words and their nearest; none where no word has a vector."""
     words = outcome.examples.get("map")
     if not words:
         return {}
-    path = directory / f"map_{variant.name}.png"
-    title = f"{variant.name}: nearest neighbours of some words, 2-D projection ({outcome.record['corpus']})"
+    path = directory / f"map_{outcome.variant}.png"
+    title = f"{outcome.variant}: nearest neighbours of some words, 2-D projection ({outcome.record['corpus']})"
     word_map(words["groups"], np.array(words["positions"]), path, title)
-    return {f"map of {variant.name}": path}
+    return {f"map of {outcome.variant}": path}
+
+
+def map_of(variant: str) -> Draw:
+    """The map of one variant, where its task draws none."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        return draw_map(groups[variant][0], directory) if variant in groups else {}
+
+    return draw
 
 
 def neighbours_page(title: str, file: str, *variants: str) -> Draw:

@@ -232,7 +232,7 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
         word_vector_results.training_curves(outcomes, path)
 
     def figures(self, outcome: Outcome, variant: Variant[WordVectorSettings], directory: Path) -> dict[str, Path]:
-        return word_vector_results.draw_map(outcome, variant, directory)
+        return word_vector_results.draw_map(outcome, directory)
 
     def answer(
         self, trained: TrainedModel[WordVectorSettings, WordVectorData], stream: BinaryIO, options: AnswerOptions

@@ -180,7 +180,9 @@ def recomputed(paper: str, row: dict[str, Any], *, interval: bool) -> tuple[list
         return [float(one.mean()) for one in words], mean_of(np.mean(words, axis=0), interval=interval)
     score = perplexity if row["metric"] == "perplexity" else bleu
     assert kind[0] == "test" and row["metric"] in ("bleu", "sacrebleu", "perplexity")
-    totals = [one["likelihood"] if score is perplexity else counts_of(row, one) for one in each]
+    mixture = "even_mixture" if signature.endswith("half and half") else "mixture"
+    likelihood = mixture if signature.startswith("mixed with") else "likelihood"
+    totals = [one[likelihood] if score is perplexity else counts_of(row, one) for one in each]
     return [score(one.sum(axis=0)) for one in totals], score_of(totals, score, interval=interval)
 
 
@@ -306,12 +308,35 @@ def at_best_epochs(first: list[Arrays], second: list[Arrays], *, interval: bool)
     return difference, difference + low - mean, difference + high - mean
 
 
+def gain_beyond_ngrams(short: Any, long: Any, short_ngrams: Any, long_ngrams: Any, *, interval: bool) -> Numbers:
+    """By how many per cent of perplexity a longer context helps networks, minus the same of n-grams."""
+    (first,), (second,) = totals(short_ngrams, "likelihood"), totals(long_ngrams, "likelihood")
+    runs = [
+        np.hstack([one["likelihood"], other["likelihood"], first, second])
+        for one, other in zip(short, long, strict=True)
+    ]
+
+    def difference(sums: np.ndarray) -> float:
+        a, b, c, d = (perplexity(sums[start : start + 2]) for start in (0, 2, 4, 6))
+        return 100 * (d / c - b / a)
+
+    return score_of(runs, difference, interval=interval)
+
+
 Measure = Callable[..., Numbers]
 MEASURED: dict[str, Measure] = {
     "bahdanau2014 length": lambda a, b, **how: score_of(joined(a), lost, joined(b), **how),
     "bahdanau2014 length-share": lambda a, b, **how: score_of(joined(a), share_lost, joined(b), **how),
     "bahdanau2014 length-captions": lambda a, b, **how: score_of(halves(b), long_minus_short, halves(a), **how),
     "bahdanau2014 monotone": lambda side, **how: mean_of(without_missing(mean_array(side, "monotone")) - 0.5, **how),
+    "bengio2003 mixture-network": lambda side, **how: score_of(
+        totals(side, "likelihood"), perplexity, totals(side, "mixture"), **how
+    ),
+    "bengio2003 mixture-ngrams": lambda side, ngrams, **how: score_of(
+        totals(ngrams, "likelihood"), perplexity, totals(side, "mixture"), **how
+    ),
+    "bengio2003 longer-more-5": gain_beyond_ngrams,
+    "bengio2003 longer-more-8": gain_beyond_ngrams,
     "cheng2016 recent": lambda side, **how: score_of(
         nearest(side), lambda sums: 100 * (sums[0] / sums[1] - 1 / 3), **how
     ),

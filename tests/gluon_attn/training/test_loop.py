@@ -536,3 +536,15 @@ def test_a_damaged_checkpoint_is_not_resumed(tmp_path: Path) -> None:
         run_in(tmp_path, resume=True)
     assert "\n" not in str(raised.value)
     assert (tmp_path / "checkpoint.npz").read_bytes() == content[: len(content) // 2]
+
+
+def test_a_model_without_gradients_is_validated_and_saved(tmp_path: Path) -> None:
+    model = line()
+    model.collect_params().setattr("grad_req", "null")
+    values = parameter_arrays(model)
+    run = RunDirectory(tmp_path, {}, resume=False, overwrite=False)
+    objective = Objective(lambda _: (), 0, squared, accuracy_from([70.0]))
+    trained = fit(model, objective, RECIPE, run, seed=1)
+    assert (trained.history, trained.best_epoch) == ([{"epoch": 1, "validation_accuracy": 70.0}], 1)
+    saved = Checkpoint(run.checkpoint).group("best")
+    assert parameters_sha256(saved) == parameters_sha256(values) == parameters_sha256(parameter_arrays(model))

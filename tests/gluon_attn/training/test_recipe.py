@@ -70,6 +70,7 @@ def test_configurations_name_later_fields_only_where_they_are_set() -> None:
     later = dataclasses.replace(plain, average=5, batch_tokens=1024, beta2=0.98, epsilon=1e-9)
     assert Recipe(**json.loads(json.dumps(later.as_json()))) == later
     assert later.optimizer_arguments == {"beta2": 0.98, "epsilon": 1e-9} and plain.optimizer_arguments == {}
+    assert dataclasses.replace(plain, weight_decay=1e-4).optimizer_arguments == {"wd": 1e-4}
 
 
 def test_an_unknown_decay_is_refused() -> None:

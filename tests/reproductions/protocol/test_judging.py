@@ -16,6 +16,7 @@ from reproductions.protocol.claims import Better, Effect, Measured
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.judging import after_holm, power, reported_difference
 from reproductions.protocol.reported import Reported, Table
+from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import JudgedClaim, Result
 from reproductions.protocol.runs import Outcome
 from tests.reproductions.support import judged, outcome
@@ -131,6 +132,32 @@ def test_the_deviation_of_other_published_tables_counts(tmp_path: Path, monkeypa
     monkeypatch.setattr(papers, "results_path", lambda name, preset: tmp_path / "other.json")
     together = verdict(tmp_path / "together", curved=(0.9,), straight=(0.7,))
     assert (alone.verdict, together.verdict) == ("not judged", "supported")
+
+
+def without_random_part(*names: str) -> Preset:
+    variants = (replace(variant, deterministic=variant.name in names) for variant in CPU.variants)
+    return replace(CPU, variants=tuple(variants))
+
+
+def test_a_deterministic_variant_is_compared_with_every_seed_of_another(tmp_path: Path) -> None:
+    paper = replace(REPRODUCTION, claims=(BETTER,))
+    outcomes = [finished(tmp_path, "curved", seed, right) for seed, right in ((1, 0.90), (2, 0.91), (3, 0.92))]
+    outcomes.append(finished(tmp_path, "straight", 1, 0.70))
+    (claim,) = conclude(paper, without_random_part("straight"), outcomes)[1]
+    assert list(claim.per_seed.values()) == pytest.approx([20, 21, 22])
+    assert (claim.verdict, claim.basis) == ("supported", "3 seeds")
+    (unmarked,) = conclude(paper, CPU, outcomes)[1]
+    assert list(unmarked.per_seed) == ["1"]
+
+
+def test_two_deterministic_variants_are_judged_by_items(tmp_path: Path) -> None:
+    paper = replace(REPRODUCTION, claims=(BETTER,))
+    outcomes = [finished(tmp_path, "curved", 1, 0.8), finished(tmp_path, "straight", 1, 0.7)]
+    (claim,) = conclude(paper, without_random_part("straight", "curved"), outcomes)[1]
+    assert (claim.verdict, claim.ci95) == ("supported", claim.ci95_items)
+    assert claim.basis == "no random part; interval over items"
+    (one_side,) = conclude(paper, without_random_part("straight"), outcomes)[1]
+    assert one_side.verdict == "not judged"
 
 
 def test_a_custom_effect_has_a_value_for_each_seed(tmp_path: Path) -> None:

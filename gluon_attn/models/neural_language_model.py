@@ -1,0 +1,100 @@
+"""The neural probabilistic language model (Bengio, Ducharme, Vincent and Janvin, 2003, JMLR 3, section 2, eq. 1).
+
+    x = (C(w_{t-1}), C(w_{t-2}), ..., C(w_{t-n+1}))        the features of the n - 1 words before, one after the other
+    y = b + W x + U tanh(d + H x)                          W is zero without direct connections
+    p(w_t | w_{t-1}, ..., w_{t-n+1}) = softmax(y)_{w_t}
+
+C has m features for each word, shared by all positions; the tanh layer has h units. There are |V| (1 + nm + h) +
+h (1 + (n - 1) m) parameters with direct connections, |V| (n - 1) m less without.
+
+Two things are not in the paper, and off by default: dropout of the features and of the tanh layer, and ``tied``, where
+an output word's weights are its features: U = C P with P (m, h), so that y = b + C P tanh(d + H x). The paper proposes
+features for output words as well, in another form (section 5, the energy-minimisation network).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from mxnet.gluon import HybridBlock, nn
+from mxnet.initializer import Uniform
+
+from gluon_attn.typing import Operators, Tensor
+
+
+class NeuralLanguageModel(HybridBlock):
+    """p(word | the n - 1 words before it), by features of words and one layer of tanh.
+
+    Args:
+        vocabulary_size: number of words, |V|.
+        order: *n*; the network reads the ``order - 1`` words before the one that it predicts.
+        feature_units: features of a word, *m*.
+        hidden_units: units of the tanh layer, *h*.
+        direct: whether features are connected to the output directly, by *W*.
+        tied: whether the output layer's weights are the features, after a projection of the tanh layer to their width.
+        feature_dropout, dropout: of the features and of the tanh layer.
+
+    Call: ``(contexts, targets) -> (batch,)``: -ln p of each target in nats; contexts (batch, order - 1) of int32, the
+    word directly before first, and targets (batch,) of int32.
+
+    Raises:
+        ValueError: an order without a word before, or tied weights with direct connections, which have no features of
+            their width.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: int,
+        order: int,
+        feature_units: int,
+        hidden_units: int,
+        direct: bool = False,
+        tied: bool = False,
+        feature_dropout: float = 0.0,
+        dropout: float = 0.0,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(**parameters)
+        if order < 2:
+            raise ValueError(f"order {order} has no word before the predicted one; choose 2 or more")
+        if direct and tied:
+            raise ValueError("direct connections need output weights of their own; choose direct or tied, not both")
+        self.order = order
+        self._direct = direct
+        width = (order - 1) * feature_units
+        with self.name_scope():
+            self.features = nn.Embedding(
+                vocabulary_size, feature_units, weight_initializer=Uniform(0.1), sparse_grad=not tied
+            )
+            self.feature_dropout = nn.Dropout(feature_dropout)
+            self.hidden = nn.Dense(hidden_units, in_units=width, activation="tanh", flatten=False)
+            self.dropout = nn.Dropout(dropout)
+            self.projection = (
+                nn.Dense(feature_units, in_units=hidden_units, use_bias=False, flatten=False) if tied else None
+            )
+            # U and W are one matrix: the output reads the tanh layer and the features one after the other.
+            self.output = nn.Dense(
+                vocabulary_size,
+                in_units=feature_units if tied else hidden_units + (width if direct else 0),
+                flatten=False,
+                params=self.features.params if tied else None,
+            )
+        # The paper's weight decay is of all weights, features among them, and of no bias (sec. 2, eq. 2).
+        for layer in (self.hidden, self.output):
+            layer.bias.wd_mult = 0.0
+
+    def hybrid_forward(self, F: Operators, contexts: Tensor, targets: Tensor) -> Tensor:
+        read = self.feature_dropout(F.reshape(self.features(contexts), (0, -1)))
+        hidden = self.dropout(self.hidden(read))
+        if self.projection is not None:
+            hidden = self.projection(hidden)
+        if self._direct:
+            hidden = F.concat(hidden, read, dim=1)
+        return -F.pick(F.log_softmax(self.output(hidden), axis=-1), targets, axis=-1)
+
+    def vectors(self) -> np.ndarray:
+        """The features (vocabulary, feature_units) of all words."""
+        vectors: np.ndarray = self.features.weight.data().asnumpy()
+        return vectors

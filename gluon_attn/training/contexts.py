@@ -1,0 +1,71 @@
+"""Words with the n - 1 words before each of them: what a network of n-grams is trained on and measured with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from mxnet import nd
+from mxnet.gluon import HybridBlock
+
+from gluon_attn.models.neural_language_model import NeuralLanguageModel
+from gluon_attn.training.objective import Batch, Objective
+
+_AT_ONCE = 1_024
+
+
+def contexts(ids: np.ndarray, order: int, first: int) -> np.ndarray:
+    """The words before each word of a text, (tokens, order - 1) int32, the word directly before first.
+
+    Args:
+        ids: (tokens,) the text.
+        order: number of words with the predicted one, 2 or more.
+        first: what is before the text; the end of a line in a text of lines.
+    """
+    padded = np.concatenate([np.full(order - 1, first), ids]).astype(np.int32)
+    return np.lib.stride_tricks.sliding_window_view(padded[:-1], order - 1)[:, ::-1]
+
+
+def context_losses(model: NeuralLanguageModel, ids: np.ndarray, first: int) -> np.ndarray:
+    """-ln p of each word of a text in nats, (tokens,), given the words before it."""
+    before, losses = contexts(ids, model.order, first), []
+    for start in range(0, len(ids), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        losses.append(model(nd.array(before[some], dtype="int32"), nd.array(ids[some], dtype="int32")).asnumpy())
+    return np.concatenate(losses)
+
+
+def context_objective(
+    training: np.ndarray, validation: np.ndarray, *, order: int, batch_size: int, first: int
+) -> Objective:
+    """The objective of predicting each word of a text from the words before it, for
+    :func:`gluon_attn.training.loop.fit`; selects by the perplexity of the validation text.
+
+    A batch has words from anywhere in the text, drawn without replacement in each epoch; the last batch is filled with
+    words from the first.
+
+    Args:
+        training, validation: (tokens,) texts.
+        order, first: as for :func:`contexts`.
+        batch_size: words of a batch.
+    """
+    before, targets = contexts(training, order, first), training.astype(np.int32)
+    steps = -(-len(targets) // batch_size)
+
+    def batches(generator: np.random.RandomState) -> Iterator[Batch]:
+        drawn = np.resize(generator.permutation(len(targets)), (steps, batch_size))
+        for positions in drawn:
+            # The model predicts its inputs; the target of the loss is a placeholder.
+            yield Batch((before[positions], targets[positions]), np.zeros(1, np.float32))
+
+    def evaluate(model: HybridBlock) -> Mapping[str, float]:
+        assert isinstance(model, NeuralLanguageModel)
+        loss = float(context_losses(model, validation, first).mean(dtype=np.float64))
+        return {"perplexity": math.exp(loss), "loss": loss}
+
+    return Objective(batches, steps, _loss, evaluate, select="perplexity", higher_is_better=False)
+
+
+def _loss(losses: nd.NDArray, _: nd.NDArray) -> nd.NDArray:
+    return losses

@@ -1,0 +1,217 @@
+"""Bengio, Ducharme, Vincent and Janvin (2003), "A neural probabilistic language model", JMLR 3: a word is predicted
+from features of the n - 1 words before it, learned with the network, instead of from counts of n words.
+
+Tables 1 and 2, perplexity on test: on the Brown corpus (a million words) 252 for a network mixed with trigrams against
+312 for the best n-grams, on AP News (14 million) 109 against 117. A network of five words is better than one of three,
+while longer contexts do not help n-grams; whether direct connections from features to output help is left open (sec.
+4.2). The numbers were checked in summaries only, and the sizes of the `paper` preset are from memory.
+
+Here: the Penn Treebank, 930 000 words with the ends of lines, Mikolov's vocabulary of 10 000, split, and way of
+counting: token-weighted perplexity of all words and ends of lines, as in `cheng2016`, whose language model is in the
+table too. On this corpus Mikolov et al. (2011) report 140.2 for a network of this kind, 141.2 for Kneser-Ney 5-grams.
+The text is one stream for both: what is before a line is the line before.
+
+N-grams: interpolated Kneser-Ney with three estimated discounts (`gluon_attn/models/kneser_ney.py`), of 2 to 8 words.
+Nothing is chosen: 5-grams have a perplexity of 147.7 on validation; with contexts that begin with the line 148.0, with
+one discount 151.4. They are deterministic, so one run is compared with each seed of a network.
+
+Networks read 1, 2, 4 or 7 words before. The tanh layer has 200 units and a word 100 features, more than the paper's; a
+batch has 512 words from anywhere in the text. Not in the paper: dropout of features (0.1) and of the tanh layer (0.3),
+Adam with a rate that rises to 0.002 in 200 updates and falls to 0 as a cosine, gradients clipped to a norm of 1. All
+networks are trained by this recipe.
+
+Mixtures: the paper mixes half and half. Here the weight of the network depends on how many of the words before,
+together, occur as a context in training, and maximises the likelihood of validation; the results have both.
+
+Claims: the network is better than n-grams of as many words; the mixture is better than both; longer contexts help the
+network, more than they help n-grams; n-grams of more than five words are no better; and direct connections, of which
+the paper says that a network without them generalises better (Brown).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gluon_attn.models.neural_language_model import NeuralLanguageModel
+from gluon_attn.training.recipe import Recipe
+from reproductions.protocol.claims import Better, Measured
+from reproductions.protocol.reported import Table
+from reproductions.protocol.reproduction import Override, Reproduction
+from reproductions.protocol.task import Variant
+from reproductions.tasks.language_modelling import LanguageModellingData
+from reproductions.tasks.ngram_modelling import ContextModelling, ContextSettings, NgramModelling, NgramSettings
+from reproductions.tasks.ngram_modelling_results import (
+    gains_more,
+    mixture_below_network,
+    mixture_below_ngrams,
+    perplexity_by_context,
+)
+from reproductions.tasks.word_vector_results import map_of, neighbours_page
+
+TITLE = "A neural probabilistic language model"
+TABLE_1 = Table("Bengio et al. (2003), Table 1", corpus="brown", metric="perplexity", checked="secondary", digits=0)
+TABLE_2 = Table("Bengio et al. (2003), Table 2", corpus="ap news", metric="perplexity", checked="secondary", digits=0)
+MIKOLOV = Table("Mikolov et al. (2011)", corpus="ptb", metric="perplexity", checked="memory", digits=1)
+BROWN_MIXTURE = TABLE_1.entry("network of five words, mixed with trigrams", 252.0)
+BROWN_NGRAMS = TABLE_1.entry("best n-grams", 312.0)
+FEED_FORWARD = MIKOLOV.entry("feed-forward network", 140.2)
+KNESER_NEY_5 = MIKOLOV.entry("Kneser-Ney, 5 words", 141.2)
+NETWORKS, NGRAMS = (2, 3, 5, 8), (2, 3, 4, 5, 6, 7, 8)
+
+# What markets do, who acts in them, times, places, numbers' units and words of grammar, as the corpus spells them.
+LISTED = (
+    *("rose", "fell", "gained", "profit", "loss", "stock", "bonds", "bank", "oil", "cars"),
+    *("president", "chairman", "mr.", "company", "court", "congress", "japan", "california", "monday", "october"),
+    *("million", "billion", "percent", "months", "he", "they", "said", "would", "good", "bad"),
+)
+MAPPED = ("rose", "profit", "stock", "bank", "president", "japan", "monday", "million", "he", "said")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(ContextSettings):
+    """The paper's values for the best network on Brown."""
+
+    feature_units: int = 30
+    hidden_units: int = 100
+    direct: bool = False
+    feature_dropout: float = 0.0
+    dropout: float = 0.0
+
+    def build(self, data: LanguageModellingData) -> NeuralLanguageModel:
+        return NeuralLanguageModel(
+            vocabulary_size=data.vocabulary_size,
+            order=self.order,
+            feature_units=self.feature_units,
+            hidden_units=self.hidden_units,
+            direct=self.direct,
+            feature_dropout=self.feature_dropout,
+            dropout=self.dropout,
+        )
+
+
+network = Settings(feature_units=100, hidden_units=200, feature_dropout=0.1, dropout=0.3)
+RECIPE = Recipe(epochs=8, batch_size=512, learning_rate=2e-3, decay="cosine", warmup_steps=200, clip_norm=1.0)
+COUNTING = Recipe(epochs=1, batch_size=1, learning_rate=0.0)
+ANOTHER_RECIPE = "other sizes, with dropout"
+
+
+def network_of(order: int, *, direct: bool = False) -> Variant[Any]:
+    words = "1 word" if order == 2 else f"{order - 1} words"
+    return Variant(
+        f"n{order}{'-direct' if direct else ''}",
+        f"network, {words} before{', direct connections' if direct else ''}",
+        replace(network, order=order, direct=direct),
+        RECIPE,
+        beside=FEED_FORWARD if order == 5 and not direct else None,
+        comparable=True,
+        differs=ANOTHER_RECIPE if order == 5 and not direct else "",
+    )
+
+
+def ngrams_of(order: int) -> Variant[Any]:
+    return Variant(
+        f"kn{order}",
+        f"Kneser-Ney n-grams, {order - 1} word{'s' if order > 2 else ''} before",
+        NgramSettings(order=order),
+        COUNTING,
+        task=NgramModelling("ptb"),
+        seeds=(1,),
+        beside=KNESER_NEY_5 if order == 5 else None,
+        comparable=True,
+        differs="contexts go on over ends of lines" if order == 5 else "",
+        deterministic=True,
+    )
+
+
+def smoke(variant: Variant[Any]) -> Variant[Any]:
+    if isinstance(variant.settings, NgramSettings):
+        return variant
+    tiny = replace(variant.settings, feature_units=8, hidden_units=12)
+    return replace(
+        variant, settings=tiny, recipe=replace(RECIPE, epochs=2, batch_size=8, learning_rate=5e-3, warmup_steps=10)
+    )
+
+
+def paper(variant: Variant[Any]) -> Variant[Any]:
+    """One word at a time by gradient descent, with a rate of 0.001 and weight decay."""
+    if isinstance(variant.settings, NgramSettings):
+        return variant
+    own = Settings(order=variant.settings.order, direct=variant.settings.direct)
+    recipe = Recipe(epochs=20, batch_size=1, learning_rate=1e-3, optimizer="sgd", weight_decay=1e-4)
+    return replace(variant, settings=own, recipe=recipe, differs="")
+
+
+REPRODUCTION = Reproduction(
+    title=TITLE,
+    source="Bengio et al. (2003), JMLR 3",
+    task=ContextModelling("ptb", LISTED, MAPPED),
+    reported=(
+        BROWN_NGRAMS,
+        BROWN_MIXTURE,
+        TABLE_2.entry("best n-grams", 117.0),
+        TABLE_2.entry("network, mixed with trigrams", 109.0),
+        KNESER_NEY_5,
+        FEED_FORWARD,
+        MIKOLOV.entry("feed-forward network, mixed with Kneser-Ney", 116.6),
+    ),
+    variants=(
+        *(network_of(order) for order in NETWORKS),
+        network_of(5, direct=True),
+        *(ngrams_of(order) for order in NGRAMS),
+    ),
+    claims=(
+        Better("network", "The network is better than n-grams of as many words: five", "n5", "kn5", source="sec. 4.2"),
+        Measured(
+            "mixture-network",
+            "The mixture of the network with n-grams is better than the network",
+            "sec. 4.2",
+            ("n5",),
+            mixture_below_network,
+        ),
+        Measured(
+            "mixture-ngrams",
+            "The mixture of the network with n-grams is better than the n-grams",
+            "Table 1",
+            ("n5", "kn5"),
+            mixture_below_ngrams,
+            reported=BROWN_NGRAMS.value - BROWN_MIXTURE.value,
+        ),
+        Better("longer-5", "Five words are better than three for the network", "n5", "n3", source="sec. 4.2"),
+        Better("longer-8", "Eight words are better than five for the network", "n8", "n5"),
+        Better("longer-ngrams", "Eight words are no better than five for n-grams", "kn5", "kn8", source="sec. 4.2"),
+        Measured(
+            "longer-more-5",
+            "From three words to five the network gains more than n-grams",
+            "sec. 4.2",
+            ("n3", "n5", "kn3", "kn5"),
+            gains_more,
+        ),
+        Measured(
+            "longer-more-8",
+            "From five words to eight the network gains more than n-grams",
+            "ours",
+            ("n5", "n8", "kn5", "kn8"),
+            gains_more,
+        ),
+        Better(
+            "direct",
+            "A network without direct connections from features to output is better",
+            "n5",
+            "n5-direct",
+            source="sec. 4.2",
+        ),
+    ),
+    headline=("n5", "kn5"),
+    main="n5",
+    seeds=(1, 2, 3),
+    smoke=Override(smoke),
+    paper=Override(paper),
+    baselines=("cheng2016",),
+    figures=(
+        perplexity_by_context({order: f"n{order}" for order in NETWORKS}, {order: f"kn{order}" for order in NGRAMS}),
+        map_of("n5"),
+    ),
+    pages=(neighbours_page("nearest words", "neighbours.tsv", "n5"),),
+    notes=(),
+)

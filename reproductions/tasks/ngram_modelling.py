@@ -1,0 +1,155 @@
+"""Language modelling from the n - 1 words before: n-grams, networks of n-grams, and mixtures of the two."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gluon_attn.evaluation.mixture import mixed, mixture_weights
+from gluon_attn.evaluation.statistics import perplexity
+from gluon_attn.models.kneser_ney import KneserNey
+from gluon_attn.models.neural_language_model import NeuralLanguageModel
+from gluon_attn.training.checkpoint import Checkpoint
+from gluon_attn.training.contexts import context_losses, context_objective
+from gluon_attn.training.objective import Objective
+from gluon_attn.training.recipe import Recipe
+from reproductions.protocol.results import Row
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Evaluation, Settings, Variant
+from reproductions.tasks import ngram_modelling_results
+from reproductions.tasks.language_modelling import LanguageModellingData, WordPrediction, by_line
+from reproductions.tasks.trained_vectors import TrainedVectors
+
+
+@dataclass(frozen=True, kw_only=True)
+class NgramSettings(Settings):
+    """N-grams of one order, which have no other setting: their discounts are estimated."""
+
+    order: int = 5
+
+    def build(self, data: LanguageModellingData) -> KneserNey:
+        return ngrams(self.order, data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextSettings(Settings):
+    """What networks share that read the n - 1 words before.
+
+    Attributes:
+        order: *n*.
+        mixed_with: order of the n-grams that the network is mixed with when it is measured.
+    """
+
+    order: int = 5
+    mixed_with: int = 5
+
+    @abstractmethod
+    def build(self, data: LanguageModellingData) -> NeuralLanguageModel:
+        """The network for these data, not yet initialised."""
+
+
+def ngrams(order: int, data: LanguageModellingData) -> KneserNey:
+    """The n-grams of the training split; without estimates where the data have no rows."""
+    train = data.prepared.splits.get("train")
+    return KneserNey(
+        order=order,
+        vocabulary_size=data.vocabulary_size,
+        first=data.end_of_line,
+        text=None if train is None else train.ids,
+    )
+
+
+@dataclass(frozen=True)
+class NgramModelling(WordPrediction[NgramSettings]):
+    """Prediction by n-grams, which are counted, not trained: a run has one epoch without steps."""
+
+    group = ""
+
+    def objective(self, settings: NgramSettings, recipe: Recipe, data: LanguageModellingData) -> Objective:
+        def evaluate(model: Any) -> dict[str, float]:
+            loss = float(self.losses(model, settings, data, data.prepared.validation.ids).mean())
+            return {"perplexity": float(np.exp(loss)), "loss": loss}
+
+        return Objective(lambda _: (), 0, lambda *_: None, evaluate, select="perplexity", higher_is_better=False)
+
+    def losses(self, model: Any, settings: NgramSettings, data: LanguageModellingData, ids: np.ndarray) -> np.ndarray:
+        losses: np.ndarray = -model.log_probabilities(ids)
+        return losses
+
+    def evaluate(
+        self, model: Any, settings: NgramSettings, data: LanguageModellingData, last: Checkpoint
+    ) -> Evaluation:
+        """Predictions are by line: ``likelihood`` (lines, 2), -ln p in nats and the number of words with the end of the
+        line."""
+        likelihood = self.likelihood(model, settings, data, data.prepared.test)
+        return Evaluation({"perplexity": perplexity(likelihood.sum(axis=0))}, {"likelihood": likelihood})
+
+
+@dataclass(frozen=True)
+class ContextModelling(WordPrediction[ContextSettings]):
+    """Prediction by a network from the n - 1 words before, alone and mixed with n-grams.
+
+    The weight of the network in the mixture depends on how many of the words before, together, were seen in training as
+    the context of a word: the more, the more n-grams know. These weights are those of the highest likelihood on
+    validation.
+
+    Attributes:
+        listed: words whose nearest words, by the network's features, are kept with the outcome.
+        mapped: words that are on the map of a variant with their nearest.
+    """
+
+    listed: tuple[str, ...] = ()
+    mapped: tuple[str, ...] = ()
+
+    columns = ngram_modelling_results.COLUMNS
+
+    def objective(self, settings: ContextSettings, recipe: Recipe, data: LanguageModellingData) -> Objective:
+        train, validation = data.prepared.train.ids, data.prepared.validation.ids
+        first = data.end_of_line
+        return context_objective(train, validation, order=settings.order, batch_size=recipe.batch_size, first=first)
+
+    def losses(self, model: Any, settings: ContextSettings, data: LanguageModellingData, ids: np.ndarray) -> np.ndarray:
+        return context_losses(model, ids, data.end_of_line)
+
+    def evaluate(
+        self, model: Any, settings: ContextSettings, data: LanguageModellingData, last: Checkpoint
+    ) -> Evaluation:
+        """Predictions are by line, (lines, 2), -ln p in nats and the number of words with the end of the line:
+        ``likelihood`` of the network, ``mixture`` with weights by the length of the known context, ``even_mixture`` of
+        two halves. Examples: the ``weights`` of the network in the mixture by that length with the ``words`` of
+        validation that they were estimated from, ``neighbours`` and ``map``.
+        """
+        counted = ngrams(settings.mixed_with, data)
+        counted.initialize()
+        validation, test = data.prepared.validation, data.prepared.test
+        network = {split: -self.losses(model, settings, data, split.ids) for split in (validation, test)}
+        known = {split: counted.context_lengths(split.ids) for split in (validation, test)}
+        others = {split: counted.log_probabilities(split.ids) for split in (validation, test)}
+        weights = mixture_weights(network[validation], others[validation], known[validation], settings.mixed_with)
+        arrays = {
+            name: np.stack([by_line(test, -log_p), test.lengths], axis=1)
+            for name, log_p in (
+                ("likelihood", network[test]),
+                ("mixture", mixed(network[test], others[test], weights[known[test]])),
+                ("even_mixture", mixed(network[test], others[test], 0.5)),
+            )
+        }
+        metrics = {
+            "perplexity": perplexity(arrays["likelihood"].sum(axis=0)),
+            "mixture perplexity": perplexity(arrays["mixture"].sum(axis=0)),
+        }
+        words = np.bincount(known[validation], minlength=settings.mixed_with)
+        vectors = TrainedVectors.of_network(model, data.prepared)
+        examples = {
+            "mixture": {"weights": weights.tolist(), "words": words.tolist()},
+            "neighbours": vectors.table(self.listed),
+            "map": vectors.map(self.mapped),
+        }
+        return Evaluation(metrics, arrays, examples)
+
+    def rows(self, outcomes: Sequence[Outcome], variant: Variant[ContextSettings]) -> list[Row]:
+        return ngram_modelling_results.rows(outcomes, variant, variant.settings.mixed_with)
