@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,37 @@ from markupsafe import Markup
 
 _HERE = Path(__file__).parent / "templates"
 
-STEPS = Path(__file__).parents[2] / "docs" / "attention_step_by_step.md"
-"""The walk through the attention layer; only a clone of the project has it."""
+_DOCS = Path(__file__).parents[2] / "docs"
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A document of the repository that is a page of the site, with the pictures of a folder of its own.
+
+    Attributes:
+        document: the Markdown file; only a clone of the project has it.
+        pictures: the folder of its pictures.
+        title, menu: of the page, and in the menu.
+        language: of the text.
+    """
+
+    document: Path
+    pictures: Path
+    title: str
+    menu: str
+    language: str
+
+
+STEPS = Guide(
+    _DOCS / "attention_step_by_step.md",
+    _DOCS / "attention_step_by_step",
+    "The attention layer, step by step",
+    "Step by step",
+    "en",
+)
+NAVER = Guide(_DOCS / "naver.ko.md", _DOCS / "naver", "네이버 영화 리뷰와 어텐션", "한국어", "ko")
+GUIDES = {name: guide for name, guide in {"steps": STEPS, "naver": NAVER}.items() if guide.document.is_file()}
+"""By the name of their folder in the site."""
 
 # Where no installed font has Hangul, and only there, a browser loads this one.
 HANGUL = """@font-face {
@@ -32,7 +62,7 @@ def page(template: str, *, live: bool, here: str, up: str = "", data: Any = None
     Args:
         template: its name without suffix.
         live: served next to the page on which texts can be typed.
-        here: the part of the site that it belongs to: ``explore``, ``papers`` or ``steps``.
+        here: the part of the site that it belongs to: ``explore``, ``papers`` or a guide.
         up: relative address of the root of a site of files, such as ``../``.
         data: JSON values for the script of the page; None for a page without script.
         values: of the template.
@@ -44,7 +74,7 @@ def page(template: str, *, live: bool, here: str, up: str = "", data: Any = None
 
     menu = [("explore", address(""), "Explore")] if live else []
     menu += [("papers", address("papers/index.html" if live else "index.html"), "Papers")]
-    menu += [("steps", address("steps/index.html"), "Step by step")] if STEPS.is_file() else []
+    menu += [(name, address(f"{name}/index.html"), guide.menu) for name, guide in GUIDES.items()]
     # In a script element only `<` could begin something that ends it.
     block = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     rendered = (

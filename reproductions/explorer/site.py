@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from gluon_attn.errors import UsageError
 from gluon_attn.plots.fonts import hangul_font
 from preprocessing.files import atomic_directory, write_json
 from reproductions.explorer.networks import LONGEST_TEXT, WIDEST_BEAM, Networks
-from reproductions.explorer.pages import STEPS, markdown, page
+from reproductions.explorer.pages import GUIDES, markdown, page
 from reproductions.protocol import papers
 from reproductions.protocol.report import papers_markdown, readme_of, results_readme_path
-from reproductions.protocol.runs import published_outcomes
+from reproductions.protocol.runs import Outcome, published_outcomes
 
 Page = Callable[[], bytes]
 
@@ -64,9 +65,10 @@ def published(*, live: bool) -> dict[str, Page]:
         files |= {f"papers/{name}/{path.name}": path.read_bytes for path in sorted(folder.glob("*.png"))}
         if _examples(name):
             files[f"papers/{name}/attention.html"] = partial(_attention, name, live)
-    if STEPS.is_file():
-        files["steps/index.html"] = partial(_steps, live)
-        files |= {f"steps/{path.name}": path.read_bytes for path in sorted(STEPS.with_suffix("").glob("*.png"))}
+        files |= {f"papers/{name}/{file}": partial(bytes, page) for file, page in _reading_pages(name).items()}
+    for name, guide in GUIDES.items():
+        files[f"{name}/index.html"] = partial(_guide, name, live)
+        files |= {f"{name}/{path.name}": path.read_bytes for path in sorted(guide.pictures.glob("*.png"))}
     return files
 
 
@@ -84,7 +86,7 @@ def live_files(networks: Networks, runs: Path) -> dict[str, Page]:
     pages = [
         {"paper": name, "title": title, "address": f"/papers/{name}/{file}"}
         for name in papers.names()
-        for file, title in (("", "Results and figures"), ("attention.html", "Attention of the published examples"))
+        for file, title in _pages_of(name, "")
         if f"papers/{name}/{file or 'index.html'}" in files
     ]
     pages += [
@@ -168,15 +170,35 @@ def _paper(name: str, live: bool) -> bytes:
     return page("document", live=live, here="papers", up="../../", title=title, content=content, attention=attention)
 
 
-def _steps(live: bool) -> bytes:
-    links = {f"{STEPS.stem}/{path.name}": path.name for path in STEPS.with_suffix("").glob("*.png")}
-    content = markdown(STEPS.read_text(encoding="utf-8"), links)
-    title = "The attention layer, step by step"
-    return page("document", live=live, here="steps", up="../", title=title, content=content, attention="")
+def _guide(name: str, live: bool) -> bytes:
+    guide, index = GUIDES[name], "" if live else "index.html"
+    links = {f"{guide.pictures.name}/{path.name}": path.name for path in guide.pictures.glob("*.png")}
+    links |= {other.document.name: f"../{folder}/{index}" for folder, other in GUIDES.items()}
+    for paper in papers.names():
+        folder = results_readme_path(paper).parent
+        links |= {
+            f"../reproductions/results/{paper}/{path.name}": f"../papers/{paper}/{path.name}"
+            for path in folder.glob("*.png")
+        }
+        links[f"../reproductions/results/{paper}/README.md"] = f"../papers/{paper}/{index}"
+    return page(
+        "document",
+        live=live,
+        here=name,
+        up="../",
+        title=guide.title,
+        content=markdown(guide.document.read_text(encoding="utf-8"), links),
+        attention="",
+        language=guide.language,
+    )
 
 
 def _attention(name: str, live: bool) -> bytes:
-    pages = [{"paper": "", "title": "Results and figures", "address": "./" if live else "index.html"}]
+    pages = [
+        {"paper": "", "title": title, "address": file}
+        for file, title in _pages_of(name, "./" if live else "index.html")
+        if file != "attention.html"
+    ]
     return page(
         "explore",
         live=live,
@@ -190,33 +212,62 @@ def _attention(name: str, live: bool) -> bytes:
     )
 
 
+def _pages_of(name: str, index: str) -> list[tuple[str, str]]:
+    """The pages of a paper, each with its title."""
+    pages = [(index, "Results and figures"), ("attention.html", "Attention of the published examples")]
+    variants = {file: file.removeprefix("reviews_").removesuffix(".html") for file in _reading_pages(name)}
+    return pages + [(file, f"Reading page of {variant}, published texts") for file, variant in variants.items()]
+
+
+@cache
+def _reading_pages(name: str) -> dict[str, bytes]:
+    """Pages on which the published texts of a variant can be searched, by the name of the file."""
+    reproduction = papers.load(name)
+    preset, pages = reproduction.preset("cpu"), {}
+    with TemporaryDirectory() as folder:
+        for outcome in _shown(name):
+            path = Path(folder) / f"reviews_{outcome.variant}.html"
+            if preset.task(outcome.variant).published_page(outcome, reproduction.title, path):
+                pages[path.name] = path.read_bytes()
+    return pages
+
+
+def _shown(name: str) -> list[Outcome]:
+    """The first outcome of each variant that publishes examples."""
+    preset, shown = papers.load(name).preset("cpu"), {}
+    for outcome in published_outcomes(papers.results_folder(name) / name / "outcomes", preset.names):
+        if outcome.variant not in shown and preset.task(outcome.variant).published_attention(outcome):
+            shown[outcome.variant] = outcome
+    return list(shown.values())
+
+
+@cache
 def _examples(name: str) -> list[dict[str, Any]]:
     """The published examples of a paper, for each variant those of its first seed."""
     reproduction = papers.load(name)
     preset = reproduction.preset("cpu")
-    shown: dict[str, dict[str, Any]] = {}
-    for outcome in published_outcomes(papers.results_folder(name) / name / "outcomes", preset.names):
+    shown = []
+    for outcome in _shown(name):
         task, variant = preset.task(outcome.variant), preset.variant(outcome.variant)
-        views = [] if outcome.variant in shown else task.published_attention(outcome)
-        if views:
-            shown[outcome.variant] = {
-                "id": f"{name}/{outcome.variant}",
-                "group": "published",
-                "paper": name,
-                "variant": outcome.variant,
-                "seed": outcome.seed,
-                "source": reproduction.title,
-                "title": variant.title,
-                "task": task.name,
-                "language": task.input_language,
-                "target": getattr(task, "target", ""),
-                "corpus": outcome.record["corpus"],
-                "sample": outcome.on_sample,
-                "parameters_sha256": outcome.record["parameters_sha256"],
-                "beam": 0,
-                "examples": [view.as_json() for view in views],
-            }
-    return list(shown.values())
+        values = {
+            "id": f"{name}/{outcome.variant}",
+            "group": "published",
+            "paper": name,
+            "variant": outcome.variant,
+            "seed": outcome.seed,
+            "source": reproduction.title,
+            "title": variant.title,
+            "task": task.name,
+            "language": task.input_language,
+            "target": getattr(task, "target", ""),
+            "corpus": outcome.record["corpus"],
+            "sample": outcome.on_sample,
+            "parameters_sha256": outcome.record["parameters_sha256"],
+            "beam": 0,
+        }
+        views = task.published_attention(outcome)
+        shown.append(values | {"examples": [view.as_json() for view in views]})
+    return shown
 
 
 def _data(networks: list[dict[str, Any]], pages: list[dict[str, str]]) -> Mapping[str, Any]:

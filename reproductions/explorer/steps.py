@@ -134,7 +134,7 @@ def write_pictures(*, check: bool) -> list[Path]:
     stale = []
     with TemporaryDirectory() as folder:
         for name, matrices in pictures().items():
-            drawn, path = Path(folder) / f"{name}.png", STEPS.with_suffix("") / f"{name}.png"
+            drawn, path = Path(folder) / f"{name}.png", STEPS.pictures / f"{name}.png"
             equation.draw(matrices, drawn)
             if not path.exists() or path.read_bytes() != drawn.read_bytes():
                 stale.append(path)

@@ -285,3 +285,13 @@ class Task(ABC, Generic[SettingsT, DataT]):
     def published_attention(self, outcome: Outcome) -> list[AttentionView]:
         """The texts that an outcome publishes with their attention weights."""
         return []
+
+    def published_page(self, outcome: Outcome, title: str, path: Path) -> bool:
+        """Write a page on which the texts that an outcome publishes can be searched and read; false if it has none.
+
+        Args:
+            outcome: of which the corpus texts are not known.
+            title: of the paper.
+            path: the HTML file.
+        """
+        return False

@@ -235,6 +235,10 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     def published_attention(self, outcome: Outcome) -> list[AttentionView]:
         return attention_views.of_examples(outcome, sentences.labels_of(self.corpus))
 
+    def published_page(self, outcome: Outcome, title: str, path: Path) -> bool:
+        labels = sentences.labels_of(self.corpus)
+        return classification_results.write_published_page(outcome, path, title, labels, self.language)
+
 
 def scores(predictions: TextPredictions, label: np.ndarray) -> dict[str, float]:
     """Accuracy in per cent and mean cross-entropy in nats, of labels (texts,)."""

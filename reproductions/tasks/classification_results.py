@@ -154,16 +154,47 @@ def _write_reading_page(outcome: Outcome, path: Path, title: str, every: int) ->
                 in_train=bool(arrays["seen_in_train"][number]),
             )
         )
-    note = {
+    note = _note(outcome)
+    if every > 1:
+        note["shown"] = f"one in {every} of the {len(test_texts)} test texts"
+    labels, language = texts["labels"].tolist(), str(texts["language"])
+    viewer.write(path, title=title, reviews=reviews, note=note, labels=labels, language=language)
+
+
+def write_published_page(outcome: Outcome, path: Path, title: str, labels: Sequence[str], language: str) -> bool:
+    """As the reading page, of the texts whose tokens and weights an outcome publishes; false if there are none."""
+    examples = [each for value in outcome.examples.values() for each in (value if isinstance(value, list) else [value])]
+    examples = [each for each in examples if {"tokens", "weights", "probabilities"} <= each.keys()]
+    # A text may be published twice, once with all its weights.
+    chosen = {each.get("row"): each for each in sorted(examples, key=lambda each: "matrix" in each)}
+    reviews = [_featured(chosen.pop(None))] if None in chosen else []
+    for number, example in sorted(chosen.items()):
+        reviews.append(
+            Review(
+                id=f"test text {number + 1}",
+                tokens=example["tokens"],
+                weights=example["weights"],
+                predicted=example["predicted"],
+                probability=max(example["probabilities"]),
+                label=int(outcome.predictions["label"][number]),
+                in_train=bool(outcome.predictions["seen_in_train"][number]),
+                matrix=example.get("matrix"),
+            )
+        )
+    if not reviews:
+        return False
+    note = _note(outcome) | {"shown": f"{len(chosen)} of the {len(outcome.predictions['label'])} test texts"}
+    viewer.write(path, title=title, reviews=reviews, note=note, labels=labels, language=language)
+    return True
+
+
+def _note(outcome: Outcome) -> dict[str, str]:
+    return {
         "model": f"{outcome.variant}, seed {outcome.seed}",
         "corpus": outcome.record["corpus"],
         "digest": outcome.record["pipeline"],
         "parameters SHA-256": outcome.record["parameters_sha256"],
     }
-    if every > 1:
-        note["shown"] = f"one in {every} of the {len(test_texts)} test texts"
-    labels, language = texts["labels"].tolist(), str(texts["language"])
-    viewer.write(path, title=title, reviews=reviews, note=note, labels=labels, language=language)
 
 
 def _featured(example: Mapping[str, Any]) -> Review:

@@ -283,6 +283,12 @@
       playing = setInterval(() => (state.step >= last ? stop() : go(state.step + 1)), 650);
     };
     const stop = () => { clearInterval(playing); playing = 0; play.textContent = "▶"; play.ariaLabel = "Play"; };
+    // Words that other translations of the beam have here, after the same words.
+    const instead = (step) => {
+      const others = view.alternatives.filter((other) => other.weights && tokens.slice(0, step).every((token, i) => other.tokens[i] === token));
+      const words = others.map((other) => other.tokens[step] ?? "end").filter((word) => word !== (tokens[step] ?? "end"));
+      return [...new Set(words)].map(shown);
+    };
     const back = button("‹", "", () => { stop(); go(state.step - 1); }), on = button("›", "", () => { stop(); go(state.step + 1); });
     back.ariaLabel = "Previous word"; on.ariaLabel = "Next word";
     slider.addEventListener("input", () => { stop(); go(Number(slider.value)); });
@@ -292,7 +298,8 @@
     });
     roving(line, (position) => { stop(); go(position); });
     player.append(play, back, on, slider, where);
-    answer.append(player, legend([["Shade: the weight,", null], ["5 %", absolute(0.05)], ["25 %", absolute(0.25)], ["50 %", absolute(0.5)], ["100 %", 1]]));
+    const kept = element("p", "caption");
+    answer.append(player, kept, legend([["Shade: the weight,", null], ["5 %", absolute(0.05)], ["25 %", absolute(0.25)], ["50 %", absolute(0.5)], ["100 %", 1]]));
     drawNotes(answer);
     let frame = null;
     if (tooLarge(target.length, view.tokens.length)) answer.append(noMatrix());
@@ -320,6 +327,9 @@
       slider.value = step;
       slider.setAttribute("aria-valuetext", shown(target[step]));
       where.textContent = `${step + 1} of ${target.length}`;
+      const words = instead(step);
+      kept.textContent = words.length ? `Here the beam also kept: ${words.map((word) => `“${word}”`).join(", ")}.` : "";
+      kept.hidden = view.alternatives.length < 2;
     };
     redraw();
     if (view.fresh && !calm.matches) start(0);

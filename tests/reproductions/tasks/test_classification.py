@@ -340,6 +340,22 @@ def test_a_published_outcome_has_no_page(tmp_path: Path) -> None:
     assert published.examples == finished.examples
 
 
+def test_a_published_outcome_has_a_page_of_its_examples(tmp_path: Path) -> None:
+    finished = evaluated(tmp_path)
+    finished.publish(tmp_path / "published")
+    published = Outcome.read(tmp_path / "published" / "best" / "seed-1", "best", 1)
+    assert NSMC().published_page(published, "A title", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    data = json.loads(page.split('<script type="application/json" id="data">')[1].split("</script>")[0])
+    rows = [int(name.removeprefix("test text ")) - 1 for name in data["id"][1:]]
+    assert data["examples"] == [0] and rows == sorted(set(rows))
+    assert data["gold"][1:] == "".join(str(published.predictions["label"][row]) for row in rows)
+    assert f"of the {len(published.predictions['label'])} test texts" in page and 'lang="ko"' in page
+    empty = outcome(tmp_path / "empty", "a", arrays={"label": [0]})
+    assert not NSMC().published_page(empty, "A title", tmp_path / "none.html")
+    assert not (tmp_path / "none.html").exists()
+
+
 def answers(settings: Any, text: bytes, *, weights: bool = False) -> list[str]:
     data = NSMC().prepare(settings, sample=True)
     trained = TrainedModel(network(settings, data), Variant("best", "", settings, RECIPE), NSMC(), data, "0" * 64)
