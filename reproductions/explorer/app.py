@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import traceback
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -67,6 +68,9 @@ class Explorer:
             response = self._answer(request)
         except HTTPException as error:
             response = _error(str(error.description), error.code or 500)
+        except Exception:  # a fault of ours, or of MXNet: the page says so, and the others can go on
+            traceback.print_exc()
+            response = _error("the explorer failed; its terminal says why", 500)
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         return response(environ, start_response)

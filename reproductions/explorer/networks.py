@@ -24,7 +24,7 @@ from reproductions.protocol.task import Task, TrainedModel
 LONGEST_TEXT = 2_000
 """Characters of a text that is read."""
 WIDEST_BEAM = 10
-LOADED = 3
+LOADED = 6
 """Networks that stay in memory."""
 WAITING = 8
 """Requests that may wait for the networks; more are refused, so that none waits for long."""
@@ -128,11 +128,12 @@ def find_networks(runs: Path, paper: str | None = None, model: Path | None = Non
             raise UsageError(f"{model}: a network of this task attends to nothing; choose another --model")
         return Networks([(network, name, model)])
     chosen = [paper] if paper else list(papers.names())
-    if paper:
-        papers.load(paper)  # refuses what is unknown
+    if paper and not any(_attends(variant.task) for variant in papers.load(paper).preset("cpu").variants):
+        raise UsageError(f"{paper}: its networks attend to nothing; choose another paper")
     found = [(network, name, path) for name in chosen for network, path in _of_paper(name, runs)]
-    if paper and not found:
-        raise UsageError(f"{paper}: no trained network to explore; train one with: gluon-attn run {paper}")
+    if not found:
+        name = paper or "naver_self_attention"
+        raise UsageError(f"no trained network to explore here; train one with: gluon-attn run {name}")
     order = {"included": 0, "runs": 1}
     return Networks(sorted(found, key=lambda each: order[each[0].group]))
 
@@ -160,7 +161,7 @@ def _describe(paper: str, directory: Path, id: str, group: str) -> Network | Non
     reproduction = papers.load(paper)
     preset = reproduction.preset(config["preset"])
     variant, task = preset.variant(config["variant"]), preset.task(config["variant"])
-    if type(task).attention_of is Task.attention_of:
+    if not _attends(task):
         return None
     return Network(
         id=id,
@@ -177,6 +178,10 @@ def _describe(paper: str, directory: Path, id: str, group: str) -> Network | Non
         parameters_sha256=training["parameters_sha256"],
         beam=getattr(variant.settings, "beam", 0),
     )
+
+
+def _attends(task: Task[Any, Any] | None) -> bool:
+    return task is not None and type(task).attention_of is not Task.attention_of
 
 
 def _config(directory: Path) -> dict[str, Any]:

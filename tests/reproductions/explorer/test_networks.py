@@ -42,6 +42,16 @@ def test_a_paper_without_a_network_is_refused(tmp_path: Path) -> None:
         find_networks(tmp_path, "cheng2016")
     with pytest.raises(UsageError, match="unknown"):
         find_networks(tmp_path, "nobody2000")
+    with pytest.raises(UsageError, match="attend to nothing"):
+        find_networks(tmp_path, "mikolov2013")
+
+
+def test_an_installation_without_networks_says_how_to_train_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(networks.models, "included_models", lambda paper: {})
+    with pytest.raises(UsageError, match="gluon-attn run naver_self_attention"):
+        find_networks(tmp_path)
 
 
 def test_a_given_network_is_the_only_one(tmp_path: Path) -> None:
