@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles, given
-from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, decoded, unpacked
+from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, check_text, decoded, unpacked
 from preprocessing.errors import InputError
 from preprocessing.files import sha256_of_named
 from preprocessing.pipeline.step import Context, Notes, Step
@@ -25,9 +25,13 @@ SPLITS = ("train", "test")
 LABELS = ("neg", "pos")
 """Names of the folders; the index is the label."""
 
+OWN_DOCUMENTS = "own documents"
+"""Name of a corpus of your own documents."""
+
 PART = "documents"
 _UNLABELLED = "unsup"
 _BLOCK = 1 << 20
+_LONGEST = 1_000_000  # characters of a document of one's own
 _BROKEN: tuple[type[Exception], ...] = (tarfile.TarError, *BROKEN)
 _NAME = re.compile(r"(\d+)_\d+\.txt", re.ASCII)
 _LAYOUT = "the layout is {train,test}/{neg,pos}/<number>_<rating>.txt"
@@ -50,7 +54,7 @@ class DocumentKey:
 
 def own_documents(path: Path, licence: str = "not stated") -> CorpusFiles:
     """Your own folder or tar archive in the layout of IMDB, as a corpus."""
-    return given("own documents", {PART: path}, licence, folders=True)
+    return given(OWN_DOCUMENTS, {PART: path}, licence, folders=True)
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,31 @@ class ReadDocuments(Step[Data]):
             "survey": {name: survey(split, width=100) for name, split in splits.items()},
             "leaks_as_read": leaks(labels_of_copies([splits["train"]], splits["test"]), splits["test"]),
         }
-        return data.with_splits(splits), Notes(facts=facts)
+        warnings = _odd_documents(path, documents, splits) if files.origin == "given" else []
+        return data.with_splits(splits), Notes(facts=facts, warnings=warnings)
+
+
+def _odd_documents(path: Path, documents: Iterable[DocumentKey], splits: Mapping[str, Split]) -> list[str]:
+    """Warnings on documents of one's own. Raises InputError for texts that cannot be meant."""
+    for name, split in splits.items():
+        for row_id, text in zip(split.row_id, split.text, strict=True):
+            check_text(f"{path}: {row_id}.txt", text, longest=_LONGEST)
+        if not any(text.strip() for text in split.text):
+            raise InputError(f"{path}: {name}", "no document has text", remedy="give texts in UTF-8")
+    warnings = []
+    keys = list(documents)
+    highest = max((key for key in keys if key.label == 0), key=_rating)
+    lowest = min((key for key in keys if key.label == 1), key=_rating)
+    if _rating(highest) >= _rating(lowest):
+        warnings.append(
+            f"{highest.row_id}.txt is rated {_rating(highest)} but in neg/, {lowest.row_id}.txt {_rating(lowest)} but "
+            "in pos/: are documents in the wrong folder?"
+        )
+    return warnings
+
+
+def _rating(key: DocumentKey) -> int:
+    return int(key.name.removesuffix(".txt").rpartition("_")[2])
 
 
 def read_documents(path: Path) -> dict[DocumentKey, bytes]:

@@ -15,7 +15,11 @@ from __future__ import annotations
 from typing import Any
 
 from preprocessing.corpora import CorpusFiles
-from preprocessing.document_reading import ReadDocuments, own_documents as own_documents
+from preprocessing.document_reading import (
+    OWN_DOCUMENTS as OWN_DOCUMENTS,
+    ReadDocuments,
+    own_documents as own_documents,
+)
 from preprocessing.errors import InputError, check_positive
 from preprocessing.text.document_steps import OVERLONG, LimitSentences, PlainText, SplitSentences, TokenizeSentences
 from preprocessing.text.english import EnglishWords

@@ -21,8 +21,16 @@ class MissingError(InputError):
     """Input that is missing and could not be downloaded, as opposed to input that is damaged."""
 
 
+class ParameterError(InputError):
+    """A parameter with a value that it cannot have; ``parameter`` is its name and ``value`` what was given."""
+
+    def __init__(self, parameter: str, value: object, reason: str, *, remedy: str = "") -> None:
+        self.parameter, self.value = parameter, value
+        super().__init__(f"{parameter} {value}", reason, remedy=remedy)
+
+
 def check_positive(**values: float | None) -> None:
-    """Raise InputError for the first value below 1, under the name it is given by; None is no value."""
+    """Raise ParameterError for the first value below 1, under the name it is given by; None is no value."""
     for name, value in values.items():
         if value is not None and value < 1:
-            raise InputError(f"{name} {value}", "must be at least 1", remedy="choose a positive number")
+            raise ParameterError(name, value, "must be at least 1", remedy="choose a positive number")

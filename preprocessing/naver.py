@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles
-from preprocessing.corpora.reading import CRLF, FETCH_AGAIN, UNIX_LINES, decoded
+from preprocessing.corpora.reading import FETCH_AGAIN
 from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text import steps, tokenizers
@@ -35,10 +35,10 @@ from preprocessing.text.steps import (
     labels_of_copies,
     leaks,
 )
+from preprocessing.text.table import HEADER as HEADER, read_table
 from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.writing import write as write
 
-HEADER = "id\tdocument\tlabel"
 LABELS = {"0": 0, "1": 1}
 
 
@@ -102,40 +102,15 @@ def read_ratings(path: Path, *, rows: int | None = None) -> Split:
     """One file of the NSMC layout as a Split. Raises InputError with file, line, reason and remedy for the first fault:
     invalid UTF-8, another header, a wrong number of columns, a label that is not 0 or 1, a last line without its
     line feed, or another number of rows than ``rows`` (when that is given)."""
-    raw = path.read_bytes()
-    content = decoded(path, raw)
-    header, _, body = content.partition("\n")
-    if header != HEADER:
-        if header == f"{HEADER}\r":
-            raise InputError(path, CRLF, line=1, remedy=UNIX_LINES)
-        if header.startswith("\ufeff"):
-            raise InputError(path, "begins with a byte order mark", line=1, remedy="save the file as UTF-8 without it")
-        reason = f"the header is {header[:60]!r}, expected id, document, label between tabs"
-        raise InputError(path, reason, line=1, remedy=f"add the header line, or {FETCH_AGAIN}")
-    if not raw.endswith(b"\n"):
-        reason = "the last line has no line feed: the file may be truncated"
-        raise InputError(path, reason, line=content.count("\n") + 1, remedy=FETCH_AGAIN)
-    if not body:
-        raise InputError(path, "no rows below the header", line=1, remedy=FETCH_AGAIN)
-    row_ids, texts, labels = [], [], []
-    for number, line in enumerate(body.removesuffix("\n").split("\n"), start=2):
-        columns = line.split("\t")
-        if len(columns) != 3:
-            reason = f"{len(columns)} column{'s' if len(columns) > 1 else ''}, expected 3 (id, document, label)"
-            remedy = "put single tabs between the columns, none into the text"
-            raise InputError(path, reason, line=number, remedy=remedy)
-        row_id, text, label = columns
+    table = read_table(path)
+    for number, label in enumerate(table.labels, start=2):
         if label not in LABELS:
-            if label.removesuffix("\r") in LABELS:
-                raise InputError(path, CRLF, line=number, remedy=UNIX_LINES)
             reason = f"label {label[:20]!r}, expected 0 or 1"
             raise InputError(path, reason, line=number, remedy="use 0 for negative, 1 for positive")
-        row_ids.append(row_id)
-        texts.append(text)
-        labels.append(LABELS[label])
+    labels = [LABELS[label] for label in table.labels]
     if rows is not None and len(labels) != rows:
         raise InputError(path, f"{len(labels)} rows, the official file has {rows}", remedy=FETCH_AGAIN)
-    return Split.of(texts, row_id=row_ids, label=np.array(labels, np.int8))
+    return Split.of(table.texts, row_id=table.row_ids, label=np.array(labels, np.int8))
 
 
 def survey(split: Split) -> dict[str, Any]:

@@ -5,18 +5,20 @@
     result.train.ids, result.train.offsets      # the stream, <eos> where a line ends, and where each line begins
     result.vocabulary[ptb.END_OF_LINE]          # comes before the first word, so that the first word is predicted too
 
-The steps, in order: read-lines, tokenize, vocabulary, encode. The vocabulary has no padding, unlike the others here:
-1 is a word, and padded batches need a mask.
+The steps, in order: read-lines, (hold-out), tokenize, vocabulary, encode. The vocabulary has no padding, unlike the
+others here: 1 is a word, and padded batches need a mask.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from preprocessing.corpora import CorpusFiles
-from preprocessing.corpora.reading import FETCH_AGAIN, read_lines
+import numpy as np
+
+from preprocessing.corpora import CorpusFiles, given
+from preprocessing.corpora.reading import FETCH_AGAIN, check_text, read_lines
 from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline.step import SPLITS, Context, Notes, Step
 from preprocessing.text.data import Data, Split
@@ -25,6 +27,11 @@ from preprocessing.text.steps import Encode, LearnVocabulary, Tokenize
 from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.vocabulary import END as END_OF_LINE, STREAM_SPECIALS, UNKNOWN
 from preprocessing.text.writing import write as write
+
+OWN_LINES = "own lines"
+"""Name of a corpus of your own text."""
+
+_LONGEST = 100_000  # characters of a line of one's own
 
 
 def pipeline(*, min_freq: int = 1, max_size: int | None = None) -> TextPipeline:
@@ -63,9 +70,53 @@ class ReadLines(Step[Data]):
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         files = context.corpus(self.name)
-        splits = {part: read_text(files.paths[part], rows=files.rows.get(part)) for part in SPLITS}
+        parts = [part for part in SPLITS if part in files.paths]
+        splits = {part: read_text(files.paths[part], rows=files.rows.get(part)) for part in parts}
+        if files.origin == "given":
+            for part, split in splits.items():
+                for line, text in enumerate(split.text, start=1):
+                    check_text(files.paths[part], text, line=line, longest=_LONGEST)
         facts = {"lines": {name: _survey(split) for name, split in splits.items()}}
         return data.with_splits(splits), Notes(facts=facts)
+
+
+def own_lines(train: Path, test: Path, validation: Path | None = None, licence: str = "not stated") -> CorpusFiles:
+    """Your own text, one sentence per line and words between spaces, as a corpus. Raises InputError for a missing
+    file."""
+    paths = {"train": train, **({"validation": validation} if validation else {}), "test": test}
+    return given(OWN_LINES, paths, licence)
+
+
+def reading_own_lines(pipeline: TextPipeline) -> TextPipeline:
+    """A pipeline for :func:`own_lines`, which may have no validation file."""
+    read, *others = pipeline.steps
+    return replace(pipeline, steps=(read, HoldOutLines(), *others))
+
+
+@dataclass(frozen=True)
+class HoldOutLines(Step[Data]):
+    """Hold out the last lines of train where no validation file is given."""
+
+    name: ClassVar[str] = "hold-out"
+    one_in: int = 10
+
+    @property
+    def rule(self) -> str:
+        return (
+            f"Only where there is no validation file: the last lines of train go to validation, one in {self.one_in} "
+            "of all (rounded up), so that both splits are connected text."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        if "validation" in data.splits:
+            return data, Notes()
+        train = data.splits["train"]
+        last = len(train) - -(-len(train) // self.one_in)
+        if not last:
+            raise InputError("train", "one line is too little to hold out another", remedy="give more lines")
+        rows = np.arange(len(train))
+        splits = {**data.splits, "train": train.take(rows[:last]), "validation": train.take(rows[last:])}
+        return data.with_splits(splits), Notes()
 
 
 def read_text(path: Path, *, rows: int | None = None) -> Split:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles
-from preprocessing.corpora.reading import FETCH_AGAIN, read_lines
+from preprocessing.corpora.reading import FETCH_AGAIN, check_text, read_lines
 from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline.step import SPLITS, Context, Notes, Step
 from preprocessing.text.data import Data, Split
@@ -40,6 +40,8 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "sst-5": ("very negative", "negative", "neutral", "positive", "very positive"),
 }
 """Names of the labels of each corpus; the index is the label."""
+
+_LONGEST = 100_000  # characters of a sentence of one's own
 
 
 def labels_of(corpus: str) -> tuple[str, ...]:
@@ -108,6 +110,10 @@ class ReadSentences(Step[Data]):
         splits = {
             part: read_sentences(files.paths[part], classes=self.classes, rows=files.rows.get(part)) for part in SPLITS
         }
+        if files.origin == "given":
+            for part, split in splits.items():
+                for line, text in enumerate(split.text, start=1):
+                    check_text(files.paths[part], text, line=line, longest=_LONGEST)
         facts = {"survey": {part: survey(split, width=5) for part, split in splits.items()}}
         return data.with_splits(splits), Notes(facts=facts)
 

@@ -4,7 +4,8 @@
     result = translation.prepare("multi30k en-de", source="en", target="de", tokens="bpe")
     result.splits["train"].source.sequences(), result.target_vocabulary, result.detokenize(["ein", "Hund", "."])
 
-The steps, in order: read-pairs, normalize, (split-by-hash), (lower-case), (deduplicate), overlap, then one of
+The steps, in order: read-pairs, normalize, (split-by-hash or hold-out), (lower-case), (deduplicate), overlap, then one
+of
 ``words``: tokenize, (truecase), filter-lengths;
 ``bpe``: the same, learn-bpe, bpe;
 ``sentencepiece``: learn-pieces, tokenize, filter-lengths;
@@ -25,7 +26,7 @@ from preprocessing.bitext.corpora import CORPORA, OWN_FILES
 from preprocessing.bitext.data import SIDES, Bitext, BothSides
 from preprocessing.bitext.pipeline import TranslationPipeline, TranslationResult
 from preprocessing.bitext.reading import ReadPairs
-from preprocessing.bitext.split import SplitPairs
+from preprocessing.bitext.split import HoldOutPairs, SplitPairs
 from preprocessing.bitext.steps import (
     CheckRoundTrip,
     Deduplicate,
@@ -122,6 +123,9 @@ def pipeline(
     if known.one_in:
         first = min(columns)
         steps += [SplitPairs(known.one_in, SIDES[columns.index(first)], first)]
+    if known.hold_out:
+        first = min(columns)
+        steps += [HoldOutPairs(known.hold_out, SIDES[columns.index(first)], first)]
     steps += [_both(Lowercase(), Lowercase())] if lowercase else []
     steps += [Deduplicate()] if deduplicate else []
     steps += [Overlap(known.drop_overlap if drop_overlap is None else drop_overlap)]
@@ -155,11 +159,16 @@ def prepare(
 
 def own_files(folder: Path, source: str, target: str, licence: str = "not stated") -> CorpusFiles:
     """The files ``train``, ``validation`` and ``test``, each as ``.<source>`` and ``.<target>``, of a folder, one
-    sentence per line; each may be compressed (``.gz``, ``.xz``). Raises InputError for a missing one."""
-    paths = {}
+    sentence per line; each may be compressed (``.gz``, ``.xz``). Those of validation may be left out: then one in
+    twenty train pairs is held out. Raises InputError for a missing one."""
+    paths, absent = {}, set()
     for part in (f"{split}.{language}" for split in ("train", "validation", "test") for language in (source, target)):
         candidates = [folder / f"{part}{ending}" for ending in ("", ".gz", ".xz")]
         paths[part] = next((path for path in candidates if path.is_file()), candidates[0])
+        absent |= set() if paths[part].exists() else {part}
+    validation = {f"validation.{language}" for language in (source, target)}
+    if validation <= absent:
+        paths = {part: path for part, path in paths.items() if part not in validation}
     return locate.given(OWN_FILES, paths, licence)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from preprocessing.bitext.reading import UNSPLIT, Collection
 from preprocessing.text.normalization import LANGUAGES
@@ -15,7 +15,8 @@ OWN_FILES = "own files"
 class ParallelCorpus:
     """The languages, collections and splits of a parallel corpus.
 
-    ``extra``: collections that are read only on request. ``one_in``: of the split by hash. ``drop_overlap``: the
+    ``extra``: collections that are read only on request. ``one_in``: of the split by hash. ``hold_out``: one in
+    how many train pairs goes to validation where no validation files are given. ``drop_overlap``: the
     default for leaving out train pairs with a sentence of another split. ``stand_ins``: languages that the corpus does
     not have, and their replacements.
     """
@@ -24,11 +25,18 @@ class ParallelCorpus:
     collections: tuple[Collection, ...]
     extra: Mapping[str, Collection] = field(default_factory=dict)
     one_in: int = 0
+    hold_out: int = 0
     drop_overlap: bool = False
     stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 
 _OFFICIAL = tuple(Collection(split, split) for split in ("train", "validation", "test"))
+_OWN = tuple(
+    replace(collection, optional=True, without="held out from train instead")
+    if collection.split == "validation"
+    else collection
+    for collection in _OFFICIAL
+)
 _EN_KO = ("en", "ko")
 _TRIPLES = ("ko", "en", "fr")
 
@@ -63,5 +71,5 @@ CORPORA: dict[str, ParallelCorpus] = {
         tuple(Collection(split, split, _TRIPLES, header=True) for split in ("train", "validation", "test")),
         stand_ins={"de": "fr"},
     ),
-    OWN_FILES: ParallelCorpus(LANGUAGES, _OFFICIAL),
+    OWN_FILES: ParallelCorpus(LANGUAGES, _OWN, hold_out=20),
 }

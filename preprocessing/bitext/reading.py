@@ -11,7 +11,7 @@ import numpy as np
 
 from preprocessing.bitext.data import Bitext, Pair
 from preprocessing.corpora import CorpusFiles
-from preprocessing.corpora.reading import FETCH_AGAIN, read_lines
+from preprocessing.corpora.reading import FETCH_AGAIN, check_text, read_lines
 from preprocessing.errors import InputError, MissingError
 from preprocessing.pipeline import card
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
@@ -28,7 +28,8 @@ class Collection:
 
     Without ``columns`` it is two files, ``<part>.<language>``, one sentence per line. With ``columns`` it is one
     file, ``<part>``, of columns between tabs; ``columns`` are the languages of the first ones, ``ignored`` how many
-    more may follow. ``member``: the name of the file in a zip archive, if it is in one.
+    more may follow. ``member``: the name of the file in a zip archive, if it is in one. ``without``: what happens where
+    an ``optional`` one is missing.
     """
 
     part: str
@@ -39,6 +40,7 @@ class Collection:
     member: str | None = None
     optional: bool = False
     note: str = ""
+    without: str = "continuing without it"
 
     def parts(self, source: str, target: str) -> tuple[str, ...]:
         """The parts of the corpus that contain it."""
@@ -90,11 +92,11 @@ class ReadPairs(Step[Bitext]):
         rows: dict[str, list[tuple[str, str, str]]] = {}
         surveys: dict[str, Any] = {}
         missing: dict[str, str] = {}
-        dropped = []
+        dropped, warnings = [], list[str]()
         for collection in self.collections:
             absent = [part for part in collection.parts(self.source, self.target) if part not in files.paths]
             if absent and collection.optional:
-                missing[collection.part] = f"{collection.note} Not found; continuing without it."
+                missing[collection.part] = f"{collection.note} Not found; {collection.without}.".strip()
                 continue
             if absent:
                 reason = f"has no {' and no '.join(absent)} (it has {', '.join(files.paths)})"
@@ -107,6 +109,8 @@ class ReadPairs(Step[Bitext]):
                 left_out = set(blank)
                 pairs = [pair for pair in pairs if pair[0] not in left_out]
                 dropped.append(Dropped(collection.split, "an empty side", len(blank), blank[:SHOWN]))
+            if files.origin == "given" and len(pairs) == 1 and collection.split == "train":
+                warnings.append(f"{collection.part}: only one pair to train on")
             surveys[collection.part] = {"split": collection.split, "note": collection.note, **survey(pairs)}
             rows.setdefault(collection.split, []).extend(pairs)
         splits = {name: _pair(pairs) for name, pairs in rows.items()}
@@ -118,7 +122,7 @@ class ReadPairs(Step[Bitext]):
                 requested: f"The corpus has no text in {requested}; its text in {replacement} is used instead."
                 for requested, replacement in self.stand_ins.items()
             }
-        return data.with_splits(splits), Notes(facts=facts, dropped=dropped)
+        return data.with_splits(splits), Notes(facts=facts, dropped=dropped, warnings=warnings)
 
 
 def read_collection(
@@ -133,6 +137,8 @@ def read_collection(
             if len(text) > longest:
                 reason = f"a sentence of {len(text)} characters, at most {longest} are allowed"
                 raise InputError(path, reason, line=line, remedy="one sentence per line: are line feeds missing?")
+            if files.origin == "given":
+                check_text(path, text, line=line, longest=longest)
     for part in collection.parts(source, target):
         expected = files.rows.get(part)
         if expected is not None and len(texts[0]) != expected:

@@ -11,6 +11,7 @@ import numpy as np
 
 from preprocessing.bitext.data import SIDES, Bitext, Pair
 from preprocessing.bitext.reading import UNSPLIT
+from preprocessing.errors import InputError
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.data import Split
 from preprocessing.text.normalization import loose_key
@@ -66,6 +67,43 @@ class SplitPairs(Step[Bitext]):
         }
         train = concatenated([train, official]) if official else train
         return data.with_splits({"train": train, **chosen, **others}), Notes(facts={"hash_split": facts})
+
+
+@dataclass(frozen=True)
+class HoldOutPairs(Step[Bitext]):
+    """Hold out validation pairs where no validation files are given."""
+
+    name: ClassVar[str] = "hold-out"
+    one_in: int
+    anchor: str
+    language: str
+
+    @property
+    def rule(self) -> str:
+        return (
+            "Only where there are no validation files: train pairs that share a source or a target sentence, directly "
+            "or through other pairs, form a group, and a group is never divided; sentences are the same when their "
+            "lower-cased letters and digits are. A group goes to validation when the first 8 hexadecimal digits of the "
+            f"SHA-256 (UTF-8) of the first of its sentences in {self.language} by code points, in that form, read as "
+            f"a number, are divisible by {self.one_in}; otherwise it stays in train."
+        )
+
+    def apply(self, data: Bitext, context: Context) -> tuple[Bitext, Notes]:
+        splits = data.splits
+        if "validation" in splits:
+            return data, Notes()
+        train = splits["train"]
+        keys = {side: [loose_key(text) for text in getattr(train, side).prepared] for side in SIDES}
+        group = groups(keys["source"], keys["target"])
+        anchors = _firsts(group, keys[self.anchor])
+        number = dict(zip(anchors, (hash_numbers(anchors.values()) % self.one_in).tolist(), strict=True))
+        held_out = np.array([number[root] == 0 for root in group], np.bool_)
+        for name, rows in (("train", ~held_out), ("validation", held_out)):
+            if not rows.any():
+                reason = f"too few pairs ({len(train)}) to hold out one in {self.one_in}: none is left for {name}"
+                raise InputError("train", reason, remedy="give validation files, or more pairs")
+        splits = {**splits, "train": train.take(~held_out), "validation": train.take(held_out)}
+        return data.with_splits(splits), Notes(facts={"held_out": {"pairs": int(held_out.sum()), "of": len(train)}})
 
 
 def groups(source: Sequence[str], target: Sequence[str]) -> list[int]:

@@ -76,6 +76,23 @@ def read_lines(path: Path, member: str | None = None) -> list[str]:
     return lines
 
 
+def check_text(where: str | PathLike[str], text: str, *, line: int | None = None, longest: int) -> None:
+    """Raise InputError for a text of one's own that cannot be meant: with a NUL, or of more than ``longest``
+    characters."""
+    if "\0" in text:
+        remedy = "remove it: is this a text file in UTF-8?"
+        raise InputError(where, "contains a NUL character", line=line, remedy=remedy)
+    if len(text) > longest:
+        reason = f"a text of {len(text)} characters, at most {longest} are allowed"
+        raise InputError(where, reason, line=line, remedy="divide it: are line feeds missing?")
+
+
+def of_own_file(error: InputError) -> InputError:
+    """The error without the advice to fetch an official file, for files of one's own."""
+    remedy = error.remedy.removesuffix(FETCH_AGAIN).rstrip(" :").removesuffix(", or")
+    return InputError(error.where, error.reason, line=error.line, remedy=remedy or "correct or replace the file")
+
+
 @contextmanager
 def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes] | BufferedIOBase]:
     """A file as a stream, decompressed as by :func:`read_bytes`; reading it may raise the errors ``BROKEN``."""

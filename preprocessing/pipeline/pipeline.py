@@ -18,10 +18,14 @@ import numpy as np
 
 from preprocessing import corpora
 from preprocessing.corpora import CorpusFiles
-from preprocessing.errors import InputError
+from preprocessing.corpora.reading import FETCH_AGAIN, of_own_file
+from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline import cache as result_cache, card as cards, saved
 from preprocessing.pipeline.cache import digest
 from preprocessing.pipeline.step import Context, DataT, Step
+
+WARNINGS = "warnings"
+"""Name of the warnings among the facts of a card."""
 
 PipelineT = TypeVar("PipelineT", bound="Pipeline[Any, Any]")
 ResultT = TypeVar("ResultT")
@@ -45,6 +49,12 @@ class RunResult(Generic[PipelineT, DataT]):
     def corpora(self) -> dict[str, str]:
         """SHA-256 of each part of the corpus, as the manifest of a reproduction states them."""
         return {part: file["sha256"] for part, file in self.card["corpus"]["files"].items()}
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is odd in the data, each in one line."""
+        warnings: list[str] = self.card["facts"].get(WARNINGS, [])
+        return warnings
 
     def save(self, path: Path) -> None:
         """Write what the steps learned, without rows: :meth:`Pipeline.load` restores a result that encodes new rows
@@ -108,6 +118,7 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
         (default: all processors); it never changes the result. Raises InputError for bad corpus files; a damaged cache
         entry is reported and rebuilt.
         """
+        check_positive(processes=processes)
         files = self.files(corpus)
         entry = result_cache.path_of(self.name, self.key(files))
         if not cache:
@@ -140,12 +151,20 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
 
     def _run(self, files: CorpusFiles, processes: int | None) -> tuple[DataT, dict[str, Any], dict[str, np.ndarray]]:
         """Run all steps: the data, its card and its canonical arrays."""
-        data, records, facts = self.empty(), [], {}
-        for step in self.steps:
-            before = data
-            data, notes = step.apply(before, Context(files, processes))
-            records.append(cards.step_record(step.describe(), before, data, notes))
-            facts.update(notes.facts)
+        data, records, warnings = self.empty(), [], list[str]()
+        facts: dict[str, Any] = {}
+        try:
+            for step in self.steps:
+                before = data
+                data, notes = step.apply(before, Context(files, processes))
+                records.append(cards.step_record(step.describe(), before, data, notes))
+                facts.update(notes.facts)
+                warnings += notes.warnings
+        except InputError as error:
+            if files.origin == "given" and error.remedy.endswith(FETCH_AGAIN):
+                raise of_own_file(error) from error
+            raise
+        facts |= {WARNINGS: warnings} if warnings else {}
         data = data.finished()
         arrays = data.to_arrays()
         card = cards.build(self.name, files, records, facts, self.splits_of_card(data), digest(arrays))

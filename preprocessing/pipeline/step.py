@@ -66,11 +66,13 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Notes:
-    """What a step reports for the card: computed facts by topic, dropped rows, examples of (before, after)."""
+    """What a step reports for the card: computed facts by topic, dropped rows, examples of (before, after); and
+    warnings, each one line, on what is odd in the data."""
 
     facts: dict[str, Any] = field(default_factory=dict)
     dropped: list[Dropped] = field(default_factory=list)
     examples: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 class Step(ABC, Generic[DataT]):

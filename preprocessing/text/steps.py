@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, ParameterError
 from preprocessing.pipeline import card
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text.data import Data, Split
@@ -229,8 +229,14 @@ class LearnVocabulary(Step[Data]):
         return replace(data, vocabulary=vocabulary), Notes(facts={"vocabulary": self.facts(vocabulary, train)})
 
     def learn(self, symbols: Sequence[str], counts: np.ndarray) -> Vocabulary:
-        """The vocabulary of tokens that occur so often."""
-        return Vocabulary.learn(symbols, counts, min_freq=self.min_freq, max_size=self.max_size, specials=self.specials)
+        """The vocabulary of tokens that occur so often. Raises InputError where none of them does."""
+        vocabulary = Vocabulary.learn(
+            symbols, counts, min_freq=self.min_freq, max_size=self.max_size, specials=self.specials
+        )
+        if not vocabulary.learned and counts.any() and self.min_freq > 1:
+            reason = f"no token of train occurs so often, the most frequent one {counts.max()} times"
+            raise ParameterError("min_freq", self.min_freq, reason, remedy="choose less")
+        return vocabulary
 
     def facts(self, vocabulary: Vocabulary, train: Split) -> dict[str, Any]:
         """What a card states of a vocabulary and the text that it is learned on."""

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+OWN = "Data of your own"
+
 Paper = Annotated[str, typer.Argument(help="A paper of `gluon-attn list`, or the path of a script of your own.")]
 PresetName = Annotated[str, typer.Option("--preset", help="smoke (seconds), cpu (our tables) or paper.")]
 Seeds = Annotated[list[int] | None, typer.Option("--seed", help="Repeat for several. Default: the preset's.")]
@@ -23,3 +25,26 @@ Runs = Annotated[Path, typer.Option(help="Folder of the run directories.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue interrupted runs.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing runs.")]
 ResultsFile = Annotated[Path | None, typer.Option(help="A results file. Default: the published one.")]
+
+Train = Annotated[
+    Path | None,
+    typer.Option(
+        rich_help_panel=OWN,
+        help="Training file: id, document and label between tabs, as NSMC; for language models one sentence per line.",
+    ),
+]
+Validation = Annotated[
+    Path | None,
+    typer.Option(rich_help_panel=OWN, help="Validation file. Without one a tenth of train is held out, by hash."),
+]
+Test = Annotated[Path | None, typer.Option(rich_help_panel=OWN, help="Test file.")]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        rich_help_panel=OWN,
+        help="Instead of files: to translate, train, validation and test, each .SOURCE and .TARGET; to classify, "
+        "train.tsv, validation.tsv and test.tsv, or documents in the folders of IMDb.",
+    ),
+]
+Source = Annotated[str | None, typer.Option(rich_help_panel=OWN, help="Source language, as the files end.")]
+Target = Annotated[str | None, typer.Option(rich_help_panel=OWN, help="Target language, as the files end.")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from gluon_attn.errors import UsageError
+from preprocessing.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from preprocessing.text.pipeline import Result
@@ -30,6 +33,14 @@ class Pipelines(TyperGroup):
             raise UsageError(f"corpus {cmd_name!r} has no pipeline; choose {', '.join(names)} or {last}")
         return super().get_command(ctx, cmd_name)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; a parameter that is refused is named as the option that was typed."""
+        try:
+            return super().invoke(ctx)
+        except ParameterError as error:
+            option = f"--{error.parameter.replace('_', '-')} {error.value}"
+            raise InputError(option, error.reason, remedy=error.remedy) from None
+
 
 app = typer.Typer(
     cls=Pipelines, no_args_is_help=True, help="Write a corpus as arrays, TSV, vocabulary and card, for any framework."
@@ -45,21 +56,27 @@ def naver_reviews(
     max_length: Annotated[int | None, typer.Option(help="Maximum tokens per review (default: no limit).")] = None,
     min_freq: Annotated[int, typer.Option(help="Minimum frequency in train; rarer tokens are unknown.")] = 2,
     text: Annotated[str, typer.Option(help="official, or repaired: without the doubled quotes.")] = "official",
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of your own files: train.tsv, test.tsv and, if you have it, validation.tsv, in the layout of "
+            "NSMC (id, document, label); a label is any text."
+        ),
+    ] = None,
     sample: Sample = False,
     processes: Processes = None,
     overwrite: Replace = False,
 ) -> None:
     """The Naver sentiment movie corpus."""
     from preprocessing import naver
+    from preprocessing.text import own_texts
 
-    prepared = naver.prepare(
-        "sample" if sample else "nsmc",
-        tokenizer=tokenizer,
-        max_length=max_length,
-        min_freq=min_freq,
-        text=text,
-        processes=processes,
-    )
+    pipeline = naver.pipeline(tokenizer=tokenizer, max_length=max_length, min_freq=min_freq, text=text)
+    if folder is not None:
+        own = own_texts.own_texts_of(folder)
+        prepared = own_texts.reading_own_texts(pipeline).run(own, processes=processes)
+    else:
+        prepared = pipeline.run("sample" if sample else "nsmc", processes=processes)
     _write(prepared, out, overwrite, "reviews", "tokens")
 
 
@@ -223,6 +240,7 @@ def parallel_text(
         print(f"*** {part}: {message} ***")
     for message in prepared.stand_ins:
         print(f"*** {message} ***")
+    _warn(prepared.warnings)
     print(f"digest {prepared.digest}\nwritten to {out}; see {out / 'card.html'}")
 
 
@@ -234,4 +252,10 @@ def _write(prepared: Result, out: Path, overwrite: bool, rows: str, tokens: str)
     card_page.write(prepared.card, out / "card.html")
     for name, split in prepared.splits.items():
         print(f"{name}: {len(split)} {rows}, {len(split.ids)} {tokens}")
+    _warn(prepared.warnings)
     print(f"digest {prepared.digest}\nwritten to {out}; see {out / 'card.html'}")
+
+
+def _warn(warnings: Sequence[str]) -> None:
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)

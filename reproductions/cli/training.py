@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,7 @@ from rich.console import Console
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from reproductions.cli.options import (
+    Folder,
     Jobs,
     Overwrite,
     Paper,
@@ -25,11 +27,18 @@ from reproductions.cli.options import (
     Resume,
     Runs,
     Seeds,
+    Source,
+    Target,
+    Test,
     Threads,
+    Train,
+    Validation,
     Variants,
 )
+from reproductions.protocol.own_data import DataOptions
 
 if TYPE_CHECKING:
+    from reproductions.protocol.own_data import OwnData
     from reproductions.protocol.reproduction import Preset
     from reproductions.protocol.runs import Outcome, Run
 
@@ -49,18 +58,28 @@ def run(
     runs: Runs = Path("runs"),
     resume: Resume = False,
     overwrite: Overwrite = False,
+    train: Train = None,
+    validation: Validation = None,
+    test: Test = None,
+    folder: Folder = None,
+    source: Source = None,
+    target: Target = None,
 ) -> None:
     """Train variants and seeds, and report validation.
 
     The test split is not read: `score` does that, once everything is chosen.
     """
-    chosen = _choose(paper, preset, variant, seed, profile, threads, runs)
+    own = DataOptions(train, validation, test, folder, source, target)
+    chosen = _choose(paper, preset, variant, seed, profile, threads, runs, own)
     from reproductions.protocol import runner
     from reproductions.protocol.tables import sample_warning, validation_table
 
     runner.train_all(chosen.runs, jobs=jobs or runner.default_jobs(profile), resume=resume, overwrite=overwrite)
     Console().print(validation_table(chosen.runs))
     print(f"When everything is chosen, score the test split: {chosen.command('score')}")
+    if chosen.preset.own:
+        answer = chosen.preset.task(chosen.runs[0].variant).command
+        print(f"Answer lines of text: gluon-attn {answer} {paper} --model {chosen.runs[0].directory}")
     print(sample_warning(chosen.preset.on_sample), end="")
 
 
@@ -74,6 +93,12 @@ def score(
     jobs: Jobs = None,
     runs: Runs = Path("runs"),
     publish: Annotated[bool, typer.Option("--publish", help="Write results and figures next to the script.")] = False,
+    train: Train = None,
+    validation: Validation = None,
+    test: Test = None,
+    folder: Folder = None,
+    source: Source = None,
+    target: Target = None,
 ) -> None:
     """Score the test split with trained networks: table, figures and pages.
 
@@ -82,13 +107,16 @@ def score(
     """
     if publish and (variant or seed):
         raise UsageError("a published table is whole; leave out --variant and --seed, or --publish")
-    chosen = _choose(paper, preset, variant, seed, profile, threads, runs)
+    own = DataOptions(train, validation, test, folder, source, target)
+    if publish and own.given:
+        raise UsageError("results on data of your own are not published; leave out --publish")
+    chosen = _choose(paper, preset, variant, seed, profile, threads, runs, own)
     from reproductions.protocol import readings, runner
 
     if publish and any(run.on_sample for run in chosen.runs):
         raise UsageError(f"results of preset {preset} on the embedded sample are not published; leave out --publish")
     unscored = runner.unscored(chosen.runs)
-    if unscored and not chosen.preset.on_sample:
+    if unscored and not chosen.preset.on_sample and not chosen.preset.own:
         # Before the test split is read: no reading can go unrecorded.
         print(f"readings of the test split recorded: {readings.append(paper, unscored)}")
     outcomes = runner.score_all(chosen.runs, jobs=jobs or runner.default_jobs(profile))
@@ -112,7 +140,7 @@ def reproduce(
     from reproductions.protocol import papers, runner
 
     headline = papers.load(paper).preset(preset).headline
-    chosen = _choose(paper, preset, headline, [seed], profile, None, runs)
+    chosen = _choose(paper, preset, headline, [seed], profile, None, runs, DataOptions())
     jobs = runner.default_jobs(profile)
     runner.train_all(chosen.runs, jobs=jobs, resume=not overwrite, overwrite=overwrite, then_score=True)
     _conclude(chosen, runner.score_all(chosen.runs, jobs=jobs), publish=False)
@@ -128,16 +156,26 @@ def verify(
     threads: Threads = None,
     jobs: Jobs = None,
     finished: Annotated[Path | None, typer.Option(help="Compare finished runs of this folder; train nothing.")] = None,
+    train: Train = None,
+    validation: Validation = None,
+    test: Test = None,
+    folder: Folder = None,
+    source: Source = None,
+    target: Target = None,
 ) -> None:
     """Train again and compare parameters, predictions, metrics and digests.
 
-    In the portable profile with the published ones; in the fast one, whose bits belong to one machine, with those of a
-    second training.
+    In the portable profile with the published ones; in the fast one, whose bits belong to one machine, and on data of
+    your own, with those of a second training.
     """
     runtime.configure(profile, threads)
+    from reproductions.protocol import papers
     from reproductions.protocol.verification import verify as check
 
-    lines, same = check(paper, preset, tuple(variant or ()), tuple(seed or ()), profile, threads, jobs, finished)
+    own = DataOptions(train, validation, test, folder, source, target)
+    read = _on_own_data(papers.load(paper).preset(preset), own, variant) if own.given else None
+    data = read.own if read else None
+    lines, same = check(paper, preset, tuple(variant or ()), tuple(seed or ()), profile, threads, jobs, finished, data)
     print("\n".join(lines))
     if not same:
         raise typer.Exit(1)
@@ -155,16 +193,23 @@ def train_run(
     resume: Resume = False,
     overwrite: Overwrite = False,
     then_score: Annotated[bool, typer.Option("--then-score", help="Score the test split too.")] = False,
+    train: Train = None,
+    validation: Validation = None,
+    test: Test = None,
+    folder: Folder = None,
+    source: Source = None,
+    target: Target = None,
 ) -> None:
     """Train one variant with one seed in this process; ``run`` starts these and keeps their standard input open."""
     runtime.configure(profile, threads)
     from reproductions.protocol import runner
     from reproductions.protocol.runs import Run
-    from reproductions.protocol.training import train
+    from reproductions.protocol.training import train as train_one
 
     runner.end_with_parent()
-    one = Run(paper, preset, variant, seed, profile, threads, runs, on_sample)
-    train(one, resume=resume, overwrite=overwrite, then_score=then_score)
+    own = _own_data(paper, preset, variant, DataOptions(train, validation, test, folder, source, target))
+    one = Run(paper, preset, variant, seed, profile, threads, runs, on_sample, own)
+    train_one(one, resume=resume, overwrite=overwrite, then_score=then_score)
 
 
 def score_run(
@@ -176,6 +221,12 @@ def score_run(
     runs: Runs,
     threads: Threads = None,
     on_sample: OnSample = False,
+    train: Train = None,
+    validation: Validation = None,
+    test: Test = None,
+    folder: Folder = None,
+    source: Source = None,
+    target: Target = None,
 ) -> None:
     """Score the test split with one trained network in this process; ``score`` starts these."""
     runtime.configure(profile, threads)
@@ -184,7 +235,8 @@ def score_run(
     from reproductions.protocol.training import score as score_one
 
     runner.end_with_parent()
-    score_one(Run(paper, preset, variant, seed, profile, threads, runs, on_sample))
+    own = _own_data(paper, preset, variant, DataOptions(train, validation, test, folder, source, target))
+    score_one(Run(paper, preset, variant, seed, profile, threads, runs, on_sample, own))
 
 
 @dataclass(frozen=True)
@@ -203,7 +255,8 @@ class _Chosen:
         options = [f" --variant {variant}" for variant in self.variants] + [f" --seed {seed}" for seed in self.seeds]
         profile = "" if self.runs[0].profile == "portable" else f" --profile {self.runs[0].profile}"
         folder = "" if self.folder == Path("runs") else f" --runs {self.folder}"
-        return f"gluon-attn {name} {self.paper} --preset {self.preset.name}{''.join(options)}{profile}{folder}"
+        own = self.preset.own.command_line if self.preset.own else ""
+        return f"gluon-attn {name} {self.paper} --preset {self.preset.name}{''.join(options)}{profile}{folder}{own}"
 
 
 def _choose(
@@ -214,15 +267,34 @@ def _choose(
     profile: str,
     threads: int | None,
     folder: Path,
+    own: DataOptions,
 ) -> _Chosen:
     """The runs that are asked for; on the embedded sample, with a warning, where a corpus is missing."""
     runtime.configure(profile, threads)
     from reproductions.protocol import papers, runner
 
-    preset = runner.corpus_or_sample(papers.load(paper).preset(preset_name))
+    preset = papers.load(paper).preset(preset_name)
+    preset = _on_own_data(preset, own, variants) if own.given else runner.corpus_or_sample(preset)
     names, numbers = tuple(variants or ()), tuple(seeds or ())
     runs = runner.runs_of(paper, preset, variants=names, seeds=numbers, profile=profile, threads=threads, runs=folder)
     return _Chosen(paper, preset, runs, names, numbers, folder)
+
+
+def _on_own_data(preset: Preset, options: DataOptions, variants: Sequence[str] | None) -> Preset:
+    """A preset on data of one's own, which are prepared once, so that whatever is wrong or odd is named once."""
+    first = variants[0] if variants else preset.headline[0]
+    preset = preset.on(preset.task(first).own_data(options))
+    variant = preset.variant(first if variants else preset.default[0])
+    for warning in preset.task(variant.name).prepare(variant.settings).warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    return preset
+
+
+def _own_data(paper: str, preset: str, variant: str, options: DataOptions) -> OwnData | None:
+    """Data of one's own that the options of an inner command name."""
+    from reproductions.protocol import papers
+
+    return papers.load(paper).preset(preset).task(variant).own_data(options) if options.given else None
 
 
 def _conclude(chosen: _Chosen, outcomes: list[Outcome], *, publish: bool) -> None:

@@ -119,7 +119,7 @@ def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, ro
     task = preset.task(claim.better)
     metric = claim.metric or task.columns[0].metric
     same, kind = _samples(rows, preset, task, metric)
-    for name in () if preset.on_sample else papers.names():
+    for name in () if preset.on_sample or preset.own else papers.names():
         path = papers.results_path(name, preset.name)
         if path.exists() and papers.load(name) is not reproduction:
             others = _samples(Result.read(path).rows, papers.load(name).preset(preset.name), task, metric)

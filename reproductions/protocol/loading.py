@@ -12,6 +12,7 @@ import numpy as np
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, parameters_sha256, set_parameters
 from reproductions.protocol import papers
+from reproductions.protocol.own_data import OwnData
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.runs import (
     CHECKPOINT,
@@ -30,6 +31,8 @@ from reproductions.protocol.task import TrainedModel
 def preset_of(run: Run) -> Preset:
     """The preset that a run is trained with."""
     preset = papers.load(run.paper).preset(run.preset)
+    if run.own:
+        return preset.on(run.own)
     return replace(preset, on_sample=preset.on_sample or run.on_sample)
 
 
@@ -56,6 +59,11 @@ def load_directory(paper: str, directory: Path) -> TrainedModel[Any, Any]:
     if config["paper"] != Path(paper).stem:
         raise UsageError(f"{directory}: a network of {config['paper']}, not of {paper}; name that paper")
     preset = papers.load(paper).preset(config["preset"])
+    if "data" in config:
+        try:
+            preset = preset.on(OwnData.from_json(config["data"]))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise UsageError(f"{directory / CONFIG}: damaged (no description of its data); run it again") from None
     variant, task = preset.variant(config["variant"]), preset.task(config["variant"])
     if config["settings"] != json.loads(json.dumps(variant.settings.as_json())):
         raise UsageError(f"{directory}: trained with other settings than {variant.name} has now; run it again")
@@ -75,7 +83,8 @@ def with_corpus(trained: TrainedModel[Any, Any], run: Run) -> TrainedModel[Any, 
         UsageError: the corpus here gives other data than those it was trained on.
         InputError: the corpus is missing or damaged.
     """
-    data = trained.task.prepare(trained.variant.settings, sample=preset_of(run).on_sample)
+    preset = preset_of(run)
+    data = preset.task(trained.variant.name).prepare(trained.variant.settings, sample=preset.on_sample)
     if data.digest != trained.data.digest:
         raise UsageError(f"{run.directory}: trained on other data than the {data.corpus} corpus here; run it again")
     return replace(trained, data=data)

@@ -20,7 +20,13 @@ from reproductions.protocol.runs import Outcome, published_outcomes
 
 
 def publish(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Result) -> None:
-    """Write the results of a preset next to the script; of the tables also outcomes, figures and their README."""
+    """Write the results of a preset next to the script; of the tables also outcomes, figures and their README.
+
+    Raises:
+        UsageError: some of it was trained on data of one's own.
+    """
+    if any(outcome.on_own_data for outcome in outcomes):
+        raise UsageError("results on data of your own are not published; leave out --publish")
     result.write(papers.results_path(paper, preset.name))
     if preset.name == "cpu":
         folder = papers.results_folder(paper) / result.paper

@@ -9,6 +9,7 @@ from typing import Any
 
 from gluon_attn.errors import UsageError
 from reproductions.protocol.claims import Claim
+from reproductions.protocol.own_data import OwnData
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Task, Variant
@@ -62,6 +63,8 @@ class Preset:
         headline: names of the variants that ``gluon-attn reproduce`` trains.
         ensembles: of its variants.
         on_sample: whether the embedded sample is read.
+        own: data of one's own that are read instead of the corpora.
+        default: names of the variants that are trained where none are named; all if empty.
     """
 
     name: str
@@ -70,6 +73,8 @@ class Preset:
     headline: tuple[str, ...]
     ensembles: tuple[Ensemble, ...] = ()
     on_sample: bool = False
+    own: OwnData | None = None
+    default: tuple[str, ...] = ()
 
     def variant(self, name: str) -> Variant[Any]:
         """The variant of that name; for an ensemble its members' variant with the ensemble's name.
@@ -91,7 +96,8 @@ class Preset:
                     differs=ensemble.differs,
                 )
         names = ", ".join(variant.name for variant in self.variants)
-        raise UsageError(f"variant {name!r} is unknown in preset {self.name}; choose from {names}")
+        where = f" on {self.own.files.name}" if self.own else ""
+        raise UsageError(f"variant {name!r} is unknown in preset {self.name}{where}; choose from {names}")
 
     def task(self, variant: str) -> Task[Any, Any]:
         """The task of a variant.
@@ -102,6 +108,44 @@ class Preset:
         task = self.variant(variant).task
         assert task is not None
         return task
+
+    def on(self, own: OwnData) -> Preset:
+        """This preset on data of one's own: the variants whose task can read them, with nothing reported next to them.
+        Trained by default are those that read the same corpus as the first of the headline.
+
+        Networks that variants are initialised from belong to other corpora. Where the first of the headline has one,
+        all start without it, otherwise the variants that have one are left out.
+
+        Raises:
+            UsageError: no variant can read them.
+        """
+        first = self.variant(self.headline[0])
+        readers = [
+            replace(variant, task=self.task(variant.name).on(own), beside=None, comparable=False, differs="")
+            for variant in self.variants
+            if self.task(variant.name).can_read(own)
+        ]
+        if first.pretrained is None:
+            readers = [variant for variant in readers if variant.pretrained is None]
+        readers = [replace(variant, pretrained=None) for variant in readers]
+        if not readers:
+            raise UsageError(f"no variant of preset {self.name} reads {own.files.name}")
+        names = [variant.name for variant in readers]
+        reads = self.task(first.name).reads
+        default = tuple(name for name in names if self.task(name).reads == reads) or tuple(names)
+        return replace(
+            self,
+            variants=tuple(readers),
+            headline=tuple(name for name in self.headline if name in names) or default,
+            ensembles=tuple(
+                replace(ensemble, beside=None, comparable=False, differs="")
+                for ensemble in self.ensembles
+                if ensemble.members in names
+            ),
+            on_sample=False,
+            own=own,
+            default=default,
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

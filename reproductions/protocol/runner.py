@@ -50,12 +50,12 @@ def runs_of(
     threads: int | None,
     runs: Path,
 ) -> list[Run]:
-    """The runs of these variants (all if none) with these seeds (the preset's if none): each once, seed by seed, so
-    that an interrupted experiment has whole comparisons."""
-    chosen = [preset.variant(name) for name in dict.fromkeys(variants)] or list(preset.variants)
+    """The runs of these variants (those trained by default if none) with these seeds (the preset's if none): each once,
+    seed by seed, so that an interrupted experiment has whole comparisons."""
+    chosen = [preset.variant(name) for name in dict.fromkeys(variants or preset.default)] or list(preset.variants)
     on_sample = preset.on_sample and preset.name != "smoke"
     return [
-        Run(paper, preset.name, variant.name, seed, profile, threads, runs, on_sample)
+        Run(paper, preset.name, variant.name, seed, profile, threads, runs, on_sample, preset.own)
         for seed in dict.fromkeys(seeds or preset.seeds)
         for variant in chosen
         if seeds or seed in (variant.seeds or preset.seeds)

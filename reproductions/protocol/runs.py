@@ -15,6 +15,7 @@ import numpy as np
 from gluon_attn.errors import UsageError
 from gluon_attn.files import read_arrays, write_arrays
 from preprocessing.files import write_json
+from reproductions.protocol.own_data import OwnData
 
 CONFIG, TRAINING, CHECKPOINT, PREPROCESSING = "config.json", "training.json", "checkpoint.npz", "preprocessing.npz"
 """Files of a trained run."""
@@ -40,6 +41,7 @@ class Run:
         profile, threads: of the runtime.
         runs: folder of all run directories.
         on_sample: the corpus was missing when the run started, and the embedded sample is read instead.
+        own: data of one's own that are read instead of the corpus.
     """
 
     paper: str
@@ -50,6 +52,7 @@ class Run:
     threads: int | None
     runs: Path
     on_sample: bool = False
+    own: OwnData | None = None
 
     @property
     def paper_name(self) -> str:
@@ -58,8 +61,10 @@ class Run:
 
     @property
     def root(self) -> Path:
-        """The folder of all runs of the same paper, preset, profile and corpus."""
-        return self.runs / self.paper_name / f"{self.preset}-{self.profile}{'-sample' if self.on_sample else ''}"
+        """The folder of all runs of the same paper, preset, profile and corpus; data of one's own are in its name by
+        their digest."""
+        corpus = f"-own-{self.own.digest[:8]}" if self.own else "-sample" if self.on_sample else ""
+        return self.runs / self.paper_name / f"{self.preset}-{self.profile}{corpus}"
 
     @property
     def directory(self) -> Path:
@@ -85,7 +90,14 @@ class Run:
         """Arguments of the command that trains this run."""
         flags = ["--preset", self.preset, "--variant", self.variant, "--seed", str(self.seed)]
         flags += ["--profile", self.profile, "--runs", str(self.runs), *(["--on-sample"] if self.on_sample else [])]
+        flags += self.own.options.words if self.own else []
         return [self.paper, *flags, *(["--threads", str(self.threads)] if self.threads else [])]
+
+    @property
+    def command_line(self) -> str:
+        """Its paper and options, as messages suggest to type them."""
+        own = self.own.command_line if self.own else ""
+        return f"{self.paper} --preset {self.preset} --variant {self.variant} --seed {self.seed}{own}"
 
 
 @dataclass(frozen=True)
@@ -127,7 +139,7 @@ class Outcome:
             training_of(run)  # which says how to train it
             raise UsageError(
                 f"{run.directory}: {run.variant} with seed {run.seed} has not been scored yet. Score it with: "
-                f"gluon-attn score {run.paper} --preset {run.preset} --variant {run.variant} --seed {run.seed}"
+                f"gluon-attn score {run.command_line}"
             )
         return cls.read(run.directory, run.variant, run.seed)
 
@@ -135,6 +147,11 @@ class Outcome:
     def label(self) -> str:
         """Its name in a manifest."""
         return f"{self.variant}/{self.seed}"
+
+    @property
+    def on_own_data(self) -> bool:
+        """Whether it was trained on data of one's own."""
+        return "data" in self.record
 
     @property
     def is_ensemble(self) -> bool:
@@ -183,7 +200,7 @@ def training_of(run: Run) -> dict[str, Any]:
     if not run.is_trained:
         raise UsageError(
             f"{run.directory}: {run.variant} with seed {run.seed} has not been trained yet. Train it with: "
-            f"gluon-attn run {run.paper} --preset {run.preset} --variant {run.variant} --seed {run.seed}"
+            f"gluon-attn run {run.command_line}"
         )
     return training_in(run.directory)
 

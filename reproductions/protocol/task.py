@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, BinaryIO, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from mxnet.gluon import HybridBlock
@@ -22,6 +22,7 @@ from gluon_attn.training.objective import Objective
 from gluon_attn.training.recipe import Recipe
 from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.claims import Effect
+from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
@@ -165,7 +166,7 @@ class Task(ABC, Generic[SettingsT, DataT]):
         command: the command that answers lines of text with a trained network: ``predict``, ``translate``,
             ``neighbours`` or ``perplexity``.
         columns: of a results table. A variant is compared by the first in which it has a number.
-        corpus: its name in the registry.
+        corpus: its name in the registry, or of data of one's own.
         group: variants of one group share a figure of training curves; those of the empty one have none.
         notes: paragraphs of every results README with this task: how its numbers are counted.
     """
@@ -184,6 +185,28 @@ class Task(ABC, Generic[SettingsT, DataT]):
     def input_language(self) -> str:
         """Language of the texts that a trained network reads, as HTML names it."""
         return "en"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What of which corpus it reads: tasks that read the same are compared on the same data of one's own."""
+        return (self.corpus,)
+
+    def own_data(self, options: DataOptions) -> OwnData:
+        """The data of one's own that the options name.
+
+        Raises:
+            UsageError: this task is not trained on data of one's own, or needs other options.
+            InputError: a file is missing.
+        """
+        raise UsageError(f"{self.name} is not trained on data of your own; choose another variant or paper")
+
+    def can_read(self, own: OwnData) -> bool:
+        """Whether :meth:`on` takes these data."""
+        return False
+
+    def on(self, own: OwnData) -> Self:
+        """The same task on data of one's own that it can read, instead of its corpus."""
+        raise NotImplementedError
 
     @abstractmethod
     def prepare(self, settings: SettingsT, *, sample: bool = False) -> DataT:

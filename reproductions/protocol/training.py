@@ -41,7 +41,7 @@ def prerequisite(run: Run) -> Run | None:
         paper = run.paper  # which may be a path
     elif paper not in papers.names() or not variant:
         raise UsageError(f"pretrained network {name!r} is unknown; name paper and variant, as mikolov2013/skip-gram")
-    return replace(run, paper=paper, variant=variant, seed=1)
+    return replace(run, paper=paper, variant=variant, seed=1, own=None)
 
 
 def train(run: Run, *, resume: bool, overwrite: bool, then_score: bool = False) -> None:
@@ -103,6 +103,7 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any]
         "recipe": variant.recipe.as_json(),
         "corpora": corpora,
         "pipeline": data.digest,
+        **({"data": run.own.as_json()} if run.own else {}),
     }
     directory = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite)
     if run.is_trained:
@@ -131,6 +132,7 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any]
         "pipeline": data.digest,
         "commit": trained_at,
         "environment": environment_digest(data.packages),
+        **({"data": run.own.file_names} if run.own else {}),
     }
     task.save(variant.settings, data, run.directory / PREPROCESSING)
     write_json(run.directory / TRAINING, record)
@@ -162,6 +164,7 @@ def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
     first: dict[str, Any] = outcomes[0].record
     record = {
         **{name: first[name] for name in ("corpus", "corpora", "pipeline", "environment")},
+        **({"data": first["data"]} if "data" in first else {}),
         "metrics": evaluation.metrics,
         "history": [],
         "commit": ", ".join(dict.fromkeys(outcome.record["commit"] for outcome in outcomes)),

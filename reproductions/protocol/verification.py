@@ -13,6 +13,7 @@ from gluon_attn.errors import UsageError
 from preprocessing import corpora
 from reproductions.protocol import papers, runner
 from reproductions.protocol.loading import best_parameters
+from reproductions.protocol.own_data import OwnData
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome, Run
@@ -50,15 +51,17 @@ def verify(
     threads: int | None,
     jobs: int | None,
     finished: Path | None = None,
+    own: OwnData | None = None,
 ) -> tuple[list[str], bool]:
     """Compare parameters, predictions, metrics, and the digests of data and environment.
 
     In the ``portable`` profile with what was published; in ``fast``, whose bits belong to one machine and thread count,
-    with a second training. What could not be compared is not trained.
+    and on data of one's own, with a second training. What could not be compared is not trained.
 
     Args:
         paper, preset_name, variants, seeds, profile, threads, jobs: what is trained, and how; all if none.
         finished: a folder of runs, which are compared as they are; if None, they are trained.
+        own: data of one's own that are read instead of the corpus.
 
     Returns:
         A line for each run, and whether all of them are the same.
@@ -68,6 +71,7 @@ def verify(
         InputError: a corpus is missing; the embedded sample is no substitute.
     """
     preset = papers.load(paper).preset(preset_name)
+    preset = preset.on(own) if own else preset
 
     def runs_below(folder: Path) -> list[Run]:
         return runner.runs_of(
@@ -82,10 +86,10 @@ def verify(
 
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         wanted = runs_below(finished or Path(first))
-        if finished is None and not preset.on_sample:
+        if finished is None and not preset.on_sample and own is None:
             for corpus in dict.fromkeys(preset.task(run.variant).corpus for run in wanted):
                 corpora.find(corpus)
-        if profile == "portable":
+        if profile == "portable" and own is None:
             against, compare = _with_published(paper, preset, wanted, prepare=finished is None)
         else:
             again = {outcome.label: outcome for outcome in trained_below(second)}

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, Self, TypeVar
 
 import numpy as np
 from mxnet import nd
@@ -18,11 +18,14 @@ from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
 from preprocessing import documents, naver, sentences
+from preprocessing.corpora import CorpusFiles
 from preprocessing.pipeline.ragged import pack_strings
+from preprocessing.text import own_texts
 from preprocessing.text.data import Split
 from preprocessing.text.pipeline import Result, TextPipeline
 from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.claims import Effect
+from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
@@ -78,6 +81,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
         items: what its texts are called.
         measurements: what else is measured of a trained network.
         train_label: name of the training loss in figures, if it is more than the cross-entropy.
+        own: data of one's own that are read instead of the corpus.
     """
 
     corpus: str
@@ -85,6 +89,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     items: str = "reviews"
     measurements: tuple[Measurement, ...] = ()
     train_label: str = "train"
+    own: OwnData | None = field(default=None, kw_only=True)
 
     name = "classification"
     command = "predict"
@@ -102,15 +107,38 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     def pipeline(self, settings: SettingsT) -> TextPipeline:
         """The preprocessing of the corpus."""
 
+    def own_data(self, options: DataOptions) -> OwnData:
+        """TSV files, each on its own or with the usual names in a folder."""
+        options.require(self.name, ("train", "test"), ("folder",), optional=("validation",) if options.train else ())
+        if options.folder is not None:
+            return OwnData(self.own_folder(options.folder), options)
+        assert options.train is not None and options.test is not None
+        return OwnData(own_texts.own_texts(options.train, options.test, options.validation), options)
+
+    def own_folder(self, folder: Path) -> CorpusFiles:
+        """The files of a folder of one's own."""
+        return own_texts.own_texts_of(folder)
+
+    def can_read(self, own: OwnData) -> bool:
+        return own.files.name == own_texts.OWN_TEXTS
+
+    def on(self, own: OwnData) -> Self:
+        return replace(self, corpus=own.files.name, own=own)
+
+    def _pipeline(self, settings: SettingsT) -> TextPipeline:
+        pipeline = self.pipeline(settings)
+        return own_texts.reading_own_texts(pipeline) if self.corpus == own_texts.OWN_TEXTS else pipeline
+
     def prepare(self, settings: SettingsT, *, sample: bool = False) -> ClassificationData:
-        return self._data(settings, self.pipeline(settings).run("sample" if sample else self.corpus))
+        files = self.own.files if self.own else "sample" if sample else self.corpus
+        return self._data(settings, self._pipeline(settings).run(files))
 
     def save(self, settings: SettingsT, data: ClassificationData, path: Path) -> None:
         prepared = data.prepared
         replace(prepared, data=prepared.data.with_learned(**data.inputs.learned)).save(path)
 
     def restore(self, settings: SettingsT, path: Path, *, sample: bool = False) -> ClassificationData:
-        return self._data(settings, self.pipeline(settings).load(path))
+        return self._data(settings, self._pipeline(settings).load(path))
 
     def _data(self, settings: SettingsT, prepared: Result) -> ClassificationData:
         name, corpora = prepared.card["corpus"]["name"], prepared.corpora
@@ -121,7 +149,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
             corpora,
             prepared,
             settings.inputs(prepared),
-            sentences.labels_of(self.corpus),
+            own_texts.learned_labels(prepared.data.learned) or sentences.labels_of(self.corpus),
         )
 
     def initialize(self, model: Classifier, data: ClassificationData, pretrained: TrainedModel[Any, Any]) -> None:
@@ -271,6 +299,13 @@ class IMDb(Classification[ClassificationSettings]):
     max_words: int | None = None
     overlong: str = "cut"
 
+    def own_folder(self, folder: Path) -> CorpusFiles:
+        """Documents in the folders of IMDb, also in a tar archive."""
+        return documents.own_documents(folder)
+
+    def can_read(self, own: OwnData) -> bool:
+        return own.files.name == documents.OWN_DOCUMENTS or super().can_read(own)
+
     def pipeline(self, settings: ClassificationSettings) -> TextPipeline:
         return documents.pipeline(min_freq=settings.min_freq, max_words=self.max_words, overlong=self.overlong)
 
@@ -284,4 +319,4 @@ class SST(Classification[ClassificationSettings]):
     items: str = "sentences"
 
     def pipeline(self, settings: ClassificationSettings) -> TextPipeline:
-        return sentences.pipeline(classes=len(sentences.LABELS[self.corpus]), min_freq=settings.min_freq)
+        return sentences.pipeline(classes=len(sentences.labels_of(self.corpus)), min_freq=settings.min_freq)

@@ -28,16 +28,16 @@ COLUMNS = (
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any], items: str) -> list[Row]:
-    """Accuracy in per cent on test, on those of its texts that are not in train, and the one that selected the epoch.
+    """Accuracy in per cent on test, on those of its texts that are not in train if there are any, and the one that
+    selected the epoch.
     The reported number is next to the first.
 
     Intervals are the bootstrap's over texts; that of validation is the range over seeds.
     """
     unseen = ~outcomes[0].predictions["seen_in_train"]
-    counted = [
-        (np.ones(len(unseen), bool), f"{len(unseen)} test {items}, the empty ones left out"),
-        (unseen, f"{int(unseen.sum())} test {items} whose text does not occur in train"),
-    ]
+    counted = [(np.ones(len(unseen), bool), f"{len(unseen)} test {items}, the empty ones left out")]
+    if unseen.any():
+        counted.append((unseen, f"{int(unseen.sum())} test {items} whose text does not occur in train"))
     made = []
     for chosen, signature in counted:
         interval = bootstrap(share_right(outcomes)[chosen], seed=0)
@@ -55,7 +55,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], items: str) -> list
                 ci95=interval,
             )
         )
-    made[1] = alone(made[1])
+    made[1:] = map(alone, made[1:])
     if not outcomes[0].is_ensemble:
         values = [best_validation(outcome, "accuracy") for outcome in outcomes]
         made.append(

@@ -64,7 +64,7 @@ def shaded_reviews(reading: Reading) -> Findings:
             "sentences": review.sentence_words(0),
             "shades": (shades / shades.max()).tolist(),
             "sentence_shades": (sentences / sentences.max()).tolist(),
-            "label": LABELS[int(predictions.predicted[0])],
+            "label": data.labels[int(predictions.predicted[0])],
             "probability": float(predictions.probabilities[0].max()),
         }
     return Findings(examples=examples)

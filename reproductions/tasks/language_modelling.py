@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
 from mxnet.gluon import HybridBlock
@@ -21,10 +21,11 @@ from gluon_attn.training.objective import Objective
 from gluon_attn.training.recipe import Recipe
 from preprocessing import ptb
 from preprocessing.text.data import Split
-from preprocessing.text.pipeline import Result
+from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.claims import Effect
+from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import (
@@ -83,23 +84,47 @@ class LanguageModellingData(PreparedCorpus[Result]):
 @dataclass(frozen=True)
 class WordPrediction(Task[SettingsT, LanguageModellingData]):
     """Prediction of each word of a text from words before it; models differ in how many these are. Kept is the epoch
-    with the lowest validation perplexity."""
+    with the lowest validation perplexity.
+
+    Attributes:
+        corpus: its name.
+        own: data of one's own that are read instead of the corpus.
+    """
 
     corpus: str = "ptb"
+    own: OwnData | None = field(default=None, kw_only=True)
 
     name = "language modelling"
     command = "perplexity"
     columns: ClassVar[tuple[Column, ...]] = language_modelling_results.COLUMNS
 
+    def own_data(self, options: DataOptions) -> OwnData:
+        """Text files, one sentence per line."""
+        options.require(self.name, ("train", "test"), optional=("validation",))
+        assert options.train is not None and options.test is not None
+        return OwnData(ptb.own_lines(options.train, options.test, options.validation), options)
+
+    def can_read(self, own: OwnData) -> bool:
+        return own.files.name == ptb.OWN_LINES
+
+    def on(self, own: OwnData) -> Self:
+        return replace(self, corpus=own.files.name, own=own)
+
+    @property
+    def _pipeline(self) -> TextPipeline:
+        """That of the corpus; on data of one's own words that occur once are unknown, so that a network learns what
+        comes before and after unknown words."""
+        return ptb.pipeline() if self.corpus != ptb.OWN_LINES else ptb.reading_own_lines(ptb.pipeline(min_freq=2))
+
     def prepare(self, settings: SettingsT, *, sample: bool = False) -> LanguageModellingData:
-        prepared = ptb.prepare("sample" if sample else self.corpus)
+        prepared = self._pipeline.run(self.own.files if self.own else "sample" if sample else self.corpus)
         return LanguageModellingData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
 
     def save(self, settings: SettingsT, data: LanguageModellingData, path: Path) -> None:
         data.prepared.save(path)
 
     def restore(self, settings: SettingsT, path: Path, *, sample: bool = False) -> LanguageModellingData:
-        prepared = ptb.pipeline().load(path)
+        prepared = self._pipeline.load(path)
         return LanguageModellingData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
 
     @abstractmethod

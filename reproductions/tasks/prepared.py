@@ -30,3 +30,8 @@ class PreparedCorpus(Generic[ResultT]):
     def digest(self) -> str:
         """SHA-256 of the prepared data."""
         return self.prepared.digest
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is odd in the corpus, each in one line."""
+        return self.prepared.warnings

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from mxnet import nd
@@ -17,11 +17,13 @@ from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
 from preprocessing import translation as pipelines
+from preprocessing.bitext.corpora import OWN_FILES
 from preprocessing.bitext.pipeline import TranslationPipeline
 from preprocessing.pipeline.ragged import pack_strings
 from preprocessing.text.data import Split
 from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.claims import Effect
+from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
@@ -56,12 +58,14 @@ class Translation(Task[TranslationSettings, TranslationData]):
         corpus: its name in the registry.
         source, target: languages.
         part: variants of one part of a paper's experiments share a figure of training curves.
+        own: data of one's own that are read instead of the corpus.
     """
 
     corpus: str
     source: str
     target: str
     part: str = ""
+    own: OwnData | None = field(default=None, kw_only=True)
 
     name = "translation"
     command = "translate"
@@ -81,9 +85,26 @@ class Translation(Task[TranslationSettings, TranslationData]):
         """sacreBLEU as it is published for the target language, lower-cased: the training text is."""
         return Bleu("ko-mecab" if self.target == "ko" else "13a", lowercase=True)
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return self.corpus, self.source, self.target
+
+    def own_data(self, options: DataOptions) -> OwnData:
+        """A folder of parallel files."""
+        options.require(self.name, ("folder", "source", "target"))
+        assert options.folder is not None
+        return OwnData(pipelines.own_files(options.folder, str(options.source), str(options.target)), options)
+
+    def can_read(self, own: OwnData) -> bool:
+        return own.files.name == OWN_FILES
+
+    def on(self, own: OwnData) -> Self:
+        source, target = str(own.options.source), str(own.options.target)
+        return replace(self, corpus=own.files.name, source=source, target=target, own=own)
+
     def prepare(self, settings: TranslationSettings, *, sample: bool = False) -> TranslationData:
         corpus = "sample" if sample else self.corpus
-        prepared = self._pipeline(corpus, settings).run(corpus)
+        prepared = self._pipeline(corpus, settings).run(self.own.files if self.own else corpus)
         return TranslationData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
 
     def save(self, settings: TranslationSettings, data: TranslationData, path: Path) -> None:
@@ -209,7 +230,9 @@ class Translation(Task[TranslationSettings, TranslationData]):
 def _alignments(translated: Sequence[Translated], source: Split, words: np.ndarray) -> list[dict[str, Any]]:
     """Source tokens, target tokens and weights of the longest test sentences that fit a figure, in the order of the
     corpus."""
-    alignments = []
+    alignments: list[dict[str, Any]] = []
+    if words.min() > LONGEST_DRAWN:
+        return alignments
     for row in np.flatnonzero(words == words[words <= LONGEST_DRAWN].max())[:DRAWN]:
         weights = translated[row].weights
         assert weights is not None

@@ -1,0 +1,164 @@
+"""Labelled texts of one's own: TSV files for any pipeline of texts, whatever corpus it was written for."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from preprocessing.corpora import CorpusFiles, given
+from preprocessing.corpora.reading import check_text
+from preprocessing.errors import InputError
+from preprocessing.pipeline.step import SPLITS, Context, Notes, Step
+from preprocessing.text.data import Data, Split
+from preprocessing.text.pipeline import TextPipeline
+from preprocessing.text.steps import DropEmpty, SplitByHash, labels_of_copies, leaks, survey
+from preprocessing.text.table import read_table
+
+OWN_TEXTS = "own texts"
+"""Name of such a corpus."""
+
+LABELS = "labels"
+"""Name of the labels among what is learned from train."""
+
+_MOST_LABELS = 100
+
+
+def own_texts(train: Path, test: Path, validation: Path | None = None, licence: str = "not stated") -> CorpusFiles:
+    """Your own TSV files, in the layout of NSMC, as a corpus. Raises InputError for a missing one."""
+    paths = {"train": train, **({"validation": validation} if validation else {}), "test": test}
+    return given(OWN_TEXTS, paths, licence)
+
+
+def own_texts_of(folder: Path) -> CorpusFiles:
+    """:func:`own_texts` of a folder: ``train.tsv``, ``test.tsv`` and, if it is there, ``validation.tsv``."""
+    validation = folder / "validation.tsv"
+    return own_texts(folder / "train.tsv", folder / "test.tsv", validation if validation.exists() else None)
+
+
+def reading_own_texts(pipeline: TextPipeline) -> TextPipeline:
+    """A pipeline of labelled texts that reads :func:`own_texts` instead of its corpus; its other steps are the same."""
+    steps = [ReadTexts(), *(step for step in pipeline.steps[1:] if not isinstance(step, SplitByHash))]
+    position = next(number for number, step in enumerate(steps, start=1) if isinstance(step, DropEmpty))
+    steps.insert(position, HoldOut())
+    return replace(pipeline, steps=tuple(steps))
+
+
+def learned_labels(learned: Mapping[str, bytes]) -> tuple[str, ...] | None:
+    """The labels of own texts, by number; None for another corpus."""
+    state = learned.get(LABELS)
+    return None if state is None else tuple(json.loads(state))
+
+
+@dataclass(frozen=True)
+class ReadTexts(Step[Data]):
+    """Read the TSV files, strictly."""
+
+    name: ClassVar[str] = "read-texts"
+    longest: int = 100_000
+
+    @property
+    def rule(self) -> str:
+        return (
+            "Each file is UTF-8, its first line is `id<TAB>document<TAB>label`, every further line has exactly these "
+            "three columns and ends with a line feed; a quotation mark is a character like any other. A label is any "
+            "text; those of train are numbered in the order of their numbers if all are numbers, otherwise of their "
+            f"code points, and the other files have no other label. A text of more than {self.longest} characters "
+            "or with a NUL is an error. The text is not changed."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        files = context.corpus(self.name)
+        parts = [part for part in SPLITS if part in files.paths]
+        labels: tuple[str, ...] = ()
+        splits, warnings = {}, list[str]()
+        for part in parts:
+            splits[part], labels = self._read(files.paths[part], labels, warnings)
+        if set(splits["test"].text) <= set(splits["train"].text):
+            warnings.append(f"{files.paths['test'].name}: every text is in train too; accuracy says little")
+        facts: dict[str, Any] = {
+            LABELS: list(labels),
+            "survey": {part: survey(split, width=5) for part, split in splits.items()},
+            "leaks_as_read": leaks(labels_of_copies([splits["train"]], splits["test"]), splits["test"]),
+        }
+        state = json.dumps(labels, ensure_ascii=False).encode("utf-8")
+        return data.with_splits(splits).with_learned(**{LABELS: state}), Notes(facts=facts, warnings=warnings)
+
+    def _read(self, path: Path, labels: tuple[str, ...], warnings: list[str]) -> tuple[Split, tuple[str, ...]]:
+        """One file, and the labels; those of train are learned where there are none yet."""
+        table = read_table(path)
+        for line, text in enumerate(table.texts, start=2):
+            check_text(path, text, line=line, longest=self.longest)
+        if not any(text.strip() for text in table.texts):
+            raise InputError(path, "no row has text", remedy="give texts in the second column")
+        rows = len(table.labels)
+        if not labels:
+            labels = _in_order(set(table.labels))
+            if len(labels) == 1:
+                reason = f"{'its only row has' if rows == 1 else f'all {rows} rows have'} the label {labels[0]!r}"
+                raise InputError(path, reason, remedy="give rows of two labels or more")
+            if len(labels) > _MOST_LABELS:
+                reason = f"{len(labels)} different labels, at most {_MOST_LABELS} are allowed"
+                raise InputError(path, reason, remedy="put the label into the third column")
+        elif len(set(table.labels)) == 1:
+            warnings.append(f"{path.name}: all rows have the label {table.labels[0]!r}; accuracy says little")
+        number = {label: index for index, label in enumerate(labels)}
+        for line, label in enumerate(table.labels, start=2):
+            if label not in number:
+                known = ", ".join(labels[:10])
+                raise InputError(path, f"label {label[:20]!r} is not in train", line=line, remedy=f"known are {known}")
+        warnings += _odd_ids(path, table.row_ids)
+        numbers = np.array([number[label] for label in table.labels], np.int8)
+        return Split.of(table.texts, row_id=table.row_ids, label=numbers), labels
+
+
+def _in_order(labels: set[str]) -> tuple[str, ...]:
+    """Labels by number if all are decimal numbers, otherwise by code points."""
+    if all(label.isascii() and label.isdigit() for label in labels):
+        return tuple(sorted(labels, key=lambda label: (int(label), label)))
+    return tuple(sorted(labels))
+
+
+def _odd_ids(path: Path, row_ids: Sequence[str]) -> list[str]:
+    """A warning for empty ids and one for ids that several rows have; they are not needed, but suggest a mistake."""
+    warnings = []
+    counts = Counter(row_ids)
+    if empty := counts.pop("", 0):
+        warnings.append(f"{path.name}, line {row_ids.index('') + 2}: {empty} of {len(row_ids)} ids are empty")
+    if repeated := {row_id: count for row_id, count in counts.items() if count > 1}:
+        first = next(iter(repeated))
+        line = row_ids.index(first, row_ids.index(first) + 1) + 2
+        more = f" (and {len(repeated) - 1} more ids)" if len(repeated) > 1 else ""
+        warnings.append(f"{path.name}, line {line}: {repeated[first]} rows have the id {first!r}{more}")
+    return warnings
+
+
+@dataclass(frozen=True)
+class HoldOut(SplitByHash):
+    """Hold out validation rows where no validation file is given."""
+
+    name: ClassVar[str] = "hold-out"
+
+    @property
+    def rule(self) -> str:
+        return (
+            "Only where there is no validation file: a row of train goes to validation when the first 8 hexadecimal "
+            f"digits of the SHA-256 of its text (UTF-8), read as a number, are divisible by {self.one_in}; otherwise "
+            "it stays in train. The choice depends on the text alone. Test is not changed."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        if "validation" in data.splits:
+            return data, Notes()
+        held_out, notes = super().apply(data, context)
+        for name in ("train", "validation"):
+            if not len(held_out.splits[name]):
+                rows = len(data.splits["train"])
+                reason = f"too few rows ({rows}) to hold out one in {self.one_in}: none is left for {name}"
+                raise InputError("train", reason, remedy="give a validation file, or more rows")
+        return held_out, notes

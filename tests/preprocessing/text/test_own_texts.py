@@ -1,0 +1,119 @@
+"""Labelled texts of one's own through the pipelines of the corpora: splits, labels, and what is odd or wrong."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from preprocessing import documents, naver, sentences
+from preprocessing.errors import InputError
+from preprocessing.text.own_texts import learned_labels, own_texts, own_texts_of, reading_own_texts
+from preprocessing.text.pipeline import Result, TextPipeline
+
+HEADER = "id\tdocument\tlabel"
+ROWS = [(str(number), f"text number {number} about {'film' if number % 2 else 'sport'}") for number in range(60)]
+TRAIN = [f"{row_id}\t{text}\t{'art' if 'film' in text else 'news'}" for row_id, text in ROWS]
+TEST = ["1\ta film\tart", "2\ta match\tnews"]
+PIPELINE = naver.pipeline(tokenizer="whitespace", min_freq=1)
+
+
+def table(path: Path, rows: list[str]) -> Path:
+    path.write_text("\n".join([HEADER, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def run(folder: Path, pipeline: TextPipeline = PIPELINE, **parts: list[str]) -> Result:
+    rows = {"train": TRAIN, "test": TEST} | parts
+    for name, own in rows.items():
+        table(folder / f"{name}.tsv", own)
+    return reading_own_texts(pipeline).run(own_texts_of(folder), cache=False, processes=1)
+
+
+@pytest.mark.parametrize("pipeline", [PIPELINE, documents.pipeline(min_freq=1), sentences.pipeline(classes=5)])
+def test_every_pipeline_of_labelled_texts_reads_them(pipeline: TextPipeline, tmp_path: Path) -> None:
+    result = run(tmp_path, pipeline)
+    assert learned_labels(result.data.learned) == ("art", "news")
+    assert result.test.label.tolist() == [0, 1] and result.test.text.tolist() == ["a film", "a match"]
+    assert result.warnings == [] and result.card["corpus"]["name"] == "own texts"
+
+
+def test_without_a_validation_file_rows_are_held_out_by_the_hash_of_their_text(tmp_path: Path) -> None:
+    result = run(tmp_path)
+    held_out = [text for _, text in ROWS if int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) % 10 == 0]
+    assert result.validation.text.tolist() == held_out and 0 < len(held_out) < 15
+    assert len(result.train) + len(held_out) == len(ROWS)
+
+
+def test_a_validation_file_is_used_as_it_is(tmp_path: Path) -> None:
+    result = run(tmp_path, validation=["9\tanother film\tart", "8\tanother match\tnews"])
+    assert len(result.train) == len(ROWS) and result.validation.row_id.tolist() == ["9", "8"]
+    given = own_texts(tmp_path / "train.tsv", tmp_path / "test.tsv", tmp_path / "validation.tsv")
+    assert given.sha256 == own_texts_of(tmp_path).sha256 and list(given.paths) == ["train", "validation", "test"]
+
+
+def test_labels_that_are_numbers_are_in_the_order_of_numbers(tmp_path: Path) -> None:
+    train = [f"{row_id}\t{text}\t{(2, 10)[number % 2]}" for number, (row_id, text) in enumerate(ROWS)]
+    result = run(tmp_path, train=train, test=["1\ta\t10", "2\tb\t2"])
+    assert learned_labels(result.data.learned) == ("2", "10") and result.test.label.tolist() == [1, 0]
+
+
+def test_a_saved_result_knows_the_labels_without_rows(tmp_path: Path) -> None:
+    result = run(tmp_path)
+    result.save(tmp_path / "saved.npz")
+    restored = reading_own_texts(PIPELINE).load(tmp_path / "saved.npz")
+    assert learned_labels(restored.data.learned) == ("art", "news") and restored.digest == result.digest
+    with pytest.raises(InputError, match="made by other preprocessing"):
+        PIPELINE.load(tmp_path / "saved.npz")
+
+
+@pytest.mark.parametrize(
+    ("parts", "fault"),
+    [
+        ({"train": ["1\tnice\0film\tart", *TRAIN]}, r"train\.tsv, line 2: contains a NUL character; remove it"),
+        (
+            {"train": [*TRAIN, f"99\t{'x' * 100_001}\tart"]},
+            r"train\.tsv, line 62: a text of 100001 characters, at most",
+        ),
+        ({"train": TRAIN[1::2]}, r"train\.tsv: all 30 rows have the label 'art'; give rows of two labels or more"),
+        ({"train": TRAIN[:1]}, r"train\.tsv: its only row has the label 'news'; give rows of two labels"),
+        ({"test": ["1\t\tart", "2\t  \tnews"]}, r"test\.tsv: no row has text; give texts in the second column"),
+        ({"test": [*TEST, "3\tx\tarts"]}, r"test\.tsv, line 4: label 'arts' is not in train; known are art, news"),
+        ({"train": TRAIN[2:4]}, r"train: too few rows \(2\) to hold out one in 10: none is left for validation; give"),
+        (
+            {"train": [f"{row_id}\t{text}\t{text}" for row_id, text in ROWS + [(f"b{n}", f"b{n}") for n in range(50)]]},
+            r"train\.tsv: 110 different labels, at most 100 are allowed; put the label into the third column",
+        ),
+    ],
+)
+def test_what_cannot_be_trained_on_is_refused_in_one_line(
+    parts: dict[str, list[str]], fault: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=fault) as caught:
+        run(tmp_path, **parts)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("parts", "warning"),
+    [
+        ({"train": [*TRAIN, "7\tagain\tart"]}, "train.tsv, line 62: 2 rows have the id '7'"),
+        ({"train": [*TRAIN, *TRAIN[:3]]}, "train.tsv, line 62: 2 rows have the id '0' (and 2 more ids)"),
+        ({"train": ["\tno id\tart", *TRAIN]}, "train.tsv, line 2: 1 of 61 ids are empty"),
+        ({"test": TRAIN[:2]}, "test.tsv: every text is in train too; accuracy says little"),
+        ({"test": TEST[:1]}, "test.tsv: all rows have the label 'art'; accuracy says little"),
+    ],
+)
+def test_what_is_odd_is_named(parts: dict[str, list[str]], warning: str, tmp_path: Path) -> None:
+    result = run(tmp_path, **parts)
+    assert result.warnings == [warning] and result.card["facts"]["warnings"] == [warning]
+
+
+def test_nobody_is_told_to_fetch_their_own_file_again(tmp_path: Path) -> None:
+    table(tmp_path / "test.tsv", TEST)
+    for content in (f"{HEADER}\n1\tx\tart", f"{HEADER}\n", "1\tx\tart\n", f"{HEADER}\n1\tx\tart\n\xff"):
+        (tmp_path / "train.tsv").write_bytes(content.encode("latin-1"))
+        with pytest.raises(InputError) as caught:
+            reading_own_texts(PIPELINE).run(own_texts_of(tmp_path))
+        assert "fetch" not in caught.value.remedy and caught.value.remedy

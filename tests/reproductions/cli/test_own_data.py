@@ -1,0 +1,183 @@
+"""Training on data of one's own: run, score, compare, verify, predict and translate, none of it published."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reproductions.protocol import papers
+from tests.reproductions.support import Answer, gluon_attn
+
+SCRIPT = Path(__file__).parents[1] / "toy_paper.py"
+PRESET = ("--preset", "smoke")
+
+
+def table(path: Path, rows: int, labels: tuple[str, ...] = ("bad", "good"), *, first: int = 0) -> Path:
+    """Texts whose last word is their label, each with a number from the first on."""
+    lines = [
+        f"{row}\tfilm number {row} is {labels[row % len(labels)]}\t{labels[row % len(labels)]}"
+        for row in range(first, first + rows)
+    ]
+    path.write_text("\n".join(["id\tdocument\tlabel", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+class Project:
+    """A script with two files of its user and the folder of its runs."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self.script = shutil.copy(SCRIPT, folder / "bags.py")
+        self.runs = folder / "runs"
+        self.train, self.test = table(folder / "a.tsv", 80), table(folder / "b.tsv", 20, first=70)
+
+    @property
+    def data(self) -> tuple[object, ...]:
+        return ("--train", self.train, "--test", self.test)
+
+    def command(self, name: str, *more: object) -> Answer:
+        return gluon_attn(name, self.script, *PRESET, "--runs", self.runs, *self.data, "--seed", 1, *more)
+
+    @property
+    def root(self) -> Path:
+        (root,) = (path for path in (self.runs / "bags").iterdir() if path.is_dir())
+        return root
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Answer, Answer]:
+    """A project whose two variants are trained and scored, and what both commands printed."""
+    project = Project(tmp_path_factory.mktemp("project"))
+    return project, project.command("run", "--jobs", 2), project.command("score")
+
+
+def test_both_variants_are_scored_and_compared_without_a_reported_number(
+    trained: tuple[Project, Answer, Answer],
+) -> None:
+    project, run, score = trained
+    assert run.code == 0 and score.code == 0, run.err + score.err
+    results = json.loads((project.root / "results.json").read_text(encoding="utf-8"))
+    test = [row for row in results["rows"] if row["signature"].startswith("20 test reviews")]
+    assert {row["variant"] for row in results["rows"]} == {"attention", "mean"} and test
+    assert {(row["corpus"], row["reported"], row["differs"]) for row in results["rows"]} == {("own texts", None, "")}
+    assert [claim["id"] for claim in results["claims"]] == ["attention"]
+    assert "SAMPLE" not in run.out + score.out and "readings of the test split" not in score.out
+    assert f"--train {project.train} --test {project.test}" in run.out
+    compared = gluon_attn("compare", project.script, *PRESET, "--results", project.root / "results.json")
+    assert compared.code == 0 and "own texts" in compared.out and "85.5" not in compared.out
+
+
+def test_the_run_directory_states_the_files_and_is_not_that_of_a_corpus(
+    trained: tuple[Project, Answer, Answer],
+) -> None:
+    project = trained[0]
+    assert project.root.name.startswith("smoke-portable-own-")
+    outcome = json.loads((project.root / "mean" / "seed-1" / "outcome.json").read_text(encoding="utf-8"))
+    assert {part: stated["file"] for part, stated in outcome["data"].items()} == {"train": "a.tsv", "test": "b.tsv"}
+    assert {part: stated["sha256"] for part, stated in outcome["data"].items()} == outcome["corpora"]
+    assert str(project.train.parent) not in json.dumps(outcome)
+
+
+def test_it_answers_from_a_copy_without_the_files(trained: tuple[Project, Answer, Answer], tmp_path: Path) -> None:
+    project = trained[0]
+    model = shutil.copytree(project.root / "attention" / "seed-1", tmp_path / "model")
+    script = shutil.copy(SCRIPT, tmp_path / "bags.py")
+    answer = gluon_attn("predict", script, "--model", model, stdin=b"film number 3 is good\n\n")
+    assert answer.code == 0, answer.err
+    assert answer.out.split("\t")[0] in ("good", "bad") and answer.out.count("\n") == 2
+    suggested = next(line for line in trained[1].out.splitlines() if line.startswith("Answer lines of text: "))
+    assert suggested.endswith(f"predict {project.script} --model {project.root / 'attention' / 'seed-1'}")
+
+
+def test_verify_trains_again_and_compares_with_the_finished_runs(trained: tuple[Project, Answer, Answer]) -> None:
+    project = trained[0]
+    options = ("verify", project.script, *PRESET, *project.data, "--variant", "mean", "--seed", 1)
+    answer = gluon_attn(*options, "--finished", project.runs)
+    assert answer.code == 0 and "same bits as a second training" in answer.out, answer.err
+
+
+def test_other_files_and_another_order_of_them_have_runs_of_their_own(
+    trained: tuple[Project, Answer, Answer], tmp_path: Path
+) -> None:
+    project = trained[0]
+    other = table(tmp_path / "a.tsv", 81)
+    options = ("score", project.script, *PRESET, "--runs", project.runs, "--seed", 1, "--test", project.test)
+    refusal = gluon_attn(*options, "--train", other).refusal
+    assert "has not been trained yet" in refusal and f"--train {other} --test {project.test}" in refusal
+    assert "exist already" in project.command("run").refusal
+
+
+def test_nothing_is_published(trained: tuple[Project, Answer, Answer]) -> None:
+    project = trained[0]
+    options = ("score", project.script, *PRESET, "--runs", project.runs, *project.data, "--publish")
+    assert gluon_attn(*options).refusal == "results on data of your own are not published; leave out --publish"
+    assert not (Path(project.script).parent / "results").exists()
+    assert not papers.results_folder(project.script).exists()
+
+
+def test_odd_data_are_named_once_and_wrong_data_before_anything_is_trained(tmp_path: Path) -> None:
+    project = Project(tmp_path / "odd")
+    with project.train.open("a", encoding="utf-8") as stream:
+        stream.write("3\tfilm number 3 is bad\tbad\n")
+    project.test.write_text("id\tdocument\tlabel\n1\tx\tugly\n", encoding="utf-8")
+    refusal = project.command("run").refusal
+    assert refusal.startswith(f"{project.test}, line 2: label 'ugly' is not in train")
+    assert not project.runs.exists()
+
+
+@pytest.mark.parametrize(
+    ("paper", "options", "reason"),
+    [
+        ("naver_self_attention", ("--train", "a"), "--train: classification on data of your own needs --train --test"),
+        ("naver_self_attention", ("--train", "a", "--test", "b"), "a: no such file"),
+        ("naver_self_attention", ("--folder", "none"), "none/train.tsv: no such file"),
+        ("naver_self_attention", ("--folder", "f", "--source", "en"), "--folder --source: classification on data of"),
+        (
+            "bahdanau2014",
+            ("--folder", "f"),
+            "--folder: translation on data of your own needs --folder --source --target",
+        ),
+        ("bahdanau2014", ("--train", "a", "--test", "b"), "--train --test: translation on data of your own needs"),
+        ("bahdanau2014", ("--folder", "f", "--source", "en", "--target", "de"), "f/train.en: no such file"),
+        ("mikolov2013", ("--train", "a", "--test", "b"), "word vectors is not trained on data of your own; choose"),
+    ],
+)
+def test_options_that_a_task_does_not_take_are_refused(
+    paper: str, options: tuple[str, ...], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert gluon_attn("run", paper, *PRESET, *options).refusal.startswith(reason)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_preprocess_reads_a_folder_of_your_own(tmp_path: Path) -> None:
+    table(tmp_path / "train.tsv", 80)
+    (tmp_path / "test.tsv").write_text("id\tdocument\tlabel\n\tgood film\tgood\n", encoding="utf-8")
+    options = ("preprocess", "naver", "--folder", tmp_path, "--tokenizer", "whitespace")
+    answer = gluon_attn(*options, "--out", tmp_path / "out")
+    assert answer.code == 0 and "test: 1 reviews, 2 tokens" in answer.out
+    assert answer.err.splitlines() == [
+        "warning: test.tsv: all rows have the label 'good'; accuracy says little",
+        "warning: test.tsv, line 2: 1 of 1 ids are empty",
+    ]
+    assert json.loads((tmp_path / "out" / "card.json").read_text(encoding="utf-8"))["facts"]["labels"] == [
+        "bad",
+        "good",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("sentences", "--max-size", 0), "--max-size 0: must be at least 1; choose a positive number"),
+        (("naver", "--processes", 0), "--processes 0: must be at least 1; choose a positive number"),
+        (("documents", "--processes", -4), "--processes -4: must be at least 1; choose a positive number"),
+        (("ptb", "--min-freq", 9_999_999), "--min-freq 9999999: no token of train occurs so often, the most frequent"),
+    ],
+)
+def test_a_refused_parameter_is_named_as_it_was_typed(options: tuple[object, ...], reason: str, tmp_path: Path) -> None:
+    refusal = gluon_attn("preprocess", *options, "--sample", "--out", tmp_path / "out").refusal
+    assert refusal.startswith(reason) and not (tmp_path / "out").exists()
