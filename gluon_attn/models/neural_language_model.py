@@ -8,8 +8,9 @@ C has m features for each word, shared by all positions; the tanh layer has h un
 h (1 + (n - 1) m) parameters with direct connections, |V| (n - 1) m less without.
 
 Two things are not in the paper, and off by default: dropout of the features and of the tanh layer, and ``tied``, where
-an output word's weights are its features: U = C P with P (m, h), so that y = b + C P tanh(d + H x). The paper proposes
-features for output words as well, in another form (section 5, the energy-minimisation network).
+an output word's weights are its features: y = b + C (P tanh(d + H x) + Q x) with P (m, h), and Q (m, (n - 1) m) where
+connections are direct; so U = C P and W = C Q. The paper proposes features for output words as well, in another form
+(section 5, the energy-minimisation network).
 """
 
 from __future__ import annotations
@@ -32,15 +33,14 @@ class NeuralLanguageModel(HybridBlock):
         feature_units: features of a word, *m*.
         hidden_units: units of the tanh layer, *h*.
         direct: whether features are connected to the output directly, by *W*.
-        tied: whether the output layer's weights are the features, after a projection of the tanh layer to their width.
+        tied: whether the output layer's weights are the features, after a projection of what it reads to their width.
         feature_dropout, dropout: of the features and of the tanh layer.
 
     Call: ``(contexts, targets) -> (batch,)``: -ln p of each target in nats; contexts (batch, order - 1) of int32, the
     word directly before first, and targets (batch,) of int32.
 
     Raises:
-        ValueError: an order without a word before, or tied weights with direct connections, which have no features of
-            their width.
+        ValueError: an order without a word before.
     """
 
     def __init__(
@@ -59,8 +59,6 @@ class NeuralLanguageModel(HybridBlock):
         super().__init__(**parameters)
         if order < 2:
             raise ValueError(f"order {order} has no word before the predicted one; choose 2 or more")
-        if direct and tied:
-            raise ValueError("direct connections need output weights of their own; choose direct or tied, not both")
         self.order = order
         self._direct = direct
         width = (order - 1) * feature_units
@@ -71,13 +69,12 @@ class NeuralLanguageModel(HybridBlock):
             self.feature_dropout = nn.Dropout(feature_dropout)
             self.hidden = nn.Dense(hidden_units, in_units=width, activation="tanh", flatten=False)
             self.dropout = nn.Dropout(dropout)
-            self.projection = (
-                nn.Dense(feature_units, in_units=hidden_units, use_bias=False, flatten=False) if tied else None
-            )
-            # U and W are one matrix: the output reads the tanh layer and the features one after the other.
+            # U and W are one matrix, and so are P and Q: of the tanh layer and the features one after the other.
+            read = hidden_units + (width if direct else 0)
+            self.projection = nn.Dense(feature_units, in_units=read, use_bias=False, flatten=False) if tied else None
             self.output = nn.Dense(
                 vocabulary_size,
-                in_units=feature_units if tied else hidden_units + (width if direct else 0),
+                in_units=feature_units if tied else read,
                 flatten=False,
                 params=self.features.params if tied else None,
             )
@@ -88,10 +85,10 @@ class NeuralLanguageModel(HybridBlock):
     def hybrid_forward(self, F: Operators, contexts: Tensor, targets: Tensor) -> Tensor:
         read = self.feature_dropout(F.reshape(self.features(contexts), (0, -1)))
         hidden = self.dropout(self.hidden(read))
-        if self.projection is not None:
-            hidden = self.projection(hidden)
         if self._direct:
             hidden = F.concat(hidden, read, dim=1)
+        if self.projection is not None:
+            hidden = self.projection(hidden)
         return -F.pick(F.log_softmax(self.output(hidden), axis=-1), targets, axis=-1)
 
     def vectors(self) -> np.ndarray:

@@ -18,11 +18,20 @@ from gluon_attn.training.contexts import context_losses, context_objective
 from gluon_attn.training.objective import Objective
 from gluon_attn.training.recipe import Recipe
 from reproductions.protocol.results import Row
-from reproductions.protocol.runs import Outcome
+from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import Evaluation, Settings, Variant
 from reproductions.tasks import ngram_modelling_results
 from reproductions.tasks.language_modelling import LanguageModellingData, WordPrediction, by_line
 from reproductions.tasks.trained_vectors import TrainedVectors
+from reproductions.tasks.word_vector_results import agreement_rows
+from reproductions.tasks.word_vectors import (
+    CLEAR,
+    CLEAR_ON_SAMPLE,
+    FREQUENT,
+    FREQUENT_ON_SAMPLE,
+    WordVectorData,
+    rated_reviews,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +129,8 @@ class ContextModelling(WordPrediction[ContextSettings]):
     ) -> Evaluation:
         """Predictions are by line, (lines, 2), -ln p in nats and the number of words with the end of the line:
         ``likelihood`` of the network, ``mixture`` with weights by the length of the known context, ``even_mixture`` of
-        two halves. Examples: the ``weights`` of the network in the mixture by that length with the ``words`` of
+        two halves. By word of clear sentiment in IMDb's reviews they are :meth:`WordVectorData.measured` of the
+        features. Examples: the ``weights`` of the network in the mixture by that length with the ``words`` of
         validation that they were estimated from, ``neighbours`` and ``map``.
         """
         counted = ngrams(settings.mixed_with, data)
@@ -143,6 +153,8 @@ class ContextModelling(WordPrediction[ContextSettings]):
             "mixture perplexity": perplexity(arrays["mixture"].sum(axis=0)),
         }
         words = np.bincount(known[validation], minlength=settings.mixed_with)
+        arrays |= _words_of(data).measured(model.vectors())
+        metrics["agreement"] = float(arrays["agreement"].mean())
         vectors = TrainedVectors.of_network(model, data.prepared)
         examples = {
             "mixture": {"weights": weights.tolist(), "words": words.tolist()},
@@ -152,4 +164,14 @@ class ContextModelling(WordPrediction[ContextSettings]):
         return Evaluation(metrics, arrays, examples)
 
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[ContextSettings]) -> list[Row]:
-        return ngram_modelling_results.rows(outcomes, variant, variant.settings.mixed_with)
+        made = ngram_modelling_results.rows(outcomes, variant, variant.settings.mixed_with)
+        frequent = FREQUENT_ON_SAMPLE if outcomes[0].on_sample else FREQUENT
+        return made + agreement_rows(outcomes, variant, frequent)
+
+
+def _words_of(data: LanguageModellingData) -> WordVectorData:
+    """The words of a text with their sentiment in reviews."""
+    sample = data.corpus == SAMPLE
+    frequent, clear = (FREQUENT_ON_SAMPLE, CLEAR_ON_SAMPLE) if sample else (FREQUENT, CLEAR)
+    rated = rated_reviews(sample=sample)
+    return WordVectorData(data.corpus, data.corpora, data.prepared, clear, frequent, rated)

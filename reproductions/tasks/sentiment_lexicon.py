@@ -41,6 +41,16 @@ class SentimentLexicon:
         log_odds = np.log((positive + 0.5) / (negative + 0.5)) - np.log((all_positive + 0.5) / (all_negative + 0.5))
         return cls(positive + negative, log_odds, np.sqrt(1 / (positive + 0.5) + 1 / (negative + 0.5)))
 
+    def of_words(self, ids: np.ndarray) -> SentimentLexicon:
+        """The sentiment of the words of another vocabulary, by their ids in this one (words,); -1 for a word that is
+        not in it, which occurs in no review."""
+        known = ids >= 0
+        return SentimentLexicon(
+            np.where(known, self.reviews[ids], 0),
+            np.where(known, self.log_odds[ids], 0.0),
+            np.where(known, self.standard_error[ids], np.inf),
+        )
+
     def clear(self, errors: float) -> np.ndarray:
         """Ids, ascending, of the words of clear sentiment: log odds of at least 1 in either direction, and of at least
         this many standard errors."""

@@ -34,6 +34,20 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> l
     """Rows of one variant: the agreement of all words of clear sentiment and of the rare ones on test, with the
     bootstrap's interval over words, and the loss on test and of the best epoch on validation, with the range over
     seeds. ``frequent`` is the number of rated reviews below which a word is rare."""
+    made = agreement_rows(outcomes, variant, frequent)
+    settings = variant.settings
+    signature = f"nats per {settings.example}, {settings.negatives} negatives, threshold {settings.threshold:g}"
+    for split, values in (
+        ("test", [outcome.record["metrics"]["loss"] for outcome in outcomes]),
+        ("validation", [best_validation(outcome, "loss", lower_is_better=True) for outcome in outcomes]),
+    ):
+        span = seed_range(values)
+        made.append(row(outcomes, variant, split=split, metric="loss", signature=signature, values=values, ci95=span))
+    return made
+
+
+def agreement_rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> list[Row]:
+    """Those of :func:`rows` that any word vectors have, however they were trained."""
     rare = outcomes[0].predictions["rare"]
     made = []
     for only_rare, words in (
@@ -53,14 +67,6 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> l
                 ci95=bootstrap(_by_word(outcomes, only_rare), seed=0),
             )
         )
-    settings = variant.settings
-    signature = f"nats per {settings.example}, {settings.negatives} negatives, threshold {settings.threshold:g}"
-    for split, values in (
-        ("test", [outcome.record["metrics"]["loss"] for outcome in outcomes]),
-        ("validation", [best_validation(outcome, "loss", lower_is_better=True) for outcome in outcomes]),
-    ):
-        span = seed_range(values)
-        made.append(row(outcomes, variant, split=split, metric="loss", signature=signature, values=values, ci95=span))
     return made
 
 

@@ -18,11 +18,11 @@ from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.negative_sampling import Sampling, TokenStream, held_out_loss, word_vector_objective
 from gluon_attn.training.objective import Objective
 from gluon_attn.training.recipe import Recipe
-from preprocessing import documents, naver_crawl
+from preprocessing import documents, naver_crawl, ptb
 from preprocessing.corpora import CorpusFiles, locate
 from preprocessing.text.data import Split
 from preprocessing.text.pipeline import Result, TextPipeline
-from preprocessing.text.vocabulary import SPECIALS
+from preprocessing.text.vocabulary import Vocabulary
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
@@ -32,6 +32,10 @@ from reproductions.tasks.lines import lines
 from reproductions.tasks.prepared import PreparedCorpus
 from reproductions.tasks.sentiment_lexicon import Agreement, SentimentLexicon, agreement, for_test
 from reproductions.tasks.trained_vectors import NEIGHBOURS, TrainedVectors
+
+FREQUENT, CLEAR = 100, 3.0
+FREQUENT_ON_SAMPLE, CLEAR_ON_SAMPLE = 5, 1.0
+"""Defaults of ``frequent`` and ``clear`` in :class:`WordVectorSettings`, and their limits on the embedded sample."""
 
 _DRAWS = 1  # the seed of what is drawn when a loss is measured: the same for all trainings
 
@@ -60,8 +64,8 @@ class WordVectorSettings(Settings):
     threshold: float
     length: int = 32
     held_out_rows: int = 64
-    frequent: int = 100
-    clear: float = 3.0
+    frequent: int = FREQUENT
+    clear: float = CLEAR
 
     @property
     @abstractmethod
@@ -74,8 +78,8 @@ class WordVectorSettings(Settings):
             self,
             one_in=None if self.one_in is None else min(self.one_in, 10),
             min_freq=min(self.min_freq, 2),
-            frequent=min(self.frequent, 5),
-            clear=min(self.clear, 1.0),
+            frequent=min(self.frequent, FREQUENT_ON_SAMPLE),
+            clear=min(self.clear, CLEAR_ON_SAMPLE),
         )
 
     def sampling(self, rows: int) -> Sampling:
@@ -92,37 +96,43 @@ class WordVectorSettings(Settings):
 
 @dataclass(frozen=True, eq=False)
 class WordVectorData(PreparedCorpus[Result]):
-    """Prepared reviews, and what is measured of the vectors of their words.
+    """Prepared texts, and what is measured of the vectors of their words.
 
     Attributes:
         clear_errors: standard errors by which the sentiment of a word of clear sentiment differs from none.
         frequent_reviews: labelled reviews in which a frequent word occurs.
+        rated: other reviews, which are labelled, where the texts are not.
     """
 
     clear_errors: float
     frequent_reviews: int
+    rated: Result | None = None
 
     @cached_property
     def texts(self) -> dict[str, TokenStream]:
         """The words with a vector, for each split."""
-        return {name: _words(split, len(self.prepared.vocabulary)) for name, split in self.prepared.splits.items()}
+        return {name: _words(split, self.prepared.vocabulary) for name, split in self.prepared.splits.items()}
 
     @cached_property
     def lexicon(self) -> SentimentLexicon:
         """The sentiment of each word, from the ratings of training reviews."""
-        return SentimentLexicon.of(self.prepared.train, len(self.prepared.vocabulary))
+        if self.rated is None:
+            return SentimentLexicon.of(self.prepared.train, len(self.prepared.vocabulary))
+        rated, words = self.rated.vocabulary, self.prepared.vocabulary.idx_to_token
+        ids = [rated.token_to_idx.get(word, -1) for word in words]
+        return SentimentLexicon.of(self.rated.train, len(rated)).of_words(np.array(ids))
 
     @cached_property
     def clear(self) -> np.ndarray:
         """Ids of the words of clear sentiment."""
         ids = self.lexicon.clear(self.clear_errors)
-        return ids[ids >= len(SPECIALS)]
+        return ids[ids >= len(self.prepared.vocabulary.specials)]
 
     @cached_property
     def frequent(self) -> np.ndarray:
         """Ids of the words that are frequent enough for their sentiment to mean something."""
         ids = np.flatnonzero(self.lexicon.reviews >= self.frequent_reviews)
-        return ids[ids >= len(SPECIALS)]
+        return ids[ids >= len(self.prepared.vocabulary.specials)]
 
     def queries(self, *, test: bool) -> np.ndarray:
         """Ids of the words of clear sentiment whose neighbours are counted, on test or on validation."""
@@ -132,6 +142,18 @@ class WordVectorData(PreparedCorpus[Result]):
         """The words of a split, subsampled and with noise by the counts of the training split."""
         return replace(self.texts[split], counts=self.texts["train"].counts)
 
+    def measured(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
+        """Of each word of clear sentiment that is a query on test: ``agreement`` and ``chance`` in per cent,
+        ``reviews``, the number of rated reviews in which it occurs, and ``rare``, whether these are few."""
+        queries = self.queries(test=True)
+        measured = self.agreement(vectors, queries)
+        return {
+            "agreement": measured.share,
+            "chance": measured.chance,
+            "reviews": self.lexicon.reviews[queries],
+            "rare": ~np.isin(queries, self.frequent),
+        }
+
     def agreement(self, vectors: np.ndarray, queries: np.ndarray) -> Agreement:
         """Whether the nearest frequent words have the sentiment of these."""
         return agreement(vectors, self.lexicon, queries, self.frequent, NEIGHBOURS)
@@ -139,17 +161,19 @@ class WordVectorData(PreparedCorpus[Result]):
 
 @dataclass(frozen=True)
 class WordVectors(Task[WordVectorSettings, WordVectorData]):
-    """Vectors of the words of reviews, in one of the corpora ``nsmc-raw`` and ``imdb``. Kept is the epoch with the
-    lowest loss on held-out reviews.
+    """Vectors of the words of reviews, in one of the corpora ``nsmc-raw`` and ``imdb``, or of news in ``ptb``. Kept is
+    the epoch with the lowest loss on held-out texts.
 
     Attributes:
         listed: words whose nearest words are kept with the outcome.
         mapped: words that are on its map with their nearest.
+        rated_elsewhere: whether words have the sentiment of IMDb's reviews, because the texts are not rated.
     """
 
     corpus: str
     listed: tuple[str, ...] = ()
     mapped: tuple[str, ...] = ()
+    rated_elsewhere: bool = False
 
     name = "word vectors"
     command = "neighbours"
@@ -164,6 +188,8 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
         files = _FILES[self.corpus]("sample" if sample else self.corpus)
         prepared = self._pipeline(settings, sample=sample).run(files)
         data = self._data(settings, prepared, sample=sample)
+        if self.rated_elsewhere:
+            data = replace(data, rated=rated_reviews(sample=sample))
         queries = [len(data.queries(test=test)) for test in (False, True)]
         if not all(queries) or len(data.frequent) <= NEIGHBOURS:
             reason = f"{sum(queries)} words of clear sentiment, {len(data.frequent)} frequent words"
@@ -204,19 +230,11 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
     def evaluate(self, model: Any, settings: WordVectorSettings, data: WordVectorData, last: Checkpoint) -> Evaluation:
         """Measure the vectors on test.
 
-        Predictions are by word of clear sentiment: ``agreement`` and ``chance`` in per cent, ``reviews``, the number of
-        rated reviews in which the word occurs, and ``rare``, whether these are few. The examples are ``neighbours``,
-        the nearest words of the listed ones, and ``map``.
+        Predictions are by word: :meth:`WordVectorData.measured`. The examples are ``neighbours``, the nearest words of
+        the listed ones, and ``map``.
         """
-        queries = data.queries(test=True)
-        measured = data.agreement(model.vectors(), queries)
-        arrays = {
-            "agreement": measured.share,
-            "chance": measured.chance,
-            "reviews": data.lexicon.reviews[queries],
-            "rare": ~np.isin(queries, data.frequent),
-        }
-        metrics = {"loss": _loss(model, settings, data, "test"), "agreement": float(measured.share.mean())}
+        arrays = data.measured(model.vectors())
+        metrics = {"loss": _loss(model, settings, data, "test"), "agreement": float(arrays["agreement"].mean())}
         vectors = TrainedVectors.of_network(model, data.prepared)
         examples = {"neighbours": vectors.table(self.listed), "map": vectors.map(self.mapped)}
         return Evaluation(metrics, arrays, examples)
@@ -247,15 +265,32 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
             yield "\t".join(f"{word} {cosine:.2f}" if options.weights else word for word, cosine in pairs)
 
 
-_PIPELINES: Mapping[str, Callable[..., TextPipeline]] = {"nsmc-raw": naver_crawl.pipeline, "imdb": documents.pipeline}
-_FILES: Mapping[str, Callable[[str], CorpusFiles]] = {"nsmc-raw": naver_crawl.files, "imdb": locate.find}
+_PIPELINES: Mapping[str, Callable[..., TextPipeline]] = {
+    "nsmc-raw": naver_crawl.pipeline,
+    "imdb": documents.pipeline,
+    "ptb": ptb.pipeline,
+}
+_FILES: Mapping[str, Callable[[str], CorpusFiles]] = {
+    "nsmc-raw": naver_crawl.files,
+    "imdb": locate.find,
+    "ptb": locate.find,
+}
 
 
-def _words(split: Split, vocabulary_size: int) -> TokenStream:
+def rated_reviews(*, sample: bool) -> Result:
+    """The rated reviews whose words give those of other texts a sentiment: IMDb's.
+
+    Raises:
+        InputError: the corpus is missing or damaged.
+    """
+    return documents.prepare("sample", min_freq=2) if sample else documents.prepare("imdb")
+
+
+def _words(split: Split, vocabulary: Vocabulary) -> TokenStream:
     """The texts of a split without the words that have no vector."""
-    known = split.ids >= len(SPECIALS)
+    known = split.ids >= len(vocabulary.specials)
     text = np.repeat(np.arange(len(split), dtype=np.int32), split.lengths)
-    return TokenStream(split.ids[known], text[known], np.bincount(split.ids[known], minlength=vocabulary_size))
+    return TokenStream(split.ids[known], text[known], np.bincount(split.ids[known], minlength=len(vocabulary)))
 
 
 def _loss(model: Any, settings: WordVectorSettings, data: WordVectorData, split: str) -> float:

@@ -357,10 +357,8 @@ for one in ("nsmc", "imdb"):
     MEASURED[f"lin2017 overlap-{one}"] = lambda free, strict, **how: mean_of(
         without_missing(mean_array(free, "overlap") - mean_array(strict, "overlap")), **how
     )
-for one in ("skip-gram", "cbow"):
-    MEASURED[f"mikolov2013 alike-{one}"] = lambda side, **how: mean_of(
-        mean_array(side, "agreement") - mean_array(side, "chance"), **how
-    )
+for one in ("bengio2003 alike", "mikolov2013 alike-skip-gram", "mikolov2013 alike-cbow"):
+    MEASURED[one] = lambda side, **how: mean_of(mean_array(side, "agreement") - mean_array(side, "chance"), **how)
 
 
 def check_claims(paper: str, *, interval: bool) -> None:

@@ -19,6 +19,7 @@ WORDS, ORDER, FEATURES, HIDDEN = 11, 4, 3, 5
 CONTEXTS = array([[4, 5, 6], [0, 2, 2], [10, 9, 8], [1, 1, 1]], "int32")
 TARGETS = array([7, 3, 0, 10], "int32")
 KINDS: dict[str, dict[str, bool]] = {"plain": {}, "direct": {"direct": True}, "tied": {"tied": True}}
+KINDS["tied and direct"] = {"tied": True, "direct": True}
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -38,12 +39,11 @@ def test_the_loss_is_equation_1(kind: str) -> None:
     for row, target in enumerate(TARGETS.asnumpy()):
         read = np.concatenate([features[word] for word in CONTEXTS.asnumpy()[row]])
         hidden = np.tanh(weights["hidden.bias"] + weights["hidden.weight"] @ read)
-        if kind == "tied":
-            scores = weights["output.bias"] + features @ (weights["projection.weight"] @ hidden)
+        if "tied" in kind:
+            of_hidden, of_features = np.split(features @ weights["projection.weight"], [HIDDEN], axis=1)
         else:
             of_hidden, of_features = np.split(weights["output.weight"], [HIDDEN], axis=1)
-            scores = weights["output.bias"] + of_hidden @ hidden
-            scores = scores + (of_features @ read if kind == "direct" else 0)
+        scores = weights["output.bias"] + of_hidden @ hidden + (of_features @ read if "direct" in kind else 0)
         log_p = scores - np.log(np.exp(scores).sum())
         assert model(CONTEXTS, TARGETS)[row].asscalar() == pytest.approx(-log_p[target], rel=1e-5)
 
@@ -71,6 +71,7 @@ def test_the_number_of_parameters_is_the_papers() -> None:
     assert parameter_count(network("plain")) == whole - v * (n - 1) * m
     # The projection takes the place of the output's weights.
     assert parameter_count(network("tied")) == whole - v * (n - 1) * m - v * h + h * m
+    assert parameter_count(network("tied and direct")) == parameter_count(network("tied")) + m * (n - 1) * m
 
 
 @every_kind
@@ -112,9 +113,7 @@ def training_loss_without_gradient(model: NeuralLanguageModel) -> None:
     loss.backward()
 
 
-def test_impossible_networks_are_refused() -> None:
+def test_a_network_without_context_is_refused() -> None:
     sizes = {"vocabulary_size": WORDS, "feature_units": FEATURES, "hidden_units": HIDDEN}
     with pytest.raises(ValueError, match="order 1 has no word before"):
         NeuralLanguageModel(order=1, **sizes)
-    with pytest.raises(ValueError, match="choose direct or tied"):
-        NeuralLanguageModel(order=3, direct=True, tied=True, **sizes)

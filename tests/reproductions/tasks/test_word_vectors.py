@@ -19,6 +19,7 @@ from preprocessing.text.vocabulary import SPECIALS
 from reproductions.mikolov2013 import REPRODUCTION, Settings
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, TrainedModel, Variant
+from reproductions.tasks.sentiment_lexicon import SentimentLexicon
 from reproductions.tasks.trained_vectors import NEIGHBOURS
 from reproductions.tasks.word_vector_results import RARE, above_chance, neighbours_page
 from reproductions.tasks.word_vectors import WordVectorData, WordVectors
@@ -65,6 +66,24 @@ def test_a_word_is_a_query_on_validation_or_on_test(data: WordVectorData) -> Non
     assert len(validation) and len(test) and not set(validation) & set(test)
     assert sorted([*validation, *test]) == data.clear.tolist()
     assert min(data.clear.min(), data.frequent.min()) >= len(SPECIALS)
+
+
+def test_words_of_news_have_their_sentiment_in_reviews() -> None:
+    """Those that are in both vocabularies; the words of news start at another id."""
+    task = WordVectors("ptb", rated_elsewhere=True)
+    news = task.prepare(replace(SETTINGS, tokenizer=None, one_in=None), sample=True)
+    assert news.rated is not None
+    words, reviews = news.prepared.vocabulary, news.rated.vocabulary
+    lexicon = SentimentLexicon.of(news.rated.train, len(reviews))
+    shared = [word for word in words.learned if word in reviews]
+    assert 10 < len(shared) < len(words.learned)
+    here, there = (np.array([vocabulary[word] for word in shared]) for vocabulary in (words, reviews))
+    np.testing.assert_array_equal(news.lexicon.reviews[here], lexicon.reviews[there])
+    np.testing.assert_array_equal(news.lexicon.log_odds[here], lexicon.log_odds[there])
+    assert set(news.clear) <= set(here) and set(news.frequent) <= set(here)
+    absent = [words[word] for word in words.learned if word not in reviews]
+    assert not news.lexicon.reviews[absent].any() and words.specials == ("<unk>",)
+    assert (news.texts["train"].ids > 0).all() and (news.texts["train"].ids == 1).any(), "1 is a word"
 
 
 def test_held_out_words_have_the_counts_of_the_training_split(data: WordVectorData) -> None:
@@ -246,7 +265,7 @@ def test_the_page_of_neighbours_has_a_line_per_word_and_variant(tmp_path: Path) 
 
 def test_a_map_is_drawn_from_the_outcome_alone(tmp_path: Path) -> None:
     words = {"groups": [["good", "great"], ["bad"]], "positions": [[0.0, 0.0], [0.1, 0.2], [1.0, 0.5]]}
-    drawn = TASK.figures(outcome(tmp_path, "one", examples={"map": words}), SMOKE, tmp_path)
+    drawn = TASK.figures(outcome(tmp_path, "skip-gram", examples={"map": words}), SMOKE, tmp_path)
     assert drawn == {"map of skip-gram": tmp_path / "map_skip-gram.png"} and drawn["map of skip-gram"].exists()
     assert TASK.figures(outcome(tmp_path, "two", examples={"map": {}}), SMOKE, tmp_path) == {}
 
