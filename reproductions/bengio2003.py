@@ -57,7 +57,6 @@ from reproductions.tasks.ngram_modelling_results import (
 from reproductions.tasks.word_vector_results import above_chance, map_of, neighbours_page
 from reproductions.tasks.word_vectors import WordVectorData, WordVectors, WordVectorSettings
 
-TITLE = "A neural probabilistic language model"
 TABLE_1 = Table("Bengio et al. (2003), Table 1", corpus="brown", metric="perplexity", checked="secondary", digits=0)
 TABLE_2 = Table("Bengio et al. (2003), Table 2", corpus="ap news", metric="perplexity", checked="secondary", digits=0)
 MIKOLOV = Table("Mikolov et al. (2011)", corpus="ptb", metric="perplexity", checked="memory", digits=1)
@@ -178,7 +177,7 @@ def paper(variant: Variant[Any]) -> Variant[Any]:
 
 
 REPRODUCTION = Reproduction(
-    title=TITLE,
+    title="A neural probabilistic language model",
     source="Bengio et al. (2003), JMLR 3",
     task=ContextModelling("ptb", LISTED, MAPPED),
     reported=(
@@ -248,5 +247,4 @@ REPRODUCTION = Reproduction(
         map_of("n5"),
     ),
     pages=(neighbours_page("nearest words", "neighbours.tsv", "n5", "skip-gram"),),
-    notes=(),
 )
