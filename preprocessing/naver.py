@@ -4,12 +4,13 @@
     result = naver.prepare("nsmc", tokenizer="mecab", max_length=30, min_freq=2)
     naver.write(result, Path("out"))
 
-The steps, in order: read-ratings, drop-empty, split-by-hash, (unquote), mark-leaks, tokenize, truncate, vocabulary,
-encode.
+The steps, in order: read-ratings, drop-empty, (drop-copies), split-by-hash or split-tail, (unquote), mark-leaks,
+(clean), tokenize, (stop-words), truncate or keep-last, vocabulary, encode.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from preprocessing.corpora.reading import FETCH_AGAIN
 from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text import steps, tokenizers
+from preprocessing.text.choices import Clean, DropCopies, KeepLast, MecabByTag, RemoveStopWords, SplitTail
 from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import (
@@ -49,20 +51,51 @@ def pipeline(
     min_freq: int = 2,
     max_size: int | None = None,
     text: str = "official",
+    clean: Sequence[str] = (),
+    stop_words: str | None = None,
+    keep: str = "first",
+    copies: str = "keep",
+    validation: str = "hash",
 ) -> TextPipeline:
     """The pipeline for NSMC and files of its layout.
 
     ``max_length``: maximum tokens per review (None: no limit). ``min_freq`` and ``max_size``: of the vocabulary, which
     is learned on the training split. ``text="repaired"`` restores the texts whose quotes were doubled when the corpus
-    was created; the rows of each split are the same in both cases. Raises InputError for an invalid parameter.
+    was created; the rows of each split are the same in both cases.
+
+    What descriptions of experiments leave open. ``clean``: rules of :data:`.choices.CLEANING`, in this order.
+    ``stop_words``: a list of :data:`.choices.STOP_WORDS`; or ``tags``, by part of speech, with Mecab alone. ``keep``:
+    the ``first`` or the ``last`` tokens of a long review. ``copies``: ``keep`` equal texts in the training file, or
+    drop copies ``of-train`` or ``of-test``. ``validation``: a tenth of the training file by ``hash``, or its ``tail``.
+
+    Raises InputError for an invalid parameter.
     """
-    if text not in ("official", "repaired"):
-        raise InputError(f"text {text!r}", "no such variant", remedy="choose official or repaired")
+    for name, value, known in (
+        ("text", text, ("official", "repaired")),
+        ("keep", keep, ("first", "last")),
+        ("copies", copies, ("keep", "of-train", "of-test")),
+        ("validation", validation, ("hash", "tail")),
+    ):
+        if value not in known:
+            raise InputError(f"{name} {value!r}", "no such choice", remedy=f"choose {' or '.join(known)}")
     check_positive(max_length=max_length, min_freq=min_freq, max_size=max_size)
     chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
-    chain: list[Step] = [ReadRatings(), DropEmpty(), SplitByHash()]
+    if stop_words == "tags":
+        if chosen.name != "mecab":
+            raise InputError(
+                "stop_words 'tags'", f"{chosen.name} has no tags here", remedy="choose the tokenizer mecab"
+            )
+        chosen = MecabByTag()
+    chain: list[Step] = [ReadRatings(), DropEmpty()]
+    chain += [] if copies == "keep" else [DropCopies(copies.removeprefix("of-"))]
+    chain += [SplitByHash() if validation == "hash" else SplitTail()]
     chain += [Unquote()] if text == "repaired" else []
-    chain += [MarkLeaks(), Tokenize(chosen), Truncate(max_length), LearnVocabulary(min_freq, max_size), Encode()]
+    chain += [MarkLeaks()]
+    chain += [Clean(tuple(clean))] if clean else []
+    chain += [Tokenize(chosen)]
+    chain += [RemoveStopWords(stop_words)] if stop_words not in (None, "tags") else []
+    chain += [Truncate(max_length) if keep == "first" or max_length is None else KeepLast(max_length)]
+    chain += [LearnVocabulary(min_freq, max_size), Encode()]
     return TextPipeline("naver", tuple(chain), chosen)
 
 

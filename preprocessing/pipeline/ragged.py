@@ -61,6 +61,18 @@ class Ragged:
             raise ValueError(f"max_length must not be negative, got {max_length}")
         return self._gather(self.offsets[:-1], np.minimum(self.lengths, max_length))
 
+    def ends(self, max_length: int) -> Ragged:
+        """The last ``max_length`` ids of each row."""
+        if max_length < 0:
+            raise ValueError(f"max_length must not be negative, got {max_length}")
+        lengths = np.minimum(self.lengths, max_length)
+        return self._gather(self.offsets[1:] - lengths, lengths)
+
+    def where(self, kept: np.ndarray) -> Ragged:
+        """The ids that are marked in ``kept`` (ids,) of bool; rows may become empty."""
+        counts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
+        return Ragged(self.ids[kept], counts[self.offsets])
+
     def mapped(self, table: np.ndarray) -> Ragged:
         """Each id ``i`` replaced by ``table[i]``; the rows keep their lengths."""
         return Ragged(np.asarray(table, np.int32)[self.ids], self.offsets)

