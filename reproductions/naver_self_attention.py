@@ -24,18 +24,11 @@ and the post's remark that a badly trained model shows no readable weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from gluonnlp.model import AttentionCell
-
-from gluon_attn.attention.additive import AdditiveAttention
-from gluon_attn.attention.multiplicative import scaled_dot
-from gluon_attn.models.outputs import Classifier
-from gluon_attn.models.self_attention_classifier import AsWritten, Masked
 from gluon_attn.training.recipe import Recipe
-from preprocessing.text.pipeline import Result
 from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
@@ -43,9 +36,9 @@ from reproductions.protocol.task import Variant
 from reproductions.tasks.classification import NSMC
 from reproductions.tasks.classification_examples import attention_of_featured, featured
 from reproductions.tasks.classification_results import averaged, reading_page
-from reproductions.tasks.classifier_settings import ClassificationData, SequenceSettings, StackedSettings, Syllables
+from reproductions.tasks.classifier_settings import StackedSettings, Syllables
 from reproductions.tasks.faithfulness import faithfulness_by_epoch, faithfulness_of_epochs, less_agreement, more_entropy
-from reproductions.tasks.text_inputs import FixedLength, TextInputs, TokenSequences
+from reproductions.tasks.post_settings import Pooled, Post, ScaledDot
 
 TITLE = "Self-attention over a Bi-GRU on Naver film reviews"
 SOURCE = "freesearch.pe.kr/archives/4876, “Attention API로 간단히 어텐션 사용하기”"
@@ -62,60 +55,6 @@ FASTTEXT = replace(AISOLAB, source="monologg/KoBERT-nsmc").entry("fastText", 85.
 WORD2VEC = replace(AISOLAB, source="gusalsdmlwlq.github.io", digits=0).entry(
     "BiLSTM 128, word2vec 300, Okt", 83.0, "given as about 83"
 )
-
-
-@dataclass(frozen=True)
-class Additive:
-    units: int = 30
-    dropout: float = 0.2
-
-    def cell(self, length: int | None = None) -> AttentionCell:
-        return AdditiveAttention(self.units, self.dropout, length)
-
-
-@dataclass(frozen=True)
-class ScaledDot:
-    dropout: float = 0.2
-
-    def cell(self, length: int | None = None) -> AttentionCell:
-        return scaled_dot(self.dropout)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Post(SequenceSettings):
-    """The post's network; without ``attention`` the dense layer reads the states of the GRU."""
-
-    min_freq: int = 5
-    max_length: int = 30
-    embedding_units: int = 128
-    units: int = 32
-    dropout: float = 0.3
-    attention: Additive | ScaledDot | None = Additive()
-
-    def inputs(self, prepared: Result) -> TextInputs:
-        return FixedLength(self.max_length)
-
-    def sizes(self, data: ClassificationData) -> dict[str, Any]:
-        sizes = {"embedding_units": self.embedding_units, "units": self.units, "dropout": self.dropout}
-        return {"vocabulary_size": data.vocabulary_size, "classes": data.classes, **sizes}
-
-    def build(self, data: ClassificationData) -> Classifier:
-        cell = self.attention.cell(self.max_length) if self.attention else None
-        return AsWritten(**self.sizes(data), length=self.max_length, attention=cell)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pooled(Post):
-    """The same with padding masked and the positions pooled by ``attention``, ``mean`` or ``last``."""
-
-    pooling: str = "attention"
-
-    def inputs(self, prepared: Result) -> TextInputs:
-        return TokenSequences(self.max_length)
-
-    def build(self, data: ClassificationData) -> Classifier:
-        cell = self.attention.cell() if self.attention else None
-        return Masked(**self.sizes(data), pooling=self.pooling, attention=cell)
 
 
 post = Post()

@@ -15,13 +15,14 @@ from mxnet import nd
 from gluon_attn.training.checkpoint import parameter_count
 from preprocessing import naver
 from reproductions import mikolov2013
-from reproductions.naver_self_attention import REPRODUCTION, SENTENCE, Additive, Pooled, Post, ScaledDot
+from reproductions.naver_self_attention import REPRODUCTION, SENTENCE
 from reproductions.protocol import papers
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome, training_of
 from reproductions.protocol.task import Variant
 from reproductions.tasks.classifier_settings import StackedSettings
+from reproductions.tasks.post_settings import Additive, Pooled, Post, ScaledDot
 from reproductions.tasks.text_inputs import TokenSequences
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome, run, run_and_score
 

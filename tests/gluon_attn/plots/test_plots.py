@@ -19,6 +19,7 @@ from matplotlib.font_manager import FontEntry, fontManager
 from matplotlib.image import imread
 
 from gluon_attn.errors import UsageError
+from gluon_attn.evaluation.statistics import Estimate
 from gluon_attn.plots import fonts
 from gluon_attn.plots.curves import (
     position_code,
@@ -28,6 +29,7 @@ from gluon_attn.plots.curves import (
     weights_by_distance,
 )
 from gluon_attn.plots.distributions import entropy_and_agreement, weights_histogram
+from gluon_attn.plots.forest import Group, forest, strips
 from gluon_attn.plots.heatmap import LONGEST_MATRIX, __file__, attention_matrices, attention_matrix
 from gluon_attn.plots.style import COLOURS, watermark
 
@@ -85,7 +87,18 @@ def draw_position_code(path: Path) -> None:
     position_code(np.eye(4), np.array([1.0, 0.5]), path)
 
 
+def draw_forest(path: Path) -> None:
+    effects = [("okt", Estimate(-0.5, -0.8, -0.2)), ("코모란", Estimate(0.1, -0.2, 0.4))]
+    forest([Group("tokenizer", effects)], path, "accuracy points", deviation=0.1)
+
+
+def draw_strips(path: Path) -> None:
+    strips({"seeds": np.array([85.9, 86.1]), "one": np.array([84.0])}, path, "accuracy (%)")
+
+
 FIGURES = [
+    draw_forest,
+    draw_strips,
     draw_matrix,
     draw_curves,
     draw_minutes,
@@ -252,6 +265,8 @@ UNDRAWABLE: list[tuple[Callable[..., None], tuple[object, ...]]] = [
     (attention_matrix, (["가"] * 81, ["나"], np.ones((81, 1)))),
     (attention_matrices, ([],)),
     (partial(score_by_minutes, score_label="BLEU"), ({},)),
+    (partial(forest, label="points"), ([Group("none", [])],)),
+    (partial(strips, label="points"), ({"none": np.zeros(0)},)),
     (training_curves, ({},)),
     (training_curves, ({"a": []},)),
     (training_curves, ({str(i): EPOCHS for i in range(15)},)),

@@ -1,0 +1,110 @@
+"""Many effects at a glance: points with intervals, and strips of values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gluon_attn.errors import UsageError
+from gluon_attn.evaluation.statistics import Estimate
+from gluon_attn.plots.fonts import drawable
+from gluon_attn.plots.style import COLOURS, FAINT, INK, house_figure
+
+
+@dataclass(frozen=True)
+class Group:
+    """Effects under one heading.
+
+    Attributes:
+        title: the heading.
+        effects: each with its label.
+    """
+
+    title: str
+    effects: Sequence[tuple[str, Estimate]]
+
+
+def forest(groups: Sequence[Group], path: Path, label: str, *, deviation: float | None = None) -> None:
+    """Effects as points with their intervals, one below the other, with their numbers; those whose interval leaves out
+    zero are coloured.
+
+    Args:
+        groups: from the top.
+        path: the PNG to write.
+        label: what the effects are, with their unit.
+        deviation: standard deviation over seeds of one system; a band on both sides of zero is twice as wide.
+
+    Raises:
+        UsageError: no effects.
+    """
+    rows = sum(1 + len(group.effects) for group in groups)
+    if not any(group.effects for group in groups):
+        raise UsageError("forest: no effects to draw")
+    with house_figure(8, 0.9 + 0.22 * rows, path) as figure:
+        axes = figure.subplots()
+        axes.grid(False)
+        axes.axvline(0, color=INK, linewidth=0.8)
+        if deviation:
+            axes.axvspan(
+                -2 * deviation,
+                2 * deviation,
+                color=FAINT,
+                alpha=0.5,
+                linewidth=0,
+                label=f"seeds: ± 2 × {deviation:.2f}",
+            )
+            axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0))
+        labels, heading, y = [], [], 0
+        for group in groups:
+            labels.append(group.title)
+            heading.append(True)
+            y += 1
+            for name, effect in group.effects:
+                sure = effect.low > 0 or effect.high < 0
+                colour = (COLOURS[0] if effect.mean > 0 else COLOURS[1]) if sure else "#80868d"
+                axes.plot([effect.low, effect.high], [y, y], color=colour, linewidth=1.6)
+                axes.plot(effect.mean, y, "o", color=colour, markersize=4.5)
+                numbers = f"{effect.mean:+.2f}  [{effect.low:+.2f}, {effect.high:+.2f}]"
+                axes.text(1.02, y, numbers, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
+                labels.append(f"{name}   ")
+                heading.append(False)
+                y += 1
+        axes.set_yticks(range(rows), [drawable(each) for each in labels])
+        for tick, is_heading in zip(axes.get_yticklabels(), heading, strict=True):
+            tick.set_color(INK if is_heading else "#5c6168")
+            tick.set_fontsize(10.5 if is_heading else 9)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.set_ylim(rows - 0.4, -0.6)
+        axes.set_xlabel(label)
+
+
+def strips(values: Mapping[str, np.ndarray], path: Path, label: str) -> None:
+    """Sets of values as dots on one scale, one set below the other, with their number and standard deviation.
+
+    Args:
+        values: for each name (values,).
+        path: the PNG to write.
+        label: what the values are, with their unit.
+
+    Raises:
+        UsageError: no values.
+    """
+    if not values or not all(len(each) for each in values.values()):
+        raise UsageError("strips: each name needs at least one value")
+    with house_figure(8, 0.9 + 0.42 * len(values), path) as figure:
+        axes = figure.subplots()
+        for y, each in enumerate(values.values()):
+            axes.plot([np.min(each), np.max(each)], [y, y], color=FAINT, linewidth=6, solid_capstyle="round")
+            axes.plot(each, np.full(len(each), y), "o", color=COLOURS[y % len(COLOURS)], markersize=5, alpha=0.75)
+            spread = f"n = {len(each)}" + (f", deviation {np.std(each, ddof=1):.2f}" if len(each) > 1 else "")
+            axes.text(1.02, y, spread, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
+        axes.set_yticks(range(len(values)), [drawable(name) for name in values])
+        axes.tick_params(axis="y", length=0)
+        axes.set_ylim(len(values) - 0.4, -0.6)
+        axes.set_xlabel(label)
+        axes.grid(axis="x")
+        axes.grid(visible=False, axis="y")

@@ -1,0 +1,149 @@
+"""What a choice in preprocessing is worth: systems that differ from a base in one choice or in several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gluon_attn.evaluation.inference import over_seeds, pooled_deviation
+from gluon_attn.evaluation.statistics import Estimate, bootstrap
+from gluon_attn.models.outputs import Classifier
+from gluon_attn.plots.forest import Group, forest, strips
+from gluon_attn.training.checkpoint import Checkpoint
+from preprocessing import naver
+from preprocessing.text.pipeline import TextPipeline
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Evaluation
+from reproductions.tasks.classification import NSMC
+from reproductions.tasks.classification_results import share_right
+from reproductions.tasks.classifier_settings import ClassificationData, SequenceSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """Arguments of :func:`preprocessing.naver.pipeline`."""
+
+    tokenizer: str = "mecab"
+    text: str = "official"
+    clean: tuple[str, ...] = ()
+    stop_words: str | None = None
+    keep: str = "first"
+    copies: str = "keep"
+    validation: str = "hash"
+
+
+@dataclass(frozen=True)
+class ChosenNSMC(NSMC):
+    """Korean film reviews, prepared as chosen. The test split is the same whatever is chosen; of each of its reviews
+    the outcome holds whether it is classified right."""
+
+    choices: Choices = Choices()
+
+    group = ""  # too many systems for training curves
+
+    def pipeline(self, settings: SequenceSettings) -> TextPipeline:
+        return naver.pipeline(min_freq=settings.min_freq, max_length=settings.max_length, **asdict(self.choices))
+
+    def evaluate(
+        self, model: Classifier, settings: SequenceSettings, data: ClassificationData, last: Checkpoint
+    ) -> Evaluation:
+        evaluation = super().evaluate(model, settings, data, last)
+        kept = {name: evaluation.predictions[name] for name in ("right", "seen_in_train")}
+        return Evaluation(evaluation.metrics, kept)
+
+
+def worth(outcomes: Sequence[Outcome], base: Sequence[Outcome]) -> Estimate:
+    """By how many points of accuracy these trainings are better than those of the base, with the interval over seeds
+    and reviews that verdicts rest on; over reviews alone with one seed."""
+    items = bootstrap(share_right(outcomes) - share_right(base), seed=0)
+    of_base = {outcome.seed: outcome for outcome in base}
+    pairs = [(outcome, of_base[outcome.seed]) for outcome in outcomes if outcome.seed in of_base]
+    if len(pairs) < 2:
+        return items
+    effects = [float((share_right([one]) - share_right([other])).mean()) for one, other in pairs]
+    low, high = over_seeds(np.array(effects), items.error).interval()
+    return Estimate(items.mean, low, high)
+
+
+def accuracies(outcomes: Sequence[Outcome]) -> np.ndarray:
+    """Test accuracy in per cent of each seed."""
+    return np.array([100.0 * float(outcome.predictions["right"].mean()) for outcome in outcomes])
+
+
+def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: str) -> Draw:
+    """A figure of what each choice is worth against the base.
+
+    Args:
+        base: name of a variant.
+        aspects: for each aspect its variants, by name, with their titles.
+        name: of the file.
+    """
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        drawn = [
+            Group(aspect, [(title, worth(groups[each], groups[base])) for each, title in variants.items()])
+            for aspect, variants in _trained(aspects, groups).items()
+            if base in groups
+        ]
+        if not drawn:
+            return {}
+        deviation = pooled_deviation([accuracies(outcomes) for outcomes in groups.values()])
+        path = directory / f"{name}.png"
+        forest(drawn, path, f"accuracy points against {base}", deviation=deviation)
+        return {f"what each choice is worth ({base})": path}
+
+    return draw
+
+
+def spread_of_systems(base: str, sets: Mapping[str, Sequence[str]]) -> Draw:
+    """A figure of the spread of accuracy: over seeds of the base, and over the means of sets of systems.
+
+    Args:
+        base: name of a variant.
+        sets: names of variants, by what they differ in.
+    """
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        rows = {f"seeds of {base}": accuracies(groups[base])} if base in groups else {}
+        for title, names in sets.items():
+            if means := [float(accuracies(groups[name]).mean()) for name in names if name in groups]:
+                rows[title] = np.array(means)
+        if len(rows) < 2:
+            return {}
+        path = directory / "spread.png"
+        strips(rows, path, "test accuracy (%)")
+        return {"spread of accuracy": path}
+
+    return draw
+
+
+def _trained(aspects: Mapping[str, Mapping[str, str]], groups: Groups) -> dict[str, dict[str, str]]:
+    """The aspects with those of their variants that are trained."""
+    trained = {
+        aspect: {name: title for name, title in variants.items() if name in groups}
+        for aspect, variants in aspects.items()
+    }
+    return {aspect: variants for aspect, variants in trained.items() if variants}
+
+
+def wider_than(points: float, *outcomes: Sequence[Outcome]) -> Effect:
+    """By how much the best and the worst of these systems are more than ``points`` apart."""
+    shares = [share_right(each) for each in outcomes]
+    means = [float(share.mean()) for share in shares]
+    best, worst = shares[int(np.argmax(means))], shares[int(np.argmin(means))]
+    return Effect(
+        bootstrap(best - worst - points, seed=0), f"accuracy points, best minus worst, minus {points}", "reviews"
+    )
+
+
+def interaction(
+    both: Sequence[Outcome], first: Sequence[Outcome], second: Sequence[Outcome], base: Sequence[Outcome]
+) -> Effect:
+    """By how much two choices together are worth more than the sum of what each is worth alone."""
+    values = share_right(both) - share_right(first) - share_right(second) + share_right(base)
+    return Effect(bootstrap(values, seed=0), "accuracy points, both together minus the sum of each alone", "reviews")
