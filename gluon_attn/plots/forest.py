@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from gluon_attn.errors import UsageError
-from gluon_attn.evaluation.statistics import Estimate
 from gluon_attn.plots.fonts import drawable
 from gluon_attn.plots.style import COLOURS, FAINT, INK, house_figure
 
@@ -20,11 +19,11 @@ class Group:
 
     Attributes:
         title: the heading.
-        effects: each with its label.
+        effects: the label of each, and the effect with the ends of its interval: mean, low, high.
     """
 
     title: str
-    effects: Sequence[tuple[str, Estimate]]
+    effects: Sequence[tuple[str, tuple[float, float, float]]]
 
 
 def forest(groups: Sequence[Group], path: Path, label: str, *, deviation: float | None = None) -> None:
@@ -62,12 +61,12 @@ def forest(groups: Sequence[Group], path: Path, label: str, *, deviation: float 
             labels.append(group.title)
             heading.append(True)
             y += 1
-            for name, effect in group.effects:
-                sure = effect.low > 0 or effect.high < 0
-                colour = (COLOURS[0] if effect.mean > 0 else COLOURS[1]) if sure else "#80868d"
-                axes.plot([effect.low, effect.high], [y, y], color=colour, linewidth=1.6)
-                axes.plot(effect.mean, y, "o", color=colour, markersize=4.5)
-                numbers = f"{effect.mean:+.2f}  [{effect.low:+.2f}, {effect.high:+.2f}]"
+            for name, (mean, low, high) in group.effects:
+                sure = low > 0 or high < 0
+                colour = (COLOURS[0] if mean > 0 else COLOURS[1]) if sure else "#80868d"
+                axes.plot([low, high], [y, y], color=colour, linewidth=1.6)
+                axes.plot(mean, y, "o", color=colour, markersize=4.5)
+                numbers = f"{mean:+.2f}  [{low:+.2f}, {high:+.2f}]"
                 axes.text(1.02, y, numbers, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
                 labels.append(f"{name}   ")
                 heading.append(False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +86,7 @@ def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: 
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         drawn = [
-            Group(aspect, [(title, worth(groups[each], groups[base])) for each, title in variants.items()])
+            Group(aspect, [(title, astuple(worth(groups[each], groups[base]))) for each, title in variants.items()])
             for aspect, variants in _trained(aspects, groups).items()
             if base in groups
         ]

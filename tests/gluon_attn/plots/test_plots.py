@@ -19,7 +19,6 @@ from matplotlib.font_manager import FontEntry, fontManager
 from matplotlib.image import imread
 
 from gluon_attn.errors import UsageError
-from gluon_attn.evaluation.statistics import Estimate
 from gluon_attn.plots import fonts
 from gluon_attn.plots.curves import (
     position_code,
@@ -88,7 +87,7 @@ def draw_position_code(path: Path) -> None:
 
 
 def draw_forest(path: Path) -> None:
-    effects = [("okt", Estimate(-0.5, -0.8, -0.2)), ("코모란", Estimate(0.1, -0.2, 0.4))]
+    effects = [("okt", (-0.5, -0.8, -0.2)), ("코모란", (0.1, -0.2, 0.4))]
     forest([Group("tokenizer", effects)], path, "accuracy points", deviation=0.1)
 
 
