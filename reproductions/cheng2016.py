@@ -182,7 +182,7 @@ REPRODUCTION = Reproduction(
     variants=(
         Variant(
             "lstm",
-            "LSTM, language",
+            "LSTM, language model",
             replace(language, tape=None),
             LANGUAGE,
             beside=LSTM_300,
@@ -191,15 +191,15 @@ REPRODUCTION = Reproduction(
         ),
         Variant(
             "lstmn",
-            "LSTM with intra-attention, language",
+            "LSTM with intra-attention, language model",
             language,
             LANGUAGE,
             beside=LSTMN_300,
             comparable=True,
             differs=f"{ANOTHER_RECIPE}; the tape holds the last 3 states",
         ),
-        *pair("sst-5", "sentiment in five grades", CNN_5),
-        *pair("sst-2", "sentiment", CNN_2),
+        *pair("sst-5", "five-class sentiment", CNN_5),
+        *pair("sst-2", "two-class sentiment", CNN_2),
     ),
     claims=(
         Better(

@@ -6,10 +6,12 @@ import json
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from preprocessing import corpora
 from tests.imports import ROOT
 from tests.reproductions.support import run_and_score
 
@@ -33,6 +35,40 @@ def test_the_korean_documents_have_the_published_numbers() -> None:
         assert numbers and [number for number in numbers if number not in published] == []
     rows = re.findall(r"^\| (`[\w-]+`) \|.*\| (\d\d\.\d\d ± \S+) \| \S+ ± \S+ \|$", text, re.MULTILINE)
     assert len(rows) == 8 and [name for name, number in rows if table[name] != number] == []
+
+
+def torch_example() -> tuple[str, str]:
+    """The two parts of the README's example: arrays of a corpus, and batches of them for PyTorch."""
+    (example,) = CODE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    arrays, imports, batches = example.partition("import torch")
+    return arrays, imports + batches
+
+
+def run_on_sample(*codes: str, patch: pytest.MonkeyPatch) -> dict[str, Any]:
+    sample = corpora.find("sample")
+    patch.setattr(corpora, "find", lambda name: sample)
+    names: dict[str, Any] = {}
+    for code in codes:
+        exec(code, names)
+    return names
+
+
+def test_the_arrays_of_the_readme_are_what_pytorch_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = run_on_sample(torch_example()[0], patch=monkeypatch)
+    ids, labels = names["ids"], names["labels"]
+    assert (ids.dtype.name, labels.dtype.name) == ("int32", "int8") and ids.shape == (len(labels), 30)
+    assert ids.flags.c_contiguous and labels.flags.c_contiguous and ids.flags.writeable
+
+
+def test_the_readme_makes_a_dataset_for_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed: `make bench` installs it")
+    names = run_on_sample(*torch_example(), patch=monkeypatch)
+    ids, labels = next(iter(names["batches"]))
+    assert tuple(ids.shape) == (64, 30) and tuple(labels.shape) == (64,)
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 
 def test_contributing_links_both_guides() -> None:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 AnyVariant = Annotated[
     str | None,
-    typer.Option(help="Which variant. Default: the first of the headline that is trained, else one that is included."),
+    typer.Option(
+        help="Which variant. Default: the first of the headline that is trained, else an included one, else any."
+    ),
 ]
 OneSeed = Annotated[int, typer.Option(help="Which trained seed.")]
 Model = Annotated[Path | None, typer.Option(help="Folder of a trained network: a run directory, a copy or an export.")]

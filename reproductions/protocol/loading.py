@@ -71,7 +71,7 @@ def load_directory(paper: str, directory: Path) -> TrainedModel[Any, Any]:
     data = task.restore(variant.settings, directory / PREPROCESSING, sample=training["corpus"] == SAMPLE)
     model = variant.settings.build(data)
     model.initialize()
-    set_parameters(model, parameters)
+    set_parameters(model, parameters, source=directory / CHECKPOINT)
     model.hybridize(static_alloc=True, static_shape=True)
     return TrainedModel(model, variant, task, data, training["parameters_sha256"])
 

@@ -21,13 +21,13 @@ def find(run: Run, variant: str | None) -> Path:
     Args:
         run: what is looked for, with the first variant of the headline.
         variant: of the network; None for the first of the headline that is trained, else the first that comes with the
-            paper.
+            paper, else the first variant that is trained and answers the same questions.
 
     Raises:
         UsageError: there is none; the message says how to train it.
     """
-    headline = papers.load(run.paper).preset(run.preset).headline
-    wanted = (variant,) if variant else headline
+    preset = papers.load(run.paper).preset(run.preset)
+    wanted = (variant,) if variant else preset.headline
     runs = [replace(run, variant=name) for name in wanted]
     if trained := [each for each in runs if each.is_trained]:
         return trained[0].directory
@@ -35,6 +35,15 @@ def find(run: Run, variant: str | None) -> Path:
     names = [name for name in wanted if name in included] or ([] if variant else list(included))
     if names and (run.preset, run.seed) == ("cpu", 1):
         return included[names[0]]
+    if variant is None:
+        command = preset.task(run.variant).command
+        runs += [
+            replace(run, variant=other.name)
+            for other in preset.variants
+            if other.name not in wanted and preset.task(other.name).command == command
+        ]
+        if trained := [each for each in runs if each.is_trained]:
+            return trained[0].directory
     on_sample = [replace(each, on_sample=True) for each in runs]
     if trained := [each for each in on_sample if each.is_trained]:
         return trained[0].directory

@@ -1,0 +1,61 @@
+"""Without --variant: every paper has a network to name, and an included one answers in a new process anywhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reproductions.protocol import papers
+from reproductions.protocol.models import included_models
+from tests.reproductions.support import ROOT, gluon_attn
+
+COMMANDS = ("predict", "translate", "neighbours", "perplexity")
+LINES = {"naver_self_attention": "정말 재미있는 영화", "bahdanau2014": "아이가 앉아 있다."}
+
+
+@pytest.mark.parametrize("paper", papers.names())
+def test_the_command_of_a_paper_answers_or_names_the_training_that_it_needs(
+    paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    declared = papers.load(paper).preset("cpu")
+    first = declared.headline[0]
+    command = declared.task(first).command
+    assert command in COMMANDS
+    answer = gluon_attn(command, paper)
+    if included_models(paper):
+        assert answer.code == 0, answer.err
+    else:
+        training = f"gluon-attn run {paper} --preset cpu --variant {first} --seed 1"
+        assert answer.refusal.endswith(f"has not been trained yet. Train it with: {training}")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("paper", LINES)
+def test_an_included_network_answers_in_a_new_process_without_corpus_cache_or_runs(paper: str, tmp_path: Path) -> None:
+    declared = papers.load(paper).preset("cpu")
+    words = [sys.executable, "-m", "reproductions", declared.task(declared.headline[0]).command, paper]
+    home, here = tmp_path / "home", tmp_path / "here"
+    here.mkdir()
+    own = {"HOME": str(home), "XDG_CACHE_HOME": str(home), "GLUON_ATTN_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GLUON_ATTN")} | own
+    stdin = f"{LINES[paper]}\n\n{LINES[paper]}\n".encode()
+    done = subprocess.run(words, input=stdin, capture_output=True, cwd=here, env=environment, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    first, blank, again, end = done.stdout.decode().split("\n")
+    assert first and first == again and blank == end == ""
+    assert "SAMPLE" not in done.stderr.decode()
+    assert list(here.iterdir()) == [] and not list(home.rglob("gluon-attn"))
+
+
+def test_a_variant_outside_the_headline_answers_where_nothing_else_is_trained(tmp_path: Path, toy: str) -> None:
+    options = ("--preset", "smoke", "--runs", tmp_path / "runs")
+    assert gluon_attn("run", toy, *options, "--variant", "pretrained", "--jobs", 1).code == 0
+    for name in ("curved", "straight"):
+        for path in (tmp_path / "runs").rglob(f"{name}/seed-1/training.json"):
+            path.unlink()
+    assert gluon_attn("predict", toy, *options, stdin=b"1 1\n").out in ("0\n", "1\n")
