@@ -522,7 +522,7 @@
     // A syllable of Hangul is not whole before its composition ends: until then nothing is read.
     by("text").addEventListener("compositionstart", () => { composing = true; clearTimeout(timer); });
     by("text").addEventListener("compositionend", () => { composing = false; schedule(); });
-    by("text").addEventListener("input", (event) => { if (!event.isComposing) schedule(); });
+    by("text").addEventListener("input", schedule);
     by("text").addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
       event.preventDefault();

@@ -177,3 +177,12 @@ def test_errors_are_one_line(error: Exception, status: int, message: str) -> Non
 )
 def test_other_methods_are_refused(method: str, path: str) -> None:
     assert client().open(path, method=method, headers={"Host": HOST}).status_code == 405
+
+
+def test_a_fault_is_one_line_on_the_page_and_all_of_it_in_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(text: str) -> AttentionView:
+        raise RuntimeError("secret")
+
+    response = ask(fail)
+    assert response.status_code == 500 and refusal(response) == "the explorer failed; its terminal says why"
+    assert "RuntimeError: secret" in capsys.readouterr().err

@@ -188,6 +188,7 @@ def test_an_alignment_grows_word_by_word_and_the_beam_has_alternatives(tab: Tab,
     assert networks.asked == [("a/b", "가 나 다 라", 3)]
     hidden = "document.querySelectorAll('.matrix tr.later').length"
     assert (tab.evaluate(CHOSEN), tab.evaluate(hidden)) == (["two"], 3)
+    assert tab.evaluate("document.querySelectorAll('.tokens .later').length") == 3
     assert "also kept: “other”." in tab.evaluate("document.getElementById('answer').innerText")
     tab.evaluate("document.querySelector('.token.chosen').focus()")
     tab.key("ArrowLeft", 37)

@@ -87,6 +87,9 @@ def test_many_threads_get_the_answers_of_one(tmp_path: Path) -> None:
         assert list(pool.map(lambda text: found.attention(ID, text), texts)) == alone
     with pytest.raises(UsageError, match="not offered"):
         found.attention("../../etc", "a")
+    for _ in range(2 * WAITING):  # each leaves the queue again, refused or not
+        with pytest.raises(UsageError, match="no token"):
+            found.attention(ID, "")
 
 
 def test_more_than_a_few_requests_do_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,12 +13,12 @@ from gluon_attn.errors import UsageError
 from gluon_attn.models.outputs import ClassifierOutput
 from gluon_attn.training.recipe import Recipe
 from reproductions.protocol import papers
-from reproductions.protocol.attention_view import AttentionView, joined_tokens
+from reproductions.protocol.attention_view import Alternative, AttentionView, joined_tokens
 from reproductions.protocol.loading import load_directory
 from reproductions.protocol.models import included_models
 from reproductions.protocol.runs import published_outcomes
 from reproductions.protocol.task import TrainedModel, Variant
-from reproductions.tasks.classification import NSMC
+from reproductions.tasks.classification import NSMC, SST
 from reproductions.tasks.classifier_settings import StructuredSettings
 from reproductions.tasks.translation import Translation
 from tests.reproductions.translating import network
@@ -86,6 +86,16 @@ def test_each_hop_is_a_row() -> None:
     assert view.weights is not None and view.weights.tolist() == [0.5, 0.5, 0, 0]
 
 
+def test_tokens_after_the_longest_length_have_no_weight_and_are_not_shown() -> None:
+    def model(padded: nd.NDArray, lengths: nd.NDArray) -> ClassifierOutput:
+        return ClassifierOutput(nd.zeros((len(padded), 2)), weights=nd.ones(padded.shape) / HOPS.max_length)
+
+    task = SST("sst-2")
+    view = task.attention_of(trained(model, HOPS, task), "one two three four five six seven eight")
+    assert len(view.tokens) == HOPS.max_length == 6 and view.weights is not None and len(view.weights) == 6
+    assert view.notes[0] == "8 tokens, of which only the first 6 are read."
+
+
 def test_a_network_without_attention_says_so() -> None:
     task = NSMC()
     view = task.attention_of(trained(lambda x, _: ClassifierOutput(nd.zeros((len(x), 2))), HOPS, task), "좋다")
@@ -147,3 +157,20 @@ def check(view: AttentionView) -> None:
 )
 def test_spaces_are_those_of_the_text(text: str, tokens: list[str], joined: list[bool]) -> None:
     assert joined_tokens(text, tokens) == joined
+
+
+@pytest.mark.parametrize(
+    ("weights", "windows"),
+    [
+        ([[0.5, 0.5, 0.0], [0.0, 0.3, 0.7]], [[0, 2], [1, 3]]),
+        ([[0.5, 0.4, 0.1], [0.1, 0.2, 0.7]], None),
+        ([[0.5, 0.0, 0.5], [0.0, 0.3, 0.7]], None),
+        ([[0.0, 0.0, 0.0], [0.0, 0.3, 0.7]], None),
+        (None, None),
+    ],
+)
+def test_the_window_of_local_attention_is_where_it_has_weights(weights: Any, windows: Any) -> None:
+    given = None if weights is None else np.array(weights)
+    view = AttentionView(tokens=["a", "b", "c"], alternatives=[Alternative(["x"], "x", None, given)])
+    (alternative,) = view.as_json()["alternatives"]
+    assert alternative["windows"] == windows and alternative["weights"] == weights
