@@ -67,7 +67,8 @@ def page(template: str, *, live: bool, here: str, up: str = "", data: Any = None
         data: JSON values for the script of the page; None for a page without script.
         values: of the template.
     """
-    style, script = _source("site.css") + (HANGUL if live else ""), _source("explorer.js") if data is not None else ""
+    style = _source("site.css") + (HANGUL if live else "")
+    script = _source("drawing.js") + _source("explorer.js") if data is not None else ""
 
     def address(path: str) -> str:
         return f"/{path.removesuffix('index.html')}" if live else up + path

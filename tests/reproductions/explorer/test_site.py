@@ -135,7 +135,9 @@ def test_data_and_titles_never_become_markup() -> None:
 
 
 def test_the_script_parses_no_html() -> None:
-    source = (Path(site.__file__).parent / "templates" / "explorer.js").read_text(encoding="utf-8")
+    scripts = sorted((Path(site.__file__).parent / "templates").glob("*.js"))
+    source = "".join(script.read_text(encoding="utf-8") for script in scripts)
+    assert [script.name for script in scripts] == ["drawing.js", "explorer.js"]
     assert (
         re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\b|new Function", source)
         == []
