@@ -54,9 +54,9 @@ class Tab:
 
     def _read(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
-            read = os.read(self._answers, 1 << 16)
-            assert read, "the browser ended"
-            self._rest += read
+            chunk = os.read(self._answers, 1 << 16)
+            assert chunk, "the browser ended"
+            self._rest += chunk
         message, self._rest = self._rest.split(b"\0", 1)
         answer: dict[str, Any] = json.loads(message)
         return answer
@@ -76,7 +76,7 @@ class Tab:
         return value
 
     def open(self, address: str) -> None:
-        """Load a page, anew where only the fragment differs."""
+        """Load a page again, also where only the fragment differs."""
         self.send("Page.navigate", url="about:blank")
         self.events.clear()
         self.send("Page.navigate", url=address)

@@ -76,9 +76,9 @@ class Networks:
         offered: what the page offers, in order.
     """
 
-    def __init__(self, found: Sequence[tuple[Network, str, Path]]) -> None:
-        self.offered = [network for network, _, _ in found]
-        self._places = {network.id: (paper, directory) for network, paper, directory in found}
+    def __init__(self, described: Sequence[tuple[Network, str, Path]]) -> None:
+        self.offered = [network for network, _, _ in described]
+        self._directories = {network.id: (paper, directory) for network, paper, directory in described}
         self._loaded: OrderedDict[str, TrainedModel[Any, Any]] = OrderedDict()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="networks")
         self._queue = BoundedSemaphore(WAITING)
@@ -91,7 +91,7 @@ class Networks:
             InputError: its preprocessing is damaged.
             Busy: too many requests wait already.
         """
-        if id not in self._places:
+        if id not in self._directories:
             raise UsageError("this network is not offered here; choose one of the list")
         if not self._queue.acquire(blocking=False):
             raise Busy
@@ -102,7 +102,7 @@ class Networks:
 
     def _attention(self, id: str, text: str, beam: int | None) -> dict[str, Any]:
         if id not in self._loaded:
-            self._loaded[id] = load_directory(*self._places[id])
+            self._loaded[id] = load_directory(*self._directories[id])
             while len(self._loaded) > LOADED:
                 self._loaded.popitem(last=False)
         self._loaded.move_to_end(id)
@@ -130,20 +130,20 @@ def find_networks(runs: Path, paper: str | None = None, model: Path | None = Non
     chosen = [paper] if paper else list(papers.names())
     if paper and not any(_attends(variant.task) for variant in papers.load(paper).preset("cpu").variants):
         raise UsageError(f"{paper}: its networks attend to nothing; choose another paper")
-    found = [(network, name, path) for name in chosen for network, path in _of_paper(name, runs)]
-    if not found:
+    described = [(network, name, path) for name in chosen for network, path in _of_paper(name, runs)]
+    if not described:
         name = paper or "naver_self_attention"
         raise UsageError(f"no trained network to explore here; train one with: gluon-attn run {name}")
     order = {"included": 0, "runs": 1}
-    return Networks(sorted(found, key=lambda each: order[each[0].group]))
+    return Networks(sorted(described, key=lambda each: order[each[0].group]))
 
 
 def _of_paper(paper: str, runs: Path) -> Iterator[tuple[Network, Path]]:
     name = Path(paper).stem
-    places = [(f"{name}/{variant}", path, "included") for variant, path in models.included_models(paper).items()]
+    directories = [(f"{name}/{variant}", path, "included") for variant, path in models.included_models(paper).items()]
     trained = sorted((runs / name).glob(f"*/*/seed-*/{TRAINING}"))
-    places += [(path.parent.relative_to(runs).as_posix(), path.parent, "runs") for path in trained]
-    for id, directory, group in places:
+    directories += [(path.parent.relative_to(runs).as_posix(), path.parent, "runs") for path in trained]
+    for id, directory, group in directories:
         try:
             network = _describe(paper, directory, id, group)
         except UsageError as error:

@@ -100,9 +100,9 @@ def joined_tokens(text: str, tokens: Sequence[str]) -> list[bool]:
     joined, start = [], 0
     for token in tokens:
         gap = len(text[start:]) - len(text[start:].lstrip())
-        found = text.startswith(token, start + gap)
-        joined.append(found and start > 0 and not gap)
-        if found:
+        is_piece = text.startswith(token, start + gap)
+        joined.append(is_piece and start > 0 and not gap)
+        if is_piece:
             start += gap + len(token)
         elif (position := text.find(token, start)) >= 0:
             joined[-1] = 0 < position == start

@@ -75,7 +75,7 @@ def of_translation(
     if length > LONGEST:
         raise UsageError(f"{length} tokens cannot be shown; type a sentence of at most {LONGEST}")
     source, lengths = inputs(encoded.sequences(), TRANSLATED_MULTIPLE)
-    (found,) = beam_search(
+    (hypotheses,) = beam_search(
         [trained.model],
         source,
         lengths,
@@ -86,14 +86,14 @@ def of_translation(
         end=END_ID,
     )
     alternatives = []
-    for each in found:
+    for each in hypotheses:
         tokens = [data.prepared.target_vocabulary.idx_to_token[index] for index in each.ids]
         weights = None if each.weights is None else each.weights[:, :length]
         one = Translated(tokens, data.prepared.detokenize(tokens), each.log_p, weights)
         if settings.replace_unknown:
             (one,) = without_unknown([one], encoded, data)
         alternatives.append(Alternative(one.tokens, one.text, one.log_p, one.weights))
-    without = found[0].weights is None
+    without = hypotheses[0].weights is None
     return AttentionView(
         tokens=words,
         unknown=np.flatnonzero(encoded.sequences()[0] == UNKNOWN_ID).tolist(),

@@ -11,16 +11,16 @@ const drawing = (() => {
   const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
   function element(name, className, text) {
-    const made = document.createElement(name);
-    if (className) made.className = className;
-    if (text !== undefined) made.textContent = text;
-    return made;
+    const node = document.createElement(name);
+    if (className) node.className = className;
+    if (text !== undefined) node.textContent = text;
+    return node;
   }
   const button = (text, className, onclick) => {
-    const made = element("button", className, text);
-    made.type = "button";
-    made.addEventListener("click", onclick);
-    return made;
+    const node = element("button", className, text);
+    node.type = "button";
+    node.addEventListener("click", onclick);
+    return node;
   };
   const code = (character) => "U+" + character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
   // A token of invisible characters is shown as their code points; of byte pairs, morphemes and pieces, how they were cut:
@@ -37,24 +37,24 @@ const drawing = (() => {
   const meanOf = (weights) => weights.reduce((sum, weight) => sum + weight, 0) / (weights.length || 1);
   const relative = (weight, mean) => (weight > mean ? clamp(Math.log2(weight / mean) / 3, 0, 1) : 0);
   const absolute = (weight) => Math.sqrt(clamp(weight, 0, 1));
-  function shade(made, share, low) {
-    made.style.setProperty("--share", share.toFixed(3));
-    made.classList.toggle("low", Boolean(low));
+  function shade(node, share, low) {
+    node.style.setProperty("--share", share.toFixed(3));
+    node.classList.toggle("low", Boolean(low));
   }
 
   // --- tokens ---
 
   function tokenOf(tokens, position, pressable) {
-    const made = element(pressable ? "button" : "span", "token", shown(tokens[position]));
-    if (pressable) { made.type = "button"; made.tabIndex = position ? -1 : 0; }
-    made.dataset.position = position;
-    made.append(element("small"));
-    return made;
+    const node = element(pressable ? "button" : "span", "token", shown(tokens[position]));
+    if (pressable) { node.type = "button"; node.tabIndex = position ? -1 : 0; }
+    node.dataset.position = position;
+    node.append(element("small"));
+    return node;
   }
-  function label(made, token, weight) {
+  function label(node, token, weight) {
     const text = weight === null ? "" : percent(weight);
-    made.lastChild.textContent = text;
-    made.title = made.ariaLabel = text ? `${token}: ${text}` : token;
+    node.lastChild.textContent = text;
+    node.title = node.ariaLabel = text ? `${token}: ${text}` : token;
   }
   function tokenLine(tokens, { joined = [], unknown = [], pressable = false, name = "" } = {}) {
     const line = element("p", "tokens");
@@ -63,19 +63,19 @@ const drawing = (() => {
     tokens.forEach((_, position) => {
       const follows = joined.includes(position) || (position > 0 && cut(tokens[position - 1], tokens[position]));
       if (position && !follows) line.append(" ");
-      const made = tokenOf(tokens, position, pressable);
-      made.classList.toggle("joined", follows);
-      made.classList.toggle("unknown", unknown.includes(position));
-      line.append(made);
+      const node = tokenOf(tokens, position, pressable);
+      node.classList.toggle("joined", follows);
+      node.classList.toggle("unknown", unknown.includes(position));
+      line.append(node);
     });
     return line;
   }
   function paint(line, tokens, weights, share) {
     const mean = weights ? meanOf(weights) : 0;
-    line.querySelectorAll(".token").forEach((made, position) => {
+    line.querySelectorAll(".token").forEach((node, position) => {
       const weight = weights ? weights[position] ?? null : null;
-      label(made, shown(tokens[position]), weight);
-      shade(made, weight === null ? 0 : share(weight, mean), weight !== null && weight < mean / 2 && share === relative);
+      label(node, shown(tokens[position]), weight);
+      shade(node, weight === null ? 0 : share(weight, mean), weight !== null && weight < mean / 2 && share === relative);
     });
   }
   // One token of a line is in the tab order; the arrows move from there.
@@ -88,7 +88,7 @@ const drawing = (() => {
       if (next === null || position < 0) return;
       event.preventDefault();
       next = clamp(next, 0, tokens.length - 1);
-      tokens.forEach((made, index) => { made.tabIndex = index === next ? 0 : -1; });
+      tokens.forEach((node, index) => { node.tabIndex = index === next ? 0 : -1; });
       tokens[next].focus();
       if (onmove) onmove(Number(tokens[next].dataset.position));
     });
@@ -162,9 +162,9 @@ const drawing = (() => {
   function legend(parts) {
     const line = element("p", "legend");
     parts.forEach(([text, share, className]) => {
-      const made = element("span", share === null ? "" : `token ${className ?? ""}`, text);
-      if (share !== null) made.style.setProperty("--share", share);
-      line.append(made);
+      const node = element("span", share === null ? "" : `token ${className ?? ""}`, text);
+      if (share !== null) node.style.setProperty("--share", share);
+      line.append(node);
     });
     return line;
   }
@@ -192,11 +192,11 @@ const drawing = (() => {
         const chosen = row !== null && row >= 0 && row < matrix.length ? row : null;
         const weights = chosen === null ? mean : matrix[chosen];
         paint(line, tokens, weights, relative);
-        line.querySelectorAll(".token").forEach((made, position) => {
-          made.classList.toggle("chosen", position === state.query && chosen !== null);
-          if (made.type === "button") made.ariaPressed = position === state.query && chosen !== null;
+        line.querySelectorAll(".token").forEach((node, position) => {
+          node.classList.toggle("chosen", position === state.query && chosen !== null);
+          if (node.type === "button") node.ariaPressed = position === state.query && chosen !== null;
         });
-        answer.querySelectorAll(".matrix tbody tr").forEach((made, position) => made.classList.toggle("chosen", position === chosen));
+        answer.querySelectorAll(".matrix tbody tr").forEach((node, position) => node.classList.toggle("chosen", position === chosen));
         explain.textContent = !square ? (matrix ? "The mean of all hops." : "") : chosen !== null
           ? `What “${shown(tokens[state.query])}” attends to.` + (view.surprise.length ? ` p = ${percent(Math.exp(-view.surprise[state.query - 1]))}.` : "")
           : words ? "What the last word attends to; choose another word." : "The mean of all queries; choose a token to see what it attends to.";
@@ -204,8 +204,8 @@ const drawing = (() => {
       if (square) {
         const choose = (position) => { state.query = state.query === position ? null : position; redraw(); keep(); };
         line.addEventListener("click", (event) => {
-          const made = event.target.closest("button.token");
-          if (made) choose(Number(made.dataset.position));
+          const node = event.target.closest("button.token");
+          if (node) choose(Number(node.dataset.position));
         });
         roving(line);
         line.addEventListener("keydown", (event) => { if (event.key === "Escape") { state.query = null; redraw(); keep(); } });
@@ -290,13 +290,13 @@ const drawing = (() => {
     back.ariaLabel = "Previous word"; on.ariaLabel = "Next word";
     slider.addEventListener("input", () => { pause(); go(Number(slider.value)); });
     line.addEventListener("click", (event) => {
-      const made = event.target.closest("button.token");
-      if (made) { pause(); go(Number(made.dataset.position)); }
+      const node = event.target.closest("button.token");
+      if (node) { pause(); go(Number(node.dataset.position)); }
     });
     roving(line, (position) => { pause(); go(position); });
     player.append(play, back, on, slider, where);
-    const kept = element("p", "caption");
-    answer.append(player, kept, legend([["Shade: the weight,", null], ["5 %", absolute(0.05)], ["25 %", absolute(0.25)], ["50 %", absolute(0.5)], ["100 %", 1]]));
+    const others = element("p", "caption");
+    answer.append(player, others, legend([["Shade: the weight,", null], ["5 %", absolute(0.05)], ["25 %", absolute(0.25)], ["50 %", absolute(0.5)], ["100 %", 1]]));
     drawNotes();
     let frame = null;
     if (tooLarge(target.length, view.tokens.length)) answer.append(noMatrix());
@@ -311,11 +311,11 @@ const drawing = (() => {
     redraw = () => {
       const step = state.step = clamp(state.step, 0, last);
       paint(source, view.tokens, weights[step], absolute);
-      line.querySelectorAll(".token").forEach((made, position) => {
-        made.classList.toggle("later", position > step);
-        made.classList.toggle("chosen", position === step);
-        made.ariaPressed = position === step;
-        made.tabIndex = position === step ? 0 : -1;
+      line.querySelectorAll(".token").forEach((node, position) => {
+        node.classList.toggle("later", position > step);
+        node.classList.toggle("chosen", position === step);
+        node.ariaPressed = position === step;
+        node.tabIndex = position === step ? 0 : -1;
       });
       if (frame) frame.querySelectorAll("tbody tr").forEach((row, position) => {
         row.classList.toggle("later", position > step);
@@ -325,8 +325,8 @@ const drawing = (() => {
       slider.setAttribute("aria-valuetext", shown(target[step]));
       where.textContent = `${step + 1} of ${target.length}`;
       const words = instead(step);
-      kept.textContent = words.length ? `Here the beam also kept: ${words.map((word) => `“${word}”`).join(", ")}.` : "";
-      kept.hidden = view.alternatives.length < 2;
+      others.textContent = words.length ? `Here the beam also kept: ${words.map((word) => `“${word}”`).join(", ")}.` : "";
+      others.hidden = view.alternatives.length < 2;
     };
     redraw();
     if (view.fresh && !calm.matches) start(0);
@@ -337,8 +337,8 @@ const drawing = (() => {
     answer.append(element("h2", "", "In the beam"));
     const list = element("ol", "alternatives"), best = view.alternatives[0].text.split(" ");
     view.alternatives.forEach(({ text, log_p }, rank) => {
-      const made = button("", "", () => { state.alternative = rank; state.step = null; view.fresh = false; draw(answer, view, state, keep); keep(); });
-      made.ariaPressed = rank === chosen;
+      const node = button("", "", () => { state.alternative = rank; state.step = null; view.fresh = false; draw(answer, view, state, keep); keep(); });
+      node.ariaPressed = rank === chosen;
       const words = element("span");
       words.lang = view.target || "";
       text.split(" ").forEach((word, position) => {
@@ -346,9 +346,9 @@ const drawing = (() => {
         words.append(rank && !best.includes(word) ? element("mark", "", word) : word);
       });
       if (!text) words.append(element("span", "muted", "(nothing)"));
-      made.append(element("span", "rank", String(rank + 1)), words, element("span", "p", log_p == null ? "" : `ln p ${log_p.toFixed(2)}`));
+      node.append(element("span", "rank", String(rank + 1)), words, element("span", "p", log_p == null ? "" : `ln p ${log_p.toFixed(2)}`));
       const item = element("li");
-      item.append(made);
+      item.append(node);
       list.append(item);
     });
     answer.append(list);

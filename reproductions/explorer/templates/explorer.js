@@ -80,16 +80,16 @@
       by("beam-label").hidden = !one.beam;
       by("beam").value = state.beam || one.beam || "";
       by("suggestions").replaceChildren(...(data.suggestions[`${one.task} ${one.language}`] ?? []).map((text) => {
-        const made = button(text, "", () => { by("text").value = text; ask(true); });
-        made.lang = one.language;
-        return made;
+        const node = button(text, "", () => { by("text").value = text; ask(true); });
+        node.lang = one.language;
+        return node;
       }));
     } else {
       by("example").replaceChildren(...one.examples.map((example, position) => {
         const words = example.text || example.tokens.map(shown).join(" ");
-        const made = element("option", "", `${example.title}: ${words.length > 70 ? words.slice(0, 69) + "…" : words}`);
-        made.value = position;
-        return made;
+        const node = element("option", "", `${example.title}: ${words.length > 70 ? words.slice(0, 69) + "…" : words}`);
+        node.value = position;
+        return node;
       }));
     }
   }
@@ -132,15 +132,15 @@
 
   const titles = { included: "Comes with the project", runs: "Your runs", given: "Given", published: "Published" };
   for (const group of new Set(data.networks.map((one) => one.group))) {
-    const made = element("optgroup");
-    made.label = titles[group];
-    made.append(...data.networks.filter((one) => one.group === group).map((one) => {
+    const node = element("optgroup");
+    node.label = titles[group];
+    node.append(...data.networks.filter((one) => one.group === group).map((one) => {
       const name = typing ? `${one.source} — ${one.variant}, seed ${one.seed}` : `${one.variant} — ${one.title}`;
       const option = element("option", "", name + (one.sample ? " (sample)" : ""));
       option.value = one.id;
       return option;
     }));
-    by("network").append(made);
+    by("network").append(node);
   }
   by("network").addEventListener("change", () => {
     Object.assign(state, { beam: 0, alternative: 0, step: null, query: null, example: 0 });

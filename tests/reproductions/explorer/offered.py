@@ -43,7 +43,7 @@ def translation(text: str, words: int = 4) -> AttentionView:
     return AttentionView(tokens=tokens, alternatives=alternatives, text=text)
 
 
-class Made:
+class Fake:
     """Networks that answer what they are told, and remember what they were asked."""
 
     def __init__(self, answer: Callable[[str], AttentionView], network: Network = TRANSLATOR) -> None:
@@ -54,8 +54,8 @@ class Made:
         return self._answer(text).as_json()
 
 
-def made(answer: Callable[[str], AttentionView], network: Network = TRANSLATOR) -> Networks:
-    return cast(Networks, Made(answer, network))
+def fake(answer: Callable[[str], AttentionView], network: Network = TRANSLATOR) -> Networks:
+    return cast(Networks, Fake(answer, network))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from preprocessing.errors import InputError
 from reproductions.explorer.app import LARGEST_BODY, Explorer
 from reproductions.explorer.networks import LONGEST_TEXT, Busy
 from reproductions.protocol.attention_view import AttentionView
-from tests.reproductions.explorer.offered import made, translation
+from tests.reproductions.explorer.offered import fake, translation
 
 FILES = {"": lambda: b"<p>explore", "papers/index.html": lambda: b"<p>papers", "papers/a.png": lambda: b"png"}
 HOST = "127.0.0.1:8765"
@@ -21,7 +21,7 @@ QUESTION = {"network": "a/b", "text": "가 나 다"}
 
 
 def client(answer: Any = translation, **options: Any) -> Client:
-    return Client(Explorer(made(answer), FILES, **options))
+    return Client(Explorer(fake(answer), FILES, **options))
 
 
 def ask(answer: Any = translation, body: Any = None, **options: Any) -> TestResponse:
@@ -83,7 +83,7 @@ def test_a_text_is_answered_with_the_attention_of_its_network() -> None:
 
 
 def test_what_is_asked_reaches_the_network_as_one_line() -> None:
-    networks: Any = made(translation)
+    networks: Any = fake(translation)
     body = QUESTION | {"text": " 가\n나\t\x00다\r\n "}
     Client(Explorer(networks, FILES)).post("/api/attention", json=body, headers={"Host": HOST})
     assert networks.asked == [("a/b", "가 나 다", None)]
@@ -100,7 +100,7 @@ def test_what_is_asked_reaches_the_network_as_one_line() -> None:
     ],
 )
 def test_other_sites_cannot_send_texts(headers: dict[str, str]) -> None:
-    networks: Any = made(translation)
+    networks: Any = fake(translation)
     response = Client(Explorer(networks, FILES)).post(
         "/api/attention", json=QUESTION, headers={"Host": HOST, **headers}
     )

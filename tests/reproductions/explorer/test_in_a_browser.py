@@ -19,7 +19,7 @@ from reproductions.explorer.networks import Networks, find_networks
 from reproductions.explorer.site import live_files, write_site
 from reproductions.protocol.attention_view import AttentionView
 from tests.browser import MISSING, Tab, browser, chromium
-from tests.reproductions.explorer.offered import made, serving, translation
+from tests.reproductions.explorer.offered import fake, serving, translation
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(chromium() is None, reason=MISSING)]
 
@@ -59,7 +59,7 @@ def explorer(empty: Path) -> Iterator[str]:
 @pytest.fixture
 def translator(empty: Path) -> Iterator[tuple[str, Any]]:
     """An explorer of a made-up network that translates, and that network."""
-    networks: Any = made(translation)
+    networks: Any = fake(translation)
     with serving(networks, live_files(networks, empty)) as address:
         yield address, networks
 
@@ -141,7 +141,7 @@ def test_hostile_text_is_text(tab: Tab, explorer: str, empty: Path) -> None:
         )
 
     title = tab.evaluate("document.title")
-    with served(made(answer), empty) as address:
+    with served(fake(answer), empty) as address:
         tab.open(address + "#" + urlencode({"m": hostile, "t": hostile, "q": "<b>"}))
         tab.until(DRAWN)
         tab.evaluate("document.querySelectorAll('#answer button.token')[1].click()")
@@ -156,7 +156,7 @@ def test_an_error_is_one_line_on_the_page(whole: Tab, empty: Path) -> None:
     def fail(text: str) -> AttentionView:
         raise UsageError("there is no <b>token</b>\nin this text")
 
-    with served(made(fail), empty) as address:
+    with served(fake(fail), empty) as address:
         whole.open(address + "#" + urlencode({"t": "a"}))
         message = whole.until("document.getElementById('error').textContent")
     assert message == "there is no <b>token</b> in this text"
@@ -173,7 +173,7 @@ def test_tokens_are_joined_where_they_were_cut(tab: Tab, empty: Path) -> None:
     def answer(text: str) -> AttentionView:
         return AttentionView(tokens=["영화", "￭를", "(￭", "봤", "ba@@", "d", "￭"], matrix=np.eye(7))
 
-    with served(made(answer), empty) as address:
+    with served(fake(answer), empty) as address:
         tab.open(address + "#" + urlencode({"t": "a"}))
         tab.until(DRAWN)
         nodes = "[...document.querySelector('#answer > .tokens').childNodes]"

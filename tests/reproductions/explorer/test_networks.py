@@ -30,11 +30,11 @@ def copy_to(runs: Path) -> Path:
 
 def test_included_networks_come_before_those_of_the_runs(tmp_path: Path) -> None:
     copy_to(tmp_path)
-    found = [(each.id, each.group) for each in find_networks(tmp_path).offered]
-    included = [id for id, group in found if group == "included"]
-    assert found[0][1] == "included" and ID in included
+    offered = [(each.id, each.group) for each in find_networks(tmp_path).offered]
+    included = [id for id, group in offered if group == "included"]
+    assert offered[0][1] == "included" and ID in included
     assert len(included) == sum(len(included_models(paper)) for paper in papers.names())
-    assert found[-1] == (f"{NAVER}/cpu-portable/as-written/seed-1", "runs")
+    assert offered[-1] == (f"{NAVER}/cpu-portable/as-written/seed-1", "runs")
 
 
 def test_a_paper_without_a_network_is_refused(tmp_path: Path) -> None:
@@ -80,16 +80,16 @@ def test_networks_that_attend_to_nothing_are_not_offered(tmp_path: Path) -> None
 
 
 def test_many_threads_get_the_answers_of_one(tmp_path: Path) -> None:
-    found = find_networks(tmp_path, NAVER)
+    offered = find_networks(tmp_path, NAVER)
     texts = ["정말 재미있는 영화", "지루하다", "그저 그런 이야기", "배우가 좋다"]
-    alone = [found.attention(ID, text) for text in texts]
+    alone = [offered.attention(ID, text) for text in texts]
     with ThreadPoolExecutor(len(texts)) as pool:
-        assert list(pool.map(lambda text: found.attention(ID, text), texts)) == alone
+        assert list(pool.map(lambda text: offered.attention(ID, text), texts)) == alone
     with pytest.raises(UsageError, match="not offered"):
-        found.attention("../../etc", "a")
+        offered.attention("../../etc", "a")
     for _ in range(2 * WAITING):  # each leaves the queue again, refused or not
         with pytest.raises(UsageError, match="no token"):
-            found.attention(ID, "")
+            offered.attention(ID, "")
 
 
 def test_more_than_a_few_requests_do_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,9 +100,9 @@ def test_more_than_a_few_requests_do_not_wait(tmp_path: Path, monkeypatch: pytes
         raise UsageError("damaged")
 
     monkeypatch.setattr(networks, "load_directory", slow)
-    found = find_networks(tmp_path, NAVER)
+    offered = find_networks(tmp_path, NAVER)
     with ThreadPoolExecutor(WAITING + 1) as pool:
-        asked = [pool.submit(found.attention, ID, "a") for _ in range(WAITING + 1)]
+        asked = [pool.submit(offered.attention, ID, "a") for _ in range(WAITING + 1)]
         (refused,), waiting = wait(asked, timeout=30, return_when=FIRST_COMPLETED)
         assert isinstance(refused.exception(), Busy)
         go.set()

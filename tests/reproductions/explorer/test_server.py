@@ -15,12 +15,12 @@ import pytest
 from gluon_attn.errors import UsageError
 from reproductions.explorer.app import Explorer
 from reproductions.explorer.server import bind, is_loopback
-from tests.reproductions.explorer.offered import made, serving, translation
+from tests.reproductions.explorer.offered import fake, serving, translation
 from tests.reproductions.support import ROOT, gluon_attn
 
 
 def test_a_text_is_answered_over_the_network_and_a_broken_request_does_no_harm() -> None:
-    with serving(made(translation), {"": lambda: b"page"}) as address:
+    with serving(fake(translation), {"": lambda: b"page"}) as address:
         where = urlsplit(address)
         assert where.hostname == "127.0.0.1"
         with socket.create_connection((where.hostname, where.port)) as broken:
@@ -33,12 +33,12 @@ def test_a_text_is_answered_over_the_network_and_a_broken_request_does_no_harm()
 
 
 def test_a_port_in_use_is_named() -> None:
-    with serving(made(translation), {}) as address:
+    with serving(fake(translation), {}) as address:
         port = urlsplit(address).port or 0
         with pytest.raises(UsageError, match=f"port {port}: .*; choose another with --port"):
-            bind(Explorer(made(translation), {}), "127.0.0.1", port)
+            bind(Explorer(fake(translation), {}), "127.0.0.1", port)
     with pytest.raises(UsageError, match="--host"):
-        bind(Explorer(made(translation), {}), "203.0.113.7", 0)
+        bind(Explorer(fake(translation), {}), "203.0.113.7", 0)
 
 
 @pytest.mark.parametrize(
