@@ -35,7 +35,7 @@ from reproductions.cli.options import (
     Validation,
     Variants,
 )
-from reproductions.protocol.own_data import DataOptions
+from reproductions.protocol.own_data import DataOptions, check_sizes
 
 if TYPE_CHECKING:
     from reproductions.protocol.own_data import OwnData
@@ -285,7 +285,9 @@ def _on_own_data(preset: Preset, options: DataOptions, variants: Sequence[str] |
     first = variants[0] if variants else preset.headline[0]
     preset = preset.on(preset.task(first).own_data(options))
     variant = preset.variant(first if variants else preset.default[0])
-    for warning in preset.task(variant.name).prepare(variant.settings).warnings:
+    data = preset.task(variant.name).prepare(variant.settings)
+    check_sizes(data.rows)
+    for warning in data.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     return preset
 

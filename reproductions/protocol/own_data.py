@@ -55,6 +55,22 @@ class DataOptions:
         raise UsageError(f"{typed}: {task} on data of your own needs {ways}")
 
 
+FEWEST = 10
+"""Rows of train and of test without which nothing can be trained or compared."""
+
+
+def check_sizes(rows: Mapping[str, int]) -> None:
+    """Check the number of rows of each split after preprocessing.
+
+    Raises:
+        UsageError: train or test has too few.
+    """
+    for split in ("train", "test"):
+        if rows[split] < FEWEST:
+            reason = f"{rows[split]} rows after preprocessing, at least {FEWEST} are needed to train and to compare"
+            raise UsageError(f"{split}: {reason}; give more")
+
+
 @dataclass(frozen=True)
 class OwnData:
     """Data of one's own.

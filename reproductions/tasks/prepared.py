@@ -32,6 +32,11 @@ class PreparedCorpus(Generic[ResultT]):
         return self.prepared.digest
 
     @property
+    def rows(self) -> dict[str, int]:
+        """Rows of each split."""
+        return {name: rows or 0 for name, rows in self.prepared.data.counts()["rows"].items()}
+
+    @property
     def warnings(self) -> list[str]:
         """What is odd in the corpus, each in one line."""
         return self.prepared.warnings

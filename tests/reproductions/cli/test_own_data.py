@@ -128,6 +128,14 @@ def test_odd_data_are_named_once_and_wrong_data_before_anything_is_trained(tmp_p
     assert not project.runs.exists()
 
 
+def test_too_little_data_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    project = Project(tmp_path / "little")
+    table(project.test, 9, first=70)
+    refusal = project.command("run").refusal
+    assert refusal == "test: 9 rows after preprocessing, at least 10 are needed to train and to compare; give more"
+    assert not project.runs.exists()
+
+
 @pytest.mark.parametrize(
     ("paper", "options", "reason"),
     [

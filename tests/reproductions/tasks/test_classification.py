@@ -238,6 +238,12 @@ def test_rows_are_of_the_test_split_of_texts_outside_train_and_of_validation(tmp
     assert first.signature not in without.signature and second.signature not in everything.signature
 
 
+def test_without_texts_outside_train_there_is_no_row_of_them(tmp_path: Path) -> None:
+    finished = outcome(tmp_path, "mean", arrays={"right": np.arange(8) > 3, "seen_in_train": np.ones(8, bool)})
+    rows = NSMC().rows([finished], Variant("mean", "", STACKED, RECIPE))
+    assert [(row.split, row.mean) for row in rows] == [("test", 50.0), ("validation", 50.0)]
+
+
 def test_an_effect_is_a_difference_of_accuracies_in_points(tmp_path: Path) -> None:
     better, worse = (
         [outcome(tmp_path, name, seed, {"right": np.arange(80) % 4 > low}) for seed in (1, 2)]

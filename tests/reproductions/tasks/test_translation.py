@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing.pipeline.ragged import unpack_strings
 from reproductions import bahdanau2014
+from reproductions.protocol.own_data import DataOptions
 from reproductions.protocol.task import Evaluation, TrainedModel
 from reproductions.tasks.bleu import Bleu, bleu, chrf
 from reproductions.tasks.translation import Translation
@@ -107,6 +109,18 @@ def test_figures_have_alignments_of_long_sentences(data: TranslationData, evalua
         weights = np.array(alignment["weights"])
         assert weights.shape[1] == len(alignment["source"])
         assert len(alignment["target"]) <= len(weights) <= len(alignment["target"]) + 1
+
+
+def test_without_short_sentences_there_are_no_alignments(tmp_path: Path) -> None:
+    for split, pairs in (("train", 30), ("validation", 5), ("test", 2)):
+        for language in ("en", "de"):
+            lines = [f"{'a long sentence of many words, ' * 4} {language} {number}\n" for number in range(pairs)]
+            (tmp_path / f"{split}.{language}").write_text("".join(lines), encoding="utf-8")
+    task = TASK.on(TASK.own_data(DataOptions(folder=tmp_path, source="de", target="en")))
+    data = task.prepare(SETTINGS)
+    evaluation = task.evaluate(undecided(network(SETTINGS, data)), SETTINGS, data, LAST)
+    assert evaluation.predictions["words"].min() > 16 and evaluation.examples["alignments"] == []
+    assert data.corpus == "own files" and task.source == "de"
 
 
 def test_a_network_without_attention_has_no_alignments_and_replaces_nothing(data: TranslationData) -> None:
