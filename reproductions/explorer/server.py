@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
 
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
@@ -42,7 +43,7 @@ def bind(app: Explorer, host: str, port: int) -> BaseWSGIServer:
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
             return make_server(host, port, app, threaded=True, request_handler=_Quiet, fd=free.fileno())
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise UsageError(f"{host}, port {port}: {reason}; choose another with --port or --host") from None
 
 
