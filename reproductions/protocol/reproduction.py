@@ -155,7 +155,7 @@ class Preset:
     @property
     def corpora(self) -> tuple[str, ...]:
         """The corpora that its variants read, each once."""
-        return tuple(dict.fromkeys(self.task(variant.name).corpus for variant in self.variants))
+        return tuple(dict.fromkeys(corpus for variant in self.variants for corpus in self.task(variant.name).corpora))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -182,6 +182,11 @@ class Task(ABC, Generic[SettingsT, DataT]):
         return self.name
 
     @property
+    def corpora(self) -> tuple[str, ...]:
+        """All corpora that trainings and measurements need, by name."""
+        return (self.corpus,)
+
+    @property
     def input_language(self) -> str:
         """Language of the texts that a trained network reads, as HTML names it."""
         return "en"

@@ -87,7 +87,7 @@ def verify(
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         wanted = runs_below(finished or Path(first))
         if finished is None and not preset.on_sample and own is None:
-            for corpus in dict.fromkeys(preset.task(run.variant).corpus for run in wanted):
+            for corpus in dict.fromkeys(name for run in wanted for name in preset.task(run.variant).corpora):
                 corpora.find(corpus)
         if profile == "portable" and own is None:
             against, compare = _with_published(paper, preset, wanted, prepare=finished is None)

@@ -29,6 +29,7 @@ from reproductions.tasks.word_vectors import (
     CLEAR_ON_SAMPLE,
     FREQUENT,
     FREQUENT_ON_SAMPLE,
+    RATED,
     WordVectorData,
     rated_reviews,
 )
@@ -115,6 +116,10 @@ class ContextModelling(WordPrediction[ContextSettings]):
     mapped: tuple[str, ...] = ()
 
     columns = ngram_modelling_results.COLUMNS
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        return (self.corpus, RATED)
 
     def objective(self, settings: ContextSettings, recipe: Recipe, data: LanguageModellingData) -> Objective:
         train, validation = data.prepared.train.ids, data.prepared.validation.ids

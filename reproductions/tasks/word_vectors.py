@@ -33,6 +33,9 @@ from reproductions.tasks.prepared import PreparedCorpus
 from reproductions.tasks.sentiment_lexicon import Agreement, SentimentLexicon, agreement, for_test
 from reproductions.tasks.trained_vectors import NEIGHBOURS, TrainedVectors
 
+RATED = "imdb"
+"""The corpus of rated reviews that give the words of other texts a sentiment."""
+
 FREQUENT, CLEAR = 100, 3.0
 FREQUENT_ON_SAMPLE, CLEAR_ON_SAMPLE = 5, 1.0
 """Defaults of ``frequent`` and ``clear`` in :class:`WordVectorSettings`, and their limits on the embedded sample."""
@@ -179,6 +182,10 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
     command = "neighbours"
     columns = word_vector_results.COLUMNS
 
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        return (self.corpus, RATED) if self.rated_elsewhere else (self.corpus,)
+
     def prepare(self, settings: WordVectorSettings, *, sample: bool = False) -> WordVectorData:
         """Read and preprocess the reviews, and count the sentiment of their words.
 
@@ -278,12 +285,12 @@ _FILES: Mapping[str, Callable[[str], CorpusFiles]] = {
 
 
 def rated_reviews(*, sample: bool) -> Result:
-    """The rated reviews whose words give those of other texts a sentiment: IMDb's.
+    """The reviews of :data:`RATED`, or the embedded sample of such.
 
     Raises:
         InputError: the corpus is missing or damaged.
     """
-    return documents.prepare("sample", min_freq=2) if sample else documents.prepare("imdb")
+    return documents.prepare("sample", min_freq=2) if sample else documents.prepare(RATED)
 
 
 def _words(split: Split, vocabulary: Vocabulary) -> TokenStream:

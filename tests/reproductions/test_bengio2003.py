@@ -62,6 +62,10 @@ def test_the_paper_preset_has_the_papers_parameters() -> None:
     assert (recipe.optimizer, recipe.batch_size, recipe.weight_decay) == ("sgd", 1, 1e-4)
 
 
+def test_reviews_are_needed_too() -> None:
+    assert CPU.corpora == ("ptb", "imdb")
+
+
 def test_vectors_are_compared_at_equal_width() -> None:
     assert CPU.variant("skip-gram").settings.units == CPU.variant("n5").settings.feature_units
 

@@ -21,7 +21,7 @@ CORPORA = {
 METRICS = {"accuracy", "bleu", "sacrebleu", "chrf", "perplexity", "agreement", "loss"}
 OTHERS = {
     "wmt14 en-fr", "wmt14 en-de", "multi30k de-en", "multi30k, target not stated", "yelp, 5 classes", "age, 5 classes",
-    "imdb, 10 classes", "yelp polarity", "320 million words of the LDC", "google news",
+    "imdb, 10 classes", "yelp polarity", "320 million words of the LDC", "google news", "brown", "ap news",
 }  # corpora that others report on and no system here is trained on  # fmt: skip
 
 
