@@ -17,8 +17,8 @@ from typing import Any
 
 from gluon_attn.errors import UsageError
 from reproductions.protocol import models, papers
-from reproductions.protocol.loading import load_directory
-from reproductions.protocol.runs import CONFIG, SAMPLE, TRAINING, read_json, training_in
+from reproductions.protocol.loading import declared, load_directory
+from reproductions.protocol.runs import CONFIG, SAMPLE, TRAINING, read_json
 from reproductions.protocol.task import Task, TrainedModel
 
 LONGEST_TEXT = 2_000
@@ -155,12 +155,7 @@ def _of_paper(paper: str, runs: Path) -> Iterator[tuple[Network, Path]]:
 
 def _describe(paper: str, directory: Path, id: str, group: str) -> Network | None:
     """What the page says of a network; None if its task attends to nothing."""
-    config, training = _config(directory), training_in(directory)
-    if config["paper"] != Path(paper).stem:
-        raise UsageError(f"{directory}: a network of {config['paper']}, not of {paper}; name that paper")
-    reproduction = papers.load(paper)
-    preset = reproduction.preset(config["preset"])
-    variant, task = preset.variant(config["variant"]), preset.task(config["variant"])
+    config, training, variant, task = declared(paper, directory)
     if not _attends(task):
         return None
     return Network(
@@ -169,7 +164,7 @@ def _describe(paper: str, directory: Path, id: str, group: str) -> Network | Non
         paper=config["paper"],
         variant=variant.name,
         seed=config["seed"],
-        source=reproduction.title,
+        source=papers.load(paper).title,
         title=variant.title,
         task=task.name,
         language=task.input_language,
@@ -184,17 +179,11 @@ def _attends(task: Task[Any, Any] | None) -> bool:
     return task is not None and type(task).attention_of is not Task.attention_of
 
 
-def _config(directory: Path) -> dict[str, Any]:
-    if not (directory / TRAINING).exists():
+def _paper_of(directory: Path) -> str:
+    if not (directory / CONFIG).exists():
         raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
     config = read_json(directory / CONFIG)
-    if not isinstance(config, dict) or not config.keys() >= {"paper", "preset", "variant", "seed"}:
-        raise UsageError(f"{directory / CONFIG}: damaged (no configuration of a run); run it again")
-    return config
-
-
-def _paper_of(directory: Path) -> str:
-    paper = str(_config(directory)["paper"])
+    paper = str(config.get("paper")) if isinstance(config, dict) else ""
     if paper not in papers.names():
         raise UsageError(f"{directory}: a network of {paper}, a script of your own; give the path of that script")
     return paper

@@ -25,7 +25,7 @@ from reproductions.protocol.runs import (
     training_in,
     training_of,
 )
-from reproductions.protocol.task import TrainedModel
+from reproductions.protocol.task import Task, TrainedModel, Variant
 
 
 def preset_of(run: Run) -> Preset:
@@ -51,6 +51,25 @@ def load_directory(paper: str, directory: Path) -> TrainedModel[Any, Any]:
             its parameters are not those that it states.
         InputError: its preprocessing is missing, damaged, or another one than here.
     """
+    config, training, variant, task = declared(paper, directory)
+    if config["settings"] != json.loads(json.dumps(variant.settings.as_json())):
+        raise UsageError(f"{directory}: trained with other settings than {variant.name} has now; run it again")
+    parameters = best_parameters(directory)
+    data = task.restore(variant.settings, directory / PREPROCESSING, sample=training["corpus"] == SAMPLE)
+    model = variant.settings.build(data)
+    model.initialize()
+    set_parameters(model, parameters, source=directory / CHECKPOINT)
+    model.hybridize(static_alloc=True, static_shape=True)
+    return TrainedModel(model, variant, task, data, training["parameters_sha256"])
+
+
+def declared(paper: str, directory: Path) -> tuple[dict[str, Any], dict[str, Any], Variant[Any], Task[Any, Any]]:
+    """What a run directory says of its network, which is not loaded: configuration, what the training has left, and the
+    variant and the task that it is of.
+
+    Raises:
+        UsageError: no network of this paper is here, or its configuration is damaged.
+    """
     if not any((directory / name).exists() for name in (CONFIG, TRAINING)):
         raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
     config, training = read_json(directory / CONFIG), training_in(directory)
@@ -64,16 +83,7 @@ def load_directory(paper: str, directory: Path) -> TrainedModel[Any, Any]:
             preset = preset.on(OwnData.from_json(config["data"]))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise UsageError(f"{directory / CONFIG}: damaged (no description of its data); run it again") from None
-    variant, task = preset.variant(config["variant"]), preset.task(config["variant"])
-    if config["settings"] != json.loads(json.dumps(variant.settings.as_json())):
-        raise UsageError(f"{directory}: trained with other settings than {variant.name} has now; run it again")
-    parameters = best_parameters(directory)
-    data = task.restore(variant.settings, directory / PREPROCESSING, sample=training["corpus"] == SAMPLE)
-    model = variant.settings.build(data)
-    model.initialize()
-    set_parameters(model, parameters, source=directory / CHECKPOINT)
-    model.hybridize(static_alloc=True, static_shape=True)
-    return TrainedModel(model, variant, task, data, training["parameters_sha256"])
+    return config, training, preset.variant(config["variant"]), preset.task(config["variant"])
 
 
 def with_corpus(trained: TrainedModel[Any, Any], run: Run) -> TrainedModel[Any, Any]:

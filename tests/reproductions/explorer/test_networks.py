@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gluon_attn.errors import UsageError
+from preprocessing.bitext.corpora import OWN_FILES
 from reproductions.explorer import networks
 from reproductions.explorer.networks import WAITING, Busy, find_networks
 from reproductions.protocol import papers
@@ -68,6 +69,20 @@ def test_a_damaged_run_is_named_and_left_out(tmp_path: Path, capsys: pytest.Capt
     (copy_to(tmp_path) / "config.json").write_text("[]", encoding="utf-8")
     assert [each.group for each in find_networks(tmp_path, NAVER).offered] == ["included"]
     assert "damaged" in capsys.readouterr().err
+
+
+def test_a_network_of_data_of_ones_own_has_their_languages(tmp_path: Path) -> None:
+    directory = tmp_path / "bahdanau2014" / "cpu-portable-own-12345678" / "rnnsearch-ko-en" / "seed-1"
+    shutil.copytree(included_models("bahdanau2014")["rnnsearch-ko-en"], directory)
+    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    config["data"] = {
+        "name": OWN_FILES,
+        "languages": ["fr", "de"],
+        "sha256": {"fr train": "0" * 64, "de train": "0" * 64},
+    }
+    (directory / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (own,) = [each for each in find_networks(tmp_path, "bahdanau2014").offered if each.group == "runs"]
+    assert (own.language, own.target, own.beam) == ("fr", "de", 5)
 
 
 def test_networks_that_attend_to_nothing_are_not_offered(tmp_path: Path) -> None:
