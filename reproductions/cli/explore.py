@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import webbrowser
 from pathlib import Path
 from typing import Annotated
 
@@ -54,6 +53,8 @@ def explore(
             print("*** EVERYONE WHO REACHES THIS MACHINE CAN USE THE EXPLORER ***", file=sys.stderr)
         print(f"{len(networks.offered)} networks to explore at {address_of(server)} (Ctrl-C ends)", flush=True)
         if open_browser:
+            import webbrowser
+
             webbrowser.open(address_of(server))
         server.serve_forever()
     except KeyboardInterrupt:
