@@ -44,16 +44,20 @@ def faithfulness_of_epochs(reading: Reading) -> Findings:
     )
 
 
-def less_agreement(outcomes: Sequence[Outcome]) -> Effect:
-    """By how much less the weights agree with the effect of deleting tokens at the last epoch than at the best."""
-    what = "Spearman correlation, best epoch minus last"
-    return Effect(bootstrap(_change("agreement", outcomes), seed=0), what, "reviews", split="validation")
+def less_agreement(outcomes: Sequence[Outcome]) -> Effect | None:
+    """By how much less the weights agree with the effect of deleting tokens at the last epoch than at the best; None
+    where no text was measured."""
+    return _effect(_change("agreement", outcomes), "Spearman correlation, best epoch minus last")
 
 
-def more_entropy(outcomes: Sequence[Outcome]) -> Effect:
-    """By how much less concentrated the weights are at the last epoch than at the best."""
-    what = "normalised entropy, last epoch minus best"
-    return Effect(bootstrap(-_change("entropy", outcomes), seed=0), what, "reviews", split="validation")
+def more_entropy(outcomes: Sequence[Outcome]) -> Effect | None:
+    """By how much less concentrated the weights are at the last epoch than at the best; None where no text was
+    measured."""
+    return _effect(-_change("entropy", outcomes), "normalised entropy, last epoch minus best")
+
+
+def _effect(change: np.ndarray, what: str) -> Effect | None:
+    return Effect(bootstrap(change, seed=0), what, "reviews", split="validation") if len(change) else None
 
 
 def _change(what: str, outcomes: Sequence[Outcome]) -> np.ndarray:
@@ -71,6 +75,8 @@ def faithfulness_by_epoch(variant: str) -> Draw:
         if variant not in groups:
             return {}
         arrays, record = groups[variant][0].predictions, groups[variant][0].record
+        if not len(arrays["entropy_best"]):
+            return {}
         epochs = {f"best epoch ({record['best_epoch']})": "best", f"last epoch ({len(record['history'])})": "last"}
         entropy, agreement = (
             {title: arrays[f"{what}_{when}"] for title, when in epochs.items()} for what in ("entropy", "agreement")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,8 @@ def test_parallel_files_without_validation_have_pairs_held_out(tmp_path: Path) -
     files = translation.own_files(parallel(tmp_path, 120), "en", "de")
     splits = translation.prepare(files, source="en", target="de", min_freq=1).splits
     held_out = splits["validation"].source.text.tolist()
+    hashes = [hashlib.sha256(f"sentence{number}de".encode()).hexdigest() for number in range(120)]
+    assert held_out == [f"sentence {number} en" for number in range(120) if int(hashes[number][:8], 16) % 20 == 0]
     assert 0 < len(held_out) < 20 and not set(held_out) & set(splits["train"].source.text)
     assert len(held_out) + len(splits["train"]) == 120
     reverse = translation.own_files(tmp_path, "de", "en")

@@ -14,7 +14,12 @@ from gluon_attn.training import checkpoint
 from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameters_sha256
 from reproductions.tasks.classification import NSMC
 from reproductions.tasks.classifier_settings import StackedSettings
-from reproductions.tasks.faithfulness import faithfulness_of_epochs, less_agreement, more_entropy
+from reproductions.tasks.faithfulness import (
+    faithfulness_by_epoch,
+    faithfulness_of_epochs,
+    less_agreement,
+    more_entropy,
+)
 from tests.reproductions.support import outcome
 
 SETTINGS = StackedSettings(min_freq=1, max_length=30, embedding_units=4, units=3, attention_units=3)
@@ -56,8 +61,16 @@ def test_the_last_epoch_is_compared_with_the_best_and_each_review_counts_once(tm
     for seeds in ((1,), (1, 2, 3)):
         outcomes = [outcome(tmp_path / str(len(seeds)), "over-fitted", seed, arrays) for seed in seeds]
         agreement, entropy = less_agreement(outcomes), more_entropy(outcomes)
+        assert agreement is not None and entropy is not None
         assert agreement.estimate.mean == pytest.approx(0.1 + 0.1 * reviews.mean()) and agreement.estimate.low > 0
         assert entropy.estimate.mean == pytest.approx(-0.2) and entropy.estimate.high < 0
         assert agreement.split == entropy.split == "validation"
         intervals.append((agreement.estimate.low, agreement.estimate.high))
     assert intervals[0] == pytest.approx(intervals[1])
+
+
+def test_nothing_is_measured_where_all_texts_are_too_short(tmp_path: Path) -> None:
+    arrays = {f"{what}_{when}": np.zeros(0) for what in ("agreement", "entropy") for when in ("best", "last")}
+    outcomes = [outcome(tmp_path, "over-fitted", 1, arrays)]
+    assert less_agreement(outcomes) is None and more_entropy(outcomes) is None
+    assert faithfulness_by_epoch("over-fitted")({"over-fitted": outcomes}, tmp_path) == {}
