@@ -1,14 +1,16 @@
 # make reproduce   builds .venv from requirements.lock and runs a reproduction
 # make test        builds the same and runs the checks and the fast tests; make test-all runs the slow ones too
 # Needs Python 3.11 with its venv module and headers, and a C compiler; every missing one is named with its remedy.
+# Where Python 3.11 is not at hand, that of uv is used if uv is installed.
 
 PAPER  ?= naver_self_attention
 PRESET ?= cpu
 SEED   ?= 1
 TESTS  ?= tests
 
-PYTHON ?= python3.11
 UV     ?= uv
+PYTHON ?= $(shell command -v python3.11 || { $(UV) python install --quiet 3.11 && $(UV) python find 3.11; } 2>/dev/null \
+	|| echo python3.11)
 VENV   := .venv
 PIP    := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet
 
@@ -49,12 +51,17 @@ lint: $(VENV)/.project
 jvm bench: $(VENV)/.project
 	@$(PIP) install --no-build-isolation --editable '.[$@]'
 
+# Debian 12: apt install. Debian 13, Ubuntu 24.04, Fedora and macOS package other versions of Python only.
+NO_PYTHON := "Python 3.11 is missing ($(PYTHON)). On Debian 12: apt install python3.11 python3.11-venv python3.11-dev" \
+	"Elsewhere: install uv (https://docs.astral.sh/uv), then make again; or pyenv install 3.11, then make PYTHON=\$$(pyenv prefix 3.11)/bin/python" \
+	"Or: conda env create --file environment.yml; on macOS and where no C compiler is at hand: docker build --tag gluon-attn ."
+
 # --- the environment ---
 # Two stamps: a changed lock builds .venv from nothing, a changed pyproject.toml only installs the project again.
 
 $(VENV)/.lock: requirements.lock
 	@command -v $(PYTHON) >/dev/null \
-		|| { echo "Python 3.11 is missing ($(PYTHON)): apt install python3.11 python3.11-venv python3.11-dev" >&2; exit 1; }
+		|| { printf '%s\n' $(NO_PYTHON) >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
 		|| { echo "$(PYTHON) is not Python 3.11, which MXNet 1.9.1 needs: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \

@@ -39,6 +39,8 @@ _ALWAYS = {
     "DMLC_LOG_STACK_TRACE_DEPTH": "0",
 }
 
+_MOST_THREADS = 1024
+
 # Other variables with these prefixes change kernels and so bits, for instance MXNET_USE_MKLDNN_RNN=0.
 _REMOVED = ("MXNET_", "DNNL_", "MKLDNN_", "ONEDNN_")
 
@@ -57,6 +59,8 @@ def environment(profile: str, threads: int | None = None) -> dict[str, str]:
         raise UsageError(f"profile {profile!r} is unknown; choose one of {', '.join(PROFILES)}")
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads cannot run; choose one or more")
+    if threads is not None and threads > _MOST_THREADS:
+        raise UsageError(f"{threads} threads are more than can be started; choose at most {_MOST_THREADS}")
     if profile == "portable":
         if threads not in (None, 1):
             raise UsageError(f"the portable profile runs on one thread, not {threads}; use --profile fast for more")
@@ -128,6 +132,18 @@ def seed_all(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)
     mx.random.seed(seed)
+
+
+def cpu_features() -> str:
+    """The instruction sets beyond the baseline that NumPy found, some of whose sums depend on them."""
+    from numpy.core import _multiarray_umath
+
+    return " ".join(name for name, found in _multiarray_umath.__cpu_features__.items() if found)
+
+
+def c_library() -> str:
+    """Name and version of the C library, whose ``exp`` and ``log`` belong to a version."""
+    return " ".join(part for part in platform.libc_ver() if part) or "unknown"
 
 
 def hardware() -> str:

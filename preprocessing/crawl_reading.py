@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from preprocessing.corpora.reading import check_unpacked, unpacked
 from preprocessing.errors import InputError
 
 LABELS: dict[str, int | None] = {str(rating): None for rating in range(1, 11)}
@@ -82,11 +83,12 @@ def folder_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:
 
 def archive_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:
     """The movie files of a ``.tar.xz``, read once from front to back."""
-    with lzma.open(raw) as stream:
+    with unpacked(raw) as stream:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
                 name = member.name.rpartition("/")[2]
                 content = archive.extractfile(member) if _MOVIE_FILE.fullmatch(name) and member.isfile() else None
+                check_unpacked(raw, member.size)  # a sparse member states more than the archive has
                 if content is not None:
                     yield name, f"{raw}:{member.name}", content.read()
         # A tar ends before its xz does: only reading to the end lets xz check that nothing is missing.

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles, given
-from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, check_text, decoded, unpacked
+from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, check_text, check_unpacked, decoded, unpacked
 from preprocessing.errors import InputError
 from preprocessing.files import sha256_of_named
 from preprocessing.pipeline.step import Context, Notes, Step
@@ -76,7 +76,7 @@ class ReadDocuments(Step[Data]):
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         files = context.corpus(self.name)
-        path = files.paths[PART]
+        path = files.path(PART)
         documents = read_documents(path)
         _check_official(path, documents, files)
         splits = {name: _split(path, documents, index) for index, name in enumerate(SPLITS)}
@@ -174,6 +174,7 @@ def _archive(path: Path) -> Iterator[tuple[str, bytes]]:
         with unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK) as archive:
             for member in archive:
                 if member.isfile() and _key(path, member.name) is not None:
+                    check_unpacked(path, member.size)  # a sparse member states more than the archive has
                     content = archive.extractfile(member)
                     assert content is not None, "a regular file has content"
                     yield member.name, content.read()

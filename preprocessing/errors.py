@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from os import PathLike
 
 
@@ -29,8 +30,16 @@ class ParameterError(InputError):
         super().__init__(f"{parameter} {value}", reason, remedy=remedy)
 
 
+LARGEST = 2**31 - 1
+
+
 def check_positive(**values: float | None) -> None:
-    """Raise ParameterError for the first value below 1, under the name it is given by; None is no value."""
+    """Raise ParameterError for the first value that is not a number from 1 to 2147483647, the largest that arrays of
+    lengths and ids have, under the name it is given by; None is no value."""
     for name, value in values.items():
-        if value is not None and value < 1:
+        if value is None:
+            continue
+        if value < 1:
             raise ParameterError(name, value, "must be at least 1", remedy="choose a positive number")
+        if math.isnan(value) or value > LARGEST:
+            raise ParameterError(name, value, f"must be a number up to {LARGEST}", remedy="choose a smaller one")

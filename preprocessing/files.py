@@ -3,47 +3,108 @@ renamed."""
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from preprocessing.errors import InputError
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a binary file that appears at ``path`` only if the block ends without an exception."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Open a binary file that appears at ``path`` only if the block ends without an exception. What killed processes
+    left of earlier attempts is removed.
+
+    Raises InputError when the file cannot be written, for instance because the disk is full; nothing is left of it.
+    """
+    part = _part(path)
     try:
-        with temporary.open("wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
+        with _named(path, part):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _remove_abandoned(path)
+            with part.open("wb") as stream:
+                fcntl.flock(stream, fcntl.LOCK_SH)
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            part.replace(path)
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
 
 
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """Yield a new empty directory that replaces ``path`` only if the block ends without an exception."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir()
+    """Yield a new empty directory that replaces ``path`` only if the block ends without an exception. Of a link the
+    directory that it leads to is replaced. What killed processes left of earlier attempts is removed.
+
+    Raises InputError when the directory cannot be written, for instance because the disk is full, or is the current
+    one; nothing is left of it.
+    """
+    target = path.resolve()
+    if target == Path.cwd():
+        raise InputError(path, "is the current folder, which cannot be replaced", remedy="name a new folder")
+    part, replaced = _part(target), target.with_name(f".{target.name}.{os.getpid()}.replaced.part")
+    lock = -1
     try:
-        yield temporary
-        if path.exists():
-            shutil.rmtree(path)
-        temporary.replace(path)
+        with _named(path, part):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _remove_abandoned(target)
+            part.mkdir()
+            lock = os.open(part, os.O_RDONLY)
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            yield part
+            if target.exists():
+                target.rename(replaced)
+            part.replace(target)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if lock >= 0:
+            os.close(lock)
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+@contextmanager
+def _named(path: Path, part: Path) -> Iterator[None]:
+    """An error of writing as one line that names what was to be written."""
+    try:
+        yield
+    except InputError as error:
+        if part not in Path(error.where).parents:
+            raise
+        raise InputError(path, error.reason, remedy=error.remedy) from error
+    except OSError as error:
+        # An error of writing names no file; one of opening names the part, something in it, or a folder above it.
+        about = Path(error.filename) if isinstance(error.filename, str) else part
+        if about not in (path, *path.parents, *part.parents) and part not in (about, *about.parents):
+            raise
+        remedy = "free some space" if error.errno in _FULL else "make the folder writable or choose another"
+        raise InputError(path, f"cannot be written ({error.strerror or error})", remedy=remedy) from error
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove what killed processes left unfinished: the parts that no process has locked."""
+    for part in path.parent.glob(f".{path.name}.*.part"):
+        with suppress(OSError):
+            lock = os.open(part, os.O_RDONLY)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(part) if part.is_dir() else part.unlink()
+            finally:
+                os.close(lock)
 
 
 @contextmanager

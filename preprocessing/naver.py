@@ -123,7 +123,7 @@ class ReadRatings(Step):
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         files = context.corpus(self.name)
-        splits = {part: read_ratings(files.paths[part], rows=files.rows.get(part)) for part in ("train", "test")}
+        splits = {part: read_ratings(files.path(part), rows=files.rows.get(part)) for part in ("train", "test")}
         facts = {
             "survey": {part: survey(split) for part, split in splits.items()},
             "leaks_as_read": leaks(labels_of_copies([splits["train"]], splits["test"]), splits["test"]),

@@ -116,7 +116,7 @@ class ReadCrawl(Step[Data]):
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         corpus = _given(context, self.name)
-        crawl = read_crawl(corpus.paths["raw"])
+        crawl = read_crawl(corpus.path("raw"))
         _check(crawl, corpus)
         reviews = crawl.reviews
         split = Split.of(
@@ -136,7 +136,7 @@ class ReadCrawl(Step[Data]):
 
 def _check(crawl: Crawl, corpus: CorpusFiles) -> None:
     """Raise InputError unless the reviews are those of the official crawl, whose archives may differ in their bytes."""
-    path, rows, content = corpus.paths["raw"], corpus.rows.get("raw"), corpus.contents.get("raw")
+    path, rows, content = corpus.path("raw"), corpus.rows.get("raw"), corpus.contents.get("raw")
     remedy = "fetch it again; pass a crawl of your own by locate.given"
     if rows is not None and len(crawl.reviews) != rows:
         raise InputError(path, f"{len(crawl.reviews)} reviews, the official crawl has {rows}", remedy=remedy)
@@ -166,7 +166,7 @@ class LeaveOut(Step[Data]):
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         corpus = _given(context, self.name)
         official = {
-            part: naver.read_ratings(corpus.paths[part], rows=corpus.rows.get(part)) for part in ("train", "test")
+            part: naver.read_ratings(corpus.path(part), rows=corpus.rows.get(part)) for part in ("train", "test")
         }
         divided, _ = SplitByHash().apply(Data(official), context)
         train = data.splits["train"]

@@ -71,11 +71,11 @@ class ReadLines(Step[Data]):
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         files = context.corpus(self.name)
         parts = [part for part in SPLITS if part in files.paths]
-        splits = {part: read_text(files.paths[part], rows=files.rows.get(part)) for part in parts}
+        splits = {part: read_text(files.path(part), rows=files.rows.get(part)) for part in parts}
         if files.origin == "given":
             for part, split in splits.items():
                 for line, text in enumerate(split.text, start=1):
-                    check_text(files.paths[part], text, line=line, longest=_LONGEST)
+                    check_text(files.path(part), text, line=line, longest=_LONGEST)
         facts = {"lines": {name: _survey(split) for name, split in splits.items()}}
         return data.with_splits(splits), Notes(facts=facts)
 

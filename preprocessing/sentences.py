@@ -108,12 +108,12 @@ class ReadSentences(Step[Data]):
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         files = context.corpus(self.name)
         splits = {
-            part: read_sentences(files.paths[part], classes=self.classes, rows=files.rows.get(part)) for part in SPLITS
+            part: read_sentences(files.path(part), classes=self.classes, rows=files.rows.get(part)) for part in SPLITS
         }
         if files.origin == "given":
             for part, split in splits.items():
                 for line, text in enumerate(split.text, start=1):
-                    check_text(files.paths[part], text, line=line, longest=_LONGEST)
+                    check_text(files.path(part), text, line=line, longest=_LONGEST)
         facts = {"survey": {part: survey(split, width=5) for part, split in splits.items()}}
         return data.with_splits(splits), Notes(facts=facts)
 

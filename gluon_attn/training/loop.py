@@ -23,6 +23,9 @@ from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
 from gluon_attn.training.updates import Updates
 
+SECONDS_BETWEEN_LINES = 30.0
+"""Between two lines of the log in the middle of an epoch."""
+
 
 @dataclass
 class Trained:
@@ -84,7 +87,7 @@ def fit(
         started, worked_before = time.perf_counter(), time.process_time()
         runtime.seed_all(runtime.derive(seed, "epoch", epoch))
         batches = objective.batches(np.random.RandomState(runtime.derive(seed, "batches", epoch)))
-        losses = _steps(model, objective, recipe, updates, batches, epoch, label)
+        losses = _steps(model, objective, recipe, updates, batches, epoch, label, log)
         if len(losses) != objective.steps:
             raise UsageError(
                 f"epoch {epoch} had {len(losses)} batches, the objective states {objective.steps}; make them agree"
@@ -151,8 +154,12 @@ def _steps(
     batches: Iterable[Batch],
     epoch: int,
     label: str,
+    log: Callable[[str], None] | None,
 ) -> list[float]:
-    """One epoch of updates; the mean loss of each step."""
+    """One epoch of updates; the mean loss of each step. Where there is no terminal for a progress bar, the log gets a
+    line every half minute."""
+    told = time.monotonic()
+    told_each = log if not sys.stderr.isatty() else None
     losses: list[float] = []
     pending: nd.NDArray | None = None
     bar = tqdm(
@@ -172,6 +179,9 @@ def _steps(
         if pending is not None:
             losses.append(_finite(pending, epoch, number))
             bar.set_postfix(loss=f"{losses[-1]:.3f}", refresh=False)
+            if told_each and time.monotonic() - told > SECONDS_BETWEEN_LINES:
+                told = time.monotonic()
+                told_each(f"{label}: epoch {epoch}, step {number} of {objective.steps}, loss {losses[-1]:.3f}")
         pending = mean
     if pending is not None:
         losses.append(_finite(pending, epoch, objective.steps))

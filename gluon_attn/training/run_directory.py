@@ -27,7 +27,7 @@ class RunDirectory:
         self.path, self.checkpoint = path, path / "checkpoint.npz"
         config_path = path / "config.json"
         config = json.loads(json.dumps(config))
-        names = ("config.json", "checkpoint.npz", "outcome.json")
+        names = ("config.json", "checkpoint.npz", "training.json", "outcome.json")
         if any((path / name).exists() for name in names):
             if overwrite:
                 _remove(path)

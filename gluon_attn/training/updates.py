@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -54,6 +56,8 @@ class Updates:
         # n = max(norm, clip_norm) that is min(1, clip_norm / norm), bit for bit.
         scale = 1.0 if clip_norm is None else clip_norm
         self._optimizer = mx.optimizer.create(optimizer, rescale_grad=scale, **(arguments or {}))
+        if any(parameter._grad_stype == "row_sparse" for parameter in self._parameters):
+            _take_note_of_lazy_updates()
         self._trainer = Trainer(self._parameters, self._optimizer, kvstore=kvstore, update_on_kvstore=False)
 
     def step(self, learning_rate: float) -> None:
@@ -112,6 +116,26 @@ class Updates:
         for context in self._parameters[0].list_ctx():
             self._optimizer._set_current_context(context.device_id)
             self._optimizer._index_update_count.update(updated)
+
+
+def _take_note_of_lazy_updates() -> None:
+    """Have MXNet print its note on lazy updates, which it does once per process, while nobody listens: they are meant.
+
+    The update is of an array of its own, so that nothing else changes.
+    """
+    weight, mean, variance = (nd.zeros((1, 1)) for _ in range(3))
+    gradient = nd.zeros((1, 1)).tostype("row_sparse")
+    nd.waitall()
+    sys.stderr.flush()
+    stderr = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+            nd.adam_update(weight, gradient, mean, variance, lr=0.0, wd=0.0, lazy_update=True, out=weight)
+            nd.waitall()
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
 
 
 def _slots(state: Any) -> Iterator[nd.NDArray]:

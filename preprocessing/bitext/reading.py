@@ -129,7 +129,7 @@ def read_collection(
     files: CorpusFiles, collection: Collection, source: str, target: str, *, longest: int
 ) -> list[tuple[str, str, str]]:
     """(id, source, target) of each pair, as in the files; raises InputError for the first fault."""
-    paths = [files.paths[part] for part in collection.parts(source, target)]
+    paths = [files.path(part) for part in collection.parts(source, target)]
     texts = read_columns(paths[0], collection, (source, target)) if collection.columns else read_parallel(*paths)
     first = 2 if collection.header else 1
     for path, column in zip((paths[0], paths[-1]), texts, strict=True):
@@ -143,7 +143,7 @@ def read_collection(
         expected = files.rows.get(part)
         if expected is not None and len(texts[0]) != expected:
             reason = f"{len(texts[0])} rows, the official file has {expected}"
-            raise InputError(files.paths[part], reason, remedy=FETCH_AGAIN)
+            raise InputError(files.path(part), reason, remedy=FETCH_AGAIN)
     ids = (f"{collection.part}:{line}" for line in range(first, first + len(texts[0])))
     return list(zip(ids, *texts, strict=True))
 
@@ -213,7 +213,7 @@ def _empty(
     """The error for the first pair with an empty side, at the file of that side."""
     texts = next((source, target) for pair_id, source, target in pairs if pair_id == row_id)
     side = 0 if not texts[0].strip() else 1
-    path = files.paths[collection.parts(source, target)[0 if collection.columns else side]]
+    path = files.path(collection.parts(source, target)[0 if collection.columns else side])
     reason = f"the {(source, target)[side]} side is empty"
     remedy = "fix the line, or pass --empty drop (empty='drop'): dropped pairs are counted in the card"
     return InputError(path, reason, line=int(row_id.rpartition(":")[2]), remedy=remedy)

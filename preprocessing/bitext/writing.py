@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
-from preprocessing.bitext import subwords
+from preprocessing.arrays import write_arrays
+from preprocessing.bitext import card_page, subwords
 from preprocessing.bitext.data import SIDES
 from preprocessing.bitext.pipeline import TranslationResult
 from preprocessing.files import result_directory, write_json, write_text
@@ -14,7 +13,7 @@ from preprocessing.pipeline.ragged import pack_strings
 from preprocessing.text.truecasing import LEARNED as TRUECASED
 
 
-def write(result: TranslationResult, directory: Path, *, overwrite: bool = False) -> None:
+def write(result: TranslationResult, directory: Path, *, overwrite: bool = False, page: bool = False) -> None:
     """Write a result as files, the whole directory or nothing:
 
     ``train.npz`` and the same for every split (spaces in its name become hyphens): for each side (``source_``,
@@ -24,6 +23,7 @@ def write(result: TranslationResult, directory: Path, *, overwrite: bool = False
     (``gluonnlp.Vocab.from_json`` reads them); ``card.json``. With bpe ``bpe.codes`` and ``bpe.source.pieces``,
     ``bpe.target.pieces``, as ``subword-nmt apply-bpe --codes C --vocabulary P`` reads them; with sentencepiece
     ``sentencepiece.model``; with truecasing ``truecase.source.json``: lower-cased words and their cased forms.
+    With ``page`` ``card.html``, the card to be read.
 
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a
     ``card.json``), which is then replaced as a whole.
@@ -37,7 +37,7 @@ def write(result: TranslationResult, directory: Path, *, overwrite: bool = False
                 utf8, text_offsets = pack_strings(split.text.tolist())
                 arrays[f"{side}_text_utf8"], arrays[f"{side}_text_offsets"] = utf8, text_offsets
                 arrays[f"{side}_seen_in_train"] = split.seen_in_train
-            np.savez(temporary / f"{file}.npz", **arrays)
+            write_arrays(temporary / f"{file}.npz", arrays)
             lines = (
                 f"{row_id}\t{' '.join(pair.source.words(row))}\t{' '.join(pair.target.words(row))}\n"
                 for row, row_id in enumerate(pair.row_id)
@@ -59,3 +59,5 @@ def write(result: TranslationResult, directory: Path, *, overwrite: bool = False
             if data.tokenizer is not None and (state := data.tokenizer.state()):
                 (temporary / "sentencepiece.model").write_bytes(state)
         write_json(temporary / "card.json", result.card)
+        if page:
+            card_page.write(result.card, temporary / "card.html")

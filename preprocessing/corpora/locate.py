@@ -2,18 +2,19 @@
 
 A file is searched for below the data root (``GLUON_ATTN_DATA``), then in the user cache
 (``$XDG_CACHE_HOME/gluon-attn/data``, else ``~/.cache/gluon-attn/data``), then downloaded into the user cache, unless
-``GLUON_ATTN_OFFLINE=1``. A file with the wrong SHA-256 is an error, wherever it is: it is never used and never skipped.
+``GLUON_ATTN_OFFLINE`` is set to ``1``. A file with the wrong SHA-256 is an error, wherever it is: it is never used and
+never skipped.
 """
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from preprocessing.corpora.corpus import CorpusFile, RegisteredCorpus
-from preprocessing.corpora.download import download
 from preprocessing.corpora.reading import sha256_of_member
 from preprocessing.corpora.registry import REGISTRY
 from preprocessing.errors import InputError, MissingError
@@ -43,6 +44,13 @@ class CorpusFiles:
     members: dict[str, str] = field(default_factory=dict)
     contents: dict[str, str] = field(default_factory=dict)
 
+    def path(self, part: str) -> Path:
+        """The path of a part; raises InputError when the corpus does not have it."""
+        if part not in self.paths:
+            remedy = f"give it too; given are {', '.join(self.paths) or 'none'}"
+            raise InputError(f"corpus {self.name}", f"has no part {part}", remedy=remedy)
+        return self.paths[part]
+
     def only(self, parts: Iterable[str]) -> CorpusFiles:
         """The same corpus restricted to these parts; a part that it does not have is ignored."""
         available = [part for part in parts if part in self.paths]
@@ -58,9 +66,15 @@ class CorpusFiles:
 
 
 def user_cache() -> Path:
-    """The folder for downloads and results: ``$XDG_CACHE_HOME/gluon-attn``, else ``~/.cache/gluon-attn``."""
+    """The folder for downloads and results: ``$XDG_CACHE_HOME/gluon-attn``, else ``~/.cache/gluon-attn``; where there
+    is no home folder, as in some containers, one below that of temporary files."""
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "gluon-attn"
+    if base:
+        return Path(base) / "gluon-attn"
+    try:
+        return Path.home() / ".cache" / "gluon-attn"
+    except RuntimeError:
+        return Path(tempfile.gettempdir()) / f"gluon-attn-{os.getuid()}"
 
 
 def find(name: str, *, offline: bool = False) -> CorpusFiles:
@@ -100,7 +114,9 @@ def find(name: str, *, offline: bool = False) -> CorpusFiles:
 
 def given(name: str, paths: Mapping[str, Path], licence: str = "not stated", *, folders: bool = False) -> CorpusFiles:
     """Your own files as a corpus; their hashes are computed, not checked. With ``folders`` a path may be a folder of
-    files."""
+    files. Raises InputError for a path that is not a file, and where there are none."""
+    if not paths:
+        raise InputError(name, "no files are given", remedy="give the path of each part, such as train and test")
     for path in paths.values():
         if not (path.is_file() or (folders and path.is_dir())):
             reason = "is not a regular file" if path.exists() else "no such file"
@@ -129,14 +145,26 @@ def _locate(corpus: RegisteredCorpus, file: CorpusFile, *, offline: bool) -> tup
     if paths := _existing(corpus, file):
         return paths[0]
     searched = ", ".join(str(root / file.layout[0]) for root, _ in _roots(corpus))
-    forbidden = os.environ.get("GLUON_ATTN_OFFLINE") == "1"
+    forbidden = _is_offline()
     if file.url is None or file.sha256 is None or offline or forbidden:
-        why = " and GLUON_ATTN_OFFLINE=1 forbids the download" if forbidden and file.url else ""
+        why = " and GLUON_ATTN_OFFLINE forbids the download" if forbidden and file.url else ""
         remedy = f"{corpus.how_to_get} (GLUON_ATTN_DATA names the data root)"
         raise MissingError(searched, f"corpus {corpus.name} is missing{why}", remedy=remedy)
+    from preprocessing.corpora.download import download
+
     target = user_cache() / "data" / file.layout[0]
     download(file.url, target, sha256=file.sha256, how_to_get=corpus.how_to_get)
     return target, "downloaded"
+
+
+def _is_offline() -> bool:
+    """Whether GLUON_ATTN_OFFLINE forbids downloads."""
+    given = os.environ.get("GLUON_ATTN_OFFLINE", "").strip().lower()
+    if given in ("", "0", "no", "false", "off"):
+        return False
+    if given in ("1", "yes", "true", "on"):
+        return True
+    raise InputError(f"GLUON_ATTN_OFFLINE={given}", "is neither yes nor no", remedy="set it to 1 or 0, or unset it")
 
 
 def _verified(path: Path, file: CorpusFile) -> str:

@@ -9,16 +9,18 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from io import BufferedIOBase
+from io import BufferedIOBase, BufferedReader, RawIOBase
 from os import PathLike
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from preprocessing.errors import InputError
 
 FETCH_AGAIN = "fetch the official file again"
 CRLF, UNIX_LINES = "Windows line endings (CRLF)", "save the file with Unix line endings (LF)"
 _BLOCK = 1 << 16
+SMALL, _LARGEST_RATIO = 1 << 26, 100
+"""Bytes that any file may have when it is unpacked, and how often its own size a larger one may have."""
 BROKEN: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
 """What the standard library raises for a truncated or damaged archive."""
 
@@ -95,17 +97,48 @@ def of_own_file(error: InputError) -> InputError:
 
 @contextmanager
 def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes] | BufferedIOBase]:
-    """A file as a stream, decompressed as by :func:`read_bytes`; reading it may raise the errors ``BROKEN``."""
+    """A file as a stream, decompressed as by :func:`read_bytes`; reading it may raise the errors ``BROKEN``.
+
+    Raises InputError for a compressed file whose content is larger than text can be: of a zip archive by the size that
+    it states, before anything is decompressed, otherwise as soon as that much was read.
+    """
     with ExitStack() as stack:
         if path.suffix == ".zip":
             archive = stack.enter_context(zipfile.ZipFile(path))
-            yield stack.enter_context(archive.open(_inside(path, archive, member)))
+            name = _inside(path, archive, member)
+            check_unpacked(path, archive.getinfo(name).file_size)
+            yield stack.enter_context(archive.open(name))
         elif path.suffix == ".gz":
-            yield stack.enter_context(gzip.GzipFile(path))
+            yield stack.enter_context(BufferedReader(_Limited(path, stack.enter_context(gzip.GzipFile(path)))))
         elif path.suffix == ".xz":
-            yield stack.enter_context(lzma.LZMAFile(path))
+            yield stack.enter_context(BufferedReader(_Limited(path, stack.enter_context(lzma.LZMAFile(path)))))
         else:
             yield stack.enter_context(path.open("rb"))
+
+
+def check_unpacked(path: Path, size: int) -> None:
+    """Raise InputError when this much was compressed into a file, which then is no text but made to fill memory."""
+    packed = path.stat().st_size
+    if size > max(SMALL, _LARGEST_RATIO * packed):
+        reason = f"{packed} bytes become more than {max(SMALL, _LARGEST_RATIO * packed)}, which no text does"
+        raise InputError(path, reason, remedy="unpack it yourself and look at it before you use it")
+
+
+class _Limited(RawIOBase):
+    """A decompressed stream that ends in an error when it becomes too large."""
+
+    def __init__(self, path: Path, stream: IO[bytes] | BufferedIOBase) -> None:
+        self._path, self._stream, self._size = path, stream, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._stream.read(len(buffer))
+        self._size += len(block)
+        check_unpacked(self._path, self._size)
+        buffer[: len(block)] = block
+        return len(block)
 
 
 def _inside(path: Path, archive: zipfile.ZipFile, member: str | None) -> str:

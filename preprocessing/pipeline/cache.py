@@ -1,4 +1,7 @@
-"""Results on disk: one file per result, written whole or not at all, used only if its bytes have their digest."""
+"""Results on disk: one file per result, written whole or not at all, used only if its bytes have their digest.
+
+A cache that cannot be written is done without, with a warning: results are the same, they only take longer.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ import hashlib
 import json
 import logging
 import os
-import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
+from preprocessing.arrays import DamagedError, digest, read_arrays, write_arrays
 from preprocessing.corpora.locate import user_cache
 from preprocessing.errors import InputError
 from preprocessing.files import atomic_file
@@ -32,64 +35,73 @@ def path_of(name: str, key: str) -> Path:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Lock the folder of this path, so that of several processes that need a result the first computes it and the
-    others read it.
+    """Lock an entry, so that of several processes that need the same result the first computes it and the others read
+    it. A process that has to wait says for which one.
 
-    Raises InputError when the folder cannot be written.
+    Where the folder cannot be written there is no lock: each process computes the result.
     """
+    stream = _lock_file(path)
+    if stream is None:
+        yield
+        return
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = stream.read().strip() or "another process"
+            _log.warning("%s: waiting for %s, which is computing it", path, owner)
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        with suppress(OSError):  # a disk that is full does not matter for this
+            stream.seek(0)
+            stream.truncate()
+            stream.write(f"process {os.getpid()}\n")
+            stream.flush()
+        yield
+
+
+def _lock_file(path: Path) -> TextIO | None:
+    """The lock file of an entry; None, with a warning, where it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        folder = os.open(path.parent, os.O_RDONLY)
+        return os.fdopen(os.open(path.with_name(f".{path.stem}.lock"), os.O_RDWR | os.O_CREAT, 0o666), "r+")
     except OSError as error:
-        raise _cannot_write(path, error) from error
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)
+        _without(path, error.strerror or str(error))
+        return None
 
 
 def store(path: Path, arrays: Mapping[str, np.ndarray], card: dict[str, Any]) -> None:
-    """Write a result; raises InputError when the folder cannot be written."""
+    """Write a result; where that is not possible there is a warning and no entry."""
     text = json.dumps(card, ensure_ascii=False).encode("utf-8")
     extra = {_CARD: np.frombuffer(text, np.uint8), _CARD_SHA256: np.frombuffer(hashlib.sha256(text).digest(), np.uint8)}
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        return  # the lock has said so
     try:
         with atomic_file(path) as stream:
-            np.savez(stream, **arrays, **extra)
-    except OSError as error:
-        raise _cannot_write(path, error) from error
+            write_arrays(stream, {**arrays, **extra})
+    except InputError as error:
+        _without(path, error.reason)
 
 
-def _cannot_write(path: Path, error: OSError) -> InputError:
-    remedy = "set GLUON_ATTN_CACHE to a folder that can be written, or run without the cache"
-    return InputError(path, f"cannot write the cache ({error.strerror})", remedy=remedy)
+def _without(path: Path, reason: str) -> None:
+    _log.warning(
+        "%s: continuing without the cache (%s); set GLUON_ATTN_CACHE to a folder that can be written", path, reason
+    )
 
 
 def load(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
     """The stored arrays and card; None without an entry, or (with a warning) when its bytes are damaged."""
-    if not path.exists():
-        return None
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+        arrays = read_arrays(path)
         text = arrays.pop(_CARD).tobytes()
         card: dict[str, Any] = json.loads(text)
         card_intact = hashlib.sha256(text).digest() == arrays.pop(_CARD_SHA256).tobytes()
         intact = card_intact and digest(arrays) == card["digest"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, KeyError, DamagedError) as error:
         _log.warning("%s: cache entry cannot be read (%s); it is rebuilt", path, error)
         return None
     if not intact:
         _log.warning("%s: cache entry does not have its digest; it is rebuilt", path)
         return None
     return arrays, card
-
-
-def digest(arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 over name, type, shape and bytes of each array, in the order of the names."""
-    sha = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        sha.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-        sha.update(array.data)
-    return sha.hexdigest()

@@ -17,11 +17,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from preprocessing import corpora
+from preprocessing.arrays import digest
 from preprocessing.corpora import CorpusFiles
 from preprocessing.corpora.reading import FETCH_AGAIN, of_own_file
 from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline import cache as result_cache, card as cards, saved
-from preprocessing.pipeline.cache import digest
 from preprocessing.pipeline.step import Context, DataT, Step
 
 WARNINGS = "warnings"
@@ -120,8 +120,8 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
         """
         check_positive(processes=processes)
         files = self.files(corpus)
-        entry = result_cache.path_of(self.name, self.key(files))
-        if not cache:
+        entry = result_cache.path_of(self.name, self.key(files)) if cache else None
+        if entry is None:
             data, card, _ = self._run(files, processes)
             return self.result(data, card, card["digest"])
         with result_cache.locked(entry):

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from preprocessing.arrays import DamagedError, digest, read_arrays, write_arrays
 from preprocessing.errors import InputError
 from preprocessing.files import atomic_file
-from preprocessing.pipeline.cache import digest
 
 FORMAT = 1
 _DESCRIPTION, _SHA256 = "description", "description.sha256"
@@ -30,12 +29,8 @@ def write(path: Path, arrays: Mapping[str, np.ndarray], description: Mapping[str
     text = json.dumps({**description, "format": FORMAT, "state": digest(arrays)}, ensure_ascii=False).encode("utf-8")
     sha256 = hashlib.sha256(text).digest()
     extra = {_DESCRIPTION: np.frombuffer(text, np.uint8), _SHA256: np.frombuffer(sha256, np.uint8)}
-    try:
-        with atomic_file(path) as stream:
-            np.savez_compressed(stream, **arrays, **extra)
-    except OSError as error:
-        reason = f"cannot be written ({error.strerror})"
-        raise InputError(path, reason, remedy="make the folder writable or free some space") from error
+    with atomic_file(path) as stream:
+        write_arrays(stream, {**arrays, **extra}, compressed=True)
 
 
 def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -45,14 +40,13 @@ def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         InputError: the file is missing, damaged, or of another version of this project.
     """
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+        arrays = read_arrays(path)
         text, sha256 = arrays.pop(_DESCRIPTION).tobytes(), arrays.pop(_SHA256).tobytes()
         description: dict[str, Any] = json.loads(text)
         intact = hashlib.sha256(text).digest() == sha256 and digest(arrays) == description["state"]
     except FileNotFoundError:
         raise InputError(path, "is missing", remedy=_REMEDY) from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, DamagedError) as error:
         raise InputError(path, f"damaged ({error})", remedy=_REMEDY) from error
     if not intact:
         raise InputError(path, "damaged (its contents do not have their SHA-256)", remedy=_REMEDY)

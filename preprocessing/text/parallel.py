@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
+import threading
 import types
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,12 +34,18 @@ def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | No
     if workers <= 1:
         return _merge(_tokenize(tokenizer, chunk) for chunk in chunks)
     context = multiprocessing.get_context(start_method())
+    others = set(multiprocessing.active_children())
     with _lean_main(), ProcessPoolExecutor(workers, context, _start_worker, (tokenizer,)) as pool:
         try:
             return _merge(pool.map(_work, chunks))
         except BrokenProcessPool as error:
             reason = "a worker process died, most likely out of memory"
             raise InputError(f"tokenizer {tokenizer.name}", reason, remedy="use fewer processes") from error
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.kill()  # otherwise the end of the block would wait for all that it has begun
+            raise
 
 
 def _tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> Chunk:
@@ -60,6 +68,16 @@ def _start_worker(tokenizer: Tokenizer) -> None:
     # One analyser for the lifetime of the process: loading one takes up to seconds.
     global _worker_tokenizer
     _worker_tokenizer = tokenizer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends its workers
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent ends, even if that was killed and could end no worker itself."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _work(texts: Sequence[str]) -> Chunk:

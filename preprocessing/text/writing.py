@@ -6,13 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
+from preprocessing.arrays import write_arrays
 from preprocessing.files import result_directory, write_json, write_text
 from preprocessing.pipeline.ragged import pack_strings
+from preprocessing.text import card_page
 from preprocessing.text.data import Split
 from preprocessing.text.pipeline import Result
 
 
-def write(result: Result, directory: Path, *, overwrite: bool = False) -> None:
+def write(result: Result, directory: Path, *, overwrite: bool = False, page: bool = False) -> None:
     """Write a result as files, the whole directory or nothing:
 
     ``train.npz``, ``validation.npz``, ``test.npz``: ``ids`` (tokens,) int32, ``offsets`` (rows + 1,) int64, ``label``
@@ -21,19 +23,21 @@ def write(result: Result, directory: Path, *, overwrite: bool = False) -> None:
     1,) int64, the bounds of the sentences in ``ids``, and ``document_offsets`` (rows + 1,) int64, those of the rows
     among the sentences. ``train.tsv``...: id, label, tokens joined by spaces, and with sentences the tokens of each,
     joined by spaces. ``vocab.json`` (``gluonnlp.Vocab.from_json`` reads it); ``card.json``; ``tokenizer.model`` for a
-    trained tokenizer.
+    trained tokenizer; with ``page`` ``card.html``, the card to be read.
 
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a
     ``card.json``), which is then replaced as a whole.
     """
     with result_directory(directory, overwrite=overwrite) as temporary:
         for name, split in result.splits.items():
-            np.savez(temporary / f"{name}.npz", **_arrays(split))
+            write_arrays(temporary / f"{name}.npz", _arrays(split))
             write_text(temporary / f"{name}.tsv", _table(split))
         write_text(temporary / "vocab.json", result.vocabulary.to_json() + "\n")
         write_json(temporary / "card.json", result.card)
         if state := result.tokenizer.state():
             (temporary / "tokenizer.model").write_bytes(state)
+        if page:
+            card_page.write(result.card, temporary / "card.html")
 
 
 def _arrays(split: Split) -> dict[str, np.ndarray]:

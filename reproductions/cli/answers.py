@@ -16,7 +16,6 @@ import typer
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
-from gluon_attn.files import atomic_file
 from reproductions.cli.options import Paper, PresetName, Profile, Runs, Threads
 
 if TYPE_CHECKING:
@@ -197,6 +196,8 @@ def _write(answers: Iterable[str], path: Path | None) -> None:
         for line in answers:
             print(line, flush=True)
         return
+    from gluon_attn.files import atomic_file
+
     with atomic_file(path) as stream:
         for line in answers:
             stream.write(f"{line}\n".encode())

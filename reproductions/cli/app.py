@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from gluon_attn import __version__
 from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
 from reproductions.cli import answers, explore, preprocess, results, training
@@ -17,11 +18,26 @@ from reproductions.cli.preprocess import Replace
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="The papers of attention, reproduced: run a script, compare with what is reported, reuse the preprocessing.",
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"gluon-attn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
 
 _REPRODUCE, _RESULTS, _ANSWERS, _OTHER = "Reproduce", "Results", "Use a trained network", "Data and environment"
 
@@ -79,6 +95,11 @@ def doctor() -> None:
 
 
 _INTERRUPTED = 130
+_AFTER_INTERRUPT = {
+    "run": "; continue with --resume",
+    "reproduce": "; the same command continues",
+    "score": "; the same command continues",
+}
 
 
 def main() -> None:
@@ -93,8 +114,10 @@ def main() -> None:
         sys.exit(2)
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:  # typer ends so at Ctrl-C, without a word
-            print("gluon-attn: interrupted; a run continues with --resume", file=sys.stderr)
+            remedy = _AFTER_INTERRUPT.get(sys.argv[1] if len(sys.argv) > 1 else "", "")
+            print(f"gluon-attn: interrupted{remedy}", file=sys.stderr)
         raise
     except OSError as error:
-        print(f"gluon-attn: {error.filename or 'input/output'}: {error.strerror}", file=sys.stderr)
+        what = error.strerror or " ".join(str(error).split()) or type(error).__name__
+        print(f"gluon-attn: {error.filename or 'input/output'}: {what}", file=sys.stderr)
         sys.exit(2)

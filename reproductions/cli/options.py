@@ -9,6 +9,14 @@ import typer
 
 OWN = "Data of your own"
 
+
+def _folder(text: str) -> Path:
+    """The folder that was typed; an empty one would be the current folder, which nobody means."""
+    if not text:
+        raise typer.BadParameter("the name of the folder is empty; leave the option out for ./runs")
+    return Path(text)
+
+
 Paper = Annotated[str, typer.Argument(help="A paper of `gluon-attn list`, or the path of a script of your own.")]
 PresetName = Annotated[str, typer.Option("--preset", help="smoke (seconds), cpu (our tables) or paper.")]
 Seeds = Annotated[list[int] | None, typer.Option("--seed", help="Repeat for several. Default: the preset's.")]
@@ -21,7 +29,7 @@ Profile = Annotated[
 ]
 Threads = Annotated[int | None, typer.Option(help="Threads of the fast profile.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Number of processes at a time. Default: one per core.")]
-Runs = Annotated[Path, typer.Option(help="Folder of the run directories.")]
+Runs = Annotated[Path, typer.Option(parser=_folder, metavar="PATH", help="Folder of the run directories.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue interrupted runs.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing runs.")]
 ResultsFile = Annotated[Path | None, typer.Option(help="A results file. Default: the published one.")]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Out = Annotated[Path, typer.Option(help="Output folder; must be empty or not exist.")]
 Processes = Annotated[int | None, typer.Option(help="Worker processes; the output does not depend on it.")]
 Replace = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result in the output folder.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache of results.")]
 Sample = Annotated[bool, typer.Option("--sample", help="Use the embedded sample instead of the corpus.")]
 MinFreq = Annotated[int, typer.Option(help="Minimum frequency in train; rarer tokens are unknown.")]
 MaxSize = Annotated[int | None, typer.Option(help="Maximum vocabulary size, without specials.")]
@@ -66,6 +67,7 @@ def naver_reviews(
     sample: Sample = False,
     processes: Processes = None,
     overwrite: Replace = False,
+    no_cache: NoCache = False,
 ) -> None:
     """The Naver sentiment movie corpus."""
     from preprocessing import naver
@@ -74,9 +76,9 @@ def naver_reviews(
     pipeline = naver.pipeline(tokenizer=tokenizer, max_length=max_length, min_freq=min_freq, text=text)
     if folder is not None:
         own = own_texts.own_texts_of(folder)
-        prepared = own_texts.reading_own_texts(pipeline).run(own, processes=processes)
+        prepared = own_texts.reading_own_texts(pipeline).run(own, processes=processes, cache=not no_cache)
     else:
-        prepared = pipeline.run("sample" if sample else "nsmc", processes=processes)
+        prepared = pipeline.run("sample" if sample else "nsmc", processes=processes, cache=not no_cache)
     _write(prepared, out, overwrite, "reviews", "tokens")
 
 
@@ -90,6 +92,7 @@ def naver_crawl_reviews(
     sample: Sample = False,
     processes: Processes = None,
     overwrite: Replace = False,
+    no_cache: NoCache = False,
 ) -> None:
     """The raw NSMC crawl, without the reviews of the validation and test splits: text for word vectors."""
     from preprocessing import naver_crawl
@@ -101,6 +104,7 @@ def naver_crawl_reviews(
         max_size=max_size,
         one_in=one_in,
         processes=processes,
+        cache=not no_cache,
     )
     _write(prepared, out, overwrite, "reviews", "tokens")
 
@@ -122,6 +126,7 @@ def labelled_documents(
     sample: Sample = False,
     processes: Processes = None,
     overwrite: Replace = False,
+    no_cache: NoCache = False,
 ) -> None:
     """The film reviews of IMDB (Maas et al., 2011), sentence by sentence."""
     from preprocessing import documents
@@ -134,6 +139,7 @@ def labelled_documents(
         min_freq=min_freq,
         max_size=max_size,
         processes=processes,
+        cache=not no_cache,
     )
     _write(prepared, out, overwrite, "documents", "words")
 
@@ -147,6 +153,7 @@ def labelled_sentences(
     max_size: MaxSize = None,
     sample: Sample = False,
     overwrite: Replace = False,
+    no_cache: NoCache = False,
 ) -> None:
     """The Stanford Sentiment Treebank in two classes or five."""
     from preprocessing import sentences
@@ -154,7 +161,11 @@ def labelled_sentences(
     if corpus not in sentences.LABELS:
         raise UsageError(f"corpus {corpus!r} is unknown; choose {' or '.join(sentences.LABELS)}")
     prepared = sentences.prepare(
-        f"sample {corpus}" if sample else corpus, max_length=max_length, min_freq=min_freq, max_size=max_size
+        f"sample {corpus}" if sample else corpus,
+        max_length=max_length,
+        min_freq=min_freq,
+        max_size=max_size,
+        cache=not no_cache,
     )
     _write(prepared, out, overwrite, "sentences", "tokens")
 
@@ -166,11 +177,12 @@ def language_modelling(
     max_size: MaxSize = None,
     sample: Sample = False,
     overwrite: Replace = False,
+    no_cache: NoCache = False,
 ) -> None:
     """The Penn Treebank for language modelling, in Mikolov's preprocessing."""
     from preprocessing import ptb
 
-    prepared = ptb.prepare("sample" if sample else "ptb", min_freq=min_freq, max_size=max_size)
+    prepared = ptb.prepare("sample" if sample else "ptb", min_freq=min_freq, max_size=max_size, cache=not no_cache)
     _write(prepared, out, overwrite, "lines", "words and line ends")
 
 
@@ -202,10 +214,10 @@ def parallel_text(
     sample: Sample = False,
     processes: Processes = None,
     overwrite: Replace = False,
+    no_cache: NoCache = False,
 ) -> None:
     """Parallel text, in either direction."""
     from preprocessing import translation
-    from preprocessing.bitext import card_page
 
     cases = {"lower": (True, False), "true": (False, True), "keep": (False, False)}
     if case not in cases:
@@ -231,9 +243,9 @@ def parallel_text(
         extra=extra or (),
         empty=empty,
         processes=processes,
+        cache=not no_cache,
     )
-    translation.write(prepared, out, overwrite=overwrite)
-    card_page.write(prepared.card, out / "card.html")
+    translation.write(prepared, out, overwrite=overwrite, page=True)
     for name, pair in prepared.splits.items():
         print(f"{name}: {len(pair)} pairs, {len(pair.source.ids)} and {len(pair.target.ids)} tokens")
     for part, message in prepared.card["facts"].get("missing", {}).items():
@@ -246,10 +258,9 @@ def parallel_text(
 
 def _write(prepared: Result, out: Path, overwrite: bool, rows: str, tokens: str) -> None:
     """Write a result with the page of its card and print its size; ``rows`` and ``tokens`` name what is counted."""
-    from preprocessing.text import card_page, writing
+    from preprocessing.text import writing
 
-    writing.write(prepared, out, overwrite=overwrite)
-    card_page.write(prepared.card, out / "card.html")
+    writing.write(prepared, out, overwrite=overwrite, page=True)
     for name, split in prepared.splits.items():
         print(f"{name}: {len(split)} {rows}, {len(split.ids)} {tokens}")
     _warn(prepared.warnings)

@@ -19,21 +19,32 @@ if TYPE_CHECKING:
     from reproductions.protocol.results import Result
 
 
+_WIDE = 400
+"""Columns that no table needs."""
+
+
 def list_papers(
     paper: Annotated[str | None, typer.Argument(help="A paper, or the path of a script. Default: all papers.")] = None,
 ) -> None:
-    """The papers, their presets and variants, and which of them have results."""
+    """The papers, one per line; of one paper its presets and variants, and which of them have results."""
+    from reproductions.protocol import index
+
+    if paper is None:
+        width = max(map(len, index.names()))
+        for name in index.names():
+            state = "" if index.is_published(name) else " (no results yet)"
+            print(f"{name:{width}}  {index.title(name)}{state}")
+        return
     from reproductions.protocol import papers
 
-    for name in [paper] if paper is not None else papers.names():
-        reproduction = papers.load(name)
-        print(f"{name}  {reproduction.title}\n  {reproduction.source}")
-        for preset in reproduction.presets.values():
-            seeds = ", ".join(map(str, preset.seeds))
-            state = "results published" if papers.results_path(name, preset.name).exists() else "no results yet"
-            corpora = "sample" if preset.on_sample else ", ".join(preset.corpora)
-            print(f"  preset {preset.name}: corpus {corpora}, seeds {seeds}, {state}")
-            print("".join(f"    {variant.name}: {variant.title}\n" for variant in preset.variants), end="")
+    reproduction = papers.load(paper)
+    print(f"{paper}  {reproduction.title}\n  {reproduction.source}")
+    for preset in reproduction.presets.values():
+        seeds = ", ".join(map(str, preset.seeds))
+        state = "results published" if papers.results_path(paper, preset.name).exists() else "no results yet"
+        corpora = "sample" if preset.on_sample else ", ".join(preset.corpora)
+        print(f"  preset {preset.name}: corpus {corpora}, seeds {seeds}, {state}")
+        print("".join(f"    {variant.name}: {variant.title}\n" for variant in preset.variants), end="")
 
 
 def compare(
@@ -41,20 +52,41 @@ def compare(
     preset: PresetName = "cpu",
     results: ResultsFile = None,
     claim: Annotated[str | None, typer.Option(help="One claim: its seeds, and its intervals.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the results file: rows, claims and manifest.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables in Markdown.")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="Do not fit the tables to the terminal.")] = False,
 ) -> None:
     """Print the table of measured next to reported, and the verdicts on the claims."""
     from reproductions.protocol import papers
-    from reproductions.protocol.tables import claim_details, claims_table, sample_warning, terminal_tables
+    from reproductions.protocol.tables import (
+        claim_details,
+        claims_table,
+        markdown_tables,
+        sample_warning,
+        terminal_tables,
+    )
+
+    if json + markdown + wide + (claim is not None) > 1:
+        raise UsageError("--claim, --json, --markdown and --wide exclude each other; choose one")
 
     reproduction = papers.load(paper)
     declared = reproduction.preset(preset)
     result = _results(paper, preset, results)
-    console = Console()
+    if json:
+        print(result.text(), end="")
+        return
+    if markdown:
+        print(markdown_tables(reproduction, declared, result))
+        return
+    console = Console(width=_WIDE if wide else None, markup=False)
     if claim is not None:
         console.print(claim_details(result.claim(claim)))
     else:
         console.print(terminal_tables(reproduction, declared, result))
-        console.print(claims_table(result))
+        if result.claims:
+            console.print(claims_table(result))
+        else:
+            print("Claims: none; a claim needs all of its variants, scored.")
     print(sample_warning(result.on_sample), end="")
 
 

@@ -72,10 +72,15 @@ def run(
     own = DataOptions(train, validation, test, folder, source, target)
     chosen = _choose(paper, preset, variant, seed, profile, threads, runs, own)
     from reproductions.protocol import runner
+    from reproductions.protocol.plan import compared_with_published, plan
     from reproductions.protocol.tables import sample_warning, validation_table
 
-    runner.train_all(chosen.runs, jobs=jobs or runner.default_jobs(profile), resume=resume, overwrite=overwrite)
-    Console().print(validation_table(chosen.runs))
+    jobs = jobs or runner.default_jobs(profile)
+    runner.check_options(chosen.runs, resume=resume, overwrite=overwrite)
+    print("\n".join(plan(chosen.preset, chosen.runs, jobs=jobs)), flush=True)
+    runner.train_all(chosen.runs, jobs=jobs, resume=resume, overwrite=overwrite)
+    Console(markup=False).print(validation_table(chosen.runs))
+    print("\n".join(compared_with_published(chosen.runs)))
     print(f"When everything is chosen, score the test split: {chosen.command('score')}")
     if chosen.preset.own:
         answer = chosen.preset.task(chosen.runs[0].variant).command
@@ -138,12 +143,15 @@ def reproduce(
     """
     runtime.configure(profile)
     from reproductions.protocol import papers, runner
+    from reproductions.protocol.plan import compared_with_published, plan
 
     headline = papers.load(paper).preset(preset).headline
     chosen = _choose(paper, preset, headline, [seed], profile, None, runs, DataOptions())
     jobs = runner.default_jobs(profile)
+    print("\n".join(plan(chosen.preset, chosen.runs, jobs=jobs)), flush=True)
     runner.train_all(chosen.runs, jobs=jobs, resume=not overwrite, overwrite=overwrite, then_score=True)
     _conclude(chosen, runner.score_all(chosen.runs, jobs=jobs), publish=False)
+    print("\n".join(compared_with_published(chosen.runs)))
     print(f"test split: scored once by each of {len(chosen.runs)} trainings, not entered in the record of readings")
 
 
@@ -300,17 +308,19 @@ def _own_data(paper: str, preset: str, variant: str, options: DataOptions) -> Ow
 
 
 def _conclude(chosen: _Chosen, outcomes: list[Outcome], *, publish: bool) -> None:
-    """Write what follows from scored networks and print the table."""
+    """Write what follows from scored networks, those that earlier commands scored included, and print the table."""
     from reproductions.protocol import conclude, papers, publishing, runner
     from reproductions.protocol.manifest import manifest
     from reproductions.protocol.results import Result
-    from reproductions.protocol.runs import in_order
+    from reproductions.protocol.runs import Outcome, in_order
     from reproductions.protocol.tables import sample_warning, terminal_tables
     from reproductions.protocol.training import threads_of
 
     started = time.time()
     reproduction, preset, first = papers.load(chosen.paper), chosen.preset, chosen.runs[0]
-    outcomes = in_order([*outcomes, *runner.combine_all(preset, chosen.runs)], preset.names)
+    runs = chosen.runs if publish else [*chosen.runs, *runner.scored_before(preset, chosen.runs)]
+    outcomes = [*outcomes, *(Outcome.of(run) for run in runs[len(chosen.runs) :])]
+    outcomes = in_order([*outcomes, *runner.combine_all(preset, runs)], preset.names)
     rows, claims = conclude.conclude(reproduction, preset, outcomes)
     record = manifest(outcomes, _command(), started, threads_of(first), first.profile)
     result = Result(first.paper_name, preset.name, rows, claims, record)
@@ -321,7 +331,7 @@ def _conclude(chosen: _Chosen, outcomes: list[Outcome], *, publish: bool) -> Non
     files |= conclude.write_pages(reproduction, preset, outcomes, first.root)
     if publish:
         publishing.publish(chosen.paper, preset, outcomes, result)
-    Console().print(terminal_tables(reproduction, preset, result))
+    Console(markup=False).print(terminal_tables(reproduction, preset, result))
     for title, path in files.items():
         print(f"{title}: {path}")
     print(sample_warning(result.on_sample), end="")

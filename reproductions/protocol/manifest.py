@@ -31,6 +31,8 @@ def manifest(outcomes: Sequence[Outcome], command: str, started: float, threads:
     return {
         "command": command,
         "hardware": runtime.hardware(),
+        "c_library": runtime.c_library(),
+        "cpu_features": runtime.cpu_features(),
         "started": datetime.datetime.fromtimestamp(started, datetime.UTC).isoformat(timespec="seconds"),
         "profile": profile,
         "threads": threads,

@@ -9,14 +9,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from gluon_attn.errors import UsageError
+from reproductions.protocol.index import SCRIPTS, names as names
 from reproductions.protocol.reproduction import Reproduction
-
-_SCRIPTS = Path(__file__).parents[1]
-
-
-def names() -> tuple[str, ...]:
-    """The names of the papers, in alphabetical order."""
-    return tuple(sorted(path.stem for path in _SCRIPTS.glob("*.py") if not path.stem.startswith("_")))
 
 
 @cache
@@ -50,7 +44,7 @@ def _from_path(paper: str) -> object:
 
 def results_folder(paper: str) -> Path:
     """Where published results are: in ``results`` next to the script."""
-    return (_SCRIPTS if paper in names() else Path(paper).resolve().parent) / "results"
+    return (SCRIPTS if paper in names() else Path(paper).resolve().parent) / "results"
 
 
 def models_folder(paper: str) -> Path:

@@ -106,6 +106,10 @@ class Result:
         """Write the results file, whole or not at all."""
         write_json(path, asdict(self))
 
+    def text(self) -> str:
+        """What :meth:`write` writes."""
+        return json.dumps(asdict(self), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
     @classmethod
     def read(cls, path: Path) -> Result:
         """Read a results file.

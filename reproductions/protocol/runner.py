@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +18,7 @@ from gluon_attn.errors import UsageError
 from preprocessing import corpora
 from preprocessing.errors import MissingError
 from reproductions.protocol.reproduction import Preset
-from reproductions.protocol.runs import Outcome, Run, training_of
+from reproductions.protocol.runs import CONFIG, Outcome, Run, read_json, training_of
 from reproductions.protocol.training import combine, prerequisite
 
 
@@ -71,6 +73,21 @@ def train_all(runs: Sequence[Run], *, jobs: int, resume: bool, overwrite: bool, 
         UsageError: a run exists already and neither ``resume`` nor ``overwrite`` was asked for, which is found before
             anything is trained; or a run failed: the others finish first, and all can be resumed.
     """
+    check_options(runs, resume=resume, overwrite=overwrite)
+    flags = (["--resume"] if resume else []) + (["--overwrite"] if overwrite else [])
+    flags += ["--then-score"] if then_score else []
+    needed = [run for run in dict.fromkeys(map(prerequisite, runs)) if run is not None]
+    _in_processes("train-run", [run for run in needed if run not in runs and not run.is_trained], ["--resume"], jobs)
+    _in_processes("train-run", [run for run in runs if run in needed], flags, jobs)
+    _in_processes("train-run", [run for run in runs if run not in needed], flags, jobs)
+
+
+def check_options(runs: Sequence[Run], *, resume: bool, overwrite: bool) -> None:
+    """Refuse what :func:`train_all` would refuse before anything is trained.
+
+    Raises:
+        UsageError: a run exists already and neither ``resume`` nor ``overwrite`` was asked for, or both were.
+    """
     if resume and overwrite:
         raise UsageError("--resume continues what --overwrite would delete; choose one of them")
     existing = [run.directory for run in runs if (run.directory / "config.json").exists()]
@@ -79,12 +96,6 @@ def train_all(runs: Sequence[Run], *, jobs: int, resume: bool, overwrite: bool, 
             f"{existing[0]}: {len(existing)} of {len(runs)} runs exist already; continue them (--resume) or replace "
             "them (--overwrite)"
         )
-    flags = (["--resume"] if resume else []) + (["--overwrite"] if overwrite else [])
-    flags += ["--then-score"] if then_score else []
-    needed = [run for run in dict.fromkeys(map(prerequisite, runs)) if run is not None]
-    _in_processes("train-run", [run for run in needed if run not in runs and not run.is_trained], ["--resume"], jobs)
-    _in_processes("train-run", [run for run in runs if run in needed], flags, jobs)
-    _in_processes("train-run", [run for run in runs if run not in needed], flags, jobs)
 
 
 def score_all(runs: Sequence[Run], *, jobs: int) -> list[Outcome]:
@@ -109,28 +120,77 @@ def unscored(runs: Sequence[Run]) -> list[Run]:
 
 
 def _in_processes(command: str, runs: Sequence[Run], flags: Sequence[str], jobs: int) -> None:
-    """Call a command for each run, each in a process of its own."""
-    call = partial(_in_process, command, flags=flags, alone=jobs == 1)
+    """Call a command for each run, each in a process of its own. An exception such as Ctrl-C ends them all."""
+    started: list[subprocess.Popen[str]] = []
+    call = partial(_in_process, command, flags=flags, alone=jobs == 1, started=started)
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        if failures := [message for message in pool.map(call, runs) if message]:
-            raise UsageError("; ".join(failures))
+        try:
+            failures = [message for message in pool.map(call, runs) if message]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in started:
+                process.kill()  # what it has finished is on disk, and the rest is repeated
+            raise
+    if failures:
+        raise UsageError("; ".join(failures))
 
 
-def _in_process(command: str, run: Run, *, flags: Sequence[str], alone: bool) -> str:
+def _in_process(
+    command: str, run: Run, *, flags: Sequence[str], alone: bool, started: list[subprocess.Popen[str]]
+) -> str:
     """Call a command for a run in a process of its own; the reason where it failed, else nothing."""
     words = [sys.executable, "-m", "reproductions", command, *run.arguments(), *flags]
-    # A single run has the terminal and its progress bar; the messages of several are passed on line by line.
-    last = ""
-    stderr = None if alone else subprocess.PIPE
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=stderr, encoding="utf-8") as process:
+    # A single run has the terminal and its progress bar; otherwise messages are passed on line by line.
+    terminal = alone and sys.stderr.isatty()
+    reason = last = ""
+    stderr = None if terminal else subprocess.PIPE
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=stderr, encoding="utf-8", errors="replace") as process:
+        started.append(process)
         for line in process.stderr or ():
-            print(last, end="", file=sys.stderr, flush=True)
-            last = line
+            if line.startswith(_REFUSAL):  # the only line that is not passed on: it is the reason below
+                reason = line.removeprefix(_REFUSAL).strip()
+                continue
+            print(line, end="", file=sys.stderr, flush=True)
+            last = line.strip() or last
         process.wait()
-    if process.returncode:
-        return f"{run.variant} seed {run.seed}: {last.strip().removeprefix('gluon-attn: ') or 'see above'}"
-    print(last, end="", file=sys.stderr, flush=True)
-    return ""
+    if not process.returncode:
+        return ""
+    return f"{run.variant} seed {run.seed}: {reason or _how_it_ended(process.returncode, last, seen=terminal)}"
+
+
+_REFUSAL = "gluon-attn: "
+
+
+def _how_it_ended(status: int, last: str, *, seen: bool) -> str:
+    """Why a process failed that has not said so in a line of its own, or has said so on the terminal."""
+    if status < 0:
+        name = signal.Signals(-status).name
+        advice = "; most likely the memory is full: use fewer --jobs" if name == "SIGKILL" else ""
+        return f"was ended by {name}{advice}"
+    if seen:
+        return "see above"
+    return f"ended with status {status}: {last or 'without a message'}"
+
+
+def scored_before(preset: Preset, runs: Sequence[Run]) -> list[Run]:
+    """The other runs next to these that are scored and belong to the same results: trained with the settings and
+    recipes that their variants have now, in the same environment."""
+    first = runs[0]
+    environment = training_of(first)["environment"]
+    others = []
+    for variant in preset.variants:
+        declared = {"settings": variant.settings.as_json(), "recipe": variant.recipe.as_json()}
+        declared = json.loads(json.dumps(declared))
+        for path in sorted((first.root / variant.name).glob("seed-*/outcome.json")):
+            seed = path.parent.name.removeprefix("seed-")
+            run = replace(first, variant=variant.name, seed=int(seed)) if seed.isdigit() else None
+            if run is None or run in runs or not run.is_trained:
+                continue
+            config = read_json(run.directory / CONFIG)
+            same = isinstance(config, dict) and all(config.get(name) == value for name, value in declared.items())
+            if same and training_of(run)["environment"] == environment:
+                others.append(run)
+    return others
 
 
 def combine_all(preset: Preset, runs: Sequence[Run]) -> list[Outcome]:

@@ -15,6 +15,7 @@ from reproductions.protocol.results import JudgedClaim, Result, Row
 from reproductions.protocol.runs import Run, training_of
 from reproductions.protocol.task import Column
 
+ELSEWHERE = "‡ a published result of another paper here, not among these trainings."
 FROM_MEMORY = "† from memory, not checked against the published text."
 
 
@@ -27,6 +28,7 @@ class Line:
         column: the first column in which the variant has a number.
         row: in that column.
         numbers: in all columns.
+        elsewhere: it is a published result of another paper.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Line:
     column: int
     row: Row
     numbers: list[str]
+    elsewhere: bool = False
 
     @property
     def reported(self) -> Reported | None:
@@ -54,7 +57,7 @@ def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> l
         for line in lines_of(baseline, Result.read(path), reproduction.table_columns):
             key = (line.row.corpus, line.row.metric)
             if key in corpora and (key not in best or _is_better(line.row, best[key].row)):
-                best[key] = replace(line, name=f"{name} {line.name}")
+                best[key] = replace(line, name=f"{name} {line.name}", elsewhere=True)
         lines += best.values()
     return lines
 
@@ -98,12 +101,43 @@ def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) 
     for line in lines:
         reported = line.reported
         value = reported.shown if reported else "none"
-        numbers.add_row(line.name, *line.numbers, value)
+        numbers.add_row(_marked(line), *line.numbers, value)
         if reported or line.row.differs:
             by = f"{reported.system} ({reported.source})" if reported else ""
             differences.add_row(line.name, by, line.row.differs)
-    from_memory = any(line.reported and line.reported.checked == "memory" for line in lines)
-    return Group(numbers, *([differences] if differences.rows else []), *([FROM_MEMORY] if from_memory else []))
+    notes = [FROM_MEMORY] if any(line.reported and line.reported.checked == "memory" for line in lines) else []
+    notes += [ELSEWHERE] if any(line.elsewhere for line in lines) else []
+    return Group(numbers, *([differences] if differences.rows else []), *notes)
+
+
+def markdown_tables(reproduction: Reproduction, preset: Preset, result: Result) -> str:
+    """The tables of :func:`terminal_tables` and :func:`claims_table` in Markdown."""
+    lines = table_lines(reproduction, preset, result)
+    first, *others = (column.title for column in reproduction.table_columns)
+    rows = [["variant", f"ours, {first}", *others, "reported", "reported by", "differs"]]
+    for line in lines:
+        reported = line.reported
+        by = f"{reported.system} ({reported.source})" if reported else ""
+        rows.append([_marked(line), *line.numbers, reported.shown if reported else "none", by, line.row.differs])
+    text = f"{reproduction.title} ({_corpora(result)}, preset {result.preset})\n\n{_markdown(rows)}"
+    text += f"\n{ELSEWHERE}\n" if any(line.elsewhere for line in lines) else ""
+    if result.claims:
+        rows = [["claim", "effect", "95 % interval", "verdict", "measured as"]]
+        rows += [
+            [claim.statement, f"{claim.effect:+.3f}", shown_interval(claim.ci95), claim.verdict, claim.measure]
+            for claim in result.claims
+        ]
+        text += f"\n{_markdown(rows)}"
+    return f"{text}\n{sample_warning(result.on_sample)}".rstrip()
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> str:
+    escaped = [[cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row] for row in rows]
+    return "".join(f"| {' | '.join(row)} |\n" for row in [escaped[0], ["-"] * len(escaped[0]), *escaped[1:]])
+
+
+def _marked(line: Line) -> str:
+    return f"{line.name} ‡" if line.elsewhere else line.name
 
 
 def sample_warning(on_sample: bool) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import os
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -49,7 +51,7 @@ def train(run: Run, *, resume: bool, overwrite: bool, then_score: bool = False) 
     already. What is done already is left as it is when the run is resumed.
 
     Raises:
-        UsageError: what :class:`RunDirectory` and :func:`fit` refuse, or another process is training here.
+        UsageError: what :class:`RunDirectory` and :func:`fit` refuse.
     """
     with _locked(run.directory):
         trained = _train(run, resume=resume, overwrite=overwrite)
@@ -61,7 +63,7 @@ def score(run: Run) -> Outcome:
     """Score the test split with the network of a trained run; one that is scored already is left as it is.
 
     Raises:
-        UsageError: it is not trained, or another process is at work here.
+        UsageError: it is not trained.
     """
     with _locked(run.directory):
         if not run.is_scored:
@@ -71,14 +73,22 @@ def score(run: Run) -> Outcome:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Hold the lock of a run directory, which ends with this process, however that ends."""
+    """Hold the lock of a run directory, which ends with this process, however that ends. While another process has it,
+    say which one, and wait: what that one finishes need not be done again."""
     path = directory.with_name(f".{directory.name}.lock")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as stream:
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UsageError(f"{directory}: another process is training here; stop it or wait for its end") from None
+            owner = stream.read().strip() or "another process"
+            print(f"{directory}: {owner} is training here; waiting for its end", file=sys.stderr, flush=True)
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        with suppress(OSError):  # on a full disk the owner stays unnamed
+            stream.seek(0)
+            stream.truncate()
+            stream.write(f"process {os.getpid()}\n")
+            stream.flush()
         yield
 
 
@@ -87,6 +97,9 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any]
     trained_at = commit()  # now: the tree may have changed by the time that training ends
     preset = preset_of(run)
     variant, task = preset.variant(run.variant), preset.task(run.variant)
+    label = f"{run.variant}, seed {run.seed}"
+    if not run.is_trained:
+        print(f"{label}: preparing the data", flush=True)
     data = task.prepare(variant.settings, sample=preset.on_sample)
     needed = prerequisite(run)
     pretrained = load(needed) if needed else None
@@ -118,7 +131,7 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any]
     model.hybridize(static_alloc=True, static_shape=True)
     objective = task.objective(variant.settings, variant.recipe, data)
     log = partial(print, flush=True)
-    trained = fit(model, objective, variant.recipe, directory, seed=seed, label=f"{run.variant}, seed {seed}", log=log)
+    trained = fit(model, objective, variant.recipe, directory, seed=seed, label=label, log=log)
     sha256 = checkpoint.parameters_sha256(checkpoint.parameter_arrays(model))
     record = {
         "history": trained.history,
@@ -141,6 +154,7 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any]
 
 def _score(run: Run, trained: TrainedModel[Any, Any]) -> None:
     """Score the test split and write the outcome."""
+    print(f"{run.variant}, seed {run.seed}: scoring the test split", flush=True)
     last = checkpoint.Checkpoint(run.directory / CHECKPOINT)
     evaluation = trained.task.evaluate(trained.model, trained.variant.settings, trained.data, last)
     record = {**training_of(run), "metrics": evaluation.metrics}

@@ -205,3 +205,8 @@ def test_hardware_names_the_cores_and_the_architecture() -> None:
     described = runtime.hardware()
     assert f"{len(os.sched_getaffinity(0))} cores" in described
     assert os.uname().machine in described and "\n" not in described
+
+
+def test_more_threads_than_can_be_started_are_refused() -> None:
+    with pytest.raises(UsageError, match="1000000 threads are more than can be started; choose at most 1024"):
+        runtime.environment("fast", 1_000_000)

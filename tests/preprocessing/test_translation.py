@@ -342,7 +342,7 @@ def test_a_failed_write_leaves_nothing(
         raise OSError("no space left")
 
     monkeypatch.setattr(writing, "write_json", fail)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(InputError, match=r"out: cannot be written \(no space left\)"):
         translation.write(results["words"], tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
@@ -366,9 +366,7 @@ def test_a_fault_leaves_neither_cache_nor_output(tmp_path: Path) -> None:
     files = own(tmp_path / "mine", test_de=["only one"])
     with pytest.raises(InputError, match=r"test\.en, line 2: 2 lines, but test\.de has 1: they are not parallel"):
         translation.prepare(files, source="en", target="de")
-    assert (
-        not Path(os.environ["GLUON_ATTN_CACHE"]).exists() or list(Path(os.environ["GLUON_ATTN_CACHE"]).iterdir()) == []
-    )
+    assert not list(Path(os.environ["GLUON_ATTN_CACHE"]).glob("*.npz"))
 
 
 @pytest.mark.parametrize(

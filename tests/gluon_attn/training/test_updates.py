@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -207,3 +209,24 @@ def test_a_parameter_without_a_new_gradient_is_not_updated_by_an_old_one() -> No
     with pytest.raises(UserWarning, match="has not been updated by backward"):
         updates.step(0.1)
     assert_same_bits(values(net), before)
+
+
+def test_nothing_is_printed_about_lazy_updates_and_later_messages_are(capfd: pytest.CaptureFixture[str]) -> None:
+    """In a new process: MXNet prints its note once."""
+    program = """
+import os, sys
+import numpy as np
+from mxnet import autograd, gluon, nd
+from gluon_attn.training.updates import Updates
+layer = gluon.nn.Embedding(5, 2, sparse_grad=True)
+layer.initialize()
+updates = Updates(list(layer.collect_params().values()), "adam")
+with autograd.record():
+    loss = layer(nd.array([1, 2])).sum()
+loss.backward()
+updates.step(0.1)
+nd.waitall()
+os.write(2, b"heard")
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
+    assert capfd.readouterr().err == "heard"

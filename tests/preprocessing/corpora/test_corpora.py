@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import http.server
+import shutil
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from preprocessing import corpora, naver
 from preprocessing.corpora import locate
 from preprocessing.corpora.corpus import RegisteredCorpus
 from preprocessing.corpora.download import download
@@ -282,3 +284,42 @@ def test_nsmc_has_the_official_bytes() -> None:
     files = locate.find("nsmc")
     assert files.rows == {"train": 150_000, "test": 50_000} and files.licence == "CC0 1.0"
     assert files.sha256["train"].startswith("e03b7d14") and files.sha256["test"].startswith("8ac9f640")
+
+
+@pytest.mark.parametrize(
+    ("value", "offline"), [("yes", True), ("TRUE", True), ("on", True), ("0", False), ("no", False)]
+)
+def test_any_usual_yes_forbids_downloads(
+    value: str, offline: bool, tiny: RegisteredCorpus, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLUON_ATTN_OFFLINE", value)
+    if offline:
+        with pytest.raises(InputError, match="GLUON_ATTN_OFFLINE forbids the download"):
+            corpora.find(tiny.name)
+    else:
+        assert corpora.find(tiny.name).origin == "downloaded"
+    monkeypatch.setenv("GLUON_ATTN_OFFLINE", "perhaps")
+    shutil.rmtree(locate.user_cache(), ignore_errors=True)
+    with pytest.raises(InputError, match="GLUON_ATTN_OFFLINE=perhaps: is neither yes nor no; set it to 1 or 0"):
+        corpora.find(tiny.name)
+
+
+def test_without_a_home_folder_the_cache_is_among_temporary_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert locate.user_cache().parent == tmp_path
+
+
+def test_a_missing_part_of_ones_own_files_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="mine: no files are given; give the path of each part"):
+        corpora.given("mine", {})
+    path = tmp_path / "test.txt"
+    path.write_text("id\tdocument\tlabel\n1\ta\t0\n", encoding="utf-8")
+    with pytest.raises(InputError, match="corpus mine: has no part train; give it too; given are test"):
+        naver.prepare(corpora.given("mine", {"test": path}), tokenizer="whitespace")

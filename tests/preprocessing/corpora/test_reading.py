@@ -5,12 +5,16 @@ from __future__ import annotations
 import gzip
 import hashlib
 import lzma
+import tarfile
+import tracemalloc
 import zipfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
+from preprocessing import documents
+from preprocessing.corpora import reading
 from preprocessing.corpora.reading import read_bytes, read_lines, sha256_of_member
 from preprocessing.errors import InputError
 
@@ -109,3 +113,31 @@ def test_the_hash_of_a_member_does_not_depend_on_its_archive(tmp_path: Path) -> 
     assert (
         sha256_of_member(first, "text.txt") == sha256_of_member(second, "text.txt") == hashlib.sha256(RAW).hexdigest()
     )
+
+
+@pytest.mark.parametrize("name", ["lines.gz", "lines.xz", "lines.zip"])
+def test_a_file_that_fills_memory_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "SMALL", 1 << 20)
+    path = tmp_path / name
+    zeros = bytes(1 << 26)
+    if name.endswith("zip"):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("lines", zeros)
+    else:
+        path.write_bytes(gzip.compress(zeros) if name.endswith("gz") else lzma.compress(zeros))
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="which no text does; unpack it yourself"):
+            reading.read_bytes(path, "lines")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24  # LZMA has a dictionary of 8 MB
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_sparse_member_of_an_archive_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "documents.tar"
+    header = tarfile.TarInfo("train/neg/0_1.txt")
+    header.size = 1 << 40
+    path.write_bytes(header.tobuf())
+    with pytest.raises(InputError, match="which no text does"):
+        documents.prepare(documents.own_documents(path))

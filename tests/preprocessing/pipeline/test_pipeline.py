@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -221,7 +223,7 @@ def test_of_two_simultaneous_processes_one_does_the_work() -> None:
 
 
 def entry() -> Path:
-    (path,) = Path(os.environ["GLUON_ATTN_CACHE"]).iterdir()
+    (path,) = Path(os.environ["GLUON_ATTN_CACHE"]).glob("*.npz")
     return path
 
 
@@ -267,11 +269,58 @@ def test_the_same_result_is_the_same_cache_file(sample: Result) -> None:
     assert entry().read_bytes() == first
 
 
-def test_a_cache_folder_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("byte", range(0, 200, 7))
+def test_a_flipped_byte_in_the_zip_directory_of_a_cache_entry_is_reported(byte: int, tmp_path: Path) -> None:
+    path = tmp_path / "entry.npz"
+    cache.store(path, {"one": np.arange(3), "two": np.zeros((2, 2))}, {"digest": "x"})
+    raw = bytearray(path.read_bytes())
+    at = raw.index(b"PK\x01\x02") + byte
+    raw[at] ^= 1 << byte % 8
+    path.write_bytes(raw)
+    assert cache.load(path) is None  # one that is whole has another digest than x
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("GLUON_ATTN_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(InputError, match="set GLUON_ATTN_CACHE"):
-        naver.prepare("sample", tokenizer="whitespace")
+    result = naver.prepare("sample", tokenizer="whitespace")
+    assert result.digest == naver.prepare("sample", tokenizer="whitespace", cache=False).digest
+    (message,) = caplog.messages
+    assert "continuing without the cache (Not a directory); set GLUON_ATTN_CACHE" in message
+
+
+def test_a_full_disk_leaves_no_cache_entry_but_the_result(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert len(naver.prepare("sample", tokenizer="whitespace").train)
+    assert "continuing without the cache (cannot be written (No space left on device))" in caplog.text
+    assert not [path for path in Path(os.environ["GLUON_ATTN_CACHE"]).iterdir() if path.suffix != ".lock"]
+
+
+def test_only_the_same_entry_is_waited_for_and_its_owner_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    program = (
+        "import sys, time; from pathlib import Path; from preprocessing.pipeline import cache\n"
+        "with cache.locked(Path(sys.argv[1])): print('locked', flush=True); sys.stdin.readline()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, tmp_path / "a.npz"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as owner:
+        assert owner.stdin and owner.stdout and owner.stdout.readline() == "locked\n"
+        with cache.locked(tmp_path / "b.npz"):
+            assert not caplog.messages
+        release = threading.Timer(0.3, owner.communicate, ["\n"])
+        release.start()
+        with cache.locked(tmp_path / "a.npz"):
+            release.join()
+    assert caplog.messages == [f"{tmp_path / 'a.npz'}: waiting for process {owner.pid}, which is computing it"]
 
 
 @pytest.mark.parametrize("name", ["mecab", "syllable", "sentencepiece"])

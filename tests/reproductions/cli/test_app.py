@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gluon_attn import __version__
+from gluon_attn.training.checkpoint import Checkpoint, save
 from preprocessing.corpora.locate import SAMPLE_ROOT
 from reproductions.protocol import papers, readings
 from reproductions.protocol.results import Result
@@ -95,13 +97,48 @@ def test_the_help_lists_commands_but_not_the_inner_ones(flag: str) -> None:
     assert answer.code == 0 and " reproduce " in answer.out and "-run " not in answer.out
 
 
-def test_list_shows_papers_presets_and_variants() -> None:
-    answer = gluon_attn("list")
-    assert answer.code == 0
-    for name in papers.names():
-        paper = papers.load(name)
-        assert f"{name}  {paper.title}\n  {paper.source}\n  preset smoke: corpus sample, seeds 1, " in answer.out
-        assert all(f"    {variant.name}: {variant.title}\n" in answer.out for variant in paper.variants)
+def test_list_shows_each_paper_on_a_line() -> None:
+    lines = gluon_attn("list").out.splitlines()
+    assert [line.split()[0] for line in lines] == list(papers.names())
+    for line in lines:
+        name, title = line.split(maxsplit=1)
+        assert title.removesuffix(" (no results yet)") == papers.load(name).title
+        assert title.endswith("(no results yet)") != papers.results_path(name, "cpu").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [("list", 0), ("--help", 0), ("--version", 0), ("run --help", 0), ("run lin2017 --sede 1", 2)],
+)
+def test_what_needs_no_network_does_not_import_mxnet(arguments: str, code: int) -> None:
+    program = (
+        "import sys; from reproductions.cli.app import main\n"
+        f"sys.argv = ['gluon-attn', *{arguments.split()!r}]\n"
+        "try: main()\n"
+        "except SystemExit as end: print(end.code or 0)\n"
+        "print(sorted({'mxnet', 'numpy', 'urllib.request', 'matplotlib', 'gluonnlp'} & set(sys.modules)))"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[-2:] == [str(code), "[]"]
+
+
+def test_the_version_is_printed() -> None:
+    assert gluon_attn("--version").out == f"gluon-attn {__version__}\n"
+
+
+def test_completion_knows_the_commands() -> None:
+    words = {"_GLUON_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": "gluon-attn tra", "COMP_CWORD": "1"}
+    program = "from reproductions.cli.app import app; app(prog_name='gluon-attn', args=[])"
+    variables = {**os.environ, **words}
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=variables, capture_output=True, text=True)
+    assert ended.stdout.split() == ["translate"]
+
+
+def test_an_empty_folder_of_runs_is_refused(project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = gluon_attn("run", project.script, "--preset", "smoke", "--runs", "")
+    assert answer.code == 2 and "the name of the folder is empty" in answer.err
+    assert [path.name for path in tmp_path.iterdir()] == ["toy.py"]
 
 
 def test_list_shows_one_paper_by_name_or_path(project: Project) -> None:
@@ -223,6 +260,21 @@ def test_a_run_with_other_settings_is_not_resumed(copy: Project) -> None:
     assert files(copy.runs) == before
 
 
+def test_a_failed_training_ends_with_its_reason_and_status_2_in_a_file_log(copy: Project, tmp_path: Path) -> None:
+    """A checkpoint of other code: it has no state of the optimizer."""
+    one = copy.run("curved")
+    (one.directory / "training.json").unlink()
+    (one.directory / "outcome.json").unlink()
+    saved = Checkpoint(one.directory / "checkpoint.npz")
+    groups = {name: saved.group(name) for name in saved.sha256} | {"optimizer": {}}
+    save(one.directory / "checkpoint.npz", groups, {**saved.state, "history": saved.state["history"][:1]})
+    command = [sys.executable, "-m", "reproductions", "run", *one.arguments(), "--resume", "--jobs", "1"]
+    with (tmp_path / "log").open("wb") as log:
+        status = subprocess.run(command, cwd=ROOT, stdout=log, stderr=log, check=False).returncode
+    last = (tmp_path / "log").read_text(encoding="utf-8").splitlines()[-1]
+    assert last.startswith("gluon-attn: curved seed 1: the optimizer's state is not that of") and status == 2
+
+
 def test_reproduce_continues_and_ends_with_table_figures_and_pages(copy: Project) -> None:
     """One of the headline's two variants was trained."""
     shutil.rmtree(copy.run("straight").directory)
@@ -322,6 +374,42 @@ def test_compare_shows_the_results_of_a_run(trained: tuple[Project, Answer]) -> 
     answer = gluon_attn("compare", project.script, "--preset", "smoke", "--results", path)
     assert answer.code == 0, answer.err
     assert "│ curved " in answer.out and "A hidden layer" in answer.out and "verdict" in answer.out
+
+
+def test_compare_prints_json_markdown_and_wide_tables() -> None:
+    published = papers.results_path("joulin2016", "cpu")
+    text = gluon_attn("compare", "joulin2016", "--json").out
+    assert text == published.read_text(encoding="utf-8")
+    lines = gluon_attn("compare", "joulin2016", "--markdown").out.splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    assert any(line.startswith("| nsmc-bigrams |") for line in table) and "…" not in "".join(lines)
+    wide = gluon_attn("compare", "joulin2016", "--wide").out
+    statements = [claim.statement for claim in Result.read(published).claims]
+    assert all(statement in wide for statement in statements)
+    assert "exclude each other" in gluon_attn("compare", "joulin2016", "--wide", "--json").refusal
+
+
+def test_compare_marks_rows_of_other_papers() -> None:
+    out = gluon_attn("compare", "naver_self_attention", "--wide").out
+    assert "joulin2016 nsmc-bigrams ‡" in out and "‡ a published result of another paper here" in out
+
+
+def test_text_in_brackets_is_printed_as_it_is(tmp_path: Path) -> None:
+    results = json.loads(papers.results_path("joulin2016", "cpu").read_text(encoding="utf-8"))
+    results["claims"][0]["statement"] = "[/red] better"
+    (tmp_path / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    answer = gluon_attn("compare", "joulin2016", "--wide", "--results", tmp_path / "results.json")
+    assert answer.code == 0 and "[/red] better" in answer.out
+
+
+def test_results_grow_over_commands(project: Project) -> None:
+    for variant in ("curved", "straight"):
+        assert (
+            run_and_score(project.script, "--preset", "smoke", "--runs", project.runs, "--variant", variant).code == 0
+        )
+    result = Result.read(project.run("curved").root / "results.json")
+    assert {row.variant for row in result.rows} == {"curved", "straight"}
+    assert [claim.id for claim in result.claims] == ["bend", "chance"]
 
 
 def test_compare_shows_one_claim_with_its_intervals(trained: tuple[Project, Answer]) -> None:
@@ -448,14 +536,17 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
         (("naver-crawl", "--sample", "--one-in", 2), "one_in 2: must be at least 3"),
         (("naver-crawl", "--sample", "--one-in", 1000), "step hold-out: of 344 reviews none is left for"),
         (("documents",), "corpus imdb is missing"),
-        (("documents", "--sample", "--max-words", 0), "max_words 0: must be at least 1"),
+        (("documents", "--sample", "--max-words", 0), "--max-words 0: must be at least 1"),
         (("documents", "--sample", "--overlong", "drop"), "overlong 'drop': no such choice; choose cut or wrap"),
         (("documents", "--folder", "absent"), "absent: no such file"),
         (("sentences",), "corpus sst-2 is missing"),
         (("sentences", "--corpus", "mr"), "corpus 'mr' is unknown; choose sst-2 or sst-5"),
         (("ptb",), "corpus ptb is missing"),
         (("naver", "--sample", "--tokenizer", "space"), "tokenizer space: no such tokenizer"),
-        (("naver", "--sample", "--max-length", 0), "max_length 0: must be at least 1"),
+        (("naver", "--sample", "--max-length", 0), "--max-length 0: must be at least 1"),
+        (("naver", "--sample", "--max-length", 10**20), "--max-length 100000000000000000000: must be a number up to"),
+        (("translation", "--sample", "--max-ratio", "nan"), "--max-ratio nan: must be a number up to 2147483647"),
+        (("translation", "--sample", "--max-ratio", "inf"), "--max-ratio inf: must be a number up to 2147483647"),
         (("naver", "--sample", "--text", "true"), "text 'true': no such variant"),
         (("translation",), "corpus multi30k en-de is missing"),
         (("translation", "--corpus", "wmt14"), "corpus 'wmt14': has no translation pipeline"),

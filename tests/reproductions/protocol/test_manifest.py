@@ -106,3 +106,9 @@ def test_a_commit_is_marked_when_code_that_trains_differs_from_it(
     assert commit() == git("rev-parse", "HEAD").strip()
     path.write_text("2\n", encoding="utf-8")
     assert commit() == git("rev-parse", "HEAD").strip() + mark
+
+
+def test_a_manifest_names_the_c_library_and_the_instruction_sets(tmp_path: Path) -> None:
+    record = manifest([outcome(tmp_path, "curved")], "command", 0.0, 1, "portable")
+    assert record["c_library"].startswith("glibc 2.")
+    assert "SSE2" in record["cpu_features"].split()

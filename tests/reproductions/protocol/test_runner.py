@@ -148,12 +148,45 @@ def test_a_failure_is_reported_once_and_the_other_runs_finish(
         outcome(tmp_path, one.variant, 1, paper=toy, preset="cpu")
     with pytest.raises(UsageError) as caught:
         train_all(some, jobs=jobs, resume=True, overwrite=False)
-    assert str(caught.value) == f"straight seed 1: {'no room' if jobs > 1 else 'see above'}"
+    assert str(caught.value) == "straight seed 1: no room"
     printed = capfd.readouterr().err.splitlines()
     warnings = sorted(line for line in printed if line.startswith("warning"))
     assert warnings == [f"warning of {name}" for name in ("curved", "pretrained", "straight")]
-    assert ("gluon-attn: no room" in printed) == (jobs == 1)
+    assert "gluon-attn: no room" not in printed  # it is the reason, which the command prints
     train_all([some[0], some[2]], jobs=jobs, resume=True, overwrite=False)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("ending", "reason"),
+    [
+        ("echo Traceback >&2; echo 'KeyError: 1' >&2; exit 1", "ended with status 1: KeyError: 1"),
+        ("exit 3", "ended with status 3: without a message"),
+        ("kill -SEGV $$", "was ended by SIGSEGV"),
+        ("kill -KILL $$", "was ended by SIGKILL; most likely the memory is full: use fewer --jobs"),
+    ],
+)
+def test_a_training_that_ends_without_a_word_is_reported_with_how_it_ended(
+    ending: str, reason: str, jobs: int, tmp_path: Path, toy: str, program: Program
+) -> None:
+    program(ending)
+    with pytest.raises(UsageError) as caught:
+        train_all([run(tmp_path, "curved", paper=toy, preset="cpu")], jobs=jobs, resume=True, overwrite=False)
+    assert str(caught.value) == f"curved seed 1: {reason}"
+
+
+def test_ctrl_c_ends_the_trainings_at_once(tmp_path: Path, toy: str) -> None:
+    """Only the command gets the signal, as from ``kill -INT``."""
+    one = run(tmp_path, "curved", paper=long(toy, 10_000))
+    command = [sys.executable, "-m", "reproductions", "run", *one.arguments()]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and not lock_of(one).exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr and process.stderr.read() == "gluon-attn: interrupted; continue with --resume\n"
+        assert process.wait() == 130
+    with lock_of(one).open("a") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # The training has ended.
 
 
 @pytest.mark.parametrize("finished", [False, True])

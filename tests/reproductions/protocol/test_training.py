@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import shutil
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -182,11 +183,25 @@ def lock(one: Run) -> Iterator[Any]:
         yield stream
 
 
-def test_two_processes_do_not_train_in_one_directory(one: Run, lock: Any) -> None:
+def test_a_second_process_says_whom_it_waits_for_and_repeats_nothing(
+    one: Run, lock: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     fcntl.flock(lock, fcntl.LOCK_EX)
-    with pytest.raises(UsageError, match="seed-1: another process is training here; stop it or wait for its end"):
-        trained(one, resume=True)
-    assert not one.directory.exists()
+    lock.write("process 17\n")
+    lock.flush()
+    copy = replace(one, runs=one.runs / "copy")
+    trained(copy)
+
+    def finish() -> None:
+        assert not one.directory.exists()
+        shutil.copytree(copy.directory, one.directory)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+
+    threading.Timer(0.3, finish).start()
+    trained(one, resume=True)
+    assert f"{one.directory}: process 17 is training here; waiting for its end\n" in capsys.readouterr().err
+    theirs, ours = contents(copy.directory), contents(one.directory)
+    assert {name: value[0] for name, value in ours.items()} == {name: value[0] for name, value in theirs.items()}
 
 
 def test_the_lock_ends_with_the_run_even_if_that_fails(one: Run, lock: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,11 @@
+# docker build --tag gluon-attn .
+# docker run --rm gluon-attn                                                  (trains and compares the Naver network)
+# docker run --rm --volume "$PWD/data:/data" gluon-attn reproduce bahdanau2014   (corpora of ./data)
+FROM --platform=linux/amd64 python:3.11-bookworm
+WORKDIR /gluon-attn
+COPY . .
+RUN make .venv/.project PYTHON=python3.11
+ENV PATH="/gluon-attn/.venv/bin:$PATH" GLUON_ATTN_DATA=/data XDG_CACHE_HOME=/cache
+VOLUME ["/cache"]
+ENTRYPOINT ["gluon-attn"]
+CMD ["reproduce", "naver_self_attention"]

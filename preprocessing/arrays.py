@@ -1,0 +1,77 @@
+"""Arrays in ``.npz`` files: the one place where they are read and written. Damage is one error, whatever its form."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+_DEFLATED = 1100
+"""No byte of a zip file becomes more bytes than this (1 032 for DEFLATE)."""
+
+
+class DamagedError(Exception):
+    """A file is not whole, or is no ``.npz`` file of plain arrays."""
+
+
+def write_arrays(file: BinaryIO | Path, arrays: Mapping[str, np.ndarray], *, compressed: bool = False) -> None:
+    """Write arrays, never objects, as ``numpy.savez`` does.
+
+    ``numpy.savez`` itself leaves its archive open when the disk is full, and a second error is printed when that is
+    collected.
+    """
+    compression = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of a file. Objects are refused, and so is an array whose stated shape is not that of its bytes, before
+    memory is allocated for it.
+
+    Raises DamagedError for a file that is not whole, OSError for one that cannot be opened.
+    """
+    with path.open("rb") as stream:
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                return {info.filename.removesuffix(".npy"): _read(archive, info) for info in archive.infolist()}
+        # zipfile, zlib and NumPy raise a dozen types for damaged bytes, none of them documented.
+        except Exception as error:
+            raise DamagedError(" ".join(str(error).split()) or type(error).__name__) from error
+
+
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
+    if info.file_size > _DEFLATED * (info.compress_size + 1):
+        raise ValueError(f"{info.filename} states a size that cannot be compressed into {info.compress_size} bytes")
+    if info.comment:  # its wrong length hides the next array
+        raise ValueError("an array with a comment")
+    with archive.open(info) as member:
+        version = np.lib.format.read_magic(member)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = header(member)
+        if dtype.hasobject:
+            raise ValueError("an array of Python objects")
+        if math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
+            raise ValueError(f"{info.filename} states the shape {shape}, which is not that of its bytes")
+    with archive.open(info) as member:
+        array: np.ndarray = np.lib.format.read_array(member, allow_pickle=False)
+        if member.read(1):  # also checks the CRC
+            raise ValueError(f"{info.filename} goes on after its array")
+        return array
+
+
+def digest(arrays: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 over name, type, shape and bytes of each array, in the order of the names."""
+    sha = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        sha.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        sha.update(array.data)
+    return sha.hexdigest()

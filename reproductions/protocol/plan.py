@@ -1,0 +1,82 @@
+"""What a command is about to train and how long that took elsewhere; afterwards, whether the bits are the published
+ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gluon_attn.errors import UsageError
+from reproductions.protocol import papers
+from reproductions.protocol.reproduction import Preset
+from reproductions.protocol.results import Result
+from reproductions.protocol.runs import Run, training_of
+
+
+def plan(preset: Preset, runs: Sequence[Run], *, jobs: int) -> list[str]:
+    """Two to four lines: the trainings, the corpora, what is done already, and the expected minutes by the published
+    trainings."""
+    seeds = ", ".join(dict.fromkeys(str(run.seed) for run in runs))
+    variants = ", ".join(dict.fromkeys(run.variant for run in runs))
+    corpora = dict.fromkeys("sample" if run.on_sample else preset.task(run.variant).corpus for run in runs)
+    if preset.on_sample:
+        corpora = {"sample": None}
+    lines = [
+        f"plan: {_count(len(runs), 'training')} of {runs[0].paper_name}: {variants}; seed {seeds}",
+        f"  corpus {', '.join(corpora)}; {_count(min(jobs, len(runs)), 'process', 'processes')} at a time",
+    ]
+    waiting = [run for run in runs if not run.is_trained]
+    if len(waiting) < len(runs):
+        lines.append(f"  {len(runs) - len(waiting)} trained already")
+    published = _published(runs[0])
+    if waiting and published is not None:
+        known = {row.variant: row.train_seconds for row in published.rows}
+        seconds = [known[run.variant] for run in waiting if run.variant in known]
+        expected = max(sum(seconds) / jobs, max(seconds, default=0.0)) / 60
+        unknown = len(waiting) - len(seconds)
+        without = f", without {_count(unknown, 'training')} that is not published" if unknown else ""
+        lines.append(f"  about {_minutes(expected)}{without} (measured on {published.manifest['hardware']})")
+    elif waiting:
+        lines.append("  how long is not known: nothing is published for this preset, profile and corpus")
+    return lines
+
+
+def compared_with_published(runs: Sequence[Run]) -> list[str]:
+    """A line for each training: whether its parameters have the published SHA-256."""
+    published = _published(runs[0])
+    known = published.manifest["parameters_sha256"] if published is not None else {}
+    lines = []
+    for run in runs:
+        sha256 = training_of(run)["parameters_sha256"]
+        if run.label not in known:
+            verdict = "nothing is published to compare with"
+        elif known[run.label] == sha256:
+            verdict = "the same as published"
+        else:
+            verdict = f"NOT THE PUBLISHED ONES, {known[run.label][:16]}; gluon-attn doctor checks this machine"
+        lines.append(f"{run.variant} seed {run.seed}: parameters SHA-256 {sha256[:16]}: {verdict}")
+    return lines
+
+
+def _published(run: Run) -> Result | None:
+    """The published results of the same preset, if these runs can have the same bits."""
+    if run.profile != "portable" or run.own is not None or run.on_sample:
+        return None
+    path = papers.results_path(run.paper, run.preset)
+    if not Path(path).exists():
+        return None
+    try:
+        result = Result.read(path)
+    except UsageError:
+        return None
+    return result if result.manifest.get("profile") == "portable" else None
+
+
+def _count(number: int, singular: str, plural: str = "") -> str:
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
+
+
+def _minutes(minutes: float) -> str:
+    if minutes < 1:
+        return "a minute or less"
+    return f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.1f} hours"

@@ -1,0 +1,89 @@
+"""Files and folders are whole or absent, whatever happens while they are written."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from preprocessing import sentences
+from preprocessing.errors import InputError
+from preprocessing.files import atomic_directory, atomic_file, result_directory, write_text
+
+
+def _limit_files(bytes_: int) -> None:
+    """As on a full disk: files cannot grow beyond this size."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_, bytes_))
+
+
+def test_a_full_disk_is_named_with_the_folder_and_leaves_nothing(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "reproductions", "preprocess", "sentences", "--sample", "--out", tmp_path / "out"],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: _limit_files(20_000),
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # compiled modules would be cut too
+        check=False,
+    )
+    assert ended.returncode == 2
+    lines = [line for line in ended.stderr.splitlines() if "continuing without the cache" not in line]
+    assert lines == [f"gluon-attn: {tmp_path / 'out'}: cannot be written (File too large); free some space"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_folder_leaves_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    write_text(tmp_path / "out" / "old", "old")
+    with pytest.raises(KeyError), atomic_directory(tmp_path / "out") as part:
+        write_text(part / "new", "new")
+        raise KeyError
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["out", "out/old"]
+
+
+def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with result_directory(tmp_path / "link", overwrite=False) as part:
+        write_text(part / "file", "text")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "target" / "file").read_text() == "text"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "target"]
+
+
+def test_the_current_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"^\.: is the current folder, which cannot be replaced; name a new folder$"):
+        sentences.write(sentences.prepare("sample sst-2"), Path("."))
+
+
+def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
+    abandoned = [tmp_path / ".out.1.part", tmp_path / ".file.1.part"]
+    abandoned[0].mkdir()
+    (abandoned[0] / "train.npz").write_bytes(b"half")
+    abandoned[1].write_bytes(b"half")
+    with atomic_directory(tmp_path / "out") as first:
+        os.rename(first, other := tmp_path / ".out.2.part")  # as if another process wrote it
+        os.rename(other, first)
+        assert not abandoned[0].exists()
+        with atomic_file(tmp_path / "file") as stream:
+            assert not abandoned[1].exists()
+            stream.write(b"whole")
+        again = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                "import sys; from pathlib import Path; from preprocessing.files import atomic_directory\n"
+                "with atomic_directory(Path(sys.argv[1])): print(*Path(sys.argv[1]).parent.glob('.out.*'))",
+                tmp_path / "out",
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert str(first) in again.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "out"]
