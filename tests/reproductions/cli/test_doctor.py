@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import subprocess
 import sys
 import sysconfig
 from io import StringIO
@@ -311,3 +312,10 @@ def test_the_page_shows_everything_and_counts(width: int) -> None:
     for word in ("Font", "problem", "[bold]x[/bold]", "-> install one", "-> make jvm", "1.23.5"):
         assert word in text
     assert text.endswith("1 problems, 1 notes, 1 ok\n")
+
+
+def test_mecab_is_checked_under_an_ascii_locale() -> None:
+    variables = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    program = "from reproductions.cli import doctor; print(ascii(doctor.mecab()))"
+    ended = subprocess.run([sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=False)
+    assert "gives the 14 morphemes expected" in ended.stdout, ended.stderr
