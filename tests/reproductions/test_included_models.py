@@ -16,6 +16,7 @@ from tests.reproductions.support import ROOT, gluon_attn
 MODELS = [(paper, directory) for paper in papers.names() for directory in included_models(paper).values()]
 ANSWERS = {
     ("naver_self_attention", "as-written"): ("predict", "정말 재미있는 영화", "positive"),
+    ("lin2017", "nsmc-r6-vectors"): ("predict", "정말 재미있는 영화", "positive"),
     ("bahdanau2014", "rnnsearch"): ("translate", "a dog runs", "ein hund rennt."),
     ("bahdanau2014", "rnnsearch-ko-en"): ("translate", "고양이가 자고 있어.", "a cat is sleeping."),
 }
