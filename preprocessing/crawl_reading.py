@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from preprocessing.corpora.reading import check_unpacked, unpacked
+from preprocessing.corpora.reading import check_unpacked, limited
 from preprocessing.errors import InputError
 
 LABELS: dict[str, int | None] = {str(rating): None for rating in range(1, 11)}
@@ -83,7 +83,7 @@ def folder_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:
 
 def archive_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:
     """The movie files of a ``.tar.xz``, read once from front to back."""
-    with unpacked(raw) as stream:
+    with lzma.open(raw) as packed, limited(raw, packed) as stream:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
                 name = member.name.rpartition("/")[2]

@@ -109,9 +109,9 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes] | Buff
             check_unpacked(path, archive.getinfo(name).file_size)
             yield stack.enter_context(archive.open(name))
         elif path.suffix == ".gz":
-            yield stack.enter_context(BufferedReader(_Limited(path, stack.enter_context(gzip.GzipFile(path)))))
+            yield limited(path, stack.enter_context(gzip.GzipFile(path)))
         elif path.suffix == ".xz":
-            yield stack.enter_context(BufferedReader(_Limited(path, stack.enter_context(lzma.LZMAFile(path)))))
+            yield limited(path, stack.enter_context(lzma.LZMAFile(path)))
         else:
             yield stack.enter_context(path.open("rb"))
 
@@ -122,6 +122,11 @@ def check_unpacked(path: Path, size: int) -> None:
     if size > max(SMALL, _LARGEST_RATIO * packed):
         reason = f"{packed} bytes become more than {max(SMALL, _LARGEST_RATIO * packed)}, which no text does"
         raise InputError(path, reason, remedy="unpack it yourself and look at it before you use it")
+
+
+def limited(path: Path, stream: IO[bytes] | BufferedIOBase) -> BufferedReader:
+    """A stream that decompresses a file, with the limit of :func:`check_unpacked`."""
+    return BufferedReader(_Limited(path, stream))
 
 
 class _Limited(RawIOBase):

@@ -547,7 +547,7 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
         (("naver", "--sample", "--max-length", 10**20), "--max-length 100000000000000000000: must be a number up to"),
         (("translation", "--sample", "--max-ratio", "nan"), "--max-ratio nan: must be a number up to 2147483647"),
         (("translation", "--sample", "--max-ratio", "inf"), "--max-ratio inf: must be a number up to 2147483647"),
-        (("naver", "--sample", "--text", "true"), "text 'true': no such variant"),
+        (("naver", "--sample", "--text", "true"), "text 'true': no such choice"),
         (("translation",), "corpus multi30k en-de is missing"),
         (("translation", "--corpus", "wmt14"), "corpus 'wmt14': has no translation pipeline"),
         (("translation", "--sample", "--case", "upper"), "case 'upper' is unknown; choose lower, true, keep"),

@@ -19,7 +19,7 @@ from gluon_attn.layers.embeddings import SpelledEmbedding
 from gluon_attn.models.outputs import Classifier, ClassifierOutput
 from gluon_attn.models.stacked_classifier import StackedClassifier
 from gluon_attn.training.recipe import Recipe
-from preprocessing.text.vocabulary import UNKNOWN_ID
+from preprocessing.text.vocabulary import SPECIALS, UNKNOWN_ID
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, TrainedModel, Variant
@@ -85,7 +85,7 @@ class Vectors:
 
 def pretrained(units: int, tokenizer: str = "mecab") -> TrainedModel[Any, Any]:
     class Prepared:
-        vocabulary = type("Words", (), {"learned": ["배우", "영화"]})
+        vocabulary = type("Words", (), {"learned": ["배우", "영화"], "specials": SPECIALS})
         tokenizer: Any
 
     Prepared.tokenizer = type("Tokenizer", (), {"name": tokenizer})
