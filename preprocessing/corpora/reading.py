@@ -121,7 +121,7 @@ def check_unpacked(path: Path, size: int) -> None:
     packed = path.stat().st_size
     if size > max(SMALL, _LARGEST_RATIO * packed):
         reason = f"{packed} bytes become more than {max(SMALL, _LARGEST_RATIO * packed)}, which no text does"
-        raise InputError(path, reason, remedy="unpack it yourself and look at it before you use it")
+        raise InputError(path, reason, remedy="unpack it and check what is in it before you use it")
 
 
 def limited(path: Path, stream: IO[bytes] | BufferedIOBase) -> BufferedReader:

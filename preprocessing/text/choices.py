@@ -143,7 +143,7 @@ class MecabByTag(Mecab):
     )
     rule = (
         f"{Mecab.rule} Morphemes are left out whose tag, of several the first, is one of the default stop tags of "
-        f"Lucene's Korean analyser, {', '.join(stop_tags)}; E and J are all tags that begin with them."
+        f"Lucene's Korean analyser, {', '.join(stop_tags)}; E and J are all tags that start with E or J."
     )
     output = ""
 
