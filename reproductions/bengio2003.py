@@ -12,7 +12,7 @@ table too. On this corpus Mikolov et al. (2011) report 140.2 for a network of th
 The text is one stream for both: what is before a line is the line before.
 
 N-grams: interpolated Kneser-Ney with three estimated discounts (`gluon_attn/models/kneser_ney.py`), of 2 to 8 words.
-On validation 5-grams have a perplexity of 147.7; with contexts that begin with the line 148.0, with one discount 151.4.
+On validation 5-grams have a perplexity of 147.7; with contexts that start at the line 148.0, with one discount 151.4.
 They are deterministic: one run is compared with each seed of a network.
 
 Networks read 1, 2, 4 or 7 words before. The tanh layer has 512 units and a word 128 features, more than the paper's; a
