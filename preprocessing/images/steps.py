@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ from PIL import Image, __version__ as pillow_version
 
 from preprocessing.errors import InputError, check_positive
 from preprocessing.images.data import ImageData, Normalization, column
+from preprocessing.images.decoding import RULE, decode
 from preprocessing.pipeline import card
 from preprocessing.pipeline.step import Context, Notes, Step
 
@@ -27,15 +27,12 @@ class Decode(Step[ImageData]):
     """Read the pixels of encoded images."""
 
     name: ClassVar[str] = "decode"
+    version: ClassVar[int] = 2
     for_new_rows: ClassVar[bool] = True
 
     @property
     def rule(self) -> str:
-        return (
-            "Each file (PNG, JPEG or another format of Pillow) becomes RGB with 8 bits a channel, by Pillow's "
-            "convert('RGB'): grey values are repeated, transparency is discarded. The orientation of EXIF is not "
-            "applied. A damaged file is an error."
-        )
+        return RULE
 
     def parameters(self) -> dict[str, Any]:
         return {"versions": {"pillow": pillow_version}}
@@ -43,21 +40,13 @@ class Decode(Step[ImageData]):
     def apply(self, data: ImageData, context: Context) -> tuple[ImageData, Notes]:
         splits = {}
         for name, split in data.splits.items():
-            images = [_pixels(row_id, file) for row_id, file in zip(split.row_id, split.files, strict=True)]
+            images = [decode(row_id, file) for row_id, file in zip(split.row_id, split.files, strict=True)]
             splits[name] = replace(split, pixels=column(images))
         facts = {
             side: {name: card.profile(split.sizes[:, axis], width=16) for name, split in splits.items()}
             for axis, side in enumerate(("heights", "widths"))
         }
         return replace(data, splits=splits), Notes(facts=facts)
-
-
-def _pixels(row_id: str, file: bytes) -> np.ndarray:
-    try:
-        with Image.open(io.BytesIO(file)) as image:
-            return np.array(image.convert("RGB"))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise InputError(f"image {row_id}", f"cannot be decoded ({error})", remedy="replace the file") from error
 
 
 @dataclass(frozen=True)

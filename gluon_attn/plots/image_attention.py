@@ -1,0 +1,110 @@
+"""Attention over an image: the image is bright where the weight is and dark elsewhere (after Xu et al., 2015, Figures 2
+to 5, which paint white over it)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from gluon_attn.errors import UsageError
+from gluon_attn.plots.fonts import drawable
+from gluon_attn.plots.style import house_figure
+
+DARKEST = 0.18
+"""Share of its brightness that an image has where the weight is 0."""
+
+PANEL = 1.75
+"""Inches of a side of the square that a panel fits into."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One image of a figure.
+
+    Attributes:
+        image: (height, width, 3) uint8.
+        weights: (rows, columns) of a grid over the whole image, not negative; None for the image as it is.
+        title: above it.
+    """
+
+    image: np.ndarray
+    weights: np.ndarray | None = None
+    title: str = ""
+
+
+def upsample(weights: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Weights of a grid as a smooth map: bicubic interpolation between the centres of its cells, not below 0.
+
+    Args:
+        weights: (rows, columns).
+        height, width: of the map.
+
+    Returns:
+        (height, width) float32.
+
+    Raises:
+        UsageError: weights that are not a grid, or are negative or not finite.
+    """
+    if weights.ndim != 2 or not weights.size or not (weights >= 0).all() or not np.isfinite(weights).all():
+        raise UsageError(f"attention over an image: weights {weights.shape} are no grid of numbers from 0 on")
+    grid = Image.fromarray(np.ascontiguousarray(weights, np.float32))
+    smooth = np.asarray(grid.resize((width, height), Image.Resampling.BICUBIC))
+    return np.maximum(smooth, 0.0)
+
+
+def overlay(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """An image whose brightness is proportional to smooth weights, from :data:`DARKEST` where they are 0 to its own
+    where they are largest. Equal weights leave it as it is.
+
+    Args:
+        image: (height, width, 3) uint8.
+        weights: (rows, columns) of a grid over the whole image, not negative.
+
+    Returns:
+        (height, width, 3) uint8.
+
+    Raises:
+        UsageError: as :func:`upsample`.
+    """
+    height, width = image.shape[:2]
+    smooth = upsample(weights, height, width)
+    relative = smooth / max(float(smooth.max()), 1e-12)
+    bright = image * (DARKEST + (1 - DARKEST) * relative)[:, :, None]
+    return np.rint(bright).astype(np.uint8)
+
+
+def draw(panels: Sequence[Panel], path: Path, title: str | None = None, *, columns: int = 6) -> None:
+    """Draw images in rows. Below each that has weights is how many times the uniform weight its largest is: a bright
+    spot of 1.2 times the uniform weight and one of 50 look the same otherwise.
+
+    Args:
+        panels: from left to right, row by row.
+        path: the PNG to write.
+        title: above all of them.
+        columns: panels of a row.
+
+    Raises:
+        UsageError: no panels, or weights that cannot be drawn.
+    """
+    if not panels:
+        raise UsageError("attention over an image: no panels to draw")
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    with house_figure(PANEL * columns, (PANEL + 0.45) * rows + (0.4 if title else 0), path) as figure:
+        if title:
+            figure.suptitle(drawable(title), x=0.01, ha="left", fontsize=11)
+        grid = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axes in grid:
+            axes.set_axis_off()
+        for axes, panel in zip(grid, panels, strict=False):
+            shown = panel.image if panel.weights is None else overlay(panel.image, panel.weights)
+            axes.imshow(shown, interpolation="antialiased")
+            axes.set_title(drawable(panel.title), loc="center", fontsize=9, pad=4)
+            if panel.weights is not None:
+                peak = float(panel.weights.max() / max(float(panel.weights.mean()), 1e-12))
+                place = {"xycoords": "axes fraction", "textcoords": "offset points", "ha": "center", "va": "top"}
+                axes.annotate(f"{peak:.1f} × uniform", (0.5, 0), (0, -3), fontsize=7, color="#5c6168", **place)

@@ -1,0 +1,67 @@
+"""One image file as pixels, whatever odd form it comes in: a result, or an error of one line."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from preprocessing.errors import InputError
+
+MAX_PIXELS = 64_000_000
+"""Larger images are refused before their pixels are decompressed: a file of a few kilobytes can claim any size."""
+
+RULE = (
+    "Each file (PNG, JPEG or another format of Pillow) becomes RGB with 8 bits a channel: grey values are repeated, "
+    "CMYK is converted by Pillow's formula, of 16 bits the higher 8 are used, transparency is discarded, of an "
+    "animation the first frame is used, and the image is rotated or mirrored as its EXIF orientation states. A damaged "
+    f"file, values without a range (floating point), and more than {MAX_PIXELS} pixels are errors."
+)
+
+
+def decode(name: str, file: bytes) -> np.ndarray:
+    """The pixels (height, width, 3) uint8 of an encoded image, by :data:`RULE`.
+
+    Args:
+        name: of the image in messages.
+        file: the bytes of the file.
+
+    Raises:
+        InputError: not an image, damaged, truncated, too large, or of values that have no range.
+    """
+    try:
+        with warnings.catch_warnings():
+            # Pillow warns of large images, where there is a limit of our own, and of damaged metadata.
+            warnings.simplefilter("ignore")
+            with Image.open(io.BytesIO(file)) as image:
+                if image.width * image.height > MAX_PIXELS:
+                    raise _too_large(name, f"{image.width} x {image.height} pixels")
+                return np.array(_rgb(name, ImageOps.exif_transpose(image)))
+    except Image.DecompressionBombError:
+        raise _too_large(name, "far more pixels than any photograph") from None
+    except InputError:
+        raise
+    except Exception as error:  # readers of damaged files raise whatever the damage leads to
+        reason = str(error) or type(error).__name__
+        if isinstance(error, Image.UnidentifiedImageError):
+            reason = "no known image format"  # Pillow names the buffer in memory
+        raise InputError(f"image {name}", f"cannot be decoded ({reason})", remedy="replace the file") from error
+
+
+def _rgb(name: str, image: Image.Image) -> Image.Image:
+    """The first frame as RGB."""
+    if image.mode == "F":
+        remedy = "save it with 8 or 16 bits a channel"
+        raise InputError(f"image {name}", "has floating-point values, which have no range", remedy=remedy)
+    if image.mode.startswith("I"):  # Pillow would clip 16 bits at 255
+        values = np.asarray(image).astype(np.int64)
+        if values.min() < 0 or values.max() > 0xFFFF:
+            raise InputError(f"image {name}", "has more than 16 bits a channel", remedy="save it with 8 or 16")
+        return Image.fromarray((values >> 8).astype(np.uint8)).convert("RGB")
+    return image.convert("RGB")
+
+
+def _too_large(name: str, size: str) -> InputError:
+    return InputError(f"image {name}", f"has {size}; at most {MAX_PIXELS} are read", remedy="make it smaller")
