@@ -98,7 +98,7 @@ def attention_matrices(
 
     Cells carry their number where there are at most 24 on a side. The colour bar marks the uniform weight, one over the
     number of keys: what a model that attends to nothing in particular would show. With a mask the number of keys
-    differs by query, and nothing is marked.
+    differs by query, and where the rows sum to less than one some keys are not shown: then nothing is marked.
 
     Args:
         matrices: from left to right.
@@ -157,7 +157,7 @@ def _draw(figure: Figure, matrix: Matrix, left: float, page: tuple[float, float]
     bar = figure.colorbar(image, cax=bar_axes)
     bar.set_label("attention weight (%)")
     bar_axes.spines["outline"].set_edgecolor(FAINT)
-    if matrix.masked is None:
+    if matrix.masked is None and np.all(matrix.weights.sum(axis=1) > 0.98):
         _mark_uniform(bar_axes, uniform)
     if matrix.title:
         axes.annotate(

@@ -127,7 +127,7 @@ def by_length(outcome: Outcome) -> list[float]:
 
 def length_labels() -> list[str]:
     """The ranges of lengths as an axis names them."""
-    return [f"{low}-{high or ''}" for low, high in LENGTHS]
+    return [f"{low}–{high}" if high else f"{low} or more" for low, high in LENGTHS]
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
@@ -150,7 +150,7 @@ def bleu_by_length(*variants: str, joined: Sequence[int] = ()) -> Draw:
             for name, outcome in drawn.items():
                 lines[name].append(bleu(outcome.predictions[f"joined_{number}"].sum(axis=0)))
             words = next(iter(drawn.values())).predictions[f"joined_{number}_words"].mean()
-            labels.append(f"{words:.0f}\n({number} joined)")
+            labels.append(f"{words:.0f},\n{number} sentences\nas one")
         path = directory / "bleu_by_length.png"
         score_by_length(lines, labels, path, "BLEU")
         return {"BLEU by length": path}

@@ -312,3 +312,13 @@ def test_without_a_hangul_font_one_line_says_what_to_install(monkeypatch: pytest
     with pytest.raises(UsageError, match=r"koreanize-matplotlib") as refused:
         fonts.hangul_font()
     assert "\n" not in str(refused.value)
+
+
+def test_uniform_is_marked_only_where_all_keys_are_shown(tmp_path: Path) -> None:
+    """Weights on padding that is not shown are missing from the rows: one over the keys shown is not uniform."""
+    drawn = []
+    for name, share in (("all", 1.0), ("some", 0.6)):
+        attention_matrix(["a"], SENTENCE, np.full((1, 14), share / 14), tmp_path / f"{name}.png")
+        image = (255 * imread(tmp_path / f"{name}.png")[..., :3]).round().astype(int)
+        drawn.append(bool((abs(image - [0xD5, 0x5E, 0x00]).sum(axis=2) < 12).any()))
+    assert drawn == [True, False]

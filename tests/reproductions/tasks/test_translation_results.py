@@ -132,7 +132,7 @@ def test_bleu_by_length_is_drawn_for_the_trained_variants(tmp_path: Path, monkey
     assert list(drawn[0][0]) == ["reversed"] and drawn[0][1] == length_labels()
     bleu_by_length("reversed", "forward", joined=(2,))(groups, tmp_path)
     lines, labels = drawn[1]
-    assert list(lines) == ["reversed", "forward"] and labels == [*length_labels(), "31\n(2 joined)"]
+    assert list(lines) == ["reversed", "forward"] and labels == [*length_labels(), "31,\n2 sentences\nas one"]
     assert [line[-1] for line in lines.values()] == pytest.approx([score(0.7)] * 2)
 
 
