@@ -40,6 +40,7 @@ from reproductions.protocol.own_data import DataOptions, check_sizes
 if TYPE_CHECKING:
     from reproductions.protocol.own_data import OwnData
     from reproductions.protocol.reproduction import Preset
+    from reproductions.protocol.results import Result
     from reproductions.protocol.runs import Outcome, Run
 
 OneVariant = Annotated[str, typer.Option("--variant", help="Which variant.")]
@@ -108,10 +109,11 @@ def score(
     """Score the test split with trained networks: table, figures and pages.
 
     Each reading of the test split enters a record next to the published results. Networks that are scored already are
-    not scored again.
+    not scored again. With --publish, a whole table replaces the published one; of --variant and --seed, what is
+    published of others stays.
     """
-    if publish and (variant or seed):
-        raise UsageError("a published table is whole; leave out --variant and --seed, or --publish")
+    if publish and (variant or seed) and preset != "cpu":
+        raise UsageError(f"a table of preset {preset} is published whole; leave out --variant and --seed, or --publish")
     own = DataOptions(train, validation, test, folder, source, target)
     if publish and own.given:
         raise UsageError("results on data of your own are not published; leave out --publish")
@@ -310,31 +312,43 @@ def _own_data(paper: str, preset: str, variant: str, options: DataOptions) -> Ow
 def _conclude(chosen: _Chosen, outcomes: list[Outcome], *, publish: bool) -> None:
     """Write what follows from scored networks, those that earlier commands scored included, and print the table."""
     from reproductions.protocol import conclude, papers, publishing, runner
-    from reproductions.protocol.manifest import manifest
-    from reproductions.protocol.results import Result
     from reproductions.protocol.runs import Outcome, in_order
     from reproductions.protocol.tables import sample_warning, terminal_tables
-    from reproductions.protocol.training import threads_of
 
     started = time.time()
     reproduction, preset, first = papers.load(chosen.paper), chosen.preset, chosen.runs[0]
-    runs = chosen.runs if publish else [*chosen.runs, *runner.scored_before(preset, chosen.runs)]
-    outcomes = [*outcomes, *(Outcome.of(run) for run in runs[len(chosen.runs) :])]
-    outcomes = in_order([*outcomes, *runner.combine_all(preset, runs)], preset.names)
-    rows, claims = conclude.conclude(reproduction, preset, outcomes)
-    record = manifest(outcomes, _command(), started, threads_of(first), first.profile)
-    result = Result(first.paper_name, preset.name, rows, claims, record)
+    others = [] if publish else runner.scored_before(preset, chosen.runs)
+    outcomes = [*outcomes, *map(Outcome.of, others)]
+    outcomes = in_order([*outcomes, *runner.combine_all(preset, [*chosen.runs, *others])], preset.names)
+    result = _result(chosen, outcomes, started)
     result.write(first.root / "results.json")
     files = {"results": first.root / "results.json"}
     drawn = conclude.draw_figures(reproduction, preset, outcomes, first.root / "figures")
     files |= {f"figure, {title}": path for title, path in drawn.items()}
     files |= conclude.write_pages(reproduction, preset, outcomes, first.root)
     if publish:
+        if chosen.variants or chosen.seeds:
+            outcomes = publishing.with_published(chosen.paper, preset, outcomes)
+            result = _result(chosen, outcomes, started)
         publishing.publish(chosen.paper, preset, outcomes, result)
     Console(markup=False).print(terminal_tables(reproduction, preset, result))
     for title, path in files.items():
         print(f"{title}: {path}")
     print(sample_warning(result.on_sample), end="")
+
+
+def _result(chosen: _Chosen, outcomes: Sequence[Outcome], started: float) -> Result:
+    """Rows, claims and manifest of these outcomes."""
+    from reproductions.protocol import papers
+    from reproductions.protocol.conclude import conclude
+    from reproductions.protocol.manifest import manifest
+    from reproductions.protocol.results import Result
+    from reproductions.protocol.training import threads_of
+
+    first = chosen.runs[0]
+    rows, claims = conclude(papers.load(chosen.paper), chosen.preset, outcomes)
+    record = manifest(outcomes, _command(), started, threads_of(first), first.profile)
+    return Result(first.paper_name, chosen.preset.name, rows, claims, record)
 
 
 def _command() -> str:

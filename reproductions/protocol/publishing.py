@@ -1,4 +1,4 @@
-"""Publishing: results, figures and outcomes next to the script, and making them again from the outcomes."""
+"""Publishing: results, figures and outcomes next to the script, adding to them, and making them again."""
 
 from __future__ import annotations
 
@@ -16,25 +16,68 @@ from reproductions.protocol.manifest import of_outcomes
 from reproductions.protocol.report import readme_of, results_readme_path
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
-from reproductions.protocol.runs import Outcome, published_outcomes
+from reproductions.protocol.runner import trained_as_declared
+from reproductions.protocol.runs import Outcome, in_order, published_outcomes
 
 
 def publish(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Result) -> None:
     """Write the results of a preset next to the script; of the tables also outcomes, figures and their README.
 
     Raises:
-        UsageError: some of it was trained on data of one's own.
+        UsageError: some of it was trained on data of one's own, or the variant of the README's table is missing.
     """
     if any(outcome.on_own_data for outcome in outcomes):
         raise UsageError("results on data of your own are not published; leave out --publish")
+    main = papers.load(paper).main
+    if preset.name == "cpu" and main not in {outcome.variant for outcome in outcomes}:
+        raise UsageError(f"variant {main}, which the README shows, is not among them; publish it first or with them")
     result.write(papers.results_path(paper, preset.name))
     if preset.name == "cpu":
         folder = papers.results_folder(paper) / result.paper
-        shutil.rmtree(folder / "outcomes", ignore_errors=True)
-        for outcome in outcomes:
-            outcome.publish(folder / "outcomes")
+        _publish_outcomes(outcomes, folder / "outcomes")
         draw_again(papers.load(paper), preset, outcomes, folder)
         write_text(results_readme_path(paper), readme_of(paper))
+
+
+def with_published(paper: str, preset: Preset, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """These outcomes, and those of all other trainings that are published, in the order of the table.
+
+    Raises:
+        UsageError: a published training has other settings than its variant has now, or an ensemble has members that
+            are not among these outcomes.
+    """
+    new = {outcome.label for outcome in outcomes}
+    before = published_outcomes(papers.results_folder(paper) / Path(paper).stem / "outcomes", preset.names)
+    before = [outcome for outcome in before if outcome.label not in new]
+    for outcome in before:
+        if not outcome.is_ensemble and not trained_as_declared(preset.variant(outcome.variant), outcome.directory):
+            raise UsageError(
+                f"{outcome.directory}: published with other settings than {outcome.variant} has now; train that again, "
+                "and score it with these"
+            )
+    merged = in_order([*outcomes, *before], preset.names)
+    for ensemble in preset.ensembles:
+        seeds = [str(outcome.seed) for outcome in merged if outcome.variant == ensemble.members]
+        wanted = ["+".join(seeds)] if len(seeds) > 1 else []
+        if [outcome.seed for outcome in merged if outcome.variant == ensemble.name] != wanted:
+            raise UsageError(
+                f"ensemble {ensemble.name} is of seeds {', '.join(seeds)} of {ensemble.members}; score these together"
+            )
+    return merged
+
+
+def _publish_outcomes(outcomes: Sequence[Outcome], folder: Path) -> None:
+    """Make a folder hold these outcomes and no others; those that are in it already stay."""
+    kept = [outcome.directory for outcome in outcomes]
+    for old in sorted(folder.glob("*/seed-*")):
+        if old not in kept:
+            shutil.rmtree(old)
+    for outcome in outcomes:
+        if folder not in outcome.directory.parents:
+            outcome.publish(folder)
+    for variant in sorted(folder.glob("*")):
+        if not any(variant.iterdir()):
+            variant.rmdir()
 
 
 def publish_again(paper: str, preset_name: str, *, check: bool) -> list[Path]:

@@ -62,7 +62,8 @@ def results_readme(
         )
         lines.append("| " + " | ".join(cells) + " |")
     trained = list(result.manifest["parameters_sha256"].values())
-    for paragraph in (_provenance(result), *summary(readings, trained), *reproduction.all_notes):
+    paragraphs = (_provenance(result), *_untrained(reproduction, preset, result), *summary(readings, trained))
+    for paragraph in (*paragraphs, *reproduction.all_notes):
         lines += ["", paragraph]
     lines += ["", "## Claims", "", *_claims_markdown(result.claims)]
     lines += ["", "## Reported by others", "", *_reported_markdown(reproduction.reported)]
@@ -173,6 +174,25 @@ def _provenance(result: Result) -> str:
         f"Epoch selected on validation. Profile `{manifest['profile']}`, {manifest['threads']} thread; "
         f"trained at {commits}; table written on {manifest['hardware']}."
     )
+
+
+def _untrained(reproduction: Reproduction, preset: Preset, result: Result) -> list[str]:
+    """A paragraph on the declared trainings that the table does not have yet, and the claims that need them."""
+    trained: dict[str, set[str]] = {}
+    for row in result.rows:
+        trained.setdefault(row.variant, set()).update(row.per_seed)
+    missing = []
+    for variant in preset.variants:
+        seeds = [str(seed) for seed in variant.seeds or preset.seeds]
+        seeds = [seed for seed in seeds if seed not in trained.get(variant.name, ())]
+        if seeds:
+            partly = f" (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})" if variant.name in trained else ""
+            missing.append(f"`{variant.name}`{partly}")
+    if not missing:
+        return []
+    waiting = [claim.id for claim in reproduction.claims if not trained.keys() >= set(claim.variants)]
+    claims = f"; without a verdict until then: {', '.join(f'`{id}`' for id in waiting)}" if waiting else ""
+    return [f"Declared, but not trained yet: {', '.join(missing)}{claims}."]
 
 
 def _seeds(result: Result) -> str:

@@ -13,12 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from gluon_attn.errors import UsageError
 from preprocessing import corpora
 from preprocessing.errors import MissingError
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.runs import CONFIG, Outcome, Run, read_json, training_of
+from reproductions.protocol.task import Variant
 from reproductions.protocol.training import combine, prerequisite
 
 
@@ -179,18 +181,22 @@ def scored_before(preset: Preset, runs: Sequence[Run]) -> list[Run]:
     environment = training_of(first)["environment"]
     others = []
     for variant in preset.variants:
-        declared = {"settings": variant.settings.as_json(), "recipe": variant.recipe.as_json()}
-        declared = json.loads(json.dumps(declared))
         for path in sorted((first.root / variant.name).glob("seed-*/outcome.json")):
             seed = path.parent.name.removeprefix("seed-")
             run = replace(first, variant=variant.name, seed=int(seed)) if seed.isdigit() else None
             if run is None or run in runs or not run.is_trained:
                 continue
-            config = read_json(run.directory / CONFIG)
-            same = isinstance(config, dict) and all(config.get(name) == value for name, value in declared.items())
-            if same and training_of(run)["environment"] == environment:
+            if trained_as_declared(variant, run.directory) and training_of(run)["environment"] == environment:
                 others.append(run)
     return others
+
+
+def trained_as_declared(variant: Variant[Any], directory: Path) -> bool:
+    """Whether a folder with a ``config.json`` was trained with the settings and the recipe that its variant has now."""
+    declared = {"settings": variant.settings.as_json(), "recipe": variant.recipe.as_json()}
+    config = read_json(directory / CONFIG)
+    known = {name: config.get(name) for name in declared} if isinstance(config, dict) else None
+    return bool(known == json.loads(json.dumps(declared)))
 
 
 def combine_all(preset: Preset, runs: Sequence[Run]) -> list[Outcome]:

@@ -313,9 +313,9 @@ def test_a_whole_preset_is_trained_combined_and_published(project: Project) -> N
     assert "bootstrap" in compared.out and compared.out.rstrip().endswith(WARNING)
 
 
-def test_only_a_complete_table_is_published(project: Project) -> None:
+def test_a_smoke_table_is_published_whole_and_none_of_the_sample_in_its_place(project: Project) -> None:
     for more in (("--variant", "curved"), ("--seed", 1)):
-        assert "a published table is whole" in project.command("score", "--publish", *more).refusal
+        assert "a table of preset smoke is published whole" in project.command("score", "--publish", *more).refusal
     answer = gluon_attn("score", project.script, "--preset", "cpu", "--runs", project.runs, "--publish")
     assert answer.code == 2 and "on the embedded sample are not published" in answer.err.splitlines()[-1]
     assert sorted(path.name for path in project.runs.parent.iterdir()) == ["toy.py"]

@@ -12,7 +12,7 @@ import pytest
 from gluon_attn.errors import UsageError
 from reproductions.protocol import conclude, papers
 from reproductions.protocol.manifest import manifest
-from reproductions.protocol.publishing import publish, publish_again
+from reproductions.protocol.publishing import publish, publish_again, with_published
 from reproductions.protocol.results import Result
 from reproductions.protocol.runner import combine_all, runs_of
 from reproductions.protocol.runs import Outcome, in_order
@@ -107,6 +107,77 @@ def test_publishing_again_removes_obsolete_files(published: Path) -> None:
 def test_of_the_smoke_preset_only_the_results_file_is_published(toy: str, tmp_path: Path) -> None:
     publish_all(toy, "smoke", trained(toy, "smoke", tmp_path / "runs"))
     assert contents(Path(toy).parent / "results").keys() == {"toy.smoke.json"}
+
+
+# --- add to what is published ---
+
+
+def publish_more(toy: str, outcomes: list[Outcome]) -> Result:
+    return publish_all(toy, "cpu", with_published(toy, papers.load(toy).preset("cpu"), outcomes))
+
+
+@pytest.fixture
+def runs(toy_paper: Path, tmp_path: Path) -> tuple[str, dict[str, Outcome]]:
+    """The toy paper, trained but not published, and its outcomes by their labels."""
+    shutil.copytree(toy_paper, tmp_path / "trained")
+    toy = str(tmp_path / "trained" / "toy.py")
+    shutil.rmtree(tmp_path / "trained" / "results")
+    return toy, {outcome.label: outcome for outcome in trained(toy, "cpu", tmp_path / "trained" / "runs")}
+
+
+def test_a_table_that_grows_ends_as_one_that_is_published_at_once(
+    toy_paper: Path, runs: tuple[str, dict[str, Outcome]]
+) -> None:
+    toy, outcomes = runs
+    readme = Path(toy).parent / "results" / "toy" / "README.md"
+    publish_more(toy, [outcomes["curved/1"]])
+    assert (
+        "Declared, but not trained yet: `curved` (seed 2), `straight`, `pretrained`; without a verdict until then: "
+        "`bend`, `chance`.\n"
+    ) in readme.read_text(encoding="utf-8")
+    result = publish_more(toy, [outcomes["straight/1"], outcomes["straight/2"]])
+    assert [claim.id for claim in result.claims] == ["bend", "chance"]
+    assert "Declared, but not trained yet: `curved` (seed 2), `pretrained`.\n" in readme.read_text(encoding="utf-8")
+    publish_more(toy, [outcomes[label] for label in ("curved/1", "curved/2", "committee/1+2", "pretrained/1")])
+    assert "not trained yet" not in readme.read_text(encoding="utf-8")
+    # The manifest has the time when the table was started.
+    same = {name: raw for name, (raw, _) in contents(toy_paper / "results").items() if name != "toy.json"}
+    assert {n: raw for n, (raw, _) in contents(readme.parents[1]).items() if n != "toy.json"} == same
+    at_once = Result.read(toy_paper / "results" / "toy.json")
+    grown = Result.read(Path(toy).parent / "results" / "toy.json")
+    assert (grown.rows, grown.claims) == (at_once.rows, at_once.claims)
+
+
+def test_without_the_variant_of_the_readme_nothing_is_published(runs: tuple[str, dict[str, Outcome]]) -> None:
+    toy, outcomes = runs
+    with pytest.raises(UsageError, match="variant curved, which the README shows, is not among them"):
+        publish_more(toy, [outcomes["straight/1"]])
+    assert not (Path(toy).parent / "results").exists()
+
+
+def test_a_seed_is_not_added_without_its_ensemble(runs: tuple[str, dict[str, Outcome]]) -> None:
+    toy, outcomes = runs
+    publish_more(toy, [outcomes["curved/1"]])
+    with pytest.raises(UsageError, match="ensemble committee is of seeds 1, 2 of curved; score these together"):
+        publish_more(toy, [outcomes["curved/2"]])
+
+
+def test_nothing_is_added_to_trainings_with_other_settings(published: Path) -> None:
+    config = published.parent / "results" / "toy" / "outcomes" / "straight" / "seed-2" / "config.json"
+    raw = json.loads(config.read_text(encoding="utf-8"))
+    config.write_text(json.dumps({**raw, "settings": {**raw["settings"], "units": 7}}), encoding="utf-8")
+    with pytest.raises(UsageError, match="seed-2: published with other settings than straight has now"):
+        with_published(str(published), papers.load(str(published)).preset("cpu"), [])
+
+
+def test_the_command_adds_what_it_names(runs: tuple[str, dict[str, Outcome]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reproductions.protocol.runner.corpus_or_sample", lambda preset: preset)  # whether it is here
+    toy, outcomes = runs
+    publish_more(toy, [outcomes["curved/1"]])
+    options = ("--runs", Path(toy).parent / "runs", "--publish")
+    assert gluon_attn("score", toy, "--variant", "straight", *options).code == 0
+    result = Result.read(Path(toy).parent / "results" / "toy.json")
+    assert {row.variant: list(row.per_seed) for row in result.rows} == {"curved": ["1"], "straight": ["1", "2"]}
 
 
 # --- publish again ---
