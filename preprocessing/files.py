@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from preprocessing.errors import InputError
+from preprocessing.progress import progress
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -138,9 +139,16 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def sha256_of(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file's bytes."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    """Hexadecimal SHA-256 of a file's bytes, with a progress bar on a terminal when that takes over a second."""
+    sha = hashlib.sha256()
+    with path.open("rb") as stream, progress(None, f"hash {path.name}", "B", path.stat().st_size) as bar:
+        while block := stream.read(_BLOCK):
+            sha.update(block)
+            bar.update(len(block))
+    return sha.hexdigest()
+
+
+_BLOCK = 1 << 20
 
 
 def sha256_of_named(contents: Iterable[tuple[str, bytes]]) -> str:
@@ -155,4 +163,5 @@ def sha256_of_named(contents: Iterable[tuple[str, bytes]]) -> str:
 def sha256_of_folder(path: Path) -> str:
     """:func:`sha256_of_named` of every file below a folder, in the order of the names."""
     files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
-    return sha256_of_named((name, files[name].read_bytes()) for name in sorted(files))
+    names = progress(sorted(files), f"hash {path.name}", "file")
+    return sha256_of_named((name, files[name].read_bytes()) for name in names)

@@ -57,6 +57,7 @@ GROUPS = {
     "preprocessing.arrays": "preprocessing.base",
     "preprocessing.errors": "preprocessing.base",
     "preprocessing.files": "preprocessing.base",
+    "preprocessing.progress": "preprocessing.base",
     "reproductions.__main__": "reproductions.main",
 }
 

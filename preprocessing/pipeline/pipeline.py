@@ -23,6 +23,7 @@ from preprocessing.corpora.reading import FETCH_AGAIN, of_own_file
 from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline import cache as result_cache, card as cards, saved
 from preprocessing.pipeline.step import Context, DataT, Step
+from preprocessing.progress import progress
 
 WARNINGS = "warnings"
 """Name of the warnings among the facts of a card."""
@@ -154,7 +155,8 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
         data, records, warnings = self.empty(), [], list[str]()
         facts: dict[str, Any] = {}
         try:
-            for step in self.steps:
+            for step in (bar := progress(self.steps, self.name, "step")):
+                bar.set_postfix_str(step.name)
                 before = data
                 data, notes = step.apply(before, Context(files, processes))
                 records.append(cards.step_record(step.describe(), before, data, notes))

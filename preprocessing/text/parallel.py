@@ -19,9 +19,11 @@ import numpy as np
 
 from preprocessing.errors import InputError
 from preprocessing.pipeline.ragged import Ragged
+from preprocessing.progress import progress
 from preprocessing.text.tokenizers import Tokenizer
 
 CHUNK = 4096
+TITLE, UNIT = "tokenize", f"{CHUNK} texts"
 Chunk = tuple[list[str], np.ndarray, np.ndarray]
 
 
@@ -32,12 +34,12 @@ def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | No
     chunks = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
     workers = min(processes or len(os.sched_getaffinity(0)), len(chunks))
     if workers <= 1:
-        return _merge(_tokenize(tokenizer, chunk) for chunk in chunks)
+        return _merge(_tokenize(tokenizer, chunk) for chunk in progress(chunks, TITLE, UNIT))
     context = multiprocessing.get_context(start_method())
     others = set(multiprocessing.active_children())
     with _lean_main(), ProcessPoolExecutor(workers, context, _start_worker, (tokenizer,)) as pool:
         try:
-            return _merge(pool.map(_work, chunks))
+            return _merge(progress(pool.map(_work, chunks), TITLE, UNIT, len(chunks)))
         except BrokenProcessPool as error:
             reason = "a worker process died, most likely out of memory"
             raise InputError(f"tokenizer {tokenizer.name}", reason, remedy="use fewer processes") from error

@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+
+from tqdm import tqdm
 
 from gluon_attn.errors import UsageError
 from preprocessing import corpora
@@ -122,12 +124,18 @@ def unscored(runs: Sequence[Run]) -> list[Run]:
 
 
 def _in_processes(command: str, runs: Sequence[Run], flags: Sequence[str], jobs: int) -> None:
-    """Call a command for each run, each in a process of its own. An exception such as Ctrl-C ends them all."""
+    """Call a command for each run, each in a process of its own. An exception such as Ctrl-C ends them all. Several at
+    a time share one progress bar."""
     started: list[subprocess.Popen[str]] = []
-    call = partial(_in_process, command, flags=flags, alone=jobs == 1, started=started)
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
+    alone = jobs == 1
+    call = partial(_in_process, command, flags=flags, alone=alone, started=started)
+    bar = tqdm(total=len(runs), desc=command, unit="run", leave=False, disable=True if alone or not runs else None)
+    with ThreadPoolExecutor(max_workers=jobs) as pool, bar:
         try:
-            failures = [message for message in pool.map(call, runs) if message]
+            failures = []
+            for message in pool.map(call, runs):
+                failures += [message] if message else []
+                bar.update()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in started:
@@ -142,22 +150,36 @@ def _in_process(
 ) -> str:
     """Call a command for a run in a process of its own; the reason where it failed, else nothing."""
     words = [sys.executable, "-m", "reproductions", command, *run.arguments(), *flags]
-    # A single run has the terminal and its progress bar; otherwise messages are passed on line by line.
+    # A single run has the terminal and its progress bar; otherwise messages are passed on line by line, above the bar
+    # that all runs share.
     terminal = alone and sys.stderr.isatty()
     reason = last = ""
+    stdout = subprocess.PIPE if sys.stderr.isatty() and not alone else None
     stderr = None if terminal else subprocess.PIPE
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=stderr, encoding="utf-8", errors="replace") as process:
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr, encoding="utf-8", errors="replace"
+    ) as process:
         started.append(process)
+        reports = threading.Thread(target=_pass_on, args=(process.stdout or (), sys.stdout))
+        reports.start()
         for line in process.stderr or ():
             if line.startswith(_REFUSAL):  # the only line that is not passed on: it is the reason below
                 reason = line.removeprefix(_REFUSAL).strip()
                 continue
-            print(line, end="", file=sys.stderr, flush=True)
+            _pass_on([line], sys.stderr)
             last = line.strip() or last
+        reports.join()
         process.wait()
     if not process.returncode:
         return ""
     return f"{run.variant} seed {run.seed}: {reason or _how_it_ended(process.returncode, last, seen=terminal)}"
+
+
+def _pass_on(lines: Iterable[str], stream: TextIO) -> None:
+    """Print lines as they come, above a progress bar where there is one."""
+    for line in lines:
+        tqdm.write(line, file=stream, end="")
+        stream.flush()
 
 
 _REFUSAL = "gluon-attn: "

@@ -13,6 +13,7 @@ from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.training.batching import length_batches, pad
 from gluon_attn.training.objective import Batch
 from preprocessing.bitext.data import Pair
+from preprocessing.progress import progress
 from preprocessing.text.data import Split
 from preprocessing.text.vocabulary import BEGIN_ID, END_ID, PADDING_ID, UNKNOWN, UNKNOWN_ID
 from reproductions.protocol.task import TrainedModel
@@ -94,7 +95,7 @@ def translate_n_best(
     that are translated at once."""
     sequences = sentences.sequences()
     translated: dict[int, list[Translated]] = {}
-    for rows in length_batches(sentences.lengths, batch_size):
+    for rows in progress(length_batches(sentences.lengths, batch_size), "translate", f"{batch_size} sentences"):
         source, lengths = inputs([sequences[row] for row in rows], TRANSLATED_MULTIPLE)
         beams = beam_search(
             models,

@@ -43,13 +43,14 @@ class Answer:
         return self.err.removeprefix("gluon-attn: ").strip()
 
 
-def gluon_attn(*arguments: object, stdin: bytes = b"") -> Answer:
-    """Run a command in this process, so that MXNet is imported once. Only the portable profile."""
+def gluon_attn(*arguments: object, stdin: bytes | None = b"") -> Answer:
+    """Run a command in this process, so that MXNet is imported once. Only the portable profile. ``stdin``: None where
+    it is closed."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     code: Any = 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["gluon-attn", *map(str, arguments)])
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        patch.setattr(sys, "stdin", stdin if stdin is None else io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
         # Trainings are separate processes, which must find the project from any current folder.
         patch.setenv("PYTHONPATH", str(ROOT), prepend=":")
         try:

@@ -76,3 +76,27 @@ def test_a_line_that_is_not_utf8_leaves_no_output_file(tmp_path: Path) -> None:
 )
 def test_files_that_cannot_be_read_or_written_are_refused(options: tuple[str, ...], reason: str) -> None:
     assert gluon_attn(*PREDICT, *options).refusal == reason
+
+
+def test_a_closed_standard_input_is_refused() -> None:
+    """As of ``gluon-attn predict ... <&-``."""
+    refusal = gluon_attn(*PREDICT, stdin=None).refusal
+    assert refusal == "standard input is closed; name a file with --input"
+
+
+@pytest.mark.parametrize(
+    ("command", "where"),
+    [
+        (PREDICT, "reproductions.protocol.loading.load_directory"),
+        (("preprocess", "naver", "--sample", "--out", "out"), "preprocessing.pipeline.pipeline.Pipeline.run"),
+    ],
+)
+def test_ctrl_c_ends_in_a_line_without_an_option_that_the_command_lacks(
+    command: tuple[str, ...], where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, interrupted)
+    answer = gluon_attn(*command)
+    assert (answer.code, answer.out, answer.err.strip()) == (130, "", "gluon-attn: interrupted")
