@@ -110,6 +110,34 @@ def test_other_files_and_another_order_of_them_have_runs_of_their_own(
     assert "exist already" in project.command("run").refusal
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("paper", "variant"),
+    [
+        ("bahdanau2014", "rnnsearch"),
+        ("cho2014", "encdec"),
+        ("luong2015", "best"),
+        ("sutskever2014", "reversed"),
+        ("vaswani2017", "transformer"),
+    ],
+)
+def test_a_translator_is_trained_and_scored_on_a_folder(paper: str, variant: str, tmp_path: Path) -> None:
+    folder = tmp_path / "pairs"
+    folder.mkdir()
+    for split, first, rows in (("train", 0, 120), ("val", 200, 20), ("test", 300, 20)):
+        for language, noun in (("en", "thing"), ("fr", "chose")):
+            lines = [f"{noun} {row % 7} is {row % 11} and {row}" for row in range(first, first + rows)]
+            (folder / f"{split}.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    data = ("--folder", folder, "--source", "en", "--target", "fr", "--variant", variant, "--seed", 1)
+    for command in ("run", "score"):
+        answer = gluon_attn(command, paper, *PRESET, *data, "--runs", tmp_path / "runs")
+        assert answer.code == 0, answer.err
+    (path,) = (tmp_path / "runs" / paper).glob("smoke-portable-own-*/results.json")
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    test = [row["per_seed"]["1"] for row in rows if (row["split"], row["metric"]) == ("test", "perplexity")]
+    assert len(test) == 1 and test[0] > 1 and {row["corpus"] for row in rows} == {"own files"}
+
+
 def test_nothing_is_published(trained: tuple[Project, Answer, Answer]) -> None:
     project = trained[0]
     options = ("score", project.script, *PRESET, "--runs", project.runs, *project.data, "--publish")
