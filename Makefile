@@ -9,8 +9,8 @@ SEED   ?= 1
 TESTS  ?= tests
 
 UV     ?= uv
-PYTHON ?= $(shell command -v python3.11 || { $(UV) python install --quiet 3.11 && $(UV) python find 3.11; } 2>/dev/null \
-	|| echo python3.11)
+PYTHON ?= $(shell command -v python3.11 || $(UV) python find 3.11 2>/dev/null \
+	|| { $(UV) python install --quiet 3.11 && $(UV) python find 3.11; } 2>/dev/null || echo python3.11)
 VENV   := .venv
 PIP    := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet
 
