@@ -29,6 +29,28 @@ class Alternative:
     weights: np.ndarray | None = None
 
 
+@dataclass(frozen=True)
+class Heads:
+    """The heads of a Transformer over one text, of one kind of attention.
+
+    Attributes:
+        name: of the kind of attention.
+        rows, columns: the tokens of queries and of keys.
+        weights: (layers, heads, rows, columns).
+        causal: whether a row attends to no column after its own.
+    """
+
+    name: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    weights: np.ndarray
+    causal: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        values = {"name": self.name, "rows": list(self.rows), "columns": list(self.columns), "causal": self.causal}
+        return values | {"weights": _rounded(self.weights)}
+
+
 @dataclass(frozen=True, kw_only=True)
 class AttentionView:
     """One text with the attention weights of a network.
@@ -46,6 +68,7 @@ class AttentionView:
         classes: name and probability of each class.
         surprise: of a language model -ln p of each token after the first, in nats, and of the end.
         alternatives: translations, the best first.
+        heads: of a Transformer, for the text and its first alternative.
         text: the text itself, where tokens are pieces of it.
         title: of a published example, what it is.
         notes: what a reader should know, one sentence each, such as that only part of the text was read.
@@ -61,6 +84,7 @@ class AttentionView:
     classes: Sequence[tuple[str, float]] = ()
     surprise: Sequence[float] = ()
     alternatives: Sequence[Alternative] = ()
+    heads: Sequence[Heads] = ()
     text: str = ""
     title: str = ""
     notes: Sequence[str] = ()
@@ -87,6 +111,7 @@ class AttentionView:
                 }
                 for each in self.alternatives
             ],
+            "heads": [each.as_json() for each in self.heads],
             "text": self.text,
             "title": self.title,
             "notes": list(self.notes),

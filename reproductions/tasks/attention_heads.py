@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ from gluon_attn.plots.heads import attention_lines
 from gluon_attn.training.batching import length_batches
 from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing.bitext.subwords import SEPARATOR
+from reproductions.protocol.attention_view import Alternative, AttentionView, Heads
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.runs import Outcome
-from reproductions.protocol.task import Evaluation
+from reproductions.protocol.task import Evaluation, TrainedModel
 from reproductions.tasks.translation import Translation
 from reproductions.tasks.translation_data import TranslationData, TranslationSettings
 from reproductions.tasks.translation_decoding import SENTENCES, batch
@@ -36,6 +37,7 @@ CRITERIA: Mapping[str, tuple[str, str]] = {
     "decoder_before": ("decoder", "the token before"),
     "lexicon": ("crossing", "the source token whose likeliest translation is generated"),
 }
+LARGEST_MATRIX = 60  # tokens along one side of a matrix that a page shows
 SHORTEST, LONGEST = 8, 16  # source tokens of the sentence that is drawn
 
 
@@ -57,6 +59,48 @@ class AttentionHeads(Translation):
             evaluation.predictions.update(arrays)
             evaluation.examples["heads"] = examples
         return evaluation
+
+    def attention_of(
+        self, trained: TrainedModel[TranslationSettings, TranslationData], text: str, *, beam: int | None = None
+    ) -> AttentionView:
+        """As of a translation, with all heads for the best one where network and text are not too large to show."""
+        view = super().attention_of(trained, text, beam=beam)
+        best = view.alternatives[0]
+        if not isinstance(trained.model, Transformer) or max(len(view.tokens), len(best.tokens)) >= LARGEST_MATRIX:
+            return view
+        return replace(view, heads=_heads(trained.model, trained.data, text, best.tokens))
+
+    def published_attention(self, outcome: Outcome) -> list[AttentionView]:
+        """The alignments, and the head that attends most to each criterion."""
+        shown = [each for each in outcome.examples.get("heads", ()) if each["kind"] != "decoder"]
+        return super().published_attention(outcome) + [_view(example) for example in shown]
+
+
+def _heads(model: Transformer, data: TranslationData, text: str, translated: Sequence[str]) -> list[Heads]:
+    source = data.prepared.encode([text], processes=1)
+    vocabulary = data.prepared.target_vocabulary
+    words, target = source.words(0), np.array([vocabulary[token] for token in translated], np.int32)
+    inputs = batch(source.sequences(), [target]).inputs[:3]
+    attended = model.attend(*(nd.array(array, dtype=array.dtype) for array in inputs))
+    encoder, decoder, crossing = (np.stack([layer.asnumpy()[0] for layer in kind]) for kind in attended)
+    begun, ended = ["start", *translated], [*translated, "end"]
+    queries, keys = len(begun), len(words)
+    return [
+        Heads("encoder: a source token to all source tokens", words, words, encoder[:, :, :keys, :keys]),
+        Heads("decoder: a token to those before it", begun, begun, decoder[:, :, :queries, :queries], causal=True),
+        Heads("decoder: a generated token to the source", ended, words, crossing[:, :, :queries, :keys]),
+    ]
+
+
+def _view(example: Mapping[str, Any]) -> AttentionView:
+    title = f"layer {example['layer']}, head {example['head']}, test text {example['row'] + 1}, {example['what']}"
+    matrix = np.array(example["weights"], np.float32)
+    if example["kind"] == "crossing":
+        one = Alternative(
+            example["queries"][:-1], " ".join(example["queries"][:-1]).replace(SEPARATOR, ""), None, matrix
+        )
+        return AttentionView(tokens=example["keys"], alternatives=[one], title=f"decoder, {title}")
+    return AttentionView(tokens=example["keys"], weights=matrix.mean(axis=0), matrix=matrix, title=f"encoder, {title}")
 
 
 def _measured(model: Transformer, data: TranslationData) -> tuple[dict[str, np.ndarray], list[dict[str, Any]]]:

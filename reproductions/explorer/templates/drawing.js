@@ -229,6 +229,7 @@ const drawing = (() => {
       const before = words ? matrix.map((_, row) => [0, row + 1]) : null;
       answer.append(tooLarge(names.length, columns.length) ? noMatrix() : matrixOf(names, columns, matrix, relative, caption, before));
     }
+    drawHeads();
     redraw();
   }
 
@@ -306,6 +307,7 @@ const drawing = (() => {
       frame = matrixOf(target.map(shown), view.tokens, weights, absolute, caption, windows);
       answer.append(frame);
     }
+    drawHeads();
     drawAlternatives(chosen);
     if (state.step === null) state.step = last;
     redraw = () => {
@@ -330,6 +332,38 @@ const drawing = (() => {
     };
     redraw();
     if (view.fresh && !calm.matches) start(0);
+  }
+
+  // All heads of a Transformer: a kind of attention, a layer and a head are chosen, and their matrix is drawn.
+  function drawHeads() {
+    if (!view.heads.length) return;
+    const bar = element("div", "player"), place = element("div");
+    const lists = ["Attention", "Layer", "Head"].map((name, position) => {
+      const list = element("select"), frame = element("label", "", `${name} `);
+      list.addEventListener("change", () => { state.head[position] = Number(list.value); show(); keep(); });
+      frame.append(list);
+      bar.append(frame);
+      return list;
+    });
+    const fill = (position, words) => {
+      state.head[position] = clamp(state.head[position], 0, words.length - 1);
+      lists[position].replaceChildren(...words.map((word, index) => Object.assign(element("option", "", word), { value: index })));
+      lists[position].value = state.head[position];
+    };
+    const numbers = (list) => list.map((_, index) => String(index + 1));
+    const show = () => {
+      fill(0, view.heads.map((one) => one.name));
+      const { rows, columns, weights, causal } = view.heads[state.head[0]];
+      fill(1, numbers(weights));
+      fill(2, numbers(weights[state.head[1]]));
+      const [, layer, head] = state.head;
+      const caption = "A row for each query, a column for each token it attends to."
+        + (view.alternatives.length > 1 ? " Of the first translation." : "") + (causal ? " Hatched: not generated yet." : "");
+      const before = causal ? rows.map((_, row) => [0, row + 1]) : null;
+      place.replaceChildren(matrixOf(rows.map(shown), columns, weights[layer][head], absolute, caption, before));
+    };
+    answer.append(element("h2", "", "Heads"), bar, place);
+    show();
   }
 
   function drawAlternatives(chosen) {
@@ -362,7 +396,8 @@ const drawing = (() => {
     [answer, view, state, keep] = [section, answered, chosen, changed];
     answer.replaceChildren();
     redraw = () => {};
-    for (const name of ["joined", "unknown", "classes", "surprise", "sentences", "alternatives", "notes"]) view[name] ??= [];
+    for (const name of ["joined", "unknown", "classes", "surprise", "sentences", "alternatives", "heads", "notes"]) view[name] ??= [];
+    state.head ??= [0, 0, 0];
     view.queries ??= "token";
     (view.alternatives.length ? drawTranslation : drawText)();
     answer.hidden = false;

@@ -5,7 +5,7 @@
   const by = (id) => document.getElementById(id);
   const typing = Boolean(by("text"));
   const DELAY = 450; // milliseconds without a key before a text is read
-  const state = { network: "", text: "", beam: 0, alternative: 0, step: null, query: null };
+  const state = { network: "", text: "", beam: 0, alternative: 0, step: null, query: null, head: [0, 0, 0] };
   let view = null, composing = false, timer = 0, asked = null;
 
   const draw = () => drawing.draw(by("answer"), view, state, keep);
@@ -22,6 +22,7 @@
     if (state.alternative) words.set("a", state.alternative);
     if (state.step !== null && view?.alternatives?.length && !drawing.isPlaying()) words.set("s", state.step);
     if (state.query !== null) words.set("q", state.query);
+    if (state.head.some(Boolean)) words.set("h", state.head.join("."));
     history.replaceState(null, "", "#" + words);
   }
 
@@ -121,6 +122,7 @@
     state.alternative = whole("a") ?? 0;
     state.step = whole("s");
     state.query = whole("q");
+    state.head = (/^\d{1,2}\.\d{1,2}\.\d{1,2}$/.exec(words.get("h") ?? "")?.[0] ?? "0.0.0").split(".").map(Number);
     state.example = whole("e") ?? 0;
     choose(words.get("m"));
     if (typing) {
@@ -143,7 +145,7 @@
     by("network").append(node);
   }
   by("network").addEventListener("change", () => {
-    Object.assign(state, { beam: 0, alternative: 0, step: null, query: null, example: 0 });
+    Object.assign(state, { beam: 0, alternative: 0, step: null, query: null, head: [0, 0, 0], example: 0 });
     const before = network().language;
     choose(by("network").value);
     if (!typing) show(true);

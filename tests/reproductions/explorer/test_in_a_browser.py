@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -17,7 +18,7 @@ import pytest
 from gluon_attn.errors import UsageError
 from reproductions.explorer.networks import Networks, find_networks
 from reproductions.explorer.site import live_files, write_site
-from reproductions.protocol.attention_view import AttentionView
+from reproductions.protocol.attention_view import AttentionView, Heads
 from tests.browser import MISSING, Tab, browser, chromium
 from tests.reproductions.explorer.offered import fake, serving, translation
 
@@ -228,3 +229,42 @@ def test_a_site_of_files_needs_no_server(tab: Tab, tmp_path: Path) -> None:
     tab.evaluate("document.querySelector('#pages a').click()")
     tab.until("document.images.length > 3 && [...document.images].every((one) => one.naturalWidth > 0)")
     assert tab.complaints() == []
+
+
+def test_a_head_is_chosen_and_a_link_restores_it(tab: Tab, empty: Path) -> None:
+    def with_heads(text: str) -> AttentionView:
+        view = translation(text)
+        words, generated = list(view.tokens), ["<bos>", "one"]
+        weights = np.zeros((2, 3, len(words), len(words)), np.float32)
+        weights[1, 2, :, 0] = 1
+        causal = np.broadcast_to(np.eye(2, dtype=np.float32), (1, 1, 2, 2))
+        kinds = [
+            Heads("to the source", words, words, weights),
+            Heads("to those before", generated, generated, causal, True),
+        ]
+        return replace(view, heads=kinds)
+
+    cells = "[...document.querySelectorAll('.matrix')].at(-1).querySelectorAll('td.cell')"
+    first_column = f"[...{cells}].filter((one, position) => position % 3 === 0).map((one) => one.textContent).join(' ')"
+    networks = fake(with_heads)
+    with served(networks, empty) as address:
+        tab.open(address + "#" + urlencode({"m": "a/b", "t": "하나 둘 셋", "h": "0.1.2"}))
+        tab.until(DRAWN)
+        assert tab.evaluate("[...document.querySelectorAll('#answer select')].map((one) => one.value)") == [
+            "0",
+            "1",
+            "2",
+        ]
+        assert tab.evaluate(first_column) == "100 100 100"
+        choose = "(() => {{ const one = document.querySelectorAll('#answer select')[{}]; one.value = '{}'; "
+        choose += "one.dispatchEvent(new Event('change')); }})()"
+        tab.evaluate(choose.format(2, 0))
+        assert tab.evaluate(first_column) == "0 0 0" and "h=0.1.0" in tab.evaluate("location.hash")
+        # The other kind of attention has one layer of one head, and hides what was not generated yet.
+        tab.evaluate(choose.format(0, 1))
+        assert tab.evaluate("[...document.querySelectorAll('#answer select')].map((one) => one.value)") == [
+            "1",
+            "0",
+            "0",
+        ]
+        assert tab.evaluate(f"[...{cells}].map((one) => one.textContent).join(' ')") == "100  0 100"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from reproductions import bahdanau2014, vaswani2017
-from reproductions.protocol.task import Evaluation
+from reproductions.protocol.task import Evaluation, TrainedModel
 from reproductions.tasks.attention_heads import CRITERIA, attends, best_head, heads
 from reproductions.tasks.translation_data import TranslationData
 from tests.reproductions.translating import SENTENCES, network, translated
@@ -69,3 +69,37 @@ def test_heads_are_drawn_from_examples(tmp_path: Path) -> None:
     outcome = translated(tmp_path, "transformer", 0.9, examples=evaluation.examples)
     drawn = heads("transformer", "missing")({"transformer": [outcome]}, tmp_path)
     assert list(drawn) == ["heads of transformer"] and drawn["heads of transformer"].exists()
+
+
+def test_a_page_gets_all_heads_for_the_best_translation() -> None:
+    data = vaswani2017.GERMAN.prepare(SETTINGS, sample=True)
+    variant = vaswani2017.REPRODUCTION.preset("smoke").variant("transformer")
+    model = network(SETTINGS, data)
+    trained = TrainedModel(model, variant, vaswani2017.GERMAN, data, "0" * 64)
+    text = str(data.prepared.splits["test"].source.text[0])
+    view = vaswani2017.GERMAN.attention_of(trained, text, beam=2)
+    words, generated = list(view.tokens), list(view.alternatives[0].tokens)
+    encoder, decoder, crossing = view.heads
+    assert (list(encoder.rows), list(encoder.columns)) == (words, words)
+    assert list(decoder.rows) == list(decoder.columns) == ["start", *generated] and decoder.causal
+    assert (list(crossing.rows), list(crossing.columns)) == ([*generated, "end"], words)
+    for kind in view.heads:
+        assert kind.weights.shape == (SETTINGS.layers, SETTINGS.heads, len(kind.rows), len(kind.columns))
+        np.testing.assert_allclose(kind.weights.sum(axis=-1), 1, atol=1e-5)
+    assert not np.triu(decoder.weights[0, 0], 1).any()
+    # The alignment of a translation is the mean over the heads of one layer; a translation that was cut has no end.
+    means, alignment = crossing.weights.mean(axis=1), view.alternatives[0].weights
+    assert alignment is not None
+    assert any(np.allclose(mean[: len(alignment)], alignment, atol=1e-5) for mean in means)
+    assert view.as_json()["heads"][1]["causal"] is True
+
+
+def test_published_heads_are_views_of_their_criterion(tmp_path: Path) -> None:
+    evaluation, _ = evaluated(SETTINGS)
+    outcome = translated(tmp_path, "transformer", 0.9, examples=evaluation.examples)
+    shown = [view for view in vaswani2017.GERMAN.published_attention(outcome) if "layer" in view.title]
+    assert [view.title.rpartition(", ")[2] for view in shown] == [
+        what for kind, what in CRITERIA.values() if kind != "decoder"
+    ]
+    assert shown[0].matrix is not None and len(shown[0].matrix) == len(shown[0].tokens)
+    assert shown[-1].alternatives[0].weights is not None
