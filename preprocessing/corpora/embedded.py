@@ -45,4 +45,5 @@ EMBEDDED: dict[str, RegisteredCorpus] = {
         {split: f"sentiment/fine.{split}" for split in _SPLITS},
     ),
     "sample ptb": _sample("Plain English news", {split: f"news/{split}.txt" for split in _SPLITS}),
+    "sample driving": _sample("A drawn road", {"frames": "driving/center.tar.xz", "log": "driving/driving_log.csv"}),
 }

@@ -1,4 +1,5 @@
-"""Every corpus that is known by name: texts in one language here, others in ``parallel.py`` and ``embedded.py``.
+"""Every corpus that is known by name: texts in one language here, others in ``parallel.py``,
+``drives.py`` and ``embedded.py``.
 
 Add a corpus by adding an entry; ``locate.py`` finds and downloads it.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from preprocessing.corpora.corpus import CorpusFile, RegisteredCorpus
+from preprocessing.corpora.drives import DRIVES
 from preprocessing.corpora.embedded import EMBEDDED
 from preprocessing.corpora.parallel import PARALLEL
 
@@ -147,6 +149,7 @@ _CORPORA: tuple[RegisteredCorpus, ...] = (
             ),
         },
     ),
+    *DRIVES,
 )
 
 REGISTRY: dict[str, RegisteredCorpus] = {corpus.name: corpus for corpus in _CORPORA} | EMBEDDED

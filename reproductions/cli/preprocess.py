@@ -256,6 +256,53 @@ def parallel_text(
     print(f"digest {prepared.digest}\nwritten to {out}; see {out / 'card.html'}")
 
 
+@app.command("driving")
+def drives(
+    out: Out,
+    corpus: Annotated[str, typer.Option(help="udacity lake or udacity track.")] = "udacity lake",
+    frames: Annotated[
+        Path | None, typer.Option(help="Your own frames: a folder, a tar archive, or HDF5 in comma.ai's layout.")
+    ] = None,
+    log: Annotated[
+        Path | None, typer.Option(help="Their log: driving_log.csv, interpolated.csv, or HDF5 in comma.ai's layout.")
+    ] = None,
+    height: Annotated[int, typer.Option(help="Height of the resized frames.")] = 80,
+    width: Annotated[int, typer.Option(help="Width of the resized frames.")] = 160,
+    smoothing: Annotated[float, typer.Option(help="Factor of the exponential smoothing of targets; 1: none.")] = 0.2,
+    block: Annotated[float | None, typer.Option(help="Seconds of a block (default: 20; of the sample 2).")] = None,
+    gap: Annotated[float | None, typer.Option(help="Seconds left out between splits (default: a tenth).")] = None,
+    test_only: Annotated[
+        bool, typer.Option("--test-only", help="All frames are test: a road never trained on.")
+    ] = False,
+    gaps: Annotated[str, typer.Option(help="Gaps in time of over a second: refuse or divide.")] = "refuse",
+    sample: Sample = False,
+    overwrite: Replace = False,
+    no_cache: NoCache = False,
+) -> None:
+    """Drives: frames of a car's camera and how it was steered."""
+    from preprocessing import driving
+
+    if (frames is None) != (log is None):
+        raise UsageError("a drive of your own needs both --frames and --log")
+    seconds = block if block is not None else driving.SAMPLE_BLOCKS if sample else driving.BLOCKS
+    prepared = driving.prepare(
+        driving.own_drive(frames, log) if frames and log else "sample" if sample else corpus,
+        height=height,
+        width=width,
+        smoothing=smoothing,
+        block_seconds=seconds,
+        gap_seconds=gap if gap is not None else seconds / 10,
+        gaps=gaps,
+        cycle=driving.TEST_ONLY if test_only else driving.CYCLE,
+        cache=not no_cache,
+    )
+    driving.write(prepared, out, overwrite=overwrite)
+    for name, split in prepared.splits.items():
+        print(f"{name}: {len(split)} frames in {len(split.stretches)} stretches")
+    _warn(prepared.warnings)
+    print(f"digest {prepared.digest}\nwritten to {out}; see {out / 'card.json'}")
+
+
 def _write(prepared: Result, out: Path, overwrite: bool, rows: str, tokens: str) -> None:
     """Write a result with the page of its card and print its size; ``rows`` and ``tokens`` name what is counted."""
     from preprocessing.text import writing

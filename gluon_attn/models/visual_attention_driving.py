@@ -1,0 +1,240 @@
+"""Steering from what a camera sees, by visual attention (Kim and Canny, 2017, section 3).
+
+    x_t = CNN(frame_t)                                  a grid of l regions with d features each, no pooling (3.2)
+    alpha_t = softmax(f_attn(x_{t,i}, h_{t-1}))         one weight for each region (eq. 3)
+    y_t = flatten(l alpha_{t,i} x_{t,i})                regions keep their position (eq. 4)
+    h_t, c_t = LSTM(y_t, h_{t-1}, c_{t-1})              h_0, c_0 = tanh(W mean_i x_{0,i} + b) (eq. 5)
+    u_t = w . h_t + b                                   steering
+
+f_attn is a layer of tanh, as in Xu et al. (2015). The factor l is ours: equal weights then leave the features as they
+are, so that a network without attention is this one with alpha = 1 / l. Networks without attention, and without memory,
+are the ones the paper compares with.
+
+The loss is the mean absolute error, plus lambda times a penalty that asks for attention to every region at some time
+(doubly stochastic attention; Xu et al., 2015, eq. 14): :func:`unattended`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mxnet import nd
+from mxnet.gluon import HybridBlock, nn
+
+from gluon_attn.attention.additive import AdditiveScore
+from gluon_attn.layers.cells import StepLSTM, unstack
+from gluon_attn.typing import Operators, Tensor
+
+KERNELS = (5, 5, 5, 3, 3)
+STRIDES = (2, 2, 2, 1, 1)
+DOWNSCALE = 8
+"""Pixels of a side of the square that a region of the grid stands for."""
+
+
+class Steering(NamedTuple):
+    """What a network returns for frames (batch, steps, 3, height, width).
+
+    Attributes:
+        degrees: (batch, steps).
+        weights: (batch, steps, regions), row by row of the grid; None without attention.
+        features: (batch, steps, regions, channels), None where the network has no memory.
+        states: h and c after each step, each (batch, steps, units); nothing without memory.
+    """
+
+    degrees: nd.NDArray
+    weights: nd.NDArray | None = None
+    features: nd.NDArray | None = None
+    states: tuple[nd.NDArray, ...] = ()
+
+
+class Convolutions(HybridBlock):
+    """Five convolutions without pooling (sec. 3.2): (batch, 3, height, width) -> (batch, regions, channels[-1]).
+
+    Args:
+        channels: of each convolution.
+        height, width: of the frames; regions = (height / 8) * (width / 8).
+    """
+
+    def __init__(self, channels: tuple[int, ...], height: int, width: int, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.grid = (height // DOWNSCALE, width // DOWNSCALE)
+        self.channels = channels[-1]
+        with self.name_scope():
+            self.layers = nn.HybridSequential()
+            for inputs, outputs, kernel, stride in zip((3, *channels), channels, KERNELS, STRIDES, strict=False):
+                self.layers.add(nn.Conv2D(outputs, kernel, stride, kernel // 2, in_channels=inputs, activation="relu"))
+
+    def hybrid_forward(self, F: Operators, frames: Tensor) -> Tensor:
+        return F.transpose(F.reshape(self.layers(frames), (0, 0, -1)), axes=(0, 2, 1))
+
+
+class ConvolutionalDriver(HybridBlock):
+    """Convolutions and two layers: each frame by itself (the paper's CNN+FCN).
+
+    Args:
+        channels, height, width: of :class:`Convolutions`.
+        units: of the layer between the features and the output.
+        dropout: of that layer.
+        unit: degrees of an output of 1, so that outputs are neither tiny nor huge.
+
+    Call: ``(frames (batch, steps, 3, height, width)) -> Steering``.
+    """
+
+    def __init__(
+        self,
+        *,
+        channels: tuple[int, ...],
+        height: int,
+        width: int,
+        units: int,
+        dropout: float = 0.0,
+        unit: float = 1.0,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(**parameters)
+        self._unit = unit
+        with self.name_scope():
+            self.convolutions = Convolutions(channels, height, width)
+            rows, columns = self.convolutions.grid
+            self.hidden = nn.Dense(units, in_units=rows * columns * channels[-1], activation="relu")
+            self.dropout = nn.Dropout(dropout)
+            self.output = nn.Dense(1, in_units=units)
+
+    @property
+    def state_units(self) -> int:
+        """Units of h and of c: it has no memory."""
+        return 0
+
+    def forward(self, frames: nd.NDArray, *state: nd.NDArray) -> Any:
+        output = super().forward(frames)
+        return Steering(output) if isinstance(output, nd.NDArray) else output
+
+    def hybrid_forward(self, F: Operators, frames: Tensor) -> Tensor:
+        hidden = self.dropout(self.hidden(self.convolutions(F.reshape(frames, (-3, -2)))))
+        return self._unit * F.reshape_like(self.output(hidden), frames, lhs_begin=0, lhs_end=2, rhs_begin=0, rhs_end=2)
+
+
+class RecurrentDriver(HybridBlock):
+    """Convolutions and an LSTM, with attention over the grid or without (the paper's CNN+LSTM).
+
+    Args:
+        channels, height, width: of :class:`Convolutions`.
+        units: of the LSTM.
+        attention_units: of the layer of tanh in f_attn; 0 for no attention.
+        steps: frames of a sequence, for which the graph is unrolled.
+        dropout: of h before the output.
+        feature_dropout: of y.
+        unit: degrees of an output of 1.
+
+    Call: ``(frames, start, h, c) -> Steering``: frames (batch, steps, 3, height, width); start (batch, 1), 1 for
+    sequences that begin here, whose state is computed from their first frame, 0 for those that go on; h and c (batch,
+    units) of the latter.
+    """
+
+    def __init__(
+        self,
+        *,
+        channels: tuple[int, ...],
+        height: int,
+        width: int,
+        units: int,
+        attention_units: int,
+        steps: int,
+        dropout: float = 0.0,
+        feature_dropout: float = 0.0,
+        unit: float = 1.0,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(**parameters)
+        self._units, self._steps, self._unit = units, steps, unit
+        with self.name_scope():
+            self.convolutions = Convolutions(channels, height, width)
+            rows, columns = self.convolutions.grid
+            self._regions = rows * columns
+            self.score = AdditiveScore(attention_units, units, channels[-1]) if attention_units else None
+            self.first_h = nn.Dense(units, in_units=channels[-1], activation="tanh")
+            self.first_c = nn.Dense(units, in_units=channels[-1], activation="tanh")
+            self.feature_dropout = nn.Dropout(feature_dropout)
+            self.lstm = StepLSTM(units, self._regions * channels[-1])
+            self.dropout = nn.Dropout(dropout)
+            self.output = nn.Dense(1, in_units=units, flatten=False)
+
+    @property
+    def state_units(self) -> int:
+        """Units of h and of c."""
+        return self._units
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether it weights regions."""
+        return self.score is not None
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of regions."""
+        return self.convolutions.grid
+
+    def forward(self, frames: nd.NDArray, *state: nd.NDArray) -> Any:
+        output = super().forward(frames, *state)
+        if not isinstance(output[0], nd.NDArray):
+            return output
+        degrees, features, h, c, *weights = output
+        return Steering(degrees, weights[0] if weights else None, features, (h, c))
+
+    def hybrid_forward(self, F: Operators, frames: Tensor, start: Tensor, h: Tensor, c: Tensor) -> Any:
+        flat = self.convolutions(F.reshape(frames, (-3, -2)))  # (batch * steps, regions, channels)
+        features = F.reshape(flat, (-4, -1, self._steps, 0, 0))
+        each = self._unstack(F, features)
+        first = F.mean(each[0], axis=1)
+        h = F.broadcast_mul(start, self.first_h(first)) + F.broadcast_mul(1 - start, h)
+        c = F.broadcast_mul(start, self.first_c(first)) + F.broadcast_mul(1 - start, c)
+        all_h, all_c, all_weights = [], [], []
+        if self.score is None:
+            inputs = unstack(F, self.lstm.inputs(self.feature_dropout(F.reshape(features, (0, 0, -1)))), self._steps)
+        else:
+            keys = self._unstack(F, F.reshape(self.score.keys(F, flat), (-4, -1, self._steps, 0, 0)))
+        for step in range(self._steps):
+            if self.score is None:
+                read = inputs[step]
+            else:
+                scores = self.score(F.expand_dims(h, axis=1), keys[step])
+                weights = F.softmax(F.reshape(scores, (0, -1)))
+                all_weights.append(weights)
+                read = self._read(F, weights, each[step])
+            h, c = self.lstm(read, h, c)
+            all_h.append(h)
+            all_c.append(c)
+        stacked = F.stack(*all_h, axis=1)
+        degrees = self._unit * F.reshape(self.output(self.dropout(stacked)), (0, -1))
+        attention = (F.stack(*all_weights, axis=1),) if all_weights else ()
+        return (degrees, features, stacked, F.stack(*all_c, axis=1), *attention)
+
+    def _unstack(self, F: Operators, sequence: Tensor) -> list[Tensor]:
+        """The time steps of (batch, steps, regions, channels)."""
+        split = F.split(sequence, num_outputs=self._steps, axis=1, squeeze_axis=True)
+        return list(split) if self._steps > 1 else [split]
+
+    def _read(self, F: Operators, weights: Tensor, features: Tensor) -> Tensor:
+        """The part of the gates that the weighted features give."""
+        weighted = F.broadcast_mul(self._regions * F.expand_dims(weights, axis=2), features)
+        return self.lstm.inputs(self.feature_dropout(F.reshape(weighted, (0, -1))))
+
+    def steer(self, weights: nd.NDArray, features: nd.NDArray, h: nd.NDArray, c: nd.NDArray) -> nd.NDArray:
+        """The steering of single frames with given attention weights, as causal filtering changes them (sec. 3.4).
+
+        Args:
+            weights: (batch, regions); they need not sum to 1.
+            features: (batch, regions, channels) of the frames.
+            h, c: (batch, units) before the frames.
+
+        Returns:
+            (batch,) degrees.
+        """
+        h, _ = self.lstm(self._read(nd, weights, features), h, c)
+        return self._unit * self.output(self.dropout(h)).reshape((-1,))
+
+
+def unattended(F: Operators, weights: Tensor) -> Tensor:
+    """How far the attention to each region over a sequence is from 1, (1 - sum_t alpha_{t,i})^2, mean over the regions
+    (Xu et al., 2015, eq. 14): weights (batch, steps, regions) -> (batch,)."""
+    return F.mean(F.square(1 - F.sum(weights, axis=1)), axis=1)

@@ -1,0 +1,189 @@
+"""Sequences of frames of a drive: how a network that steers is trained on them, and how it reads a whole drive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from mxnet import nd
+from mxnet.gluon import HybridBlock
+
+from gluon_attn.errors import UsageError
+from gluon_attn.models.visual_attention_driving import Steering, unattended
+from gluon_attn.training.objective import Batch, Objective
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The frames of a split in the order of time.
+
+    Attributes:
+        pixels: (frames, height, width, 3) uint8.
+        inputs: turns pixels into float32 inputs (frames, 3, height, width).
+        target: (frames,) degrees.
+        stretches: row numbers of frames that follow each other without a gap.
+    """
+
+    pixels: np.ndarray
+    inputs: Callable[[np.ndarray], np.ndarray]
+    target: np.ndarray
+    stretches: Sequence[np.ndarray]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a network says of each frame of a split.
+
+    Attributes:
+        degrees: (frames,).
+        weights: (frames, regions); None without attention.
+    """
+
+    degrees: np.ndarray
+    weights: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What a network with memory computes for the frames of one stretch, all on its frames (frames, ...): the frames'
+    row numbers, degrees, weights, features, and h and c *before* each frame."""
+
+    rows: np.ndarray
+    degrees: np.ndarray
+    weights: np.ndarray
+    features: np.ndarray
+    h: np.ndarray
+    c: np.ndarray
+
+
+def steering_objective(
+    train: Frames,
+    validation: Frames,
+    *,
+    steps: int,
+    batch_size: int,
+    state_units: int,
+    penalty: float = 0.0,
+    mirror: bool = False,
+    brightness: float = 0.0,
+) -> Objective:
+    """The objective of steering as a driver did, for :func:`gluon_attn.training.loop.fit`.
+
+    An epoch reads as many frames as there are, in sequences that begin anywhere, each from its own first frame. The
+    loss of a sequence is the mean absolute error in degrees plus ``penalty / steps`` times :func:`unattended`: Kim and
+    Canny's objective (2017, eq. 6) over the number of steps, but for the mean over regions, where they sum. Training
+    selects by the mean absolute error on validation.
+
+    Args:
+        steps: frames of a sequence.
+        batch_size: sequences of a step.
+        state_units: of the network; 0 without memory.
+        penalty: lambda.
+        mirror: mirror every other sequence on average, and its targets.
+        brightness: the last channel, the value of HSV, is multiplied by a factor that differs from 1 by up to this
+            much, the same for a whole sequence, and cut at 255.
+
+    Raises:
+        UsageError: the training split has no batch of such sequences.
+    """
+    starts = np.concatenate([rows[: max(0, len(rows) - steps + 1)] for rows in train.stretches])
+    count = len(train.target) // (steps * batch_size)
+    if count < 1 or len(starts) < count * batch_size:
+        reason = f"{len(train.target)} training frames are no batch of {batch_size} sequences of {steps}"
+        raise UsageError(f"{reason}; drive longer, or choose smaller ones")
+
+    def batches(generator: np.random.RandomState) -> Iterator[Batch]:
+        chosen = generator.choice(starts, (count, batch_size), replace=False)
+        mirrored = generator.random_sample(chosen.shape) < 0.5
+        factors = 1 + brightness * (2 * generator.random_sample(chosen.shape) - 1)
+        for first, flip, factor in zip(chosen, mirrored, factors, strict=True):
+            rows = first[:, None] + np.arange(steps)
+            target = train.target[rows].astype(np.float32)
+            pixels = train.pixels[rows]
+            if mirror:
+                pixels[flip] = pixels[flip, ..., ::-1, :]
+                target[flip] *= -1
+            if brightness:
+                value = pixels[..., 2] * factor[:, None, None, None]
+                pixels[..., 2] = np.rint(np.minimum(value, 255))
+            yield Batch((_inputs(train, pixels), *initial_state(batch_size, state_units)), target)
+
+    def loss(output: Steering, target: nd.NDArray) -> nd.NDArray:
+        error = nd.abs(output.degrees - target).mean(axis=1)
+        if not penalty:
+            return error
+        assert output.weights is not None, "a penalty on attention is for a network that has it"
+        return error + penalty / steps * unattended(nd, output.weights)
+
+    def evaluate(model: HybridBlock) -> Mapping[str, float]:
+        degrees = predict(model, validation, steps=steps, state_units=state_units).degrees
+        return {"error": float(np.abs(degrees - validation.target).mean())}
+
+    return Objective(batches, count, loss, evaluate, select="error", higher_is_better=False)
+
+
+def initial_state(rows: int, units: int) -> tuple[np.ndarray, ...]:
+    """``start``, h and c of sequences that begin; nothing for a network without memory."""
+    if not units:
+        return ()
+    return np.ones((rows, 1), np.float32), *(np.zeros((rows, units), np.float32) for _ in range(2))
+
+
+def predict(model: Any, frames: Frames, *, steps: int, state_units: int) -> Predictions:
+    """Read each stretch from its first frame to its last, the state carried on: each frame is judged from the frames
+    before it."""
+    degrees = np.zeros(len(frames.target))
+    weights: np.ndarray | None = None
+    for rows, real, output in _read(model, frames, steps, state_units):
+        degrees[rows[real]] = output.degrees.asnumpy()[real]
+        if output.weights is not None:
+            attended = output.weights.asnumpy()
+            weights = np.zeros((len(degrees), attended.shape[2]), np.float32) if weights is None else weights
+            weights[rows[real]] = attended[real]
+    return Predictions(degrees, weights)
+
+
+def stretches(model: Any, frames: Frames, *, steps: int, state_units: int) -> list[Stretch]:
+    """What a network with attention computes on the way, stretch by stretch."""
+    computed: list[Stretch] = []
+    for rows in frames.stretches:
+        alone = Frames(frames.pixels, frames.inputs, frames.target, [rows])
+        parts = []
+        before = tuple(np.zeros((1, state_units), np.float32) for _ in range(2))
+        for numbers, real, output in _read(model, alone, steps, state_units):
+            states = [state.asnumpy() for state in output.states]
+            previous = [
+                np.concatenate([one[:, None], all_[:, :-1]], axis=1) for one, all_ in zip(before, states, strict=True)
+            ]
+            before = tuple(state[:, -1] for state in states)
+            assert output.weights is not None and output.features is not None
+            values = (output.degrees, output.weights, output.features)
+            parts.append(
+                [numbers[real], *(value.asnumpy()[real] for value in values), *(value[real] for value in previous)]
+            )
+        computed.append(Stretch(*(np.concatenate(column) for column in zip(*parts, strict=True))))
+    return computed
+
+
+def _read(model: Any, frames: Frames, steps: int, units: int) -> Iterator[tuple[np.ndarray, np.ndarray, Steering]]:
+    """Pieces of ``steps`` frames of all stretches at once, with the row numbers (stretches, steps) and which of them
+    are real: shorter stretches go on with their last frame."""
+    longest = max(len(rows) for rows in frames.stretches)
+    length = -(-longest // steps) * steps
+    padded = np.stack([np.append(rows, np.full(length - len(rows), rows[-1])) for rows in frames.stretches])
+    lengths = np.array([len(rows) for rows in frames.stretches])
+    state = [nd.array(array) for array in initial_state(len(padded), units)]
+    for first in range(0, length, steps):
+        rows = padded[:, first : first + steps]
+        output = model(nd.array(_inputs(frames, frames.pixels[rows])), *state)
+        yield rows, np.arange(first, first + steps) < lengths[:, None], output
+        if state:
+            state = [nd.zeros_like(state[0]), *(carried[:, -1] for carried in output.states)]
+
+
+def _inputs(frames: Frames, pixels: np.ndarray) -> np.ndarray:
+    """Pixels (batch, steps, height, width, 3) as inputs (batch, steps, 3, height, width)."""
+    inputs = frames.inputs(pixels.reshape(-1, *pixels.shape[2:]))
+    return inputs.reshape(*pixels.shape[:2], *inputs.shape[1:])

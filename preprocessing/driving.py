@@ -1,0 +1,223 @@
+"""Drives for learning to steer: from frames and a log to HSV pixels, smoothed targets and splits by blocks of time.
+
+    from preprocessing import driving
+    result = driving.prepare("udacity lake")
+    test = result.splits["test"]
+    result.inputs(test.decoded)                 # (frames, 3, height, width) float32 between -2 and 2
+    test.target, test.stretches                 # degrees, and which frames follow each other without a gap
+
+The steps, in order: read-drive, hsv, normalize, smooth, blocks, measure-leak (Kim and Canny, 2017, sec. 3.1 and 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from PIL import Image, __version__ as pillow_version
+
+from preprocessing.arrays import write_arrays
+from preprocessing.corpora import CorpusFiles, given
+from preprocessing.corpora.reading import FETCH_AGAIN
+from preprocessing.driving_reading import FULL_LOCK, read_drive
+from preprocessing.errors import InputError, check_positive
+from preprocessing.files import result_directory, write_json
+from preprocessing.images.data import ImageSplit
+from preprocessing.images.decoding import RULE, decode
+from preprocessing.images.drive_data import COLUMNS, DriveData, DriveSplit
+from preprocessing.images.drive_steps import WHOLE, Blocks, MeasureLeak, SmoothSteering, ToHSV
+from preprocessing.images.pipeline import ImagePipeline, ImageResult
+from preprocessing.images.steps import Normalize
+from preprocessing.pipeline.step import Context, Notes, Step
+
+OWN_DRIVE = "own drive"
+"""Name of a corpus of your own drive."""
+
+FRAMES, LOG = "frames", "log"
+"""The parts of a corpus."""
+
+CYCLE = Blocks.cycle
+"""The splits of successive blocks."""
+
+TEST_ONLY = ("test",)
+"""Cycle of blocks of a drive that is only tested on."""
+
+BLOCKS, SAMPLE_BLOCKS = 20.0, 2.0
+"""Seconds of a block of a drive, and of the embedded sample, which lasts 12 seconds."""
+
+
+def pipeline(
+    *,
+    height: int = 80,
+    width: int = 160,
+    smoothing: float = 0.2,
+    block_seconds: float = BLOCKS,
+    gap_seconds: float = 2.0,
+    cycle: Sequence[str] = CYCLE,
+    gaps: str = "refuse",
+) -> DrivePipeline:
+    """The pipeline of a drive.
+
+    ``height``, ``width``: of the frames after resizing. ``smoothing``: factor of the exponential smoothing of targets;
+    1 for none. ``block_seconds``, ``gap_seconds``, ``cycle``: of the splits (:class:`Blocks`). ``gaps``: whether a gap
+    in time of over a second is an error (``refuse``) or divides the drive (``divide``). Raises InputError for an
+    invalid parameter.
+    """
+    check_positive(height=height, width=width)
+    steps: tuple[Step[Any], ...] = (
+        ReadDrive(height, width, gaps),
+        ToHSV(),
+        Normalize((0.5, 0.5, 0.5), (0.25, 0.25, 0.25)),
+        SmoothSteering(smoothing),
+        Blocks(float(block_seconds), float(gap_seconds), tuple(cycle)),
+        MeasureLeak(),
+    )
+    return DrivePipeline("driving", steps)
+
+
+def prepare(
+    corpus: str | CorpusFiles = "udacity lake", *, processes: int | None = None, cache: bool = True, **options: Any
+) -> DriveResult:
+    """Run :func:`pipeline` with ``options`` on ``udacity lake``, ``udacity track``, ``sample`` or your own files
+    (:func:`own_drive`)."""
+    result = pipeline(**options).run(corpus, processes=processes, cache=cache)
+    assert isinstance(result, DriveResult)
+    return result
+
+
+def own_drive(frames: Path, log: Path, licence: str = "not stated") -> CorpusFiles:
+    """Your own drive as a corpus: a folder or tar archive of frames with a table, or two HDF5 files
+    (:mod:`preprocessing.driving_reading`). Raises InputError for a missing file."""
+    return given(OWN_DRIVE, {FRAMES: frames, LOG: log}, licence, folders=True)
+
+
+@dataclass(frozen=True)
+class ReadDrive(Step[DriveData]):
+    """Read the log and its frames, strictly, and bring the frames to one size."""
+
+    name: ClassVar[str] = "read-drive"
+    height: int = 80
+    width: int = 160
+    gaps: str = "refuse"
+    longest_gap: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.gaps not in ("refuse", "divide"):
+            raise InputError(f"gaps {self.gaps!r}", "no such choice", remedy="choose refuse or divide")
+
+    @property
+    def rule(self) -> str:
+        gaps = "an error" if self.gaps == "refuse" else "where the drive is divided into two stretches"
+        return (
+            "Frames are in the order of the log. Steering is in degrees: in the simulator's log 1 is "
+            f"{FULL_LOCK:g} degrees; angles of the challenge are radians; those of comma.ai are degrees, of the first "
+            "row of the log at which a frame was the latest. Of several cameras only the centre is read. Not a finite "
+            "number, rows or frames out of order, a frame that is missing, damaged or of another size than the first, "
+            "and archive members outside the archive or that are links are errors; frames without a row are counted "
+            f"and not used. A gap in time of over {self.longest_gap:g} s is {gaps}. {RULE} Frames are resized to "
+            f"height {self.height} and width {self.width} by Pillow's bilinear interpolation with antialiasing; those "
+            "of that size are not changed."
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        return {**super().parameters(), "versions": {"pillow": pillow_version}}
+
+    def apply(self, data: DriveData, context: Context) -> tuple[DriveData, Notes]:
+        files = context.corpus(self.name)
+        log = files.path(LOG)
+        drive = read_drive(files.path(FRAMES), log, self.resized)
+        expected = files.rows.get(LOG)
+        if expected is not None and len(drive.rows) != expected:
+            raise InputError(log, f"{len(drive.rows)} rows, the official file has {expected}", remedy=FETCH_AGAIN)
+        seconds = np.array([row.seconds for row in drive.rows])
+        steps = np.diff(seconds)
+        wide = np.flatnonzero(steps > self.longest_gap)
+        if len(wide) and self.gaps == "refuse":
+            row = drive.rows[wide[0] + 1]
+            reason = f"a gap of {steps[wide[0]]:.2f} s before this row; over {self.longest_gap:g} s is not one drive"
+            raise InputError(log, reason, line=row.line, remedy="pass --gaps divide, or cut the log there")
+        split = DriveSplit(
+            np.array([row.frame for row in drive.rows], np.str_),
+            np.full(len(drive.rows), -1, np.int64),
+            pixels=np.stack(drive.frames),
+            seconds=seconds - seconds[0],
+            steering=np.array([row.steering for row in drive.rows]),
+            target=np.array([row.steering for row in drive.rows]),
+            stretch=np.concatenate([[0], np.cumsum(steps > self.longest_gap)]).astype(np.int64),
+        )
+        facts = {
+            "drive": {
+                "frames": len(split),
+                "frames_without_a_row": drive.unused,
+                "seconds": round(float(split.seconds[-1]), 3),
+                "median_interval": round(float(np.median(steps)), 3) if len(steps) else None,
+                "longest_interval": round(float(steps.max()), 3) if len(steps) else None,
+                "frame_before_error": round(float(np.abs(np.diff(split.steering)).mean()), 3) if len(steps) else None,
+            }
+        }
+        warnings = [f"{drive.unused} frames have no row in {log.name} and are not used"] if drive.unused else []
+        own = warnings if files.origin == "given" else []
+        return DriveData({WHOLE: split}), Notes(facts=facts, warnings=own)
+
+    def resized(self, image: np.ndarray) -> np.ndarray:
+        """A frame (height, width, 3) uint8 in the size of this step."""
+        if image.shape[:2] == (self.height, self.width):
+            return image
+        return np.array(Image.fromarray(image).resize((self.width, self.height), Image.Resampling.BILINEAR))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DriveResult(ImageResult):
+    """Data, card and digest of one drive; its splits are of :class:`DriveSplit`."""
+
+    data: DriveData
+
+    @property
+    def splits(self) -> dict[str, DriveSplit]:  # type: ignore[override]
+        return dict(self.data.splits)
+
+    def encode(self, files: Sequence[bytes]) -> ImageSplit:
+        """New frames through the same steps, one row per file; without time and steering."""
+        read = self.pipeline.steps[0]
+        assert isinstance(read, ReadDrive)
+        names = [f"new {row}" for row in range(len(files))]
+        images = [read.resized(decode(name, file)) for name, file in zip(names, files, strict=True)]
+        pixels = np.stack(images) if images else np.empty((0, read.height, read.width, 3), np.uint8)
+        split = DriveSplit(np.array(names, np.str_), np.full(len(files), -1, np.int64), pixels=pixels)
+        data, _ = ToHSV().apply(DriveData({"new": split}), Context())
+        return data.splits["new"]
+
+
+@dataclass(frozen=True)
+class DrivePipeline(ImagePipeline):
+    """A pipeline of a drive. Its card's facts: ``drive``, ``blocks`` {split: how it is driven}, ``leak`` {by_block,
+    by_frame: {nearest_frame, always_0}} in degrees, ``channels``."""
+
+    def files(self, corpus: str | CorpusFiles) -> CorpusFiles:
+        return super().files("sample driving" if corpus == "sample" else corpus)
+
+    def empty(self) -> DriveData:
+        return DriveData()
+
+    def restored(self, arrays: Mapping[str, np.ndarray]) -> DriveData:
+        return DriveData.from_arrays(arrays)
+
+    def result(self, data: Any, card: dict[str, Any], digest: str) -> DriveResult:
+        return DriveResult(self, data, card, digest)
+
+
+def write(result: DriveResult, directory: Path, *, overwrite: bool = False) -> None:
+    """Write a result as files, the whole directory or nothing: of each split ``<split>.npz`` with ``pixels`` (frames,
+    height, width, 3) uint8 in HSV, ``row_id``, ``seconds``, ``steering``, ``target`` and ``stretch`` (frames,);
+    ``card.json``.
+
+    Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result.
+    """
+    with result_directory(directory, overwrite=overwrite) as temporary:
+        for name, split in result.splits.items():
+            arrays = {column: getattr(split, column) for column in ("row_id", *COLUMNS)}
+            write_arrays(temporary / f"{name}.npz", {"pixels": split.decoded, **arrays}, compressed=True)
+        write_json(temporary / "card.json", result.card)

@@ -1,0 +1,260 @@
+"""Driving logs and their frames, in three layouts, read strictly.
+
+- The Udacity simulator: a table ``frame,milliseconds,steering,...`` with the steering between -1 and 1 of 25 degrees.
+- The Udacity challenge: ``interpolated.csv`` with ``timestamp`` in nanoseconds, ``frame_id``, ``filename`` and
+  ``angle`` in radians; only the rows of the centre camera are read.
+- comma.ai: an HDF5 file of frames ``X`` (frames, 3, height, width), and one of the log with ``times`` in seconds,
+  ``cam1_ptr``, the frame that was the latest at each time, and ``steering_angle`` in degrees.
+
+Frames of the first two are files in a folder or in a tar archive of any compression; the log states their order.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+import tarfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import h5py
+import numpy as np
+
+from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, check_unpacked, read_lines, unpacked
+from preprocessing.errors import InputError
+from preprocessing.images.decoding import decode
+
+FULL_LOCK = 25.0
+"""Degrees of the simulator's steering 1."""
+
+_WIDEST = 1080.0  # degrees to which a steering wheel can be turned, three times around
+_BLOCK = 1 << 20
+_BROKEN: tuple[type[Exception], ...] = (tarfile.TarError, *BROKEN)
+_CAMERA = "center_camera"
+
+
+@dataclass(frozen=True)
+class LogRow:
+    """One frame of a log: its line (in HDF5 its row, from 1), its name, its time in seconds, and the steering in
+    degrees."""
+
+    line: int
+    frame: str
+    seconds: float
+    steering: float
+
+
+@dataclass(frozen=True)
+class Drive:
+    """The rows of a log with their frames (rows, height, width, 3) uint8, RGB; ``unused`` frames have no row."""
+
+    rows: list[LogRow]
+    frames: list[np.ndarray]
+    unused: int
+
+
+Shrink = Callable[[np.ndarray], np.ndarray]
+"""What is done with each frame as soon as it is read: all frames of a drive in their own size may not fit in memory."""
+
+
+def read_drive(frames: Path, log: Path, shrink: Shrink) -> Drive:
+    """A drive in any of the layouts.
+
+    Raises InputError with file, row, reason and remedy for a table without the columns of a layout; a value that is not
+    a finite number or cannot be meant; rows or frames that are not in the order of time; a frame that is missing,
+    damaged, or not of the size of the first one; an archive with members outside it.
+    """
+    if h5py.is_hdf5(log) or h5py.is_hdf5(frames):
+        return _read_comma(frames, log, shrink)
+    rows = _read_table(log)
+    _check_order(log, rows)
+    wanted = {row.frame: row for row in rows}
+    pixels: dict[str, np.ndarray] = {}
+    size: tuple[int, ...] = ()
+    unused = 0
+    for name, content in _folder(frames, wanted) if frames.is_dir() else _archive(frames):
+        row = wanted.get(name)
+        if row is None:
+            unused += 1
+            continue
+        image = _decoded(log, row, frames, content)
+        size = size or image.shape
+        if image.shape != size:
+            reason = f"frame {name} has {_size(image.shape)} pixels, those before it {_size(size)}"
+            raise InputError(log, reason, line=row.line, remedy="give frames of one size")
+        pixels[name] = shrink(image)
+    for row in rows:
+        if row.frame not in pixels:
+            reason = f"frame {row.frame} is missing in {frames.name}"
+            raise InputError(log, reason, line=row.line, remedy=f"remove the row, or {FETCH_AGAIN}")
+    return Drive(rows, [pixels[row.frame] for row in rows], unused)
+
+
+def _decoded(log: Path, row: LogRow, frames: Path, content: bytes) -> np.ndarray:
+    try:
+        return decode(row.frame, content)
+    except InputError as error:
+        reason = f"frame {row.frame} of {frames.name} {error.reason}"
+        raise InputError(log, reason, line=row.line, remedy=FETCH_AGAIN) from error
+
+
+def _size(shape: Sequence[int]) -> str:
+    return f"{shape[1]} x {shape[0]}"
+
+
+# --- tables ---
+
+
+def _read_table(log: Path) -> list[LogRow]:
+    lines = [line.removesuffix("\r") for line in read_lines(log)]
+    header, *table = csv.reader(lines)
+    if {"frame", "milliseconds", "steering"} <= set(header):
+        names, scale = ("frame", "milliseconds", "steering"), (1e-3, FULL_LOCK)
+        widest = FULL_LOCK
+    elif {"timestamp", "frame_id", "filename", "angle"} <= set(header):
+        names, scale = ("filename", "timestamp", "angle"), (1e-9, 180 / math.pi)
+        widest = _WIDEST
+    else:
+        reason = f"columns {','.join(header)[:80]} are of no known layout"
+        remedy = "give frame,milliseconds,steering or timestamp,frame_id,filename,angle"
+        raise InputError(log, reason, line=1, remedy=remedy)
+    rows = []
+    for line, cells in enumerate(table, start=2):
+        if len(cells) != len(header):
+            reason = f"{len(cells)} columns, the header has {len(header)}"
+            raise InputError(log, reason, line=line, remedy=FETCH_AGAIN)
+        row = dict(zip(header, cells, strict=True))
+        if row.get("frame_id", _CAMERA) != _CAMERA:
+            continue
+        time = _number(log, line, names[1], row[names[1]])
+        steering = _number(log, line, names[2], row[names[2]]) * scale[1]
+        if abs(steering) > widest:
+            reason = f"{names[2]} {row[names[2]]} is more than {widest:g} degrees"
+            raise InputError(log, reason, line=line, remedy="correct the value")
+        rows.append(LogRow(line, _member(log, line, row[names[0]]), time * scale[0], steering))
+    if not rows:
+        raise InputError(log, f"no rows of the camera {_CAMERA}", line=2, remedy=FETCH_AGAIN)
+    return rows
+
+
+def _number(log: Path, line: int, column: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError(log, f"{column} {text!r} is not a number", line=line, remedy="correct the value") from None
+    if not math.isfinite(value):
+        raise InputError(log, f"{column} is {text}", line=line, remedy="remove the row, or correct the value")
+    return value
+
+
+def _member(log: Path, line: int, name: str) -> str:
+    path = PurePosixPath(name)
+    if not name or path.is_absolute() or ".." in path.parts:
+        reason = f"frame {name!r} is not a path below the folder of the frames"
+        raise InputError(log, reason, line=line, remedy="name frames as in the archive, such as center/0001.jpg")
+    return path.as_posix()
+
+
+def _check_order(log: Path, rows: Sequence[LogRow]) -> None:
+    for before, row in pairwise(rows):
+        if row.seconds <= before.seconds:
+            reason = f"is {before.seconds - row.seconds:.3f} s before the row above, or at the same time"
+            raise InputError(log, reason, line=row.line, remedy="put the rows in the order of time, each frame once")
+        if _numbers(row.frame) <= _numbers(before.frame):
+            reason = f"frame {row.frame} comes after {before.frame}: frames are not in order"
+            raise InputError(log, reason, line=row.line, remedy="number the frames in the order of time")
+
+
+def _numbers(name: str) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d+", name)]
+
+
+# --- frames as files ---
+
+
+def _folder(folder: Path, wanted: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """Files below a folder, by their path from the folder, or from the one around it where the log begins names with
+    that of the folder (``center/``)."""
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            name = file.relative_to(folder).as_posix()
+            long = f"{folder.resolve().name}/{name}"
+            yield long if long in wanted else name, file.read_bytes()
+
+
+def _archive(path: Path) -> Iterator[tuple[str, bytes]]:
+    try:
+        with unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK) as archive:
+            for member in archive:
+                name = PurePosixPath(member.name)
+                if name.is_absolute() or ".." in name.parts:
+                    raise InputError(path, f"member {member.name!r} is outside the archive", remedy="do not use it")
+                if member.isdir():
+                    continue
+                if not member.isfile():
+                    raise InputError(path, f"member {member.name!r} is not a file", remedy="pack the frames themselves")
+                check_unpacked(path, member.size)
+                content = archive.extractfile(member)
+                assert content is not None, "a regular file has content"
+                yield name.as_posix(), content.read()
+            while stream.read(_BLOCK):
+                pass
+    except _BROKEN as error:
+        reason = f"is not a tar archive, or cannot be read to its end ({str(error) or type(error).__name__})"
+        raise InputError(path, reason, remedy=f"give a folder, .tar, .tar.gz or .tar.xz, or {FETCH_AGAIN}") from error
+
+
+# --- comma.ai ---
+
+
+def _read_comma(frames: Path, log: Path, shrink: Shrink) -> Drive:
+    rows = _comma_rows(log)
+    try:
+        with h5py.File(frames, "r") as file:
+            images = _dataset(frames, file, "X")
+            if images.ndim != 4 or images.shape[1] != 3 or images.dtype != np.uint8:
+                reason = f"X is {images.dtype} {images.shape}, not uint8 (frames, 3, height, width)"
+                raise InputError(frames, reason, remedy=FETCH_AGAIN)
+            for row in rows:
+                if not 0 <= int(row.frame) < len(images):
+                    reason = f"frame {row.frame} is missing in {frames.name}, which has {len(images)}"
+                    raise InputError(log, reason, line=row.line, remedy=FETCH_AGAIN)
+            pixels = [shrink(np.ascontiguousarray(images[int(row.frame)].transpose(1, 2, 0))) for row in rows]
+            return Drive(rows, pixels, len(images) - len(rows))
+    except OSError as error:
+        raise InputError(frames, f"is not HDF5, or damaged ({error})", remedy=FETCH_AGAIN) from error
+
+
+def _comma_rows(log: Path) -> list[LogRow]:
+    """The first row of the log of each frame."""
+    try:
+        with h5py.File(log, "r") as file:
+            columns = [np.asarray(_dataset(log, file, name)) for name in ("cam1_ptr", "times", "steering_angle")]
+    except OSError as error:
+        raise InputError(log, f"is not HDF5, or damaged ({error})", remedy=FETCH_AGAIN) from error
+    if len({column.shape for column in columns}) != 1 or columns[0].ndim != 1:
+        shapes = ", ".join(str(column.shape) for column in columns)
+        raise InputError(log, f"cam1_ptr, times and steering_angle have shapes {shapes}", remedy=FETCH_AGAIN)
+    rows: list[LogRow] = []
+    for line, (pointer, seconds, steering) in enumerate(zip(*columns, strict=True), start=1):
+        for name, value in (("cam1_ptr", pointer), ("times", seconds), ("steering_angle", steering)):
+            if not math.isfinite(value):
+                raise InputError(log, f"{name} is {value}", line=line, remedy="remove the row, or correct the value")
+        if abs(steering) > _WIDEST:
+            raise InputError(log, f"steering_angle {steering} is too large", line=line, remedy="correct the value")
+        if not rows or int(rows[-1].frame) != int(pointer):
+            rows.append(LogRow(line, str(int(pointer)), float(seconds), float(steering)))
+    if not rows:
+        raise InputError(log, "no rows", line=1, remedy=FETCH_AGAIN)
+    _check_order(log, rows)
+    return rows
+
+
+def _dataset(path: Path, file: Any, name: str) -> Any:
+    if name not in file:
+        raise InputError(path, f"has no {name}; it has {', '.join(sorted(file))[:80]}", remedy=FETCH_AGAIN)
+    return file[name]
