@@ -298,7 +298,7 @@ def drives(
     )
     driving.write(prepared, out, overwrite=overwrite)
     for name, split in prepared.splits.items():
-        print(f"{name}: {len(split)} frames in {len(split.stretches)} stretches")
+        print(f"{name}: {len(split)} frames, stretches without a gap: {len(split.stretches)}")
     _warn(prepared.warnings)
     print(f"digest {prepared.digest}\nwritten to {out}; see {out / 'card.json'}")
 
