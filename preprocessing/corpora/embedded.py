@@ -44,6 +44,7 @@ EMBEDDED: dict[str, RegisteredCorpus] = {
         "English sentences on films in five grades",
         {split: f"sentiment/fine.{split}" for split in _SPLITS},
     ),
+    "sample cifar10": _sample("Drawn images of 32 x 32 pixels in ten classes", {"images": "images/cifar10.tar.xz"}),
     "sample ptb": _sample("Plain English news", {split: f"news/{split}.txt" for split in _SPLITS}),
     "sample driving": _sample("A drawn road", {"frames": "driving/center.tar.xz", "log": "driving/driving_log.csv"}),
 }

@@ -150,6 +150,27 @@ _CORPORA: tuple[RegisteredCorpus, ...] = (
         },
     ),
     *DRIVES,
+    RegisteredCorpus(
+        name="cifar10",
+        title="CIFAR-10: 60 000 images of 32 x 32 pixels in ten classes (Krizhevsky, 2009)",
+        licence="none stated: for research; cite Krizhevsky (2009)",
+        homepage="https://www.cs.toronto.edu/~kriz/cifar.html",
+        how_to_get=(
+            "put https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz, which is 162 MB, into the folder cifar10/ of "
+            "the data root"
+        ),
+        # The second archive has the same images as JPEG files, train/<class>/<name>.jpg: they are not the same pixels,
+        # and the card says so. The content is that of these files.
+        files={
+            "images": CorpusFile(
+                ("cifar10/cifar-10-binary.tar.gz", "cifar10/cifar10-jpeg.tar.xz"),
+                "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+                "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+                60_000,
+                content="055c49baa1f8f83b429697a5eb4188cdec9e151a47c38b8fce6a6bfabbdccd29",
+            )
+        },
+    ),
 )
 
 REGISTRY: dict[str, RegisteredCorpus] = {corpus.name: corpus for corpus in _CORPORA} | EMBEDDED

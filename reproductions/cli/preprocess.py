@@ -303,6 +303,33 @@ def drives(
     print(f"digest {prepared.digest}\nwritten to {out}; see {out / 'card.json'}")
 
 
+@app.command("cifar10")
+def cifar10_images(
+    out: Out,
+    size: Annotated[int, typer.Option(help="Height and width to which images are resized.")] = 32,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder or tar archive of your own: {train,test}/CLASS/NAME.jpg, or the official *_batch*.bin."
+        ),
+    ] = None,
+    sample: Sample = False,
+    overwrite: Replace = False,
+    no_cache: NoCache = False,
+) -> None:
+    """Images in ten classes: pixels, labels and their normalization."""
+    from preprocessing import cifar10
+
+    corpus = cifar10.own_images(folder) if folder else "sample" if sample else "cifar10"
+    prepared = cifar10.prepare(corpus, size=size, cache=not no_cache)
+    cifar10.write(prepared, out, overwrite=overwrite, page=True)
+    for name, split in prepared.splits.items():
+        print(f"{name}: {len(split)} images")
+    print(
+        f"read from {cifar10.archive_of(prepared)}\ndigest {prepared.digest}\nwritten to {out}; see {out / 'card.html'}"
+    )
+
+
 def _write(prepared: Result, out: Path, overwrite: bool, rows: str, tokens: str) -> None:
     """Write a result with the page of its card and print its size; ``rows`` and ``tokens`` name what is counted."""
     from preprocessing.text import writing

@@ -542,6 +542,9 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
         (("sentences",), "corpus sst-2 is missing"),
         (("sentences", "--corpus", "mr"), "corpus 'mr' is unknown; choose sst-2 or sst-5"),
         (("ptb",), "corpus ptb is missing"),
+        (("cifar10",), "corpus cifar10 is missing"),
+        (("cifar10", "--sample", "--size", 0), "--size 0: must be at least 1"),
+        (("cifar10", "--folder", "absent"), "absent: no such file"),
         (("naver", "--sample", "--tokenizer", "space"), "tokenizer space: no such tokenizer"),
         (("naver", "--sample", "--max-length", 0), "--max-length 0: must be at least 1"),
         (("naver", "--sample", "--max-length", 10**20), "--max-length 100000000000000000000: must be a number up to"),
@@ -580,6 +583,16 @@ def test_preprocess_writes_text_of_each_kind(options: tuple[object, ...], counte
         assert counted.format(len(arrays["ids"])) in answer.out
         assert ("sentence_offsets" in arrays) == (options[0] == "documents")
     assert "the directory is not empty" in gluon_attn("preprocess", *options, "--sample", "--out", out).refusal
+
+
+def test_preprocess_writes_images(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    answer = gluon_attn("preprocess", "cifar10", "--sample", "--out", out)
+    assert answer.code == 0, answer.err
+    assert "test: 40 images" in answer.out and "read from one file per image" in answer.out
+    with np.load(out / "test.npz") as arrays:
+        assert arrays["pixels"].shape == (40, 32, 32, 3)
+    assert "the directory is not empty" in gluon_attn("preprocess", "cifar10", "--sample", "--out", out).refusal
 
 
 @pytest.mark.parametrize("tokens", ["words", "bpe", "sentencepiece"])
