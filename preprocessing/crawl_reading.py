@@ -36,11 +36,12 @@ class CrawlReview(NamedTuple):
 
 
 class Crawl(NamedTuple):
-    """The crawl as read: movies, digest, and the reviews in order."""
+    """The crawl as read: movies, digest, the reviews in order, and the id of the movie of each review."""
 
     movies: int
     sha256: str
     reviews: list[CrawlReview]
+    movie_ids: list[str]
 
 
 def read_crawl(raw: Path) -> Crawl:
@@ -56,7 +57,8 @@ def read_crawl(raw: Path) -> Crawl:
         raise InputError(raw, "contains no <movie id>.json", remedy=_WHAT_TO_GIVE)
     names = sorted(movies)
     sha256 = hashlib.sha256("".join(f"{digests[name]}  {name}\n" for name in names).encode()).hexdigest()
-    return Crawl(len(movies), sha256, [review for name in names for review in movies[name]])
+    reviews = [review for name in names for review in movies[name]]
+    return Crawl(len(movies), sha256, reviews, [name.removesuffix(".json") for name in names for _ in movies[name]])
 
 
 def movie_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:

@@ -5,7 +5,7 @@
     naver.write(result, Path("out"))
 
 The steps, in order: read-ratings, drop-empty, (drop-copies), split-by-hash or split-tail, (unquote), mark-leaks,
-(clean), tokenize, (stop-words), truncate or keep-last, vocabulary, encode.
+(clean), tokenize, (stop-words), truncate or keep-last, vocabulary, encode, (limit-labelled).
 """
 
 from __future__ import annotations
@@ -22,7 +22,15 @@ from preprocessing.corpora.reading import FETCH_AGAIN
 from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text import steps, tokenizers
-from preprocessing.text.choices import Clean, DropCopies, KeepLast, MecabByTag, RemoveStopWords, SplitTail
+from preprocessing.text.choices import (
+    Clean,
+    DropCopies,
+    KeepLast,
+    LimitLabelled,
+    MecabByTag,
+    RemoveStopWords,
+    SplitTail,
+)
 from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import (
@@ -56,6 +64,7 @@ def pipeline(
     keep: str = "first",
     copies: str = "keep",
     validation: str = "hash",
+    labelled: int | None = None,
 ) -> TextPipeline:
     """The pipeline for NSMC and files of its layout.
 
@@ -67,6 +76,7 @@ def pipeline(
     ``stop_words``: a list of :data:`.choices.STOP_WORDS`; or ``tags``, by part of speech, with Mecab alone. ``keep``:
     the ``first`` or the ``last`` tokens of a long review. ``copies``: ``keep`` equal texts in the training file, or
     drop copies ``of-train`` or ``of-test``. ``validation``: a tenth of the training file by ``hash``, or its ``tail``.
+    ``labelled``: number of training rows whose labels are used (None: all); the vocabulary is of all texts.
 
     Raises InputError for an invalid parameter.
     """
@@ -78,7 +88,7 @@ def pipeline(
     ):
         if value not in known:
             raise InputError(f"{name} {value!r}", "no such choice", remedy=f"choose {' or '.join(known)}")
-    check_positive(max_length=max_length, min_freq=min_freq, max_size=max_size)
+    check_positive(max_length=max_length, min_freq=min_freq, max_size=max_size, labelled=labelled)
     chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
     if stop_words == "tags":
         if chosen.name != "mecab":
@@ -96,6 +106,7 @@ def pipeline(
     chain += [RemoveStopWords(stop_words)] if stop_words not in (None, "tags") else []
     chain += [Truncate(max_length) if keep == "first" or max_length is None else KeepLast(max_length)]
     chain += [LearnVocabulary(min_freq, max_size), Encode()]
+    chain += [] if labelled is None else [LimitLabelled(labelled)]
     return TextPipeline("naver", tuple(chain), chosen)
 
 

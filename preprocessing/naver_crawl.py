@@ -121,7 +121,7 @@ class ReadCrawl(Step[Data]):
         reviews = crawl.reviews
         split = Split.of(
             [single_spaces(review.text) for review in reviews],
-            row_id=[review.id for review in reviews],
+            row_id=self.row_ids(crawl),
             label=np.array([-1 if review.label is None else review.label for review in reviews], np.int8),
         )
         survey = steps.survey(split, width=5)
@@ -132,6 +132,10 @@ class ReadCrawl(Step[Data]):
             "survey": {"crawl": survey},
         }
         return data.with_splits({"train": split}), Notes(facts=facts)
+
+    def row_ids(self, crawl: Crawl) -> list[str]:
+        """The id of each row: that of its review."""
+        return [review.id for review in crawl.reviews]
 
 
 def _check(crawl: Crawl, corpus: CorpusFiles) -> None:
@@ -164,17 +168,13 @@ class LeaveOut(Step[Data]):
         return {"validation_one_in": SplitByHash.one_in}
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
-        corpus = _given(context, self.name)
-        official = {
-            part: naver.read_ratings(corpus.path(part), rows=corpus.rows.get(part)) for part in ("train", "test")
-        }
-        divided, _ = SplitByHash().apply(Data(official), context)
+        official = evaluated_texts(context, self.name)
         train = data.splits["train"]
         letters = [_letters(text) for text in train.text]
         crawled, keep = set(letters), np.ones(len(train), np.bool_)
         dropped, facts = [], {}
         for name in ("test", "validation"):
-            texts = [_letters(naver.unquote(text)) for text in divided.splits[name].text]
+            texts = [_letters(text) for text in official[name]]
             wanted = {text for text in texts if text}
             matching = keep & np.fromiter((text in wanted for text in letters), np.bool_, len(letters))
             keep &= ~matching
@@ -188,6 +188,14 @@ class LeaveOut(Step[Data]):
                 reason = f"text occurs in the {name} split of NSMC"
                 dropped.append(Dropped("train", reason, rows, train.row_id[matching][:SHOWN].tolist()))
         return data.with_splits({"train": train.take(keep)}), Notes(facts={"left_out": facts}, dropped=dropped)
+
+
+def evaluated_texts(context: Context, step: str) -> dict[str, list[str]]:
+    """The texts of NSMC's splits ``test`` and ``validation``, without the quotes that were doubled in its files."""
+    corpus = _given(context, step)
+    official = {part: naver.read_ratings(corpus.path(part), rows=corpus.rows.get(part)) for part in ("train", "test")}
+    divided, _ = SplitByHash().apply(Data(official), context)
+    return {name: [naver.unquote(text) for text in divided.splits[name].text] for name in ("test", "validation")}
 
 
 def _letters(text: str) -> str:

@@ -8,7 +8,8 @@ heads are one product, the batch is the second axis, and MXNet's interleaved pro
 wrote it, which takes half the time of transposing. One query at a time, as in search: keys and values of the memory are
 projected once and cached by head.
 
-As in the paper there are no biases; one of the keys would add the same to all scores of a query, which changes nothing.
+As in the paper there are no biases by default; one of the keys would add the same to all scores of a query, which
+changes nothing. BERT (Devlin et al., 2019) has all of them.
 Masks are additive (:func:`~gluon_attn.attention.masks.additive_mask`), made once for all layers.
 """
 
@@ -31,11 +32,14 @@ class HeadProjections(HybridBlock):
         width: of a head in the output; a projection that is narrower is filled up with zeros.
         in_units: width of the input.
         widths: of a head in each projection, by the projection's name.
+        bias: whether to add one; no projection may be narrower then.
 
     Call: x (..., in_units) -> (..., heads * projections * width), for each head all projections in their order.
     """
 
-    def __init__(self, heads: int, width: int, in_units: int, widths: dict[str, int], **parameters: Any) -> None:
+    def __init__(
+        self, heads: int, width: int, in_units: int, widths: dict[str, int], bias: bool = False, **parameters: Any
+    ) -> None:
         super().__init__(**parameters)
         self._heads, self._width, self._in_units, self._widths = heads, width, in_units, widths
         with self.name_scope():
@@ -43,8 +47,10 @@ class HeadProjections(HybridBlock):
                 # The variance that Xavier's gives the query, key and value of self-attention as one matrix.
                 weight = self.params.get(name, shape=(heads * own, in_units), init=Xavier(magnitude=1.5))
                 setattr(self, name, weight)
+            if bias:
+                self.bias = self.params.get("bias", shape=(heads * len(widths) * width,), init="zeros")
 
-    def hybrid_forward(self, F: Operators, x: Tensor, **weights: Tensor) -> Tensor:
+    def hybrid_forward(self, F: Operators, x: Tensor, bias: Tensor | None = None, **weights: Tensor) -> Tensor:
         parts = []
         for name, own in self._widths.items():
             parts.append(F.reshape(weights[name], (self._heads, own, self._in_units)))
@@ -52,17 +58,21 @@ class HeadProjections(HybridBlock):
                 parts.append(F.zeros((self._heads, self._width - own, self._in_units)))
         interleaved = F.reshape(F.concat(*parts, dim=1) if len(parts) > 1 else parts[0], (-3, 0))
         units = self._heads * len(self._widths) * self._width
-        return F.FullyConnected(x, interleaved, no_bias=True, num_hidden=units, flatten=False)
+        if bias is None:
+            return F.FullyConnected(x, interleaved, no_bias=True, num_hidden=units, flatten=False)
+        return F.FullyConnected(x, interleaved, bias, num_hidden=units, flatten=False)
 
 
 class _MultiHead(HybridBlock):
     """What self- and cross-attention share.
 
     Raises:
-        UsageError: the width is not a multiple of the heads, or keys are wider than values.
+        UsageError: the width is not a multiple of the heads, keys are wider than values, or narrower with biases.
     """
 
-    def __init__(self, units: int, heads: int, key_units: int | None = None, **parameters: Any) -> None:
+    def __init__(
+        self, units: int, heads: int, key_units: int | None = None, bias: bool = False, **parameters: Any
+    ) -> None:
         super().__init__(**parameters)
         if units % heads:
             raise UsageError(f"{units} units cannot be divided among {heads} heads; choose a multiple of them")
@@ -70,16 +80,19 @@ class _MultiHead(HybridBlock):
         self._key_width = key_units or self._width
         if self._key_width > self._width:
             raise UsageError(f"keys of {key_units} units are wider than values of {self._width}; choose less")
+        if bias and self._key_width < self._width:
+            raise UsageError(f"keys of {key_units} units have no biases here; choose {self._width} units or no biases")
+        self._bias = bias
         with self.name_scope():
             self._add_projections(units)
-            self.output = nn.Dense(units, use_bias=False, flatten=False, in_units=units)  # W^O
+            self.output = nn.Dense(units, use_bias=bias, flatten=False, in_units=units)  # W^O
 
     def _add_projections(self, units: int) -> None:
         raise NotImplementedError
 
     def _projections(self, units: int, *names: str) -> HeadProjections:
         widths = {"query": self._key_width, "key": self._key_width, "value": self._width}
-        return HeadProjections(self._heads, self._width, units, {name: widths[name] for name in names})
+        return HeadProjections(self._heads, self._width, units, {name: widths[name] for name in names}, self._bias)
 
     def _weights(self, F: Operators, scores: Tensor, mask: Tensor | None) -> Tensor:
         """From MXNet's interleaved products, which divide by the root of the width of a head."""
@@ -105,6 +118,7 @@ class SelfAttention(_MultiHead):
         units: width of tokens and output, *d_model*; the values of a head are ``units / heads`` wide, *d_v*.
         heads: *h*.
         key_units: *d_k*, width of queries and keys of a head; at most ``units / heads``, the default.
+        bias: whether the projections and the output have biases.
 
     Call: ``(tokens, mask=None) -> (context, weights)`` with tokens (length, batch, units), mask (batch * heads, length,
     length), context as tokens and weights as mask.

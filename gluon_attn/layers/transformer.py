@@ -74,7 +74,7 @@ class EncoderLayer(HybridBlock):
     """Self-attention and a feed-forward network.
 
     Args:
-        units, heads, key_units: of :class:`SelfAttention`.
+        units, heads, key_units, bias: of :class:`SelfAttention`.
         hidden_units, activation: of :class:`FeedForward`.
         dropout, norm: of :class:`Residual`.
 
@@ -92,11 +92,12 @@ class EncoderLayer(HybridBlock):
         activation: str = "relu",
         dropout: float = 0.0,
         norm: str = "post",
+        bias: bool = False,
         **parameters: Any,
     ) -> None:
         super().__init__(**parameters)
         with self.name_scope():
-            self.attention = SelfAttention(units, heads, key_units)
+            self.attention = SelfAttention(units, heads, key_units, bias)
             self.attention_residual = Residual(units, dropout, norm)
             self.feed_forward = FeedForward(units, hidden_units, activation)
             self.feed_forward_residual = Residual(units, dropout, norm)
@@ -108,7 +109,8 @@ class EncoderLayer(HybridBlock):
 
 
 class DecoderLayer(HybridBlock):
-    """Masked self-attention, attention to a memory, and a feed-forward network. Arguments as :class:`EncoderLayer`.
+    """Masked self-attention, attention to a memory, and a feed-forward network. Arguments as :class:`EncoderLayer`,
+    without biases.
 
     Call: ``(x, memory, mask, memory_mask) -> (x, weights, memory_weights)`` with x (length, batch, units), memory
     (memory_length, batch, units), mask and weights (batch * heads, length, length), memory_mask and memory_weights

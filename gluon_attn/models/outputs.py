@@ -80,3 +80,17 @@ class LanguageModelOutput(NamedTuple):
     loss: Tensor
     nll: Tensor
     state: tuple[Tensor, ...]
+
+
+class PretrainingOutput(NamedTuple):
+    """What a network that predicts masked tokens returns.
+
+    Attributes:
+        losses: (predictions,), -ln p of each token that is predicted, in nats.
+        pair_losses: (batch,), -ln p of whether a pair of texts belongs together; None without that task.
+        pair_logits: (batch, 2), of no and yes; None without that task.
+    """
+
+    losses: Tensor
+    pair_losses: Tensor | None = None
+    pair_logits: Tensor | None = None

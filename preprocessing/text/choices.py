@@ -17,7 +17,7 @@ from preprocessing.errors import InputError
 from preprocessing.pipeline import card
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text.data import Data, Split, object_column
-from preprocessing.text.steps import SHOWN, label_balance
+from preprocessing.text.steps import SHOWN, hash_numbers, label_balance
 from preprocessing.text.tokenizers import Mecab
 
 
@@ -232,3 +232,31 @@ class SplitTail(Step[Data]):
         chosen = np.arange(len(train)) >= len(train) - len(train) // self.one_in
         splits = {**data.splits, "train": train.take(~chosen), "validation": train.take(chosen)}
         return data.with_splits(splits), Notes()
+
+
+@dataclass(frozen=True)
+class LimitLabelled(Step[Data]):
+    """Keep a few training rows, as if no other were labelled; after what is learned from the texts of all."""
+
+    name = "limit-labelled"
+    rows: int
+
+    @property
+    def rule(self) -> str:
+        return (
+            f"{self.rows} rows of train are kept, those with the smallest number in digits 17 to 24 of the SHA-256 of "
+            "their text (UTF-8), ties by order. What was learned from the texts before, such as the vocabulary, is not "
+            "changed: texts without a label are plentiful. Validation and test are not changed."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        train = data.splits["train"]
+        if self.rows > len(train):
+            reason = f"{self.rows} rows are wanted, train has {len(train)}"
+            raise InputError(f"step {self.name}", reason, remedy="choose fewer")
+        chosen = np.zeros(len(train), np.bool_)
+        chosen[np.argsort(hash_numbers(train.text, first_digit=16), kind="stable")[: self.rows]] = True
+        kept = train.take(chosen)
+        dropped = [Dropped("train", "its label is not used", int((~chosen).sum()), [])]
+        notes = Notes(facts={"labelled": {"rows": len(kept), **label_balance(kept.label)}}, dropped=dropped)
+        return data.with_splits({**data.splits, "train": kept}), notes

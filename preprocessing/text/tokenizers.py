@@ -6,6 +6,7 @@ are fixed; SentencePiece is trained on the training split, and its model is then
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import re
@@ -260,6 +261,19 @@ class SentencePiece(Tokenizer):
     def tokenize(self, text: str) -> list[str]:
         pieces: list[str] = self._processor.encode(text, out_type=str)
         return pieces
+
+    @property
+    def pieces(self) -> frozenset[str]:
+        """The pieces of the model, without those that stand for no text."""
+        processor = self._processor
+        sizes = range(processor.get_piece_size())
+        hidden = [index for index in sizes if processor.is_control(index) or processor.is_unknown(index)]
+        return frozenset(processor.id_to_piece(index) for index in sizes if index not in hidden)
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the model."""
+        return hashlib.sha256(self.model).hexdigest()
 
     @cached_property
     def _processor(self) -> Any:

@@ -23,6 +23,11 @@ STREAM_SPECIALS = (UNKNOWN,)
 SEQUENCE_SPECIALS = (UNKNOWN, PADDING, BEGIN, END)
 """For text that a model generates: it needs a begin and an end."""
 
+CLASSIFY, SEPARATOR, MASK = "<cls>", "<sep>", "<mask>"
+CLASSIFY_ID, SEPARATOR_ID, MASK_ID = 2, 3, 4
+MASKED_SPECIALS = (UNKNOWN, PADDING, CLASSIFY, SEPARATOR, MASK)
+"""For text of which a model predicts masked tokens (Devlin et al., 2019)."""
+
 
 class Vocabulary:
     """A fixed list of tokens: ``<unk>`` is 0, ``<pad>`` (if any) 1, then further specials and the learned tokens.
@@ -32,7 +37,7 @@ class Vocabulary:
 
     def __init__(self, tokens: Iterable[str], specials: tuple[str, ...] = SPECIALS) -> None:
         """``tokens``: the learned tokens in their final order, without the specials. ``specials``: ``SPECIALS``,
-        ``SEQUENCE_SPECIALS`` or ``STREAM_SPECIALS``; their ids are their positions."""
+        ``SEQUENCE_SPECIALS``, ``STREAM_SPECIALS`` or ``MASKED_SPECIALS``; their ids are their positions."""
         self.specials = specials
         self.idx_to_token: list[str] = [*specials, *tokens]
         self.token_to_idx: dict[str, int] = {token: index for index, token in enumerate(self.idx_to_token)}
@@ -119,7 +124,7 @@ class Vocabulary:
             if tokens[:1] != [UNKNOWN] or not all(isinstance(token, str) for token in tokens):
                 raise ValueError("the first token is not <unk>")
             specials = (UNKNOWN, *(stored["reserved_tokens"] or ()))
-            known = (SPECIALS, SEQUENCE_SPECIALS, STREAM_SPECIALS)
+            known = (SPECIALS, SEQUENCE_SPECIALS, STREAM_SPECIALS, MASKED_SPECIALS)
             if specials not in known or tokens[: len(specials)] != list(specials):
                 raise ValueError("its reserved tokens are not the first ones")
             return cls(tokens[len(specials) :], specials)

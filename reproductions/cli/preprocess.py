@@ -109,6 +109,31 @@ def naver_crawl_reviews(
     _write(prepared, out, overwrite, "reviews", "tokens")
 
 
+@app.command("naver-pretraining")
+def naver_pretraining_text(
+    out: Out,
+    pieces: Annotated[int, typer.Option(help="Maximum number of subword pieces.")] = 8000,
+    max_length: Annotated[int, typer.Option(help="Maximum pieces per review.")] = 60,
+    one_in: Annotated[int, typer.Option(help="One review in this many goes to validation, one to test.")] = 100,
+    sample: Sample = False,
+    processes: Processes = None,
+    overwrite: Replace = False,
+    no_cache: NoCache = False,
+) -> None:
+    """The raw NSMC crawl in subword pieces, without near copies of the validation and test reviews."""
+    from preprocessing import naver_pretraining
+
+    prepared = naver_pretraining.prepare(
+        "sample" if sample else "nsmc-raw",
+        pieces=pieces,
+        max_length=max_length,
+        one_in=one_in,
+        processes=processes,
+        cache=not no_cache,
+    )
+    _write(prepared, out, overwrite, "reviews", "pieces")
+
+
 @app.command("documents")
 def labelled_documents(
     out: Out,

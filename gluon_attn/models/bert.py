@@ -1,0 +1,236 @@
+"""BERT (Devlin et al., 2019, "BERT: Pre-training of deep bidirectional Transformers for language understanding").
+
+    x_t = LayerNorm(E_token[t] + E_segment[t] + E_position[t])              the input (Figure 2)
+    H = encoder layers of x                                                 post-norm, GELU, with biases
+    p(token_t) = softmax(E_token LayerNorm(gelu(W h_t + b)) + c)            of tokens that are masked (Task 1)
+    p(pair) = softmax(V tanh(W' h_1 + b'))                                  h_1 is that of the first token (Task 2)
+
+The vocabulary is multiplied with the states of predicted tokens alone, which saves six sevenths of the largest product.
+With ``causal`` a token attends to itself and those before it, and predicts the next one: the left-to-right network of
+Table 5.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mxnet import nd
+from mxnet.gluon import HybridBlock, nn
+from mxnet.initializer import Normal
+
+from gluon_attn.attention.masks import additive_mask, token_mask
+from gluon_attn.errors import UsageError
+from gluon_attn.layers.encoders import BidirectionalEncoder
+from gluon_attn.layers.normalization import LayerNorm
+from gluon_attn.layers.transformer import EncoderLayer
+from gluon_attn.models.outputs import Classifier, PretrainingOutput
+from gluon_attn.typing import Operators, Tensor, Tensors
+
+DEVIATION = 0.02
+"""Standard deviation of the embeddings before training (the authors' program)."""
+
+POOLINGS = ("first", "last", "lstm")
+
+
+class Bert(HybridBlock):
+    """The encoder.
+
+    Args:
+        vocabulary_size: number of tokens.
+        units: width, *H*.
+        layers: *L*.
+        heads: *A*.
+        hidden_units: width of the hidden layers.
+        length: number of positions; a longer text is an error of MXNet.
+        dropout: of the embeddings and of the output of every sublayer.
+        causal: whether tokens attend to those before them only.
+
+    Call: ``(ids, segments, valid_length) -> (states, weights)`` with ids and segments (batch, length) of int32,
+    valid_length (batch,), states (length, batch, units), weights of the last layer (batch * heads, length, length).
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: int,
+        units: int,
+        layers: int,
+        heads: int,
+        hidden_units: int,
+        length: int,
+        dropout: float = 0.0,
+        causal: bool = False,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(**parameters)
+        self._heads, self._causal = heads, causal
+        normal = Normal(DEVIATION)
+        with self.name_scope():
+            self.token = nn.Embedding(vocabulary_size, units, weight_initializer=normal)
+            self.segment = nn.Embedding(2, units, weight_initializer=normal)
+            self.position = self.params.get("position", shape=(length, 1, units), init=normal)
+            self.norm = LayerNorm(units)
+            self.dropout = nn.Dropout(dropout)
+            self.layers = nn.HybridSequential()
+            for _ in range(layers):
+                self.layers.add(
+                    EncoderLayer(
+                        units=units,
+                        heads=heads,
+                        hidden_units=hidden_units,
+                        activation="gelu",
+                        dropout=dropout,
+                        bias=True,
+                    )
+                )
+
+    def hybrid_forward(
+        self, F: Operators, ids: Tensor, segments: Tensor, valid_length: Tensor, position: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        x = self.token(F.transpose(ids)) + self.segment(F.transpose(segments))
+        x = self.dropout(self.norm(F.broadcast_add(x, F.slice_like(position, x, axes=(0,)))))
+        mask = self._mask(F, x, valid_length)
+        for layer in self.layers:
+            x, weights = layer(x, mask)
+        return x, weights
+
+    def _mask(self, F: Operators, x: Tensor, valid_length: Tensor) -> Tensor:
+        """What to add to the scores, (batch * heads, length, length)."""
+        places = F.contrib.arange_like(x, axis=0)
+        visible = token_mask(F, F.swapaxes(x, 0, 1), valid_length)
+        by_head = F.expand_dims(F.repeat(visible, repeats=self._heads, axis=0), axis=1)
+        if self._causal:
+            before = F.broadcast_lesser_equal(F.expand_dims(places, axis=0), F.expand_dims(places, axis=1))
+            return additive_mask(F.broadcast_mul(by_head, F.expand_dims(before, axis=0)))
+        return additive_mask(F.broadcast_add(by_head, F.reshape(F.zeros_like(places), (1, -1, 1))))
+
+
+class BertForPretraining(HybridBlock):
+    """Prediction of masked tokens, and of whether two texts belong together.
+
+    Args:
+        bert: the encoder.
+        vocabulary_size, units: its sizes.
+        pairs: whether the second task is learned too.
+
+    Call: ``(ids, segments, valid_length, places, targets, together) -> PretrainingOutput`` with the inputs of
+    :class:`Bert`, places (predictions,) of int32: the number ``position * batch + row`` of the state that predicts;
+    targets (predictions,) its token; together (batch,) 1 for texts that belong together, otherwise 0.
+    """
+
+    def __init__(self, bert: Bert, *, vocabulary_size: int, units: int, pairs: bool = True, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self._size, self._pairs = vocabulary_size, pairs
+        with self.name_scope():
+            self.bert = bert
+            self.transform = nn.Dense(units, flatten=False, in_units=units)
+            self.norm = LayerNorm(units)
+            self.vocabulary = bert.token.weight  # tied
+            self.bias = self.params.get("bias", shape=(vocabulary_size,), init="zeros")
+            if pairs:
+                self.pooler = pooler(units)
+                self.pair = nn.Dense(2, in_units=units)
+
+    def __call__(self, *inputs: Tensor) -> PretrainingOutput:
+        outputs = super().__call__(*inputs)
+        return PretrainingOutput(*outputs) if isinstance(outputs, (list, tuple)) else PretrainingOutput(outputs)
+
+    def hybrid_forward(
+        self,
+        F: Operators,
+        ids: Tensor,
+        segments: Tensor,
+        valid_length: Tensor,
+        places: Tensor,
+        targets: Tensor,
+        together: Tensor,
+        vocabulary: Tensor,
+        bias: Tensor,
+    ) -> Tensors | Tensor:
+        states, _ = self.bert(ids, segments, valid_length)
+        log_p = F.log_softmax(self._logits(F, states, places, vocabulary, bias), axis=-1)
+        losses = -F.pick(log_p, targets, axis=-1)
+        if not self._pairs:
+            return losses
+        logits = self.pair(self.pooler(F.reshape(F.slice_axis(states, axis=0, begin=0, end=1), (-3, 0))))
+        return losses, -F.pick(F.log_softmax(logits, axis=-1), together, axis=-1), logits
+
+    def _logits(self, F: Operators, states: Tensor, places: Tensor, vocabulary: Tensor, bias: Tensor) -> Tensor:
+        chosen = F.take(F.reshape(states, (-3, 0)), places, axis=0)
+        features = self.norm(F.LeakyReLU(self.transform(chosen), act_type="gelu"))
+        return F.FullyConnected(features, vocabulary, bias, num_hidden=self._size, flatten=False)
+
+    def predict(self, ids: Tensor, segments: Tensor, valid_length: Tensor, places: Tensor) -> Tensor:
+        """The probability of each token, (predictions, vocabulary), at some places; not differentiated."""
+        states, _ = self.bert(ids, segments, valid_length)
+        return nd.softmax(self._logits(nd, states, places, self.vocabulary.data(), self.bias.data()), axis=-1)
+
+
+class BertClassifier(Classifier):
+    """A classifier of single texts on top of the encoder.
+
+    Args:
+        bert: the encoder, which reads ``<cls> text <sep>``.
+        units: its width.
+        classes: number of labels.
+        pooling: what is classified: ``first``, the state of the first token through the pooler, as in the paper;
+            ``last``, that of the last token, for a causal encoder; ``lstm``, the last states of a bidirectional LSTM of
+            half the width in each direction that reads all states.
+        dropout: before the dense layer.
+
+    Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length) of int32 with the special tokens,
+    valid_length (batch,) with them; logits, and with ``first`` weights (batch, length - 1): what the first token
+    attends to in the last layer, averaged over the heads, among the tokens of the text alone.
+    """
+
+    outputs = ("weights",)
+
+    def __init__(
+        self,
+        bert: Bert,
+        *,
+        units: int,
+        heads: int,
+        classes: int,
+        pooling: str = "first",
+        dropout: float = 0.0,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(**parameters)
+        if pooling not in POOLINGS:
+            raise UsageError(f"pooling {pooling!r} is unknown; choose one of {', '.join(POOLINGS)}")
+        self._pooling, self._heads = pooling, heads
+        with self.name_scope():
+            self.bert = bert
+            if pooling == "lstm":
+                self.reader = BidirectionalEncoder("lstm", units // 2, 1, units)
+            else:
+                self.pooler = pooler(units)
+            self.dropout = nn.Dropout(dropout)
+            self.output = nn.Dense(classes, in_units=units, weight_initializer=Normal(DEVIATION))
+
+    @property
+    def token_embedding(self) -> nn.Embedding:
+        return self.bert.token
+
+    def hybrid_forward(self, F: Operators, ids: Tensor, valid_length: Tensor) -> Tensors:
+        states, weights = self.bert(ids, F.zeros_like(ids), valid_length)
+        if self._pooling == "lstm":
+            _, pooled = self.reader(F.swapaxes(states, 0, 1), valid_length)
+        elif self._pooling == "last":
+            pooled = self.pooler(F.SequenceLast(states, valid_length, use_sequence_length=True))
+        else:
+            pooled = self.pooler(F.reshape(F.slice_axis(states, axis=0, begin=0, end=1), (-3, 0)))
+        logits = self.output(self.dropout(pooled))
+        return (logits, self._of_text(F, weights, valid_length)) if self._pooling == "first" else (logits,)
+
+    def _of_text(self, F: Operators, weights: Tensor, valid_length: Tensor) -> Tensor:
+        first = F.reshape(F.slice_axis(weights, axis=1, begin=0, end=1), (-4, -1, self._heads, -3))
+        others = F.slice_axis(F.mean(first, axis=1), axis=1, begin=1, end=None)
+        others = others * token_mask(F, others, valid_length - 2)
+        return F.broadcast_div(others, F.sum(others, axis=1, keepdims=True) + 1e-12)
+
+
+def pooler(units: int) -> nn.Dense:
+    """tanh(W h + b) of one state."""
+    return nn.Dense(units, activation="tanh", in_units=units)

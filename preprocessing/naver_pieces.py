@@ -1,0 +1,109 @@
+"""The Naver sentiment movie corpus as a pretrained network reads it: in the pieces and with the vocabulary that the
+pipeline ``naver_pretraining`` learned from the raw crawl.
+
+    from preprocessing import naver_pieces
+    result = naver_pieces.prepare("nsmc", pieces=8000)
+
+Rows, splits and texts are those of the pipeline ``naver``. What the crawl was prepared for is in the cache of results,
+so that it is read once.
+
+The steps, in order: read-ratings, drop-empty, split-by-hash, mark-leaks, pretrained-pieces, tokenize, truncate, encode,
+(limit-labelled).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from preprocessing import naver_pretraining
+from preprocessing.corpora import CorpusFiles, locate
+from preprocessing.errors import check_positive
+from preprocessing.naver import ReadRatings
+from preprocessing.naver_crawl import SAMPLE
+from preprocessing.pipeline.step import Context, Notes, Step
+from preprocessing.text.choices import LimitLabelled
+from preprocessing.text.data import Data
+from preprocessing.text.pipeline import Result, TextPipeline
+from preprocessing.text.steps import DropEmpty, Encode, MarkLeaks, SplitByHash, Tokenize, Truncate
+from preprocessing.text.tokenizers import SentencePiece
+from preprocessing.text.vocabulary import MASKED_SPECIALS
+from preprocessing.text.writing import write as write
+
+CORPUS = "nsmc"
+
+
+def files(corpus: str = CORPUS) -> CorpusFiles:
+    """The official files of NSMC together with the crawl, or for ``sample`` the embedded sample of these.
+
+    Raises MissingError when one of them is missing, InputError when one is damaged.
+    """
+    if corpus == "sample":
+        return locate.find(SAMPLE)
+    official, whole = locate.find(corpus), naver_pretraining.files()
+    return replace(whole, name=official.name, title=f"{official.title}, and its raw crawl")
+
+
+def pipeline(
+    *,
+    pieces: int = 8000,
+    pretraining_length: int = 60,
+    one_in: int = 100,
+    max_length: int = 126,
+    labelled: int | None = None,
+) -> TextPipeline:
+    """The pipeline for NSMC with its crawl.
+
+    ``pieces``, ``pretraining_length``, ``one_in``: of the pipeline ``naver_pretraining``, there ``pieces``,
+    ``max_length`` and ``one_in``. ``max_length``: most pieces of a review. ``labelled``: number of training rows whose
+    labels are used; None for all.
+    """
+    check_positive(max_length=max_length, labelled=labelled)
+    learned = PretrainedPieces(pieces, pretraining_length, one_in)
+    tokenizer = SentencePiece(pieces)
+    chain: list[Step[Data]] = [ReadRatings(), DropEmpty(), SplitByHash(), MarkLeaks(), learned]
+    chain += [Tokenize(tokenizer), Truncate(max_length), Encode()]
+    chain += [] if labelled is None else [LimitLabelled(labelled)]
+    return TextPipeline("naver-pieces", tuple(chain), tokenizer, MASKED_SPECIALS, SAMPLE)
+
+
+def prepare(
+    corpus: str | CorpusFiles = CORPUS, *, processes: int | None = None, cache: bool = True, **options: Any
+) -> Result:
+    """Run :func:`pipeline` with ``options`` on ``nsmc``, ``sample`` or your own files (``locate.given`` with the parts
+    ``raw``, ``train`` and ``test``)."""
+    given = files(corpus) if isinstance(corpus, str) else corpus
+    return pipeline(**options).run(given, processes=processes, cache=cache)
+
+
+@dataclass(frozen=True)
+class PretrainedPieces(Step[Data]):
+    """Take pieces and vocabulary from the text for pretraining."""
+
+    name: ClassVar[str] = "pretrained-pieces"
+    pieces: int
+    max_length: int
+    one_in: int
+
+    @property
+    def learned_by(self) -> TextPipeline:
+        """The pipeline that learns them."""
+        return naver_pretraining.pipeline(pieces=self.pieces, max_length=self.max_length, one_in=self.one_in)
+
+    @property
+    def rule(self) -> str:
+        return (
+            "The SentencePiece model and the vocabulary are those of the pipeline naver-pretraining on the raw crawl, "
+            "which has no review of the validation and the test split, nor a near copy of one."
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        steps = [f"{step.name} {step.version}" for step in self.learned_by.steps]
+        return {**super().parameters(), "steps": steps}
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        given = context.corpus(self.name)
+        crawl = replace(given, name="nsmc-raw") if given.name == CORPUS else given
+        result = self.learned_by.run(crawl, processes=context.processes)
+        facts = {"pretraining": {"digest": result.digest, "crawl": result.card["facts"]["crawl"]}}
+        return replace(data, tokenizer=result.tokenizer, vocabulary=result.vocabulary), Notes(facts=facts)

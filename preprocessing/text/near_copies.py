@@ -1,0 +1,110 @@
+"""Near copies of texts: found exactly, without sampling, by character n-grams (a set-similarity join with prefix
+filtering; Chaudhuri et al., 2006; Bayardo et al., 2007)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from preprocessing.text.normalization import loose_key
+
+NGRAM = 4
+"""Characters of an n-gram."""
+
+SHORTEST = 8
+"""Characters of the shortest key that is compared by n-grams; shorter ones have too few of them."""
+
+_REPEATED = re.compile(r"(.)\1+", re.DOTALL)
+_PAIRS_AT_ONCE = 1 << 18
+
+
+def collapsed_key(text: str) -> str:
+    """The letters and digits of a text in lower case (Unicode NFKC), each run of one character as a single one: equal
+    for texts that differ at most in spaces, punctuation, case, character forms and repetitions."""
+    return _REPEATED.sub(r"\1", loose_key("".join(unicodedata.normalize("NFKC", text).split())))
+
+
+def near_copies(keys: Sequence[str], references: Sequence[str], threshold: float) -> np.ndarray:
+    """Which keys share so many n-grams with a reference.
+
+    Two keys are near copies when the Jaccard index of their sets of n-grams, the number of shared ones over that of all
+    distinct ones, is at least the threshold. Of each set, sorted from the rarest n-gram to the most frequent one, only
+    a prefix has to be searched: sets of this similarity have an n-gram in common there.
+
+    Args:
+        keys, references: of :func:`collapsed_key`; those that are shorter than ``SHORTEST`` are near nothing.
+        threshold: above 0, at most 1.
+
+    Returns:
+        (len(keys),) of bool.
+    """
+    sets = _ngram_sets([*keys, *references])
+    starts = np.concatenate([[0], np.cumsum(sets.sizes)])
+    prefix = np.where(sets.sizes > 0, sets.sizes - np.ceil(threshold * sets.sizes - 1e-9).astype(np.int64) + 1, 0)
+    rows = np.repeat(np.arange(len(sets.sizes)), prefix)
+    entries = np.arange(len(rows)) - np.repeat(np.cumsum(prefix) - prefix, prefix) + starts[rows]
+    ngrams = sets.ngrams[entries]
+    of_reference = rows >= len(keys)
+    order = np.argsort(ngrams[of_reference], kind="stable")
+    reference_ngrams, reference_rows = ngrams[of_reference][order], rows[of_reference][order]
+    ngrams, rows = ngrams[~of_reference], rows[~of_reference]
+    first = np.searchsorted(reference_ngrams, ngrams, side="left")
+    matches = np.searchsorted(reference_ngrams, ngrams, side="right") - first
+
+    near = np.zeros(len(keys), np.bool_)
+    bounds = np.searchsorted(np.cumsum(matches), np.arange(0, matches.sum() + _PAIRS_AT_ONCE, _PAIRS_AT_ONCE))
+    for begin, end in pairwise(bounds.tolist()):
+        count = matches[begin:end]
+        ours = np.repeat(rows[begin:end], count)
+        theirs = reference_rows[np.arange(count.sum()) - np.repeat(np.cumsum(count) - count - first[begin:end], count)]
+        sizes = sets.sizes[ours], sets.sizes[theirs]
+        similar = (np.minimum(*sizes) >= threshold * np.maximum(*sizes) - 1e-9) & ~near[ours]
+        pairs = np.unique(ours[similar] * np.int64(len(sets.sizes)) + theirs[similar])
+        ours, theirs = np.divmod(pairs, len(sets.sizes))
+        shared = _shared(sets, starts, ours, theirs)
+        union = sets.sizes[ours] + sets.sizes[theirs] - shared
+        near[ours[shared >= threshold * union - 1e-9]] = True
+    return near
+
+
+class _Sets(NamedTuple):
+    """Sets of n-grams, those of each key one after another, the rarest n-grams first: the n-grams as numbers by
+    ascending frequency, and the size of each set; 0 for a short key."""
+
+    ngrams: np.ndarray
+    sizes: np.ndarray
+
+
+def _ngram_sets(keys: Sequence[str]) -> _Sets:
+    lengths = np.fromiter(map(len, keys), np.int64, len(keys))
+    characters = np.frombuffer("".join(keys).encode("utf-32-le"), np.uint32).astype(np.uint64) & np.uint64(0xFFFF)
+    counts = np.where(lengths >= SHORTEST, lengths - NGRAM + 1, 0)
+    rows = np.repeat(np.arange(len(keys)), counts)
+    first = np.arange(len(rows)) + np.repeat(np.cumsum(lengths) - lengths - np.cumsum(counts) + counts, counts)
+    codes = np.zeros(len(rows), np.uint64)
+    for offset in range(NGRAM):
+        codes = (codes << np.uint64(16)) | characters[first + offset]
+    distinct, numbers, frequency = np.unique(codes, return_inverse=True, return_counts=True)
+    by_frequency = np.lexsort((distinct, frequency))
+    rank = np.empty(len(distinct), np.int64)
+    rank[by_frequency] = np.arange(len(distinct))
+    pairs = np.unique(rows * np.int64(max(1, len(distinct))) + rank[numbers])
+    rows, ngrams = np.divmod(pairs, max(1, len(distinct)))
+    return _Sets(ngrams, np.bincount(rows, minlength=len(keys)).astype(np.int64))
+
+
+def _shared(sets: _Sets, starts: np.ndarray, ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """The number of n-grams that two sets have in common, of each pair."""
+    both: list[np.ndarray] = []
+    for side in (ours, theirs):
+        sizes = sets.sizes[side]
+        pair = np.repeat(np.arange(len(side)), sizes)
+        entries = np.arange(len(pair)) - np.repeat(np.cumsum(sizes) - sizes - starts[side], sizes)
+        both.append(pair * np.int64(sets.ngrams.max(initial=0) + 1) + sets.ngrams[entries])
+    common = np.intersect1d(both[0], both[1], assume_unique=True)
+    return np.bincount(common // np.int64(sets.ngrams.max(initial=0) + 1), minlength=len(ours))

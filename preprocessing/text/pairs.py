@@ -1,0 +1,87 @@
+"""Pairs of reviews for next-sentence prediction: two of one film, or of two films."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from preprocessing.pipeline import card
+from preprocessing.pipeline.step import Context, Notes, Step
+from preprocessing.text.data import Data
+
+FILM_SEPARATOR = "/"
+"""Between film and review in the id of a row."""
+
+
+class Pairs(NamedTuple):
+    """Rows (pairs,) of the first and of the second text, and whether (pairs,) both are of one group."""
+
+    first: np.ndarray
+    second: np.ndarray
+    together: np.ndarray
+
+
+def films(row_id: np.ndarray) -> np.ndarray:
+    """A number for the film of each row, (rows,)."""
+    names = [str(name).partition(FILM_SEPARATOR)[0] for name in row_id]
+    numbers: np.ndarray = np.unique(np.array(names, np.str_), return_inverse=True)[1].astype(np.int64)
+    return numbers
+
+
+def pair_rows(group: np.ndarray, generator: np.random.RandomState) -> Pairs:
+    """Pair all rows, each once, so that as many pairs as possible up to half are of one group.
+
+    Rows are shuffled within their group and paired two by two. A group of an odd size leaves one; these are paired with
+    each other. Of the pairs within a group so many, drawn at random, exchange their second rows in a circle that pairs
+    of two groups are as many as those of one. A single row may be left over at the end; it is in no pair.
+
+    Args:
+        group: (rows,) a number for each row.
+        generator: of the draws.
+    """
+    shuffled = generator.permutation(len(group))
+    order = shuffled[np.argsort(group[shuffled], kind="stable")]
+    sizes = np.bincount(group, minlength=1)
+    place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    alone = (place % 2 == 0) & (place + 1 == np.repeat(sizes, sizes))
+    within, rest = order[~alone], generator.permutation(order[alone])
+    rest = rest[: len(rest) // 2 * 2]
+    pairs = np.concatenate([within.reshape(-1, 2), rest.reshape(-1, 2)])
+    exchanged = max(0, (len(within) // 2 - len(rest) // 2) // 2)
+    circle = generator.permutation(len(within) // 2)[:exchanged]
+    first, second = pairs[:, 0].copy(), pairs[:, 1].copy()
+    second[circle] = pairs[np.roll(circle, 1), 1]
+    return Pairs(first, second, group[first] == group[second])
+
+
+@dataclass(frozen=True)
+class PairReviews(Step[Data]):
+    """State and count how reviews are paired; the data hold single reviews."""
+
+    name: ClassVar[str] = "pair-reviews"
+
+    @property
+    def rule(self) -> str:
+        return (
+            "A review has no next sentence that is worth predicting: most are a single one. Instead two reviews are "
+            "read, and whether both are of one film is predicted. In each epoch the reviews of every film are shuffled "
+            "and paired two by two; those that are left over, one of a film with an odd number, are paired with each "
+            "other. Of the pairs of one film so many, drawn at random, exchange their second reviews in a circle that "
+            "half of all pairs are of two films. Every review is in one pair of an epoch, so nothing is read twice. "
+            "The data are not changed; the counts are those of seed 0."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        facts = {}
+        for name, split in data.splits.items():
+            film = films(split.row_id)
+            pairs = pair_rows(film, np.random.RandomState(0))
+            facts[name] = {
+                "films": int(film.max(initial=-1)) + 1,
+                "pairs": len(pairs.first),
+                "of_one_film": int(pairs.together.sum()),
+                "rate_of_one_film": card.rate(int(pairs.together.sum()), len(pairs.first)),
+            }
+        return data, Notes(facts={"pairs": facts})

@@ -1,0 +1,50 @@
+"""Near copies against a comparison of all pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from preprocessing.text.near_copies import NGRAM, SHORTEST, collapsed_key, near_copies
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("정말 재밌어요!!! ㅋㅋㅋㅋ", "정말재밌어요\u110f"),
+        ("ＧＯＯＤ  movie", "godmovie"),
+        ("!!!", "!"),
+        ("", ""),
+    ],
+)
+def test_a_key_has_letters_and_digits_without_repetitions(text: str, key: str) -> None:
+    assert collapsed_key(text) == key
+
+
+def grams(key: str) -> set[str]:
+    return {key[start : start + NGRAM] for start in range(len(key) - NGRAM + 1)} if len(key) >= SHORTEST else set()
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.6, 1.0])
+def test_the_same_are_found_as_by_comparing_all_pairs(threshold: float) -> None:
+    draw = np.random.RandomState(3)
+    originals = ["".join(draw.choice(list("가나다라마바"), draw.randint(4, 30))) for _ in range(120)]
+    keys = []
+    for original in originals[:80]:
+        letters = list(original)
+        for _ in range(draw.randint(0, 4)):
+            letters[draw.randint(len(letters))] = str(draw.randint(10))
+        keys.append("".join(letters))
+    references = originals[20:]
+    expected = []
+    for key in keys:
+        pairs = [(grams(key), grams(each)) for each in references]
+        expected.append(any(a and b and len(a & b) >= threshold * len(a | b) - 1e-9 for a, b in pairs))
+    assert near_copies(keys, references, threshold).tolist() == expected
+    assert 0 < sum(expected) < len(keys)
+
+
+def test_nothing_is_near_nothing() -> None:
+    assert near_copies([], [], 0.6).tolist() == []
+    assert near_copies(["abcdefghij"], [], 0.6).tolist() == [False]
+    assert near_copies(["short"], ["short"], 0.6).tolist() == [False], "too short to be compared by n-grams"
