@@ -17,20 +17,17 @@ Claim: bigrams help (Table 1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from gluon_attn.models.fasttext import NgramClassifier
 from gluon_attn.training.recipe import Recipe
-from preprocessing.text.pipeline import Result
 from reproductions.protocol.claims import Better
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
 from reproductions.tasks.classification import NSMC, SST, Classification, IMDb
-from reproductions.tasks.classifier_settings import ClassificationData, SequenceSettings
-from reproductions.tasks.text_inputs import BagsOfNgrams, TextInputs
+from reproductions.tasks.fasttext_settings import FastTextSettings
 
 TABLE_1 = Table(
     "Joulin et al. (2017), Table 1", corpus="yelp polarity", metric="accuracy", checked="secondary", digits=1
@@ -40,25 +37,7 @@ BIGRAMS = TABLE_1.entry("fastText, h = 10, bigrams", 95.7)
 PEER = Reported("fastText", 85.50, corpus="nsmc", metric="accuracy", source="monologg/KoBERT-nsmc")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings(SequenceSettings):
-    """The paper's sizes; ``orders`` are the n of the n-grams."""
-
-    max_length: int = 4_000
-    units: int = 10
-    orders: tuple[int, ...] = ()
-    buckets: int = 10_000_000
-
-    def inputs(self, prepared: Result) -> TextInputs:
-        size = len(prepared.vocabulary)
-        return BagsOfNgrams(self.max_length, vocabulary_size=size, orders=self.orders, buckets=self.buckets)
-
-    def build(self, data: ClassificationData) -> NgramClassifier:
-        buckets = self.buckets if self.orders else 0
-        return NgramClassifier(rows=data.vocabulary_size + buckets, units=self.units, classes=data.classes)
-
-
-words = Settings(units=16, token_dropout=0.3, min_freq=2)
+words = FastTextSettings(units=16, token_dropout=0.3, min_freq=2)
 NSMC_WORDS = replace(words, buckets=500_000)
 IMDB_WORDS = replace(words, buckets=1_000_000)
 SST_WORDS = replace(words, buckets=100_000, min_freq=1)
@@ -68,19 +47,25 @@ IMDB_RECIPE = replace(RECIPE, epochs=12)
 SST_RECIPE = replace(RECIPE, epochs=40)
 
 
-def smoke(variant: Variant[Settings]) -> Variant[Settings]:
+def smoke(variant: Variant[FastTextSettings]) -> Variant[FastTextSettings]:
     tiny = replace(variant.settings, min_freq=1, units=8, buckets=500)
     recipe = Recipe(epochs=2, batch_size=16, learning_rate=1e-2, decay="cosine")
     return replace(variant, settings=tiny, recipe=recipe)
 
 
-def paper(variant: Variant[Settings]) -> Variant[Settings]:
-    return replace(variant, settings=replace(variant.settings, units=Settings.units, buckets=Settings.buckets))
+def paper(variant: Variant[FastTextSettings]) -> Variant[FastTextSettings]:
+    sizes = {name: getattr(FastTextSettings, name) for name in ("units", "buckets")}
+    return replace(variant, settings=replace(variant.settings, **sizes))
 
 
 def pair(
-    name: str, corpus: str, task: Classification[Any], settings: Settings, recipe: Recipe, **beside: dict[str, Any]
-) -> tuple[Variant[Settings], Variant[Settings]]:
+    name: str,
+    corpus: str,
+    task: Classification[Any],
+    settings: FastTextSettings,
+    recipe: Recipe,
+    **beside: dict[str, Any],
+) -> tuple[Variant[FastTextSettings], Variant[FastTextSettings]]:
     """Words alone and with bigrams; ``beside``: what is next to each in the table."""
     bigrams = replace(settings, orders=(2,))
     return (

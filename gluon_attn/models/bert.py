@@ -115,7 +115,8 @@ class BertForPretraining(HybridBlock):
 
     Call: ``(ids, segments, valid_length, places, targets, together) -> PretrainingOutput`` with the inputs of
     :class:`Bert`, places (predictions,) of int32: the number ``position * batch + row`` of the state that predicts;
-    targets (predictions,) its token; together (batch,) 1 for texts that belong together, otherwise 0.
+    targets (predictions,) its token; together (batch,) 1 for texts that belong together, otherwise 0; without
+    ``pairs`` there is no such input.
     """
 
     def __init__(self, bert: Bert, *, vocabulary_size: int, units: int, pairs: bool = True, **parameters: Any) -> None:
@@ -143,7 +144,8 @@ class BertForPretraining(HybridBlock):
         valid_length: Tensor,
         places: Tensor,
         targets: Tensor,
-        together: Tensor,
+        together: Tensor | None = None,
+        *,
         vocabulary: Tensor,
         bias: Tensor,
     ) -> Tensors | Tensor:

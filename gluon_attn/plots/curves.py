@@ -273,3 +273,44 @@ def by_context(series: Mapping[str, Mapping[int, Sequence[float]]], path: Path, 
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set(title=f"{label.capitalize()} by context", xlabel="words before", ylabel=label)
         axes.legend(loc="best")
+
+
+def score_by_amount(
+    series: Mapping[str, Mapping[float, Sequence[float]]],
+    path: Path,
+    amount: str,
+    label: str,
+    *,
+    logarithmic: bool = False,
+    root: bool = False,
+) -> None:
+    """A score by how much of something there was, the mean of the seeds and their range.
+
+    Args:
+        series: for each system the values over seeds by amount.
+        path: the PNG to write.
+        amount: name of the amount.
+        label: name of the score.
+        logarithmic: whether the axis of the amount is.
+        root: whether it is that of the square root, which can show 0.
+
+    Raises:
+        UsageError: no systems, or too many.
+    """
+    if not series or len(series) > len(COLOURS):
+        raise UsageError(f"score by amount: {len(series)} systems; draw 1 to {len(COLOURS)}")
+    with house_figure(7, 4.2, path) as figure:
+        axes = figure.subplots()
+        for (name, points), colour, marker in zip(series.items(), COLOURS, MARKERS, strict=False):
+            amounts = sorted(points)
+            means = np.array([np.mean(points[one]) for one in amounts])
+            lows, highs = (np.array([limit(points[one]) for one in amounts]) for limit in (min, max))
+            ranges = np.maximum(0.0, [means - lows, highs - means])
+            axes.errorbar(amounts, means, yerr=ranges, color=colour, marker=marker, markersize=5, capsize=3, label=name)
+        if logarithmic:
+            axes.set_xscale("log")
+        if root:
+            axes.set_xscale("function", functions=(np.sqrt, np.square))
+        axes.set(title=f"{label.capitalize()} by {amount}", xlabel=amount, ylabel=label)
+        if len(series) > 1:
+            axes.legend(loc="best")

@@ -279,14 +279,24 @@ def scores(predictions: TextPredictions, label: np.ndarray) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class NSMC(Classification[SequenceSettings]):
-    """Korean film reviews in two classes, cut into tokens by ``tokenizer`` and to the length that the network reads."""
+    """Korean film reviews in two classes, cut into tokens by ``tokenizer`` and to the length that the network reads.
+
+    Attributes:
+        labelled: number of training reviews whose labels are used; None for all.
+    """
 
     corpus: str = "nsmc"
     language: str = "ko"
     tokenizer: str = "mecab"
+    labelled: int | None = None
 
     def pipeline(self, settings: SequenceSettings) -> TextPipeline:
-        return naver.pipeline(tokenizer=self.tokenizer, min_freq=settings.min_freq, max_length=settings.max_length)
+        return naver.pipeline(
+            tokenizer=self.tokenizer,
+            min_freq=settings.min_freq,
+            max_length=settings.max_length,
+            labelled=self.labelled,
+        )
 
 
 @dataclass(frozen=True)

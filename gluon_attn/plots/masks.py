@@ -1,0 +1,37 @@
+"""Which tokens a masked language model predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gluon_attn.plots.style import COLOURS, house_figure
+
+
+def masked_tokens(
+    tokens: Sequence[str],
+    probability: Sequence[float],
+    predicted: Sequence[Sequence[tuple[str, float]]],
+    path: Path,
+) -> None:
+    """The likeliest tokens in the place of each token of a text, masked alone; the token itself is coloured.
+
+    Args:
+        tokens: of the text.
+        probability: (tokens,) of each of them in its place.
+        predicted: for each token the likeliest ones, the first the likeliest, with their probabilities.
+        path: the PNG to write.
+    """
+    rows = max(map(len, predicted), default=0)
+    with house_figure(max(4.0, 1.3 * len(tokens)), 0.45 * rows + 1.3, path) as figure:
+        axes = figure.subplots()
+        axes.set(
+            xlim=(-0.5, len(tokens) - 0.5), ylim=(rows + 0.3, -1.6), title="Predicted for each token, masked alone"
+        )
+        axes.axis("off")
+        for column, (token, own, best) in enumerate(zip(tokens, probability, predicted, strict=True)):
+            axes.text(column, -0.9, token, ha="center", va="center", fontweight="bold")
+            axes.text(column, -0.3, f"{own:.2f}", ha="center", va="center", fontsize="small")
+            for row, (other, p) in enumerate(best):
+                colour = COLOURS[0] if other == token else "black"
+                axes.text(column, row + 0.5, f"{other} {p:.2f}", ha="center", va="center", color=colour)

@@ -1,0 +1,247 @@
+"""Devlin, Chang, Lee and Toutanova (2019), "BERT: Pre-training of deep bidirectional Transformers for language
+understanding".
+
+A Transformer's encoder is pretrained on text without labels: it predicts masked tokens from both sides, and whether one
+text follows another. Fine-tuned with one more layer it was the best on eleven tasks. The base network (12 layers of 768
+units, 110 million parameters) has an accuracy of 93.5 on the test sentences of SST-2, the large one (24 of 1024, 340
+million) 94.9. Table 5 takes parts away: without the second task SST-2 (validation) loses 0.1, from left to right alone
+0.6, with a bidirectional LSTM on top of that 1.1. Table 6: larger networks have lower perplexities and better scores.
+
+Here: Korean film reviews. Text for pretraining are the reviews of the crawl that NSMC was drawn from, without those of
+NSMC's test split and of our validation split, their copies and near copies; 8 000 SentencePiece pieces are learned on
+the same text, whole words are masked, drawn again in every pass, and pairs are two reviews of one film or of two, since
+a review has no next sentence. 15 % of the pieces are predicted, 80 % of these are <mask>, 10 % another piece. 4 layers
+of 256 units, five to six hours of one core; Adam without weight decay, no dropout in pretraining.
+
+*bert-90*, *bert-30* and *bert-10* are pretrained for about as many minutes, each with a rate that falls to zero. Tables
+5 and 6 are repeated with the first of them. Each network is fine-tuned on the 135 000 training reviews of NSMC, or on
+100, 1 000 and 10 000 of them; those that read few labels are selected on the same whole validation split. Next to them
+are the same network from random weights, the best recurrent network of `naver_self_attention` with and without word
+vectors, which are pretrained on the same crawl, and fastText.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gluon_attn.training.recipe import Recipe
+from reproductions.protocol.claims import Better
+from reproductions.protocol.reported import Table
+from reproductions.protocol.reproduction import Override, Reproduction
+from reproductions.protocol.task import Variant
+from reproductions.tasks.bert_settings import BertSettings, EncoderSettings, PretrainingSettings
+from reproductions.tasks.classification import NSMC
+from reproductions.tasks.classification_results import averaged
+from reproductions.tasks.classifier_settings import StackedSettings, Syllables
+from reproductions.tasks.fasttext_settings import FastTextSettings
+from reproductions.tasks.fine_tuning import FineTuning
+from reproductions.tasks.pretraining import Pretraining
+from reproductions.tasks.pretraining_figures import accuracy_by_labelled, accuracy_by_minutes, masks
+
+PEERS = Table("SKTBrain/KoBERT", corpus="nsmc", metric="accuracy", digits=1)
+KOBERT = PEERS.entry("KoBERT, 92 million parameters", 90.1)
+MULTILINGUAL = PEERS.entry("multilingual BERT, 167 million parameters", 87.5)
+DISTILLED = replace(PEERS, source="monologg/DistilKoBERT", digits=2).entry("DistilKoBERT, 3 layers", 88.41)
+TABLE_5 = Table("Devlin et al. (2019), Table 5, validation", corpus="sst-2", metric="accuracy", digits=1)
+BASE = TABLE_5.entry("base", 92.7)
+NO_PAIRS = TABLE_5.entry("no next sentence", 92.6)
+LEFT_TO_RIGHT = TABLE_5.entry("left to right, no next sentence", 92.1)
+WITH_LSTM = TABLE_5.entry("left to right, BiLSTM on top", 91.6)
+TABLE_6 = replace(TABLE_5, source="Devlin et al. (2019), Table 6, validation")
+DEPTH = TABLE_6.entry("3 layers of 768 units", 88.4)
+OTHER = "English sentences; a network of 110 million parameters, pretrained on 3.3 billion words"
+
+SENTENCES = (
+    "배우들의 연기가 정말 좋았다",
+    "시간 가는 줄 모르고 재미있게 봤어요",
+    "돈이 아까운 최악의 영화",
+    "아이들과 함께 보기 좋은 애니메이션",
+)
+FEW = {100: (15, 8), 1_000: (8, 16), 10_000: (4, 32)}  # labelled reviews: epochs, batch size
+CORES = {"length": 128, "pieces": 8_000, "pretraining_length": 60, "one_in": 100}
+SMALL = {**CORES, "units": 256, "layers": 4, "heads": 4, "hidden_units": 1024}
+TEXT = Pretraining(sentences=SENTENCES)
+
+small = PretrainingSettings(**SMALL, dropout=0.0, steps=500, whole_words=True)
+tuned = BertSettings(**SMALL)
+recurrent = StackedSettings(min_freq=2, max_length=120, embedding_units=200, units=160, attention_units=64)
+recurrent = replace(recurrent, token_dropout=0.3, syllables=Syllables())
+fasttext = FastTextSettings(units=16, token_dropout=0.3, min_freq=2, buckets=500_000, orders=(2,))
+
+# One epoch is 500 updates of 4 096 pieces, about ten minutes of one core.
+LONG = Recipe(epochs=34, batch_size=1, batch_tokens=4096, learning_rate=1e-3, warmup_steps=1_000, decay="cosine")
+LONG = replace(LONG, clip_norm=1.0)
+PAPER = replace(LONG, epochs=40, batch_tokens=131_072, learning_rate=1e-4, warmup_steps=10_000)
+TUNING = Recipe(epochs=3, batch_size=64, learning_rate=2e-4, warmup_steps=400, decay="cosine", clip_norm=1.0)
+FROM_RANDOM = replace(TUNING, epochs=5)
+RECURRENT = Recipe(epochs=9, batch_size=128, learning_rate=1e-3, warmup_steps=200, decay="cosine")
+FASTTEXT = Recipe(epochs=4, batch_size=64, learning_rate=3e-3, decay="cosine")
+BUDGETS = {"pretraining-90": 9, "pretraining-30": 3, "pretraining-10": 1}
+
+ABLATIONS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "no-pairs": ("masked pieces alone", {"pairs": False}, {}),
+    "left-to-right": ("each next piece alone", {"pairs": False, "causal": True}, {"causal": True, "pooling": "last"}),
+    "layers-2": ("2 layers", {"layers": 2}, {"layers": 2}),
+    "units-128": ("128 units", {"units": 128, "heads": 2, "hidden_units": 512}, {}),
+}
+ABLATIONS["units-128"][2].update(ABLATIONS["units-128"][1])
+
+
+def pretraining(name: str, title: str, epochs: int, **changed: Any) -> Variant[PretrainingSettings]:
+    recipe = replace(LONG, epochs=epochs, warmup_steps=min(LONG.warmup_steps, epochs * 100))
+    return Variant(name, f"pretraining: {title}", replace(small, **changed), recipe, TEXT, (1,))
+
+
+def tuning(
+    name: str, title: str, source: str = "", recipe: Recipe = TUNING, settings: BertSettings = tuned, **more: Any
+) -> Variant[BertSettings]:
+    return Variant(name, title, settings, recipe, pretrained=f"devlin2018/{source}" if source else None, **more)
+
+
+def with_few_labels(count: int) -> tuple[Variant[Any], ...]:
+    """All systems with so many labelled reviews, in smaller batches and for more epochs."""
+    epochs, batch_size = FEW[count]
+    texts: dict[str, tuple[str, Any, Recipe, Any, str | None]] = {
+        "bert": ("BERT", tuned, TUNING, FineTuning(labelled=count), "devlin2018/pretraining"),
+        "random": ("random weights", tuned, TUNING, FineTuning(labelled=count), None),
+        "rnn": ("Bi-GRU", recurrent, RECURRENT, NSMC(labelled=count), None),
+        "vectors": ("Bi-GRU, word vectors", recurrent, RECURRENT, NSMC(labelled=count), "mikolov2013/skip-gram"),
+        "fasttext": ("fastText", fasttext, FASTTEXT, NSMC(labelled=count), None),
+    }
+    few = {"epochs": epochs, "batch_size": batch_size, "warmup_steps": 0}
+    return tuple(
+        Variant(
+            f"{name}-{count}", f"{title}, {count} labels", settings, replace(recipe, **few), task, pretrained=source
+        )
+        for name, (title, settings, recipe, task, source) in texts.items()
+    )
+
+
+def smoke(variant: Variant[Any]) -> Variant[Any]:
+    settings, recipe, task = variant.settings, Recipe(epochs=2, batch_size=32, learning_rate=3e-3), variant.task
+    if isinstance(settings, EncoderSettings):
+        units = settings.units // 16
+        tiny = {"units": units, "heads": 2, "hidden_units": 2 * units, "layers": settings.layers // 2, "pieces": 800}
+        tiny |= {"steps": 8} if isinstance(settings, PretrainingSettings) else {}
+        settings, recipe = replace(settings, **tiny), replace(recipe, batch_tokens=variant.recipe.batch_tokens and 512)
+    elif isinstance(settings, FastTextSettings):
+        settings = replace(settings, min_freq=1, units=8, buckets=500)
+    else:
+        tiny = {"min_freq": 1, "embedding_units": 16, "units": 8, "attention_units": 8}
+        settings = replace(settings, **tiny, syllables=Syllables(units=8))
+    if isinstance(task, FineTuning | NSMC) and task.labelled:
+        task = replace(task, labelled={100: 30, 1_000: 60, 10_000: 120}[task.labelled])
+    return replace(variant, settings=settings, recipe=recipe, task=task)
+
+
+def paper(variant: Variant[Any]) -> Variant[Any] | None:
+    """The base and the large network, that of Table 6 with 3 layers, and fine-tuning of the base network."""
+    if variant.name == "bert":
+        return replace(variant, settings=BertSettings(), recipe=replace(TUNING, batch_size=32, learning_rate=2e-5))
+    sizes: dict[str, tuple[str, dict[str, int]]] = {
+        "pretraining": ("pretraining: base", {}),
+        "pretraining-90": ("pretraining: large", {"units": 1024, "layers": 24, "heads": 16, "hidden_units": 4096}),
+        "pretraining-layers-2": ("pretraining: 3 layers", {"layers": 3}),
+    }
+    if variant.name not in sizes:
+        return None
+    title, changed = sizes[variant.name]
+    return replace(variant, title=title, settings=PretrainingSettings(**changed), recipe=PAPER)
+
+
+REPRODUCTION = Reproduction(
+    title="BERT: pretrained on reviews without labels",
+    source="Devlin et al. (2019), arXiv:1810.04805",
+    task=FineTuning(),
+    reported=(KOBERT, DISTILLED, MULTILINGUAL, BASE, NO_PAIRS, LEFT_TO_RIGHT, WITH_LSTM, DEPTH),
+    variants=(
+        tuning(
+            "bert",
+            "BERT, pretrained for five to six hours",
+            "pretraining",
+            beside=KOBERT,
+            comparable=True,
+            differs="the peer is pretrained on Wikipedia and news, and fine-tuned on all 150 000 reviews",
+        ),
+        tuning("random", "the same network from random weights", recipe=FROM_RANDOM),
+        tuning("bert-90", "pretrained for 90 minutes", "pretraining-90", beside=BASE, differs=OTHER),
+        tuning("bert-30", "pretrained for 30 minutes", "pretraining-30", seeds=(1,)),
+        tuning("bert-10", "pretrained for 10 minutes", "pretraining-10", seeds=(1,)),
+        tuning("no-pairs", "90 minutes, masked pieces alone", "pretraining-no-pairs", beside=NO_PAIRS, differs=OTHER),
+        *(
+            tuning(
+                name,
+                f"90 minutes, {title}",
+                "pretraining-left-to-right",
+                settings=replace(tuned, causal=True, pooling=pooling),
+                beside=beside,
+                differs=OTHER,
+            )
+            for name, title, pooling, beside in (
+                ("left-to-right", "left to right", "last", LEFT_TO_RIGHT),
+                ("left-to-right-lstm", "left to right, bidirectional LSTM on top", "lstm", WITH_LSTM),
+            )
+        ),
+        *(
+            tuning(name, f"as many steps, {title}", f"pretraining-{name}", settings=replace(tuned, **changed), **more)
+            for name, more in (("layers-2", {"beside": DEPTH, "differs": OTHER}), ("units-128", {}))
+            for title, _, changed in [ABLATIONS[name]]
+        ),
+        Variant(
+            "rnn-vectors",
+            "Bi-GRU and attention, word vectors of the crawl",
+            recurrent,
+            RECURRENT,
+            NSMC(),
+            pretrained="mikolov2013/skip-gram",
+        ),
+        *(variant for count in FEW for variant in with_few_labels(count)),
+        pretraining("pretraining", "34 times 500 updates", LONG.epochs),
+        *(pretraining(name, f"{epochs} times 500 updates", epochs) for name, epochs in BUDGETS.items()),
+        *(
+            pretraining(f"pretraining-{name}", f"9 times 500 updates, {title}", 9, **changed)
+            for name, (title, changed, _) in ABLATIONS.items()
+        ),
+    ),
+    ensembles=(averaged("bert", KOBERT),),
+    claims=(
+        Better("pretraining", "Pretraining helps", "bert", "random", "Table 1"),
+        Better("word-vectors", "It helps more than word vectors help a recurrent network", "bert", "rnn-vectors"),
+        Better("pairs", "The second task helps", "bert-90", "no-pairs", "Table 5"),
+        Better("both-sides", "Reading from both sides is better", "no-pairs", "left-to-right", "Table 5"),
+        Better("lstm", "A BiLSTM on top of left-to-right hurts", "left-to-right", "left-to-right-lstm", "Table 5"),
+        Better("depth", "Deeper is better", "bert-90", "layers-2", "Table 6"),
+        Better("width", "Wider is better", "bert-90", "units-128", "Table 6"),
+        Better("depth-perplexity", "Deeper has lower perplexity", "pretraining-90", "pretraining-layers-2", "Table 6"),
+        *(
+            Better(f"few-{count}", f"Better than word vectors with {count} labels", f"bert-{count}", f"vectors-{count}")
+            for count in FEW
+        ),
+    ),
+    headline=("bert", "random"),
+    seeds=(1, 2, 3),
+    smoke=Override(smoke),
+    paper=Override(paper),
+    baselines=("naver_self_attention", "joulin2016"),
+    figures=(
+        accuracy_by_minutes({f"bert{end}": f"pretraining{end}" for end in ("", "-90", "-30", "-10")}, "random"),
+        accuracy_by_labelled(
+            {
+                title: {count: f"{name}-{count}" for count in FEW}
+                for name, title in (
+                    ("bert", "BERT"),
+                    ("random", "random weights"),
+                    ("vectors", "Bi-GRU, word vectors"),
+                    ("rnn", "Bi-GRU"),
+                    ("fasttext", "fastText"),
+                )
+            }
+        ),
+        masks("pretraining"),
+    ),
+    notes=(
+        "Perplexities of masked pieces and of next pieces do not compare. All seeds of a classifier start from one "
+        "pretraining, so that their spread is that of fine-tuning alone.",
+    ),
+)
