@@ -56,11 +56,10 @@ SENTENCES = (
     "배우들의 연기가 정말 좋았다",
     "시간 가는 줄 모르고 재미있게 봤어요",
     "돈이 아까운 최악의 영화",
-    "아이들과 함께 보기 좋은 애니메이션",
 )
 FEW = {100: (15, 8), 1_000: (8, 16), 10_000: (4, 32)}  # labelled reviews: epochs, batch size
-CORES = {"length": 128, "pieces": 8_000, "pretraining_length": 60, "one_in": 100}
-SMALL = {**CORES, "units": 256, "layers": 4, "heads": 4, "hidden_units": 1024}
+TEXTS: dict[str, Any] = {"length": 128, "pieces": 8_000, "pretraining_length": 60, "one_in": 100}
+SMALL: dict[str, Any] = {**TEXTS, "units": 256, "layers": 4, "heads": 4, "hidden_units": 1024}
 TEXT = Pretraining(sentences=SENTENCES)
 
 small = PretrainingSettings(**SMALL, dropout=0.0, steps=500, whole_words=True)
@@ -68,6 +67,8 @@ tuned = BertSettings(**SMALL)
 recurrent = StackedSettings(min_freq=2, max_length=120, embedding_units=200, units=160, attention_units=64)
 recurrent = replace(recurrent, token_dropout=0.3, syllables=Syllables())
 fasttext = FastTextSettings(units=16, token_dropout=0.3, min_freq=2, buckets=500_000, orders=(2,))
+
+VECTORS = "mikolov2013/skip-gram"
 
 # One epoch is 500 updates of 4 096 pieces, about ten minutes of one core.
 LONG = Recipe(epochs=34, batch_size=1, batch_tokens=4096, learning_rate=1e-3, warmup_steps=1_000, decay="cosine")
@@ -81,11 +82,12 @@ BUDGETS = {"pretraining-90": 9, "pretraining-30": 3, "pretraining-10": 1}
 
 ABLATIONS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "no-pairs": ("masked pieces alone", {"pairs": False}, {}),
-    "left-to-right": ("each next piece alone", {"pairs": False, "causal": True}, {"causal": True, "pooling": "last"}),
+    "left-to-right": ("each next piece alone", {"pairs": False, "causal": True}, {}),
     "layers-2": ("2 layers", {"layers": 2}, {"layers": 2}),
     "units-128": ("128 units", {"units": 128, "heads": 2, "hidden_units": 512}, {}),
 }
 ABLATIONS["units-128"][2].update(ABLATIONS["units-128"][1])
+SIZED: dict[str, dict[str, Any]] = {"layers-2": {"beside": DEPTH, "differs": OTHER}, "units-128": {}}
 
 
 def pretraining(name: str, title: str, epochs: int, **changed: Any) -> Variant[PretrainingSettings]:
@@ -106,10 +108,10 @@ def with_few_labels(count: int) -> tuple[Variant[Any], ...]:
         "bert": ("BERT", tuned, TUNING, FineTuning(labelled=count), "devlin2018/pretraining"),
         "random": ("random weights", tuned, TUNING, FineTuning(labelled=count), None),
         "rnn": ("Bi-GRU", recurrent, RECURRENT, NSMC(labelled=count), None),
-        "vectors": ("Bi-GRU, word vectors", recurrent, RECURRENT, NSMC(labelled=count), "mikolov2013/skip-gram"),
+        "vectors": ("Bi-GRU, word vectors", recurrent, RECURRENT, NSMC(labelled=count), VECTORS),
         "fasttext": ("fastText", fasttext, FASTTEXT, NSMC(labelled=count), None),
     }
-    few = {"epochs": epochs, "batch_size": batch_size, "warmup_steps": 0}
+    few: dict[str, Any] = {"epochs": epochs, "batch_size": batch_size, "warmup_steps": 0}
     return tuple(
         Variant(
             f"{name}-{count}", f"{title}, {count} labels", settings, replace(recipe, **few), task, pretrained=source
@@ -122,7 +124,13 @@ def smoke(variant: Variant[Any]) -> Variant[Any]:
     settings, recipe, task = variant.settings, Recipe(epochs=2, batch_size=32, learning_rate=3e-3), variant.task
     if isinstance(settings, EncoderSettings):
         units = settings.units // 16
-        tiny = {"units": units, "heads": 2, "hidden_units": 2 * units, "layers": settings.layers // 2, "pieces": 800}
+        tiny: dict[str, Any] = {
+            "units": units,
+            "heads": 2,
+            "hidden_units": 2 * units,
+            "layers": settings.layers // 2,
+            "pieces": 800,
+        }
         tiny |= {"steps": 8} if isinstance(settings, PretrainingSettings) else {}
         settings, recipe = replace(settings, **tiny), replace(recipe, batch_tokens=variant.recipe.batch_tokens and 512)
     elif isinstance(settings, FastTextSettings):
@@ -139,7 +147,7 @@ def paper(variant: Variant[Any]) -> Variant[Any] | None:
     """The base and the large network, that of Table 6 with 3 layers, and fine-tuning of the base network."""
     if variant.name == "bert":
         return replace(variant, settings=BertSettings(), recipe=replace(TUNING, batch_size=32, learning_rate=2e-5))
-    sizes: dict[str, tuple[str, dict[str, int]]] = {
+    sizes: dict[str, tuple[str, dict[str, Any]]] = {
         "pretraining": ("pretraining: base", {}),
         "pretraining-90": ("pretraining: large", {"units": 1024, "layers": 24, "heads": 16, "hidden_units": 4096}),
         "pretraining-layers-2": ("pretraining: 3 layers", {"layers": 3}),
@@ -185,17 +193,10 @@ REPRODUCTION = Reproduction(
         ),
         *(
             tuning(name, f"as many steps, {title}", f"pretraining-{name}", settings=replace(tuned, **changed), **more)
-            for name, more in (("layers-2", {"beside": DEPTH, "differs": OTHER}), ("units-128", {}))
+            for name, more in SIZED.items()
             for title, _, changed in [ABLATIONS[name]]
         ),
-        Variant(
-            "rnn-vectors",
-            "Bi-GRU and attention, word vectors of the crawl",
-            recurrent,
-            RECURRENT,
-            NSMC(),
-            pretrained="mikolov2013/skip-gram",
-        ),
+        Variant("rnn-vectors", "Bi-GRU, word vectors of the crawl", recurrent, RECURRENT, NSMC(), pretrained=VECTORS),
         *(variant for count in FEW for variant in with_few_labels(count)),
         pretraining("pretraining", "34 times 500 updates", LONG.epochs),
         *(pretraining(name, f"{epochs} times 500 updates", epochs) for name, epochs in BUDGETS.items()),

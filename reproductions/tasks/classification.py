@@ -290,6 +290,10 @@ class NSMC(Classification[SequenceSettings]):
     tokenizer: str = "mecab"
     labelled: int | None = None
 
+    @property
+    def group(self) -> str:
+        return "" if self.labelled else self.corpus
+
     def pipeline(self, settings: SequenceSettings) -> TextPipeline:
         return naver.pipeline(
             tokenizer=self.tokenizer,

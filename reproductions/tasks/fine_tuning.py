@@ -36,6 +36,10 @@ class FineTuning(Classification[BertSettings]):
     labelled: int | None = None
 
     @property
+    def group(self) -> str:
+        return "" if self.labelled else self.corpus
+
+    @property
     def corpora(self) -> tuple[str, ...]:
         return (self.corpus, "nsmc-raw")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -30,7 +31,7 @@ from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
 from reproductions.tasks import pretraining_results
 from reproductions.tasks.bert_settings import PretrainingData, PretrainingSettings
-from reproductions.tasks.lines import lines
+from reproductions.tasks.lines import lines, too_long
 from reproductions.tasks.pretraining_batches import ReviewPairs
 
 _BATCH_TOKENS = 4096  # of a batch that is measured, or of a recipe that states none
@@ -135,7 +136,7 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
         Salazar et al., 2020), or of each next piece.
 
         Raises:
-            UsageError: weights are asked for, or a line is not UTF-8 or too long.
+            UsageError: weights are asked for, or a line is not UTF-8.
         """
         if options.weights:
             raise UsageError(f"{trained.variant.name}: shows no weights here; leave out --weights")
@@ -143,12 +144,9 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
             if not text:
                 yield ""
                 continue
-            ids = _encoded(trained.data, text)
-            if len(ids) + 2 > trained.variant.settings.length:
-                raise UsageError(
-                    f"{options.source}, line {number}: {len(ids)} pieces, the network reads "
-                    f"{trained.variant.settings.length - 2}; divide the line"
-                )
+            ids, limit = _encoded(trained.data, text), trained.variant.settings.pretraining_length
+            if (pieces := len(trained.data.prepared.tokenizer.tokenize(text))) > limit:
+                print(too_long([number], pieces, limit, "read"), file=sys.stderr)
             p = _probabilities(trained.model, ids, causal=trained.variant.settings.causal)
             yield f"{float(np.exp(-np.log(np.maximum(p[np.arange(len(ids)), ids], 1e-30)).mean())):.2f}"
 

@@ -117,7 +117,7 @@ class ReviewPairs:
         share = 1.0 if self.masking is None else min(1.0, _SPARE * self.masking.rate)
         size = -(-math.ceil(share * count * width) // _PREDICTIONS_MULTIPLE) * _PREDICTIONS_MULTIPLE
         rows, columns = rows[:size], columns[:size]
-        read = columns - (self.masking is None)  # the state before a piece predicts it
+        read: np.ndarray = columns - (self.masking is None)  # the state before a piece predicts it
         places, wanted = np.zeros(size, np.int32), np.zeros(size, np.float32)
         places[: len(rows)] = read * count + rows
         wanted[: len(rows)] = targets[rows, columns]
