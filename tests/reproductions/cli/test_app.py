@@ -530,7 +530,7 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
         (("naver",), "corpus nsmc is missing"),
         (
             ("imdb", "--sample"),
-            "corpus 'imdb' has no pipeline; choose naver, naver-crawl, documents, sentences, ptb or",
+            "corpus 'imdb' has no pipeline; choose naver, naver-crawl, naver-pretraining, documents, sentences, ptb",
         ),
         (("naver-crawl",), "corpus nsmc-raw is missing"),
         (("naver-crawl", "--sample", "--one-in", 2), "one_in 2: must be at least 3"),
