@@ -45,6 +45,16 @@ EMBEDDED: dict[str, RegisteredCorpus] = {
         {split: f"sentiment/fine.{split}" for split in _SPLITS},
     ),
     "sample cifar10": _sample("Drawn images of 32 x 32 pixels in ten classes", {"images": "images/cifar10.tar.xz"}),
+    "sample captions": _sample(
+        "Drawings of shapes, five captions each",
+        {
+            "captions": "captions/Flickr8k_text/Flickr8k.token.txt",
+            "train": "captions/Flickr8k_text/Flickr_8k.trainImages.txt",
+            "validation": "captions/Flickr8k_text/Flickr_8k.devImages.txt",
+            "test": "captions/Flickr8k_text/Flickr_8k.testImages.txt",
+            "images": "captions/Flicker8k_Dataset",
+        },
+    ),
     "sample ptb": _sample("Plain English news", {split: f"news/{split}.txt" for split in _SPLITS}),
     "sample driving": _sample("A drawn road", {"frames": "driving/center.tar.xz", "log": "driving/driving_log.csv"}),
 }

@@ -1,5 +1,5 @@
 """Every corpus that is known by name: texts in one language here, others in ``parallel.py``,
-``drives.py`` and ``embedded.py``.
+``drives.py``, ``captioned.py`` and ``embedded.py``.
 
 Add a corpus by adding an entry; ``locate.py`` finds and downloads it.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from preprocessing.corpora.captioned import CAPTIONED
 from preprocessing.corpora.corpus import CorpusFile, RegisteredCorpus
 from preprocessing.corpora.drives import DRIVES
 from preprocessing.corpora.embedded import EMBEDDED
@@ -80,6 +81,7 @@ _CORPORA: tuple[RegisteredCorpus, ...] = (
         },
     ),
     *PARALLEL,
+    *CAPTIONED,
     RegisteredCorpus(
         name="imdb",
         title="Large Movie Review Dataset 1.0, the labelled half (Maas et al., 2011)",

@@ -78,12 +78,13 @@ class Resize(Step[ImageData]):
 
     def apply(self, data: ImageData, context: Context) -> tuple[ImageData, Notes]:
         splits = {
-            name: replace(split, pixels=column([self._resized(image) for image in split.decoded]))
+            name: replace(split, pixels=column([self.resized(image) for image in split.decoded]))
             for name, split in data.splits.items()
         }
         return replace(data, splits=splits), Notes()
 
-    def _resized(self, image: np.ndarray) -> np.ndarray:
+    def resized(self, image: np.ndarray) -> np.ndarray:
+        """One image (height, width, 3) uint8 at this size."""
         if image.shape[:2] == (self.height, self.width):
             return image
         method = INTERPOLATIONS[self.interpolation]
