@@ -58,7 +58,7 @@ def beam_search(
 
     Args:
         models: one, or an ensemble, whose probabilities are averaged at each token.
-        source: (sentences, length) of int32, padded.
+        source: (sentences, length) of int32, padded; floats for a network whose source is not of tokens.
         source_length: (sentences,).
         beam: number of translations of each sentence, at most the size of the vocabulary.
         alpha: of the length penalty.
@@ -73,9 +73,8 @@ def beam_search(
     """
     if not len(source):
         return []
-    starts = [
-        model.start(nd.array(source, dtype="int32"), nd.array(source_length, dtype="float32")) for model in models
-    ]
+    kind = "float32" if np.issubdtype(source.dtype, np.floating) else "int32"
+    starts = [model.start(nd.array(source, dtype=kind), nd.array(source_length, dtype="float32")) for model in models]
     memories, states = [memory for memory, _ in starts], [state for _, state in starts]
     limits = np.broadcast_to(max_steps, len(source))
     beams = _Beams(limits, beam, alpha, end)

@@ -14,14 +14,15 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class EncoderDecoder(HybridBlock):
-    """A network that encodes a source sentence and predicts the target token by token.
+    """A network that encodes a source, a sentence or something else, and predicts the target token by token.
 
     A subclass defines ``encode`` and ``decode``; training unrolls ``decode`` over the target, search calls it for one
     token at a time for all translations of a beam. What is passed between them is the memory, whose first axis is the
     batch, and the state, whose first axis is the translations, those of one sentence adjacent.
 
     Args:
-        source_vocabulary, target_vocabulary: number of tokens, including the special ones.
+        source_vocabulary, target_vocabulary: number of tokens, including the special ones; None for a source that has
+            no tokens, such as an image, and so no embeddings.
         padding: id of the padding after a target.
         source_units, target_units: width of an embedding.
         feature_units: width of the features that ``decode`` returns for the output layer.
@@ -31,15 +32,15 @@ class EncoderDecoder(HybridBlock):
         tied: the output layer's weights are the target embeddings; needs ``feature_units == target_units``.
         shared: source and target embeddings are one matrix; needs one vocabulary and ``source_units == target_units``.
 
-    Call: ``(source, source_length, inputs, targets) -> TranslationOutput``: source (batch, source_length) of int32,
-    source_length (batch,), inputs (batch, steps) the target after its begin-of-sentence token, targets (batch, steps)
-    the target with its end-of-sentence token, padded.
+    Call: ``(source, source_length, inputs, targets) -> TranslationOutput``: source (batch, source_length) of int32, or
+    whatever else the subclass's ``encode`` reads, source_length (batch,), inputs (batch, steps) the target after its
+    begin-of-sentence token, targets (batch, steps) the target with its end-of-sentence token, padded.
     """
 
     def __init__(
         self,
         *,
-        source_vocabulary: int,
+        source_vocabulary: int | None,
         target_vocabulary: int,
         padding: int,
         source_units: int,
@@ -62,12 +63,13 @@ class EncoderDecoder(HybridBlock):
         with self.name_scope():
             # Vectors of about length 1. Initializers that depend on the shape make those of a large vocabulary tiny,
             # and attention then starts to distinguish positions only epochs later.
-            self.source_embedding = nn.Embedding(
-                source_vocabulary,
-                source_units,
-                weight_initializer=Normal(source_units**-0.5),
-                sparse_grad=not (shared and tied),
-            )
+            if source_vocabulary is not None:
+                self.source_embedding = nn.Embedding(
+                    source_vocabulary,
+                    source_units,
+                    weight_initializer=Normal(source_units**-0.5),
+                    sparse_grad=not (shared and tied),
+                )
             self.target_embedding = nn.Embedding(
                 target_vocabulary,
                 target_units,
@@ -151,6 +153,10 @@ class EncoderDecoder(HybridBlock):
     ) -> tuple[Tensor, Tensor]:
         memory, state = self.encode(F, source, source_length)
         features, _, _ = self.decode(F, self._embedded(inputs), memory, state, steps, beam=1)
+        return self._of_tokens(F, features, targets)
+
+    def _of_tokens(self, F: Operators, features: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Smoothed and plain -ln p (batch, steps) of the targets, 0 on padding."""
         log_p = F.log_softmax(self.output(features), axis=-1)
         real = F.cast(targets, "float32") != self._padding
         nll = -F.pick(log_p, targets, axis=-1) * real

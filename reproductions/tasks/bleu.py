@@ -23,24 +23,27 @@ class Bleu:
         tokenize: sacreBLEU's tokenizer: ``13a`` for detokenised text, ``none`` for text that is tokenised already,
             ``ko-mecab`` for Korean.
         lowercase: whether both sides are lower-cased first.
+        references: of each sentence, as the signature states it.
     """
 
-    def __init__(self, tokenize: str = "13a", lowercase: bool = False) -> None:
+    def __init__(self, tokenize: str = "13a", lowercase: bool = False, references: int = 1) -> None:
+        self._references = references
         self._bleu = BLEU(tokenize=tokenize, lowercase=lowercase)
         self._sentence = BLEU(tokenize=tokenize, lowercase=lowercase, effective_order=True)
 
-    def counts(self, hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
-        """What each sentence adds to the BLEU of the corpus: (sentences, COUNTS) of int32."""
+    def counts(self, hypotheses: Sequence[str], references: Sequence[str | Sequence[str]]) -> np.ndarray:
+        """What each sentence adds to the BLEU of the corpus: (sentences, COUNTS) of int32. Of several references of a
+        sentence, the length that counts is the closest."""
         rows = []
         for hypothesis, reference in zip(hypotheses, references, strict=True):
-            score = self._sentence.sentence_score(hypothesis, [reference])
+            score = self._sentence.sentence_score(hypothesis, [reference] if isinstance(reference, str) else reference)
             rows.append([*score.counts, *score.totals, score.sys_len, score.ref_len])
         return np.array(rows, np.int32).reshape(-1, COUNTS)
 
     @property
     def signature(self) -> str:
         """How this BLEU is counted, as sacreBLEU states it."""
-        self._bleu.corpus_score(["one"], [["one"]])  # the number of references is known only then
+        self._bleu.corpus_score(["one"], [["one"]] * self._references)  # the number of references is known only then
         return str(self._bleu.get_signature())
 
 
@@ -48,6 +51,16 @@ def bleu(totals: np.ndarray) -> float:
     """BLEU of a corpus from the sum of its sentences' counts: (COUNTS,) to a number between 0 and 100."""
     correct, total, (length, reference_length) = totals[:4].tolist(), totals[4:8].tolist(), totals[8:].tolist()
     return float(BLEU.compute_bleu(correct, total, length, reference_length, smooth_method="exp").score)
+
+
+def bleu_up_to(totals: np.ndarray, order: int) -> float:
+    """BLEU-n of a corpus from the sum of its sentences' counts, of n-grams up to ``order`` and without smoothing: as
+    captions are scored."""
+    correct, total, (length, reference_length) = totals[:4].tolist(), totals[4:8].tolist(), totals[8:].tolist()
+    score = BLEU.compute_bleu(
+        correct[:order], total[:order], length, reference_length, smooth_method="none", max_ngram_order=order
+    )
+    return float(score.score)
 
 
 def with_unknown_words(texts: Sequence[str]) -> list[str]:

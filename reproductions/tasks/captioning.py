@@ -1,0 +1,217 @@
+"""Captioning of images: training on image and caption, search, and BLEU against several references."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from mxnet import nd
+from PIL import Image
+
+from gluon_attn.evaluation.statistics import perplexity
+from gluon_attn.models.efficientnet import LAST
+from gluon_attn.models.encoder_decoder import EncoderDecoder
+from gluon_attn.training.batching import length_batches
+from gluon_attn.training.checkpoint import Checkpoint
+from gluon_attn.training.objective import Batch, Objective
+from gluon_attn.training.recipe import Recipe
+from preprocessing import flickr8k
+from preprocessing.pipeline.ragged import pack_strings
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.results import Row
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
+from reproductions.tasks import caption_scores, captioning_results, image_features
+from reproductions.tasks.caption_decoding import Caption, batch, image_of_row, likelihoods, write_captions
+from reproductions.tasks.caption_scores import OFFICIAL, PEERS
+from reproductions.tasks.captioning_data import CaptionData, CaptionSettings
+from reproductions.tasks.lines import lines
+from reproductions.tasks.nouns import attended_classes
+
+SMOKE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3, clip_norm=1.0)
+
+_DRAWN, _DRAWN_WORDS, _THUMBNAIL = 3, (5, 10), 112  # captions of either kind, their words, and pixels of an image
+
+
+@dataclass(frozen=True)
+class Captioning(Task[CaptionSettings, CaptionData]):
+    """Captions of the images of one corpus. The epoch with the best validation BLEU-4 of greedy search is kept.
+
+    Attributes:
+        corpus: its name in the registry.
+    """
+
+    corpus: str = "flickr8k"
+
+    name = "captioning"
+    command = "caption"
+    columns = captioning_results.COLUMNS
+    notes = captioning_results.NOTES
+
+    def prepare(self, settings: CaptionSettings, *, sample: bool = False) -> CaptionData:
+        prepared = self._pipeline(settings).run("sample" if sample else self.corpus)
+        return CaptionData(prepared.card["corpus"]["name"], prepared.corpora, prepared, settings.grid)
+
+    def save(self, settings: CaptionSettings, data: CaptionData, path: Path) -> None:
+        data.prepared.save(path)
+
+    def restore(self, settings: CaptionSettings, path: Path, *, sample: bool = False) -> CaptionData:
+        prepared = self._pipeline(settings).load(path)
+        return CaptionData(prepared.card["corpus"]["name"], prepared.corpora, prepared, settings.grid)
+
+    def _pipeline(self, settings: CaptionSettings) -> flickr8k.CaptionPipeline:
+        return flickr8k.pipeline(min_freq=settings.min_freq, max_size=settings.max_size)
+
+    def objective(self, settings: CaptionSettings, recipe: Recipe, data: CaptionData) -> Objective:
+        train = data.prepared.splits["train"]
+        ids, images, features = train.sequences(), image_of_row(data, "train"), data.features("train")
+        kept = np.flatnonzero((train.lengths > 0) & (train.lengths <= settings.longest))
+
+        def rows_of_batches(generator: np.random.RandomState) -> list[np.ndarray]:
+            return [kept[rows] for rows in length_batches(train.lengths[kept], recipe.batch_size, generator)]
+
+        def batches(generator: np.random.RandomState) -> Iterator[Batch]:
+            for rows in rows_of_batches(generator):
+                yield batch(features.rows(images[rows]), [ids[row] for row in rows])
+
+        def loss(outputs: Any, words: nd.NDArray) -> nd.NDArray:
+            return outputs.loss.sum() / words
+
+        def evaluate(model: EncoderDecoder) -> dict[str, float]:
+            captions = self._captions(model, data, "validation", beam=1)
+            totals = self._counts(captions, data, "validation").sum(axis=0)
+            nats = likelihoods(model, data, "validation").sum(axis=0)
+            scores = {name: caption_scores.bleu_n(totals, name) for name in caption_scores.ORDERS}
+            return {**scores, "loss": float(nats[0] / nats[1]), "perplexity": perplexity(nats)}
+
+        steps = len(rows_of_batches(np.random.RandomState(0)))
+        return Objective(batches, steps, loss, evaluate, select="bleu-4")
+
+    def _captions(
+        self, model: EncoderDecoder, data: CaptionData, split: str, *, beam: int, alpha: float = 0.0
+    ) -> list[Caption]:
+        return write_captions(model, data.prepared.vocabulary, data.features(split), beam=beam, alpha=alpha)
+
+    def _counts(self, captions: Sequence[Caption], data: CaptionData, split: str) -> np.ndarray:
+        references = [[" ".join(words) for words in each] for each in data.prepared.references(split)]
+        return PEERS.counts([caption.text for caption in captions], references)
+
+    def evaluate(
+        self, model: EncoderDecoder, settings: CaptionSettings, data: CaptionData, last: Checkpoint
+    ) -> Evaluation:
+        """Caption the images of the test split.
+
+        Predictions are by image: ``bleu`` and ``sacrebleu`` counts (images, 10), ``likelihood`` (images, 2) the nats
+        and the words of all its references, the captions as ``text_utf8`` and ``text_offsets``, with attention
+        ``nouns`` (images, 4) of :func:`.nouns.attended_classes`, and where the COCO evaluation is installed ``cider``
+        (images,) and ``meteor`` (images,). The examples are captions with many n-grams of the references and with few,
+        with their images and weights.
+        """
+        prepared = data.prepared
+        captions = self._captions(model, data, "test", beam=settings.beam, alpha=settings.alpha)
+        images, references = prepared.images("test"), prepared.references("test")
+        raw = [[str(prepared.splits["test"].text[row]) for row in rows] for rows in images.rows]
+        nats = likelihoods(model, data, "test")
+        arrays = {
+            "bleu": self._counts(captions, data, "test"),
+            "sacrebleu": OFFICIAL.counts([caption.text for caption in captions], raw),
+            "likelihood": np.stack([nats[rows].sum(axis=0) for rows in images.rows]),
+            **caption_scores.coco([caption.words for caption in captions], references),
+        }
+        arrays["text_utf8"], arrays["text_offsets"] = pack_strings([caption.text for caption in captions])
+        examples: dict[str, Any] = {}
+        pages: dict[str, np.ndarray] = {}
+        pages["name_utf8"], pages["name_offsets"] = pack_strings(images.names)
+        pages["reference_utf8"], pages["reference_offsets"] = pack_strings(["\n".join(each) for each in raw])
+        if captions[0].weights is not None:
+            arrays["nouns"] = attended_classes(captions, image_features.of_split(prepared, "test", LAST), settings.grid)
+            examples["captions"] = _examples(captions, arrays["bleu"], data)
+            weights = [np.asarray(caption.weights, np.float16) for caption in captions]
+            pages["weights"] = np.concatenate(weights)
+            pages["steps"] = np.array([len(each) for each in weights])
+        metrics = {name: caption_scores.bleu_n(arrays["bleu"].sum(axis=0), name) for name in caption_scores.ORDERS}
+        metrics["perplexity"] = perplexity(arrays["likelihood"].sum(axis=0))
+        return Evaluation(metrics, arrays, examples, pages)
+
+    def rows(self, outcomes: Sequence[Outcome], variant: Variant[CaptionSettings]) -> list[Row]:
+        return captioning_results.rows(outcomes, variant)
+
+    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+        return captioning_results.compare(metric, better, worse)
+
+    def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
+        captioning_results.training_curves(outcomes, path)
+
+    def figures(self, outcome: Outcome, variant: Variant[CaptionSettings], directory: Path) -> dict[str, Path]:
+        return captioning_results.draw_examples(outcome, variant, directory)
+
+    def pages(self, outcome: Outcome, variant: Variant[CaptionSettings], directory: Path) -> dict[str, Path]:
+        return captioning_results.write_captions(outcome, variant, directory)
+
+    def answer(
+        self, trained: TrainedModel[CaptionSettings, CaptionData], stream: BinaryIO, options: AnswerOptions
+    ) -> Iterator[str]:
+        """Caption the image files that the lines name, one path to a line."""
+        for _, path in lines(stream, options.source):
+            if not path:
+                yield ""
+                continue
+            caption = caption_files(trained, [Path(path)], beam=options.beam)[0]
+            record = {"image": path, "caption": caption.text, "log_p": round(caption.log_p, 4)}
+            yield json.dumps(record, ensure_ascii=False) if options.json else caption.text
+
+
+def caption_files(
+    trained: TrainedModel[CaptionSettings, CaptionData], paths: Sequence[Path], *, beam: int | None = None
+) -> list[Caption]:
+    """Caption image files.
+
+    Raises:
+        InputError: a file is missing or cannot be decoded.
+    """
+    settings, data = trained.variant.settings, trained.data
+    features = data.features_of(data.prepared.reader.read(paths))
+    vocabulary = data.prepared.vocabulary
+    return write_captions(trained.model, vocabulary, features, beam=beam or settings.beam, alpha=settings.alpha)
+
+
+def _examples(captions: Sequence[Caption], counts: np.ndarray, data: CaptionData) -> list[dict[str, Any]]:
+    """The captions with the highest share of n-grams that a reference has, and those with the lowest, of captions that
+    fit a figure: with words, weights, references, and a small copy of the image."""
+    low, high = _DRAWN_WORDS
+    words = np.array([len(caption.words) for caption in captions])
+    share = counts[:, :4].sum(axis=1) / np.maximum(counts[:, 4:8].sum(axis=1), 1)
+    fits = np.flatnonzero((words >= low) & (words <= high))
+    ranked = fits[np.argsort(-share[fits], kind="stable")]
+    best, rest = ranked[:_DRAWN], ranked[_DRAWN:]
+    images = data.prepared.images("test")
+    references = data.prepared.references("test")
+    made = []
+    for kind, rows in (("good", best), ("failure", rest[::-1][:_DRAWN])):
+        for row in rows.tolist():
+            name, weights = images.names[row], captions[row].weights
+            assert weights is not None
+            made.append(
+                {
+                    "kind": kind,
+                    "row": row,
+                    "image": name,
+                    "jpeg": _thumbnail(data.prepared.read([name])[0]),
+                    "words": captions[row].words,
+                    "references": [" ".join(each) for each in references[row]],
+                    "weights": np.round(weights.astype(float), 4).tolist(),
+                }
+            )
+    return made
+
+
+def _thumbnail(pixels: np.ndarray) -> str:
+    stream = io.BytesIO()
+    Image.fromarray(pixels).resize((_THUMBNAIL, _THUMBNAIL), Image.Resampling.LANCZOS).save(stream, "jpeg", quality=80)
+    return base64.b64encode(stream.getvalue()).decode("ascii")

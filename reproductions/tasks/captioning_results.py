@@ -1,0 +1,192 @@
+"""From outcomes of captioning to rows, effects, figures and pages."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from gluon_attn.errors import UsageError
+from gluon_attn.evaluation.statistics import Estimate, bootstrap, bootstrap_difference, bootstrap_metric, perplexity
+from gluon_attn.plots import image_attention
+from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
+from gluon_attn.plots.image_attention import Panel
+from preprocessing.files import write_text
+from preprocessing.pipeline.ragged import unpack_strings
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.results import Row
+from reproductions.protocol.rows import best_validation, row, seed_range
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Column, Variant
+from reproductions.tasks.bleu import bleu
+from reproductions.tasks.caption_scores import OFFICIAL, ORDERS, PEERS, bleu_n
+
+COLUMNS = (
+    Column("BLEU-4", "bleu-4"),
+    Column("BLEU-3", "bleu-3"),
+    Column("BLEU-2", "bleu-2"),
+    Column("BLEU-1", "bleu-1"),
+    Column("CIDEr", "cider"),
+    Column("METEOR", "meteor"),
+    Column("sacreBLEU", "sacrebleu"),
+    Column("perplexity", "perplexity"),
+)
+NOTES = (
+    "BLEU-n is the geometric mean of the precisions of n-grams up to n with the brevity penalty of the closest of five "
+    "references, by sacreBLEU's counts, of words in lower case without punctuation (the rule of neuraltalk2, which "
+    "most published numbers share), without smoothing. sacreBLEU is of the references as they were written, with "
+    "punctuation, which the captions lack. CIDEr is 100 times that of the COCO evaluation, which like METEOR's has "
+    "another tokenizer. Images are read by EfficientNet-Lite0, which is not trained further.",
+)
+"""How the numbers of a results README are counted."""
+
+_UNITS = {"cider": 100.0, "meteor": 100.0}
+
+
+def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
+    """Rows of one variant: BLEU-4 to BLEU-1, sacreBLEU and perplexity on test, CIDEr and METEOR where they were
+    measured, and the BLEU-4 that selected the epoch. Intervals are the bootstrap's over images."""
+    search = f"beam {variant.settings.beam}, alpha {variant.settings.alpha:g}"
+    measured: list[tuple[str, str, str, Callable[[np.ndarray], float]]] = [
+        *((name, "bleu", f"{PEERS.signature}; {search}", partial(bleu_n, name=name)) for name in reversed(ORDERS)),
+        ("sacrebleu", "sacrebleu", f"{OFFICIAL.signature}; {search}", bleu),
+        ("perplexity", "likelihood", "of each word; with the end", perplexity),
+    ]
+    made = []
+    for metric, array, signature, score in measured:
+        each = stacked(outcomes, array)
+        values, interval = [score(one.sum(axis=0)) for one in each], bootstrap_metric(each, score, seed=0)
+        made.append(
+            row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
+        )
+    for metric, unit in _UNITS.items():
+        if all(metric in outcome.predictions for outcome in outcomes):
+            each = unit * stacked(outcomes, metric)
+            interval = bootstrap(each.mean(axis=0), seed=0)
+            signature = f"pycocoevalcap 1.2, words of the pipeline; {search}"
+            values = each.mean(axis=1).tolist()
+            made.append(
+                row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
+            )
+    selected = [best_validation(outcome, "bleu-4") for outcome in outcomes]
+    made.append(
+        row(
+            outcomes,
+            variant,
+            split="validation",
+            metric="bleu-4",
+            signature="greedy, best epoch",
+            values=selected,
+            ci95=seed_range(selected),
+        )
+    )
+    return made
+
+
+def stacked(outcomes: Sequence[Outcome], array: str) -> np.ndarray:
+    """An array of the predictions of each seed: (seeds, images, ...)."""
+    return np.stack([outcome.predictions[array] for outcome in outcomes])
+
+
+def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    """By how much BLEU-n is higher, or perplexity lower, on the first side; paired bootstrap over images."""
+    metric = metric or "bleu-4"
+    if metric == "perplexity":
+        sides = stacked(worse, "likelihood"), stacked(better, "likelihood")
+        return Effect(bootstrap_difference(*sides, perplexity, seed=0), "by how much perplexity is lower", "images")
+    if metric not in ORDERS:
+        raise UsageError(f"metric {metric!r} is unknown; captioning has {', '.join(ORDERS)} and perplexity")
+    sides = stacked(better, "bleu"), stacked(worse, "bleu")
+    return Effect(bootstrap_difference(*sides, partial(bleu_n, name=metric), seed=0), f"{metric} points", "images")
+
+
+def points_at_nouns(outcomes: Sequence[Outcome]) -> Effect | None:
+    """By how many points the probability of a noun's ImageNet classes is higher with the word's own weights than with
+    those of nouns of other images; None where no caption has such a noun."""
+    sums = stacked(outcomes, "nouns")
+    if not sums[..., 3].sum(axis=1).all():
+        return None
+
+    def rise(totals: np.ndarray) -> float:
+        return float(100 * (totals[0] - totals[1]) / max(totals[3], 1))
+
+    what = "points of probability of the noun's classes, own weights minus those of other images' nouns"
+    return Effect(bootstrap_metric(sums, rise, seed=0), what, "images")
+
+
+def points_better_than_equal(outcomes: Sequence[Outcome]) -> Effect | None:
+    """As :func:`points_at_nouns`, against equal weights: whether attention raises the class at all."""
+    sums = stacked(outcomes, "nouns")
+    if not sums[..., 3].sum(axis=1).all():
+        return None
+
+    def rise(totals: np.ndarray) -> float:
+        return float(100 * (totals[0] - totals[2]) / max(totals[3], 1))
+
+    what = "points of probability of the noun's classes, own weights minus equal ones"
+    return Effect(bootstrap_metric(sums, rise, seed=0), what, "images")
+
+
+def at_least(metrics: Sequence[str]) -> Callable[[Sequence[Outcome], Sequence[Outcome]], Effect]:
+    """A claim's effect: the smallest difference of several BLEU-n between two sides, with its interval."""
+
+    def effect(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+        sides = stacked(better, "bleu"), stacked(worse, "bleu")
+        estimates: list[Estimate] = [
+            bootstrap_difference(*sides, partial(bleu_n, name=name), seed=0) for name in metrics
+        ]
+        smallest = min(range(len(metrics)), key=lambda index: estimates[index].mean)
+        return Effect(estimates[smallest], f"{metrics[smallest]} points, the smallest of {len(metrics)}", "images")
+
+    return effect
+
+
+def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
+    """Training loss, and BLEU-4 of greedy search on validation."""
+    curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
+    draw_training_curves(curves, path, score=Score("bleu-4", "BLEU-4, greedy"), loss_per="word")
+
+
+def draw_examples(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
+    """Word by word, where the network attends in the example images."""
+    paths = {}
+    for number, example in enumerate(outcome.examples.get("captions", ()), start=1):
+        path = directory / f"caption_{variant.name}_{number}.png"
+        with Image.open(io.BytesIO(base64.b64decode(example["jpeg"]))) as image:
+            pixels = np.array(image.convert("RGB"))
+        words, weights = example["words"], np.array(example["weights"], np.float32)
+        title = f"{variant.name}, test image {example['row'] + 1}; a reference: {example['references'][0]}"
+        image_attention.draw(word_panels(pixels, words, weights), path, title)
+        paths[f"{example['kind']} caption {number} of {variant.name}"] = path
+    return paths
+
+
+def word_panels(pixels: np.ndarray, words: Sequence[str], weights: np.ndarray) -> list[Panel]:
+    """The image, then the image with the weights of each word: pixels (height, width, 3), weights (words or one more,
+    positions) of a square grid."""
+    side = round(weights.shape[1] ** 0.5)
+    attended = [Panel(pixels, row.reshape(side, side), word) for word, row in zip(words, weights, strict=False)]
+    return [Panel(pixels), *attended]
+
+
+def write_captions(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
+    """The test images as a variant captions them: a TSV of name, caption and references."""
+    if not outcome.texts:
+        return {}
+    names, references, captions = (
+        unpack_strings(arrays[f"{name}_utf8"], arrays[f"{name}_offsets"])
+        for name, arrays in (("name", outcome.texts), ("reference", outcome.texts), ("text", outcome.predictions))
+    )
+    lines = [
+        "\t".join((name, caption, reference.replace("\n", " | ")))
+        for name, caption, reference in zip(names, captions, references, strict=True)
+    ]
+    path = directory / f"captions_{variant.name}.tsv"
+    write_text(path, "\n".join(["image\tcaption\treferences", *lines]) + "\n")
+    return {f"captions of {variant.name}": path}
