@@ -75,6 +75,7 @@ DELAYED = {
     "reproductions.cli.app": "a command loads only what it needs",
     "reproductions.cli.answers": "a command sets the runtime profile before anything loads MXNet",
     "reproductions.cli.explore": "a command sets the runtime profile before anything loads MXNet",
+    "reproductions.cli.images": "a command sets the runtime profile before anything loads MXNet",
     "reproductions.cli.results": "a command sets the runtime profile before anything loads MXNet",
     "reproductions.cli.training": "a command sets the runtime profile before anything loads MXNet",
     "reproductions.cli.preprocess": "each command loads only its own corpus and tokenizer",

@@ -13,7 +13,7 @@ from rich.console import Console
 from gluon_attn import __version__
 from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
-from reproductions.cli import answers, explore, preprocess, results, training
+from reproductions.cli import answers, explore, images, preprocess, results, training
 from reproductions.cli.preprocess import Replace
 
 app = typer.Typer(
@@ -58,6 +58,7 @@ app.command(rich_help_panel=_ANSWERS)(answers.predict)
 app.command(rich_help_panel=_ANSWERS)(answers.neighbours)
 app.command(rich_help_panel=_ANSWERS)(answers.perplexity)
 app.command(rich_help_panel=_ANSWERS)(answers.translate)
+app.command(rich_help_panel=_ANSWERS)(images.caption)
 app.command(rich_help_panel=_ANSWERS)(answers.export)
 app.command(rich_help_panel=_ANSWERS)(explore.explore)
 

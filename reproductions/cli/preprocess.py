@@ -211,6 +211,27 @@ def language_modelling(
     _write(prepared, out, overwrite, "lines", "words and line ends")
 
 
+@app.command("flickr8k")
+def captioned_images(
+    out: Out,
+    corpus: Annotated[str, typer.Option(help="flickr8k, flickr30k or coco.")] = "flickr8k",
+    min_freq: MinFreq = 5,
+    max_size: MaxSize = None,
+    sample: Sample = False,
+    overwrite: Replace = False,
+    no_cache: NoCache = False,
+) -> None:
+    """Photographs with captions: Flickr8k, Flickr30k, COCO. Captions are written, and how to read the images."""
+    from preprocessing import flickr8k
+
+    if corpus not in flickr8k.CORPORA:
+        raise UsageError(f"corpus {corpus!r} is unknown; choose {', '.join(flickr8k.CORPORA)}")
+    prepared = flickr8k.prepare(
+        "sample" if sample else corpus, min_freq=min_freq, max_size=max_size, cache=not no_cache
+    )
+    _write(prepared, out, overwrite, "captions", "words")
+
+
 @app.command("translation")
 def parallel_text(
     out: Out,

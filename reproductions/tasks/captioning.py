@@ -27,7 +27,7 @@ from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
-from reproductions.tasks import caption_scores, captioning_results, image_features
+from reproductions.tasks import caption_page, caption_scores, captioning_results, image_features
 from reproductions.tasks.caption_decoding import Caption, batch, image_of_row, likelihoods, write_captions
 from reproductions.tasks.caption_scores import OFFICIAL, PEERS
 from reproductions.tasks.captioning_data import CaptionData, CaptionSettings
@@ -36,7 +36,8 @@ from reproductions.tasks.nouns import attended_classes
 
 SMOKE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3, clip_norm=1.0)
 
-_DRAWN, _DRAWN_WORDS, _THUMBNAIL = 3, (5, 10), 112  # captions of either kind, their words, and pixels of an image
+_DRAWN, _DRAWN_WORDS = 3, (5, 10)  # captions of either kind that are drawn, and how many words they have
+_THUMBNAIL, _ON_PAGE = 112, 192  # pixels of a side of an image in a figure and on the page of all
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,10 @@ class Captioning(Task[CaptionSettings, CaptionData]):
             weights = [np.asarray(caption.weights, np.float16) for caption in captions]
             pages["weights"] = np.concatenate(weights)
             pages["steps"] = np.array([len(each) for each in weights])
+            # One by one: the pixels of a split at once would be hundreds of megabytes.
+            encoded = [_jpeg(prepared.read([name])[0], _ON_PAGE) for name in images.names]
+            pages["jpeg"] = np.frombuffer(b"".join(encoded), np.uint8)
+            pages["jpeg_offsets"] = np.cumsum([0, *map(len, encoded)])
         metrics = {name: caption_scores.bleu_n(arrays["bleu"].sum(axis=0), name) for name in caption_scores.ORDERS}
         metrics["perplexity"] = perplexity(arrays["likelihood"].sum(axis=0))
         return Evaluation(metrics, arrays, examples, pages)
@@ -152,7 +157,8 @@ class Captioning(Task[CaptionSettings, CaptionData]):
         return captioning_results.draw_examples(outcome, variant, directory)
 
     def pages(self, outcome: Outcome, variant: Variant[CaptionSettings], directory: Path) -> dict[str, Path]:
-        return captioning_results.write_captions(outcome, variant, directory)
+        written = captioning_results.write_captions(outcome, variant, directory)
+        return written | caption_page.write(outcome, variant, directory)
 
     def answer(
         self, trained: TrainedModel[CaptionSettings, CaptionData], stream: BinaryIO, options: AnswerOptions
@@ -202,7 +208,7 @@ def _examples(captions: Sequence[Caption], counts: np.ndarray, data: CaptionData
                     "kind": kind,
                     "row": row,
                     "image": name,
-                    "jpeg": _thumbnail(data.prepared.read([name])[0]),
+                    "jpeg": base64.b64encode(_jpeg(data.prepared.read([name])[0], _THUMBNAIL)).decode("ascii"),
                     "words": captions[row].words,
                     "references": [" ".join(each) for each in references[row]],
                     "weights": np.round(weights.astype(float), 4).tolist(),
@@ -211,7 +217,8 @@ def _examples(captions: Sequence[Caption], counts: np.ndarray, data: CaptionData
     return made
 
 
-def _thumbnail(pixels: np.ndarray) -> str:
+def _jpeg(pixels: np.ndarray, side: int) -> bytes:
+    """A small copy of an image, encoded."""
     stream = io.BytesIO()
-    Image.fromarray(pixels).resize((_THUMBNAIL, _THUMBNAIL), Image.Resampling.LANCZOS).save(stream, "jpeg", quality=80)
-    return base64.b64encode(stream.getvalue()).decode("ascii")
+    Image.fromarray(pixels).resize((side, side), Image.Resampling.LANCZOS).save(stream, "jpeg", quality=80)
+    return stream.getvalue()

@@ -1,0 +1,78 @@
+"""Commands that answer image files with a trained network. What loads MXNet is imported inside the commands: a runtime
+profile must be set before."""
+
+from __future__ import annotations
+
+import json as json_text
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gluon_attn import runtime
+from gluon_attn.errors import UsageError
+from preprocessing.errors import InputError
+from reproductions.cli.answers import AnyVariant, Json, Model, OneSeed
+from reproductions.cli.options import PresetName, Profile, Runs, Threads
+
+Images = Annotated[list[Path], typer.Argument(help="Image files: JPEG, PNG or another format of Pillow.")]
+CaptionPaper = Annotated[str, typer.Option("--paper", help="A paper whose networks caption images.")]
+
+
+def caption(
+    images: Images,
+    paper: CaptionPaper = "xu2015",
+    variant: AnyVariant = None,
+    preset: PresetName = "cpu",
+    seed: OneSeed = 1,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    runs: Runs = Path("runs"),
+    model: Model = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for a figure of each image: where the network attends, word by word.")
+    ] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Width of the search. Default: the variant's.")] = None,
+    json: Json = False,
+) -> None:
+    """Caption images: for each a line with its path and its caption, between tabs.
+
+    An image that cannot be read gets a message on standard error, the others are captioned, and the exit status is 2.
+    """
+    runtime.configure(profile, threads)
+    from gluon_attn.plots import image_attention
+    from reproductions.protocol import models, papers
+    from reproductions.protocol.loading import load_directory
+    from reproductions.protocol.runs import SAMPLE, Run
+    from reproductions.tasks.captioning import caption_files
+    from reproductions.tasks.captioning_results import word_panels
+
+    if model is not None and variant is not None:
+        raise UsageError("--model names a network, and so its variant; leave out --variant")
+    declared = papers.load(paper).preset(preset)
+    task = declared.task(variant or declared.headline[0])
+    if task.command != "caption":
+        raise UsageError(f"{paper}: its task is {task.name}; name a paper of captions, such as xu2015")
+    run = Run(paper, preset, declared.headline[0], seed, profile, threads, runs)
+    trained = load_directory(paper, model or models.find(run, variant))
+    if trained.data.corpus == SAMPLE:
+        print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
+    failed = 0
+    for number, path in enumerate(images, start=1):
+        try:
+            answer = caption_files(trained, [path], beam=beam)[0]
+        except InputError as error:
+            print(f"gluon-attn: {error}", file=sys.stderr)
+            failed += 1
+            continue
+        record = {"image": str(path), "caption": answer.text, "log_p": round(answer.log_p, 4)}
+        print(json_text.dumps(record, ensure_ascii=False) if json else f"{path}\t{answer.text}", flush=True)
+        if out is not None and answer.weights is not None:
+            pixels = trained.data.prepared.reader.read([path])[0]
+            panels = word_panels(pixels, answer.words, answer.weights)
+            image_attention.draw(panels, out / f"{number}-{path.stem}.png", answer.text)
+    if out is not None and not failed and not list(out.glob("*.png")):
+        print(f"variant {trained.variant.name} has no attention: there is nothing to draw", file=sys.stderr)
+    if failed:
+        raise typer.Exit(2)

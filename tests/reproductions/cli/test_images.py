@@ -1,0 +1,43 @@
+"""gluon-attn caption: a caption and a figure of each image, one line for what cannot be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.reproductions.support import gluon_attn
+
+SMOKE = ("--preset", "smoke", "--runs")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    runs = tmp_path_factory.mktemp("runs")
+    done = gluon_attn("run", "xu2015", *SMOKE, runs, "--variant", "soft", "--jobs", "1")
+    assert done.code == 0, done.err
+    return runs
+
+
+@pytest.mark.slow
+def test_images_are_captioned_and_drawn(trained: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("grey.png", "print.jpg", "damaged.jpg")]
+    Image.new("L", (50, 30)).save(paths[0])
+    Image.new("CMYK", (30, 50)).save(paths[1])
+    paths[2].write_bytes(paths[1].read_bytes()[:200])
+    out = tmp_path / "drawn"
+    done = gluon_attn("caption", *paths, tmp_path / "none.png", *SMOKE, trained, "--out", out, "--json")
+    assert done.code == 2
+    records = [json.loads(line) for line in done.out.splitlines()]
+    assert [record["image"] for record in records] == [str(path) for path in paths[:2]]
+    assert sorted(path.name for path in out.iterdir()) == ["1-grey.png", "2-print.png"]
+    warning, *errors = done.err.splitlines()
+    assert "SAMPLE" in warning and len(errors) == 2
+    assert "damaged.jpg: cannot be decoded" in errors[0] and "none.png: cannot be read" in errors[1]
+
+
+def test_a_paper_without_captions_is_refused(tmp_path: Path) -> None:
+    refused = gluon_attn("caption", tmp_path / "a.png", "--paper", "lin2017", "--runs", tmp_path)
+    assert "name a paper of captions" in refused.refusal
