@@ -32,7 +32,7 @@ from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
 from reproductions.tasks.bert_settings import BertSettings, EncoderSettings, PretrainingSettings
 from reproductions.tasks.classification import NSMC
-from reproductions.tasks.classification_results import averaged
+from reproductions.tasks.classification_results import averaged, reading_page
 from reproductions.tasks.classifier_settings import StackedSettings, Syllables
 from reproductions.tasks.fasttext_settings import FastTextSettings
 from reproductions.tasks.fine_tuning import FineTuning
@@ -241,6 +241,7 @@ REPRODUCTION = Reproduction(
         ),
         masks("pretraining"),
     ),
+    pages=(reading_page("BERT on reviews", "bert"),),
     notes=(
         "Perplexities of masked pieces and of next pieces do not compare. All seeds of a classifier start from one "
         "pretraining, so that their spread is that of fine-tuning alone.",
