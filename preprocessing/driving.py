@@ -29,8 +29,8 @@ from preprocessing.images.data import ImageSplit
 from preprocessing.images.decoding import RULE, decode
 from preprocessing.images.drive_data import COLUMNS, DriveData, DriveSplit
 from preprocessing.images.drive_steps import WHOLE, Blocks, MeasureLeak, SmoothSteering, ToHSV
-from preprocessing.images.pipeline import ImagePipeline, ImageResult
 from preprocessing.images.steps import Normalize
+from preprocessing.pipeline.pipeline import Pipeline, RunResult
 from preprocessing.pipeline.step import Context, Notes, Step
 
 OWN_DRIVE = "own drive"
@@ -83,9 +83,7 @@ def prepare(
 ) -> DriveResult:
     """Run :func:`pipeline` with ``options`` on ``udacity lake``, ``udacity track``, ``sample`` or your own files
     (:func:`own_drive`)."""
-    result = pipeline(**options).run(corpus, processes=processes, cache=cache)
-    assert isinstance(result, DriveResult)
-    return result
+    return pipeline(**options).run(corpus, processes=processes, cache=cache)
 
 
 def own_drive(frames: Path, log: Path, licence: str = "not stated") -> CorpusFiles:
@@ -170,14 +168,19 @@ class ReadDrive(Step[DriveData]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DriveResult(ImageResult):
-    """Data, card and digest of one drive; its splits are of :class:`DriveSplit`."""
-
-    data: DriveData
+class DriveResult(RunResult["DrivePipeline", DriveData]):
+    """Data, card and digest of one drive."""
 
     @property
-    def splits(self) -> dict[str, DriveSplit]:  # type: ignore[override]
+    def splits(self) -> dict[str, DriveSplit]:
+        """The splits by name, in the order train, validation, test."""
         return dict(self.data.splits)
+
+    def inputs(self, pixels: np.ndarray) -> np.ndarray:
+        """Pixels (rows, height, width, 3) of a split, or of :meth:`encode`, as float32 inputs (rows, 3, height,
+        width)."""
+        assert self.data.normalization is not None, "every pipeline of drives normalizes"
+        return self.data.normalization(pixels)
 
     def encode(self, files: Sequence[bytes]) -> ImageSplit:
         """New frames through the same steps, one row per file; without time and steering."""
@@ -192,7 +195,7 @@ class DriveResult(ImageResult):
 
 
 @dataclass(frozen=True)
-class DrivePipeline(ImagePipeline):
+class DrivePipeline(Pipeline[DriveData, DriveResult]):
     """A pipeline of a drive. Its card's facts: ``drive``, ``blocks`` {split: how it is driven}, ``leak`` {by_block,
     by_frame: {nearest_frame, always_0}} in degrees, ``channels``."""
 
@@ -205,7 +208,10 @@ class DrivePipeline(ImagePipeline):
     def restored(self, arrays: Mapping[str, np.ndarray]) -> DriveData:
         return DriveData.from_arrays(arrays)
 
-    def result(self, data: Any, card: dict[str, Any], digest: str) -> DriveResult:
+    def splits_of_card(self, data: DriveData) -> dict[str, Any]:
+        return {name: {"rows": len(split)} for name, split in data.splits.items()}
+
+    def result(self, data: DriveData, card: dict[str, Any], digest: str) -> DriveResult:
         return DriveResult(self, data, card, digest)
 
 

@@ -23,6 +23,7 @@ from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.attention.additive import AdditiveScore
 from gluon_attn.layers.cells import StepLSTM, unstack
+from gluon_attn.layers.graphs import Graphs
 from gluon_attn.typing import Operators, Tensor
 
 KERNELS = (5, 5, 5, 3, 3)
@@ -147,6 +148,7 @@ class RecurrentDriver(HybridBlock):
     ) -> None:
         super().__init__(**parameters)
         self._units, self._steps, self._unit = units, steps, unit
+        self._graphs = Graphs(self)
         with self.name_scope():
             self.convolutions = Convolutions(channels, height, width)
             rows, columns = self.convolutions.grid
@@ -219,6 +221,11 @@ class RecurrentDriver(HybridBlock):
         weighted = F.broadcast_mul(self._regions * F.expand_dims(weights, axis=2), features)
         return self.lstm.inputs(self.feature_dropout(F.reshape(weighted, (0, -1))))
 
+    def begin(self, features: nd.NDArray) -> tuple[nd.NDArray, nd.NDArray]:
+        """h and c (batch, units) before the first frame of a drive, from its features (batch, regions, channels)."""
+        mean = features.mean(axis=1)
+        return self.first_h(mean), self.first_c(mean)
+
     def steer(self, weights: nd.NDArray, features: nd.NDArray, h: nd.NDArray, c: nd.NDArray) -> nd.NDArray:
         """The steering of single frames with given attention weights, as causal filtering changes them (sec. 3.4).
 
@@ -230,11 +237,31 @@ class RecurrentDriver(HybridBlock):
         Returns:
             (batch,) degrees.
         """
-        h, _ = self.lstm(self._read(nd, weights, features), h, c)
-        return self._unit * self.output(self.dropout(h)).reshape((-1,))
+        return self._graphs(self._steer, weights, features, h, c)
+
+    def _steer(self, F: Operators, weights: Tensor, features: Tensor, h: Tensor, c: Tensor) -> Tensor:
+        h, _ = self.lstm(self._read(F, weights, features), h, c)
+        return self._unit * F.reshape(self.output(self.dropout(h)), (-1,))
 
 
 def unattended(F: Operators, weights: Tensor) -> Tensor:
     """How far the attention to each region over a sequence is from 1, (1 - sum_t alpha_{t,i})^2, mean over the regions
     (Xu et al., 2015, eq. 14): weights (batch, steps, regions) -> (batch,)."""
     return F.mean(F.square(1 - F.sum(weights, axis=1)), axis=1)
+
+
+class LastSteering(HybridBlock):
+    """No network: the steering of the frame before, times a factor; with 0 it drives straight ahead.
+
+    Args:
+        factor: 0 or 1.
+
+    Call: ``(before (frames,)) -> (frames,)`` degrees.
+    """
+
+    def __init__(self, factor: float, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self._factor = factor
+
+    def hybrid_forward(self, F: Operators, before: Tensor) -> Tensor:
+        return self._factor * before

@@ -119,7 +119,8 @@ def steering_objective(
 
     def evaluate(model: HybridBlock) -> Mapping[str, float]:
         degrees = predict(model, validation, steps=steps, state_units=state_units).degrees
-        return {"error": float(np.abs(degrees - validation.target).mean())}
+        error = float(np.abs(degrees - validation.target).mean())
+        return {"error": error, "loss": error}
 
     return Objective(batches, count, loss, evaluate, select="error", higher_is_better=False)
 
@@ -150,19 +151,19 @@ def stretches(model: Any, frames: Frames, *, steps: int, state_units: int) -> li
     computed: list[Stretch] = []
     for rows in frames.stretches:
         alone = Frames(frames.pixels, frames.inputs, frames.target, [rows])
-        parts = []
-        before = tuple(np.zeros((1, state_units), np.float32) for _ in range(2))
+        parts: list[list[np.ndarray]] = []
+        before: tuple[np.ndarray, ...] = ()
         for numbers, real, output in _read(model, alone, steps, state_units):
-            states = [state.asnumpy() for state in output.states]
-            previous = [
-                np.concatenate([one[:, None], all_[:, :-1]], axis=1) for one, all_ in zip(before, states, strict=True)
-            ]
-            before = tuple(state[:, -1] for state in states)
             assert output.weights is not None and output.features is not None
-            values = (output.degrees, output.weights, output.features)
-            parts.append(
-                [numbers[real], *(value.asnumpy()[real] for value in values), *(value[real] for value in previous)]
-            )
+            before = before or tuple(state.asnumpy() for state in model.begin(output.features[:, 0]))
+            after = [state.asnumpy() for state in output.states]
+            states = [
+                np.concatenate([first[:, None], all_[:, :-1]], axis=1)
+                for first, all_ in zip(before, after, strict=True)
+            ]
+            before = tuple(state[:, -1] for state in after)
+            values = [value.asnumpy() for value in (output.degrees, output.weights, output.features)]
+            parts.append([numbers[real], *(value[real] for value in (*values, *states))])
         computed.append(Stretch(*(np.concatenate(column) for column in zip(*parts, strict=True))))
     return computed
 

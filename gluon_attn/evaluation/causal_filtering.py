@@ -1,0 +1,106 @@
+"""Which of the attended regions of a frame change what a network does (Kim and Canny, 2017, section 3.4).
+
+Attention shows what a network reads, not what it uses. So the attended cells of the grid are clustered to regions, each
+region is masked in turn, and only those are kept whose mask changes the steering.
+
+The paper draws particles from the attention map and clusters these; here the cells themselves are clustered, each with
+its weight, which is what many particles would come to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.cluster import DBSCAN
+
+RADIUS = 1.5
+"""Cells that are neighbours: the eight around a cell."""
+
+NEIGHBOURHOOD = 9
+_SAMPLES = 1000  # of a cell with the uniform weight
+
+
+@dataclass(frozen=True)
+class Region:
+    """An attended region of a frame.
+
+    Attributes:
+        cells: numbers of its cells in the grid, row by row.
+        weight: sum of their attention weights.
+        effect: by how much the steering changes without them, absolute.
+    """
+
+    cells: np.ndarray
+    weight: float
+    effect: float
+
+
+def attended_regions(weights: np.ndarray, grid: tuple[int, int], density: float = 1.5) -> list[np.ndarray]:
+    """Cluster the attended cells of a frame by DBSCAN (Ester et al., 1996).
+
+    Clustered are the cells of more than the uniform weight. A cell is the core of a region if it and the eight around
+    it have together at least ``density`` times the weight that they would have if all weights were equal.
+
+    Args:
+        weights: (cells,) not negative, row by row.
+        grid: rows and columns.
+        density: times the uniform weight.
+
+    Returns:
+        The cells of each region, in the order of the first cell of each. There are none where attention is even.
+    """
+    relative = weights * len(weights) / max(float(weights.sum()), 1e-12)
+    cells = np.flatnonzero(relative > 1)
+    if not len(cells):
+        return []
+    positions = np.stack(np.divmod(cells, grid[1]), axis=1)
+    # DBSCAN counts whole samples.
+    samples = np.rint(_SAMPLES * relative[cells])
+    clusters = DBSCAN(eps=RADIUS, min_samples=round(_SAMPLES * density * NEIGHBOURHOOD), algorithm="brute")
+    labels = clusters.fit_predict(positions, sample_weight=samples)
+    return [cells[labels == label] for label in range(labels.max() + 1)]
+
+
+def causal_regions(
+    weights: np.ndarray,
+    grid: tuple[int, int],
+    steer: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    density: float = 1.5,
+) -> list[list[Region]]:
+    """The attended regions of frames, each with the effect of masking it.
+
+    Args:
+        weights: (frames, cells).
+        grid: rows and columns of the cells.
+        steer: (frame numbers (n,), weights (n, cells)) -> steering (n,), the network's with these weights instead of
+            its own; weights of a masked region are 0, the others as they were.
+        density: of :func:`attended_regions`.
+
+    Returns:
+        The regions of each frame.
+    """
+    found = [(frame, cells) for frame, own in enumerate(weights) for cells in attended_regions(own, grid, density)]
+    regions: list[list[Region]] = [[] for _ in weights]
+    if not found:
+        return regions
+    frames = np.array([frame for frame, _ in found])
+    masked = weights[frames]
+    for row, (_, cells) in enumerate(found):
+        masked[row, cells] = 0
+    numbers = np.arange(len(weights))
+    unmasked = steer(numbers, weights)
+    effects = np.abs(steer(frames, masked) - unmasked[frames])
+    for (frame, cells), effect in zip(found, effects.tolist(), strict=True):
+        regions[frame].append(Region(cells, float(weights[frame, cells].sum()), effect))
+    return regions
+
+
+def kept_weights(weights: np.ndarray, regions: Sequence[Region], least: float) -> np.ndarray:
+    """The weights (cells,) of the regions whose effect is at least ``least``, 0 elsewhere."""
+    kept = np.zeros_like(weights)
+    for region in regions:
+        if region.effect >= least:
+            kept[region.cells] = weights[region.cells]
+    return kept

@@ -1,0 +1,256 @@
+"""From outcomes of driving to rows, effects and figures."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from gluon_attn.evaluation.statistics import bootstrap_difference, bootstrap_metric
+from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
+from gluon_attn.plots.image_attention import Panel, draw as draw_panels
+from gluon_attn.plots.time_series import over_time
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.protocol.results import Row
+from reproductions.protocol.rows import alone, best_validation, row, seed_range
+from reproductions.protocol.runs import SAMPLE, Outcome
+from reproductions.protocol.task import Column, Variant
+
+TURN = 2.0
+"""Degrees of the target from which a frame is in a turn."""
+
+ALL, TURNS = "all frames", f"turns of {TURN:g} degrees or more"
+OTHER_ALL, OTHER_TURNS = "the other road, all", f"the other road, turns of {TURN:g} degrees or more"
+COLUMNS = (
+    Column("error, degrees", "error", ALL),
+    Column("in turns", "error", TURNS),
+    Column("another road", "error", OTHER_ALL),
+)
+NOTES = (
+    "Errors are mean absolute errors in degrees of the smoothed steering, over all test blocks; a turn has a target of "
+    f"{TURN:g} degrees or more. Intervals resample pieces of 20 frames, about two seconds, as neighbouring frames are "
+    "alike. The other road is a drive on the simulator's other track, steered by keyboard, on which no network was "
+    "trained or selected. Both drives are of a simulator, in place of the paper's roads: numbers do not compare with "
+    "the paper's, differences do.",
+    "The drive goes around the same lake five times. Test blocks are pieces of time that no network has seen, but all "
+    "have seen the same places in other laps. The frame before is not a competitor: it is told how the driver steered "
+    "a tenth of a second ago.",
+)
+
+
+def error(arrays: Mapping[str, np.ndarray], prefix: str = "") -> float:
+    """The mean absolute error in degrees of the arrays of one outcome."""
+    return float(np.abs(arrays[f"{prefix}degrees"].astype(np.float64) - arrays[f"{prefix}target"]).mean())
+
+
+def totals(outcome: Outcome, prefix: str = "", *, turns: bool = False) -> np.ndarray:
+    """By test item (items, 3): sum of the absolute errors, number of frames, and sum of the absolute targets, which are
+    the errors of always 0; with ``turns`` of frames in turns alone."""
+    degrees, target = (outcome.predictions[f"{prefix}{name}"].astype(np.float64) for name in ("degrees", "target"))
+    counted = (np.abs(target) >= TURN).astype(float) if turns else np.ones(len(target))
+    item = outcome.predictions[f"{prefix}item"]
+    values = (np.abs(degrees - target) * counted, counted, np.abs(target) * counted)
+    return np.stack([np.bincount(item, value) for value in values], axis=1)
+
+
+def _each(outcomes: Sequence[Outcome], prefix: str = "", *, turns: bool = False) -> np.ndarray:
+    """The totals of each seed, (seeds, items, 3)."""
+    return np.stack([totals(outcome, prefix, turns=turns) for outcome in outcomes])
+
+
+def mean_error(sums: np.ndarray) -> float:
+    """Of sums (3,) as :func:`totals` counts them; 0 without frames, as some samples of items have no turns."""
+    return float(sums[0] / sums[1]) if sums[1] else 0.0
+
+
+def ratio(sums: np.ndarray) -> float:
+    """The error as a part of that of always 0."""
+    return float(sums[0] / sums[2]) if sums[2] else 0.0
+
+
+def rows(outcomes: Sequence[Outcome], variant: Variant[Any], other: str) -> list[Row]:
+    """Errors on test, in all frames and in turns, on both roads, with the bootstrap's interval over items; and the one
+    that selected the epoch, with the range over seeds."""
+    made = []
+    for prefix, turns, signature in (
+        ("", False, ALL),
+        ("", True, TURNS),
+        ("other_", False, OTHER_ALL),
+        ("other_", True, OTHER_TURNS),
+    ):
+        each = _each(outcomes, prefix, turns=turns)
+        values = [mean_error(one.sum(axis=0)) for one in each]
+        interval = bootstrap_metric(each, mean_error, seed=0)
+        one = row(outcomes, variant, split="test", metric="error", signature=signature, values=values, ci95=interval)
+        if signature != ALL:
+            one = alone(one)
+        if prefix and one.corpus != SAMPLE:
+            one = replace(one, corpus=other)
+        made.append(one)
+    best = [best_validation(outcome, "error", lower_is_better=True) for outcome in outcomes]
+    made.append(
+        row(
+            outcomes,
+            variant,
+            split="validation",
+            metric="error",
+            signature="best epoch",
+            values=best,
+            ci95=seed_range(best),
+        )
+    )
+    return made
+
+
+def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    """By how many degrees the error is lower on the first side; paired bootstrap over items."""
+    estimate = bootstrap_difference(_each(worse), _each(better), mean_error, seed=0)
+    return Effect(estimate, "by how many degrees the error is lower", "pieces of two seconds")
+
+
+def not_worse(margin: float) -> Callable[..., Effect]:
+    """That the first side has at most ``margin`` of always 0's error more error than the second: an effect that is
+    positive where it is less."""
+
+    def effect(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
+        own, others = _each(first), _each(second)
+        straight = np.stack([others[:, :, 2], others[:, :, 1], others[:, :, 2]], axis=2)
+        # Error plus margin of one system as sums, so that all three are resampled together.
+        allowed = others + margin * straight * np.array([1, 0, 0])
+        what = f"degrees that remain of a margin of {margin:.0%} of the error of always 0"
+        return Effect(bootstrap_difference(allowed, own, mean_error, seed=0), what, "pieces of two seconds")
+
+    return effect
+
+
+def at_most(part: float, *, other: bool = False) -> Callable[..., Effect]:
+    """That the error is at most this part of the error of always 0: what it is below it."""
+
+    def effect(outcomes: Sequence[Outcome]) -> Effect:
+        each = _each(outcomes, "other_" if other else "")
+        estimate = bootstrap_metric(each, lambda sums: part - ratio(sums), seed=0)
+        where = ", on the other road" if other else ""
+        return Effect(estimate, f"{part:.2f} minus error / error of always 0{where}", "pieces of two seconds")
+
+    return effect
+
+
+def _regions(outcome: Outcome) -> tuple[np.ndarray, np.ndarray, int]:
+    """Of an outcome with attention: which regions are kept (regions,), their items, and the number of items."""
+    arrays = outcome.predictions
+    return arrays["region_effect"] >= arrays["least_effect"][0], arrays["region_item"], int(arrays["item"].max()) + 1
+
+
+def without_effect(part: float) -> Callable[..., Effect | None]:
+    """That causal filtering removes more than this part of the regions."""
+
+    def effect(outcomes: Sequence[Outcome]) -> Effect | None:
+        each = []
+        for outcome in outcomes:
+            kept, item, count = _regions(outcome)
+            each.append(np.stack([np.bincount(item, value, count) for value in (~kept, np.ones(len(kept)))], axis=1))
+        sums = np.stack(each)
+        if not sums[:, :, 1].sum(axis=1).all():
+            return None
+        least = float(outcomes[0].predictions["least_effect"][0])
+
+        def share(total: np.ndarray) -> float:
+            return float(100 * (total[0] / total[1] - part)) if total[1] else 0.0
+
+        what = f"per cent of regions masked with a change of steering below {least:g} degrees, minus {100 * part:g}"
+        return Effect(bootstrap_metric(sums, share, seed=0), what, "pieces of two seconds")
+
+    return effect
+
+
+def nearer_edges(outcomes: Sequence[Outcome]) -> Effect | None:
+    """By how many pixels kept regions are nearer to the edges of the road than removed ones; None where there are only
+    kept or only removed ones."""
+    each = []
+    for outcome in outcomes:
+        kept, item, count = _regions(outcome)
+        distance = outcome.predictions["region_distance"].astype(np.float64)
+        known = np.isfinite(distance)
+        columns = [side * known * value for side in (kept, ~kept) for value in (np.nan_to_num(distance), 1.0)]
+        each.append(np.stack([np.bincount(item, column, count) for column in columns], axis=1))
+    sums = np.stack(each)
+    if not (sums[:, :, 1].sum(axis=1).all() and sums[:, :, 3].sum(axis=1).all()):
+        return None
+
+    def nearer(total: np.ndarray) -> float:
+        return float(total[2] / total[3] - total[0] / total[1]) if total[1] and total[3] else 0.0
+
+    what = "pixels by which kept regions are nearer to an edge of the road than removed ones"
+    return Effect(bootstrap_metric(sums, nearer, seed=0), what, "pieces of two seconds")
+
+
+# --- figures ---
+
+
+def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
+    """Loss, and error on validation."""
+    curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
+    draw_training_curves(
+        curves,
+        path,
+        score=Score("error", "error", " degrees"),
+        loss_label="error",
+        loss_per="frame",
+        train_label="train, with the penalty",
+        lower_is_better=True,
+    )
+
+
+def steering_over_time(*variants: str) -> Draw:
+    """A figure of the steering in the test blocks: the driver's, and that of the first seed of these variants."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        shown = {name: groups[name][0].predictions for name in variants if name in groups}
+        if not shown:
+            return {}
+        first = next(iter(shown.values()))
+        # Items of a stretch have 20 frames, but for its last one.
+        sizes = np.bincount(first["item"])
+        ends = np.flatnonzero((sizes != sizes.max()) | (np.arange(len(sizes)) == len(sizes) - 1))
+        bounds = np.cumsum(sizes)[ends]
+        parts = np.split(np.arange(len(first["item"])), bounds[:-1])
+        path = directory / "steering_over_time.png"
+        systems = {name: arrays["degrees"] for name, arrays in shown.items()}
+        over_time(first["target"], systems, parts, path, interval=0.102, label="degrees", part_name="test block")
+        return {"steering over time": path}
+
+    return draw
+
+
+def attended_frames(variant: str) -> Draw:
+    """A figure of some test frames: as they are, with the attention, and with what causal filtering keeps of it."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        examples = groups[variant][0].examples if variant in groups else {}
+        frames = examples.get("frames", ())
+        if not frames:
+            return {}
+        shape = tuple(examples["grid"])
+        images = [np.asarray(Image.open(io.BytesIO(base64.b64decode(frame["jpeg"])))) for frame in frames]
+        panels = []
+        for what in ("", "weights", "kept"):
+            for frame, image in zip(frames, images, strict=True):
+                weights = np.array(frame[what]).reshape(shape) if what else None
+                titles = {
+                    "": f"driver {frame['target']:+.1f}°, network {frame['degrees']:+.1f}°",
+                    "weights": "attention",
+                    "kept": "kept" if weights is not None and weights.any() else "nothing kept",
+                }
+                panels.append(Panel(image, weights, titles[what]))
+        path = directory / f"attention_{variant}.png"
+        draw_panels(panels, path, f"{variant}: turns of the test blocks", columns=len(frames))
+        return {f"attention of {variant} and what causal filtering keeps": path}
+
+    return draw

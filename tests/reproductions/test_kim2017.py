@@ -1,0 +1,212 @@
+"""The script of Kim and Canny: its networks, and claims and figures on made-up outcomes; the smoke preset."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gluon_attn.training.checkpoint import parameter_count
+from reproductions.attention_viewer.drive import DriveFrames, write_drive_page
+from reproductions.kim2017 import REPRODUCTION
+from reproductions.protocol.conclude import conclude
+from reproductions.protocol.runs import Outcome
+from reproductions.tasks.driving import items
+from tests.reproductions.support import claims_by_id, gluon_attn, outcome, run_and_score
+
+SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
+SPAN = 5 * 60  # frames of made-up outcomes
+
+
+def arrays(error: float, *, other: float | None = None, attention: bool = True, **regions: Any) -> dict[str, Any]:
+    """Targets of +-2 degrees, a prediction that is always off by ``error``."""
+    target = np.where(np.arange(SPAN) % 7 < 3, 2.0, -2.0)
+    item = items([np.arange(SPAN)])
+    made = {"degrees": target + error, "target": target, "item": item}
+    made |= {"other_degrees": target + (error if other is None else other), "other_target": target, "other_item": item}
+    if attention:
+        count = 60
+        made |= {
+            "region_item": np.arange(count) % 15,
+            "region_weight": np.full(count, 0.2),
+            "region_effect": regions.get("effect", np.where(np.arange(count) % 3, 0.0, 1.0)),
+            "region_distance": regions.get("distance", np.where(np.arange(count) % 3, 9.0, 4.0)),
+            "least_effect": np.array([0.1]),
+        }
+    return made
+
+
+def judged(folder: Path, **systems: dict[str, Any]) -> dict[str, Any]:
+    """The claims by id, two seeds of each system."""
+    outcomes: list[Outcome] = []
+    for name, made in systems.items():
+        name = name.replace("_", "-")
+        for seed in (1, 2):
+            made = made | {"degrees": made["degrees"] + 0.001 * seed}
+            history = [{"epoch": 1, "train_loss": 1.0, "validation_error": 1.0, "validation_loss": 1.0}]
+            outcomes.append(outcome(folder, name, seed, made, preset="cpu", history=history, corpus="udacity lake"))
+    _, claims = conclude(REPRODUCTION, CPU, outcomes)
+    return claims_by_id(claims)
+
+
+def test_attention_that_costs_more_than_the_margin_is_seen(tmp_path: Path) -> None:
+    lstm = arrays(1.0, attention=False)
+    claims = judged(tmp_path, attention_0=arrays(1.0), attention_20=arrays(1.3), cnn_lstm=lstm)
+    assert claims["no-cost-0"].verdict == "supported"
+    assert claims["no-cost-0"].effect == pytest.approx(0.05 * 2)  # of always 0's error of 2 degrees
+    assert claims["no-cost-20"].verdict == "contradicted"
+    assert claims["no-cost-20"].effect == pytest.approx(0.1 - 0.3)
+
+
+def test_errors_are_measured_against_always_0(tmp_path: Path) -> None:
+    claims = judged(tmp_path / "a", attention_10=arrays(1.0, other=2.5))
+    assert claims["always-0"].effect == pytest.approx(0.6 - 0.5, abs=0.01)
+    assert claims["always-0"].verdict == "supported"
+    assert claims["other-road"].effect == pytest.approx(1 - 1.25)
+    assert claims["other-road"].verdict == "contradicted"
+    assert judged(tmp_path / "b", attention_10=arrays(1.4))["always-0"].verdict == "contradicted"
+
+
+def test_regions_without_effect_are_counted_and_the_others_are_nearer_to_edges(tmp_path: Path) -> None:
+    claims = judged(tmp_path / "a", attention_10=arrays(1.0))
+    assert claims["removed"].effect == pytest.approx(100 * 2 / 3 - 50)
+    assert claims["edges"].effect == pytest.approx(5.0)
+    assert claims["edges"].verdict == "supported"
+    nothing = judged(tmp_path / "b", attention_10=arrays(1.0, effect=np.ones(60)))
+    assert nothing["removed"].effect == pytest.approx(-50)
+    assert "edges" not in nothing  # there is nothing to compare with
+
+
+def test_rows_of_both_roads_and_of_turns(tmp_path: Path) -> None:
+    made = arrays(1.0, other=3.0)
+    made["target"] = np.where(np.arange(SPAN) < 100, 0.5, made["target"]).astype(np.float32)
+    made["degrees"] = made["target"] + np.where(np.arange(SPAN) < 100, 4.0, 1.0)
+    history = [{"epoch": 1, "train_loss": 1.0, "validation_error": 1.5, "validation_loss": 1.5}]
+    scored = outcome(tmp_path, "attention-10", 1, made, preset="cpu", history=history, corpus="udacity lake")
+    rows = CPU.task("attention-10").rows([scored], CPU.variant("attention-10"))
+    means = [(row.corpus, row.split, round(row.mean, 3), row.reported is not None) for row in rows]
+    assert means == [
+        ("udacity lake", "test", 2.0, True),
+        ("udacity lake", "test", 1.0, False),
+        ("udacity track", "test", 3.0, False),
+        ("udacity track", "test", 3.0, False),
+        ("udacity lake", "validation", 1.5, False),
+    ]
+    assert not rows[0].comparable
+
+
+def test_items_are_pieces_of_stretches() -> None:
+    assert items([np.arange(45), np.arange(45, 50)]).tolist() == [0] * 20 + [1] * 20 + [2] * 5 + [3] * 5
+
+
+def test_figures_show_frames_and_steering(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    Image.new("RGB", (32, 16), (90, 90, 90)).save(stream, "JPEG")
+    weights = (np.arange(8) / 28).tolist()
+    frame = {"jpeg": base64.b64encode(stream.getvalue()).decode(), "target": 2.0, "degrees": -1.0, "frame": "a"}
+    examples = {"grid": [2, 4], "frames": [frame | {"weights": weights, "kept": [0.0] * 8}] * 2}
+    shown = outcome(tmp_path, "attention-10", 1, arrays(1.0), preset="cpu", examples=examples)
+    plain = outcome(tmp_path, "cnn-lstm", 1, arrays(1.5, attention=False), preset="cpu")
+    groups = {"attention-10": [shown], "cnn-lstm": [plain]}
+    drawn: dict[str, Path] = {}
+    for draw in REPRODUCTION.figures:
+        drawn |= draw(groups, tmp_path)
+    assert list(drawn) == ["attention of attention-10 and what causal filtering keeps", "steering over time"]
+    for path in drawn.values():
+        with Image.open(path) as picture:
+            assert picture.width > 400
+    assert not any(draw({"cnn": [plain]}, tmp_path) for draw in REPRODUCTION.figures)
+    assert not any(write(groups, tmp_path) for write in REPRODUCTION.pages)  # published outcomes have no frames
+
+
+def drive(count: int = 5, size: int = 100) -> DriveFrames:
+    weights = np.arange(count * 8, dtype=np.uint8).reshape(count, 8)
+    numbers = np.arange(count, dtype=float)
+    return DriveFrames(
+        [bytes([65 + n % 26]) * size for n in range(count)], weights, weights // 2, (2, 4), *[numbers] * 3
+    )
+
+
+def test_the_page_has_every_frame_and_escapes_its_note(tmp_path: Path) -> None:
+    write_drive_page(tmp_path / "a.html", "A <drive>", drive(), {"network": "</script><b>"}, sample=True)
+    page = (tmp_path / "a.html").read_text()
+    assert "A &lt;drive&gt;" in page and "<b>" not in page and "Sample: these numbers mean nothing" in page
+    data = json.loads(page.split('type="application/json">')[1].split("</script>")[0])
+    assert [base64.b64decode(image)[:1] for image in data["images"]] == [b"A", b"B", b"C", b"D", b"E"]
+    assert base64.b64decode(data["weights"][1]) == bytes(range(8, 16))
+    assert data["grid"] == [2, 4] and data["degrees"] == [0, 1, 2, 3, 4]
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_a_long_drive_is_thinned_out_to_the_limit(tmp_path: Path) -> None:
+    write_drive_page(tmp_path / "a.html", "A", drive(30, 400_000), {}, sample=False)
+    assert 3_000_000 < (tmp_path / "a.html").stat().st_size < 6_100_000
+    with pytest.raises(ValueError, match="0 images"):
+        write_drive_page(tmp_path / "b.html", "B", drive(0), {}, sample=False)
+
+
+def test_systems_differ_in_one_setting_and_share_their_recipe() -> None:
+    for preset in (SMOKE, CPU):
+        first, *others = (preset.variant(name) for name in ("attention-10", "attention-0", "attention-20", "cnn-lstm"))
+        for other in others:
+            differing = {
+                field.name
+                for field in fields(first.settings)
+                if getattr(first.settings, field.name) != getattr(other.settings, field.name)
+            }
+            assert differing <= {"penalty", "attention_units"} and differing
+            assert other.recipe == first.recipe
+    lstm = SMOKE.variant("cnn-lstm").settings
+    assert (lstm.attention_units, lstm.penalty) == (0, 0.0)
+
+
+def test_the_paper_preset_has_the_sizes_of_the_equations() -> None:
+    """131 348 of the convolutions; of the LSTM, its first state, attention and output as their equations have them."""
+    counts = {}
+    for name in ("attention-0", "cnn-lstm", "cnn"):
+        model = PAPERS_OWN.variant(name).settings.build(None)
+        model.initialize()
+        counts[name] = parameter_count(model)
+    read, units = 200 * 64, 1024
+    lstm = 4 * units * (read + units + 1) + 2 * units * (64 + 1) + units + 1
+    attention = 64 * (units + 1) + 64 * 64 + 64
+    assert counts["cnn-lstm"] == 131_348 + lstm
+    assert counts["attention-0"] == counts["cnn-lstm"] + attention
+    assert counts["cnn"] == 131_348 + units * (read + 1) + units + 1
+
+
+def test_numbers_of_the_paper_are_marked_as_from_memory() -> None:
+    assert {one.checked for one in REPRODUCTION.reported} == {"memory"}
+    assert all(variant.differs for variant in CPU.variants if variant.beside)
+
+
+@pytest.mark.slow
+def test_smoke_end_to_end(tmp_path: Path) -> None:
+    chosen = [word for name in ("attention-10", "cnn", "always-0") for word in ("--variant", name)]
+    options = ["kim2017", "--preset", "smoke", *chosen, "--runs", tmp_path]
+    answer = run_and_score(*options)
+    assert answer.code == 0, answer
+    root = tmp_path / "kim2017" / "smoke-portable"
+    results = json.loads((root / "results.json").read_text())
+    assert {row["corpus"] for row in results["rows"]} == {"sample"}
+    straight = Outcome.read(root / "always-0" / "seed-1", "always-0", 1)
+    assert np.abs(straight.predictions["target"]).mean() == pytest.approx(straight.record["metrics"]["error"], abs=1e-5)
+    attended = Outcome.read(root / "attention-10" / "seed-1", "attention-10", 1).predictions
+    assert len(attended["region_item"]) == attended["regions_by_frame"].sum()
+    assert (root / "drive.html").exists()
+    frame = tmp_path / "frame.png"
+    Image.new("RGB", (320, 160), (90, 120, 60)).save(frame)
+    said = gluon_attn(
+        "predict", *options[:3], "--variant", "attention-10", "--runs", tmp_path, stdin=f"{frame}\n\n{frame}\n".encode()
+    )
+    first, blank, again = said.out.split("\n")[:3]
+    assert said.code == 0 and blank == "" and first == again and abs(float(first)) < 100
+    missing = gluon_attn("predict", *options[:3], "--variant", "cnn", "--runs", tmp_path, stdin=b"none.png\n")
+    assert "line 1: frame none.png cannot be read" in missing.refusal
