@@ -19,7 +19,12 @@ from tests.imports import ROOT, imports_of, modules
 IN_LOCK = ("build", "test")  # Extras that `make` installs; jvm and bench are added by hand.
 CONDA_ONLY = {"python", "pip", "c-compiler"}
 OURS = {"gluon_attn", "preprocessing", "reproductions", "benchmarks", "tests"}
-OTHER_NAMES = {"PIL": "pillow", "markdown_it": "markdown-it-py", "sklearn": "scikit-learn", "yaml": "pyyaml"}  # Imported as -> distributed as.
+OTHER_NAMES = {
+    "PIL": "pillow",
+    "markdown_it": "markdown-it-py",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}  # Imported as -> distributed as.
 COMMANDS = {
     "mypy",
     "pytest-timeout",
