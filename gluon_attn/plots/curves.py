@@ -306,11 +306,22 @@ def score_by_amount(
             means = np.array([np.mean(points[one]) for one in amounts])
             lows, highs = (np.array([limit(points[one]) for one in amounts]) for limit in (min, max))
             ranges = np.maximum(0.0, [means - lows, highs - means])
-            axes.errorbar(amounts, means, yerr=ranges, color=colour, marker=marker, markersize=5, capsize=3, label=name)
+            style: dict[str, Any] = {
+                "color": colour,
+                "marker": marker,
+                "markersize": 5,
+                "capsize": 3,
+                "clip_on": not root,
+            }
+            axes.errorbar(amounts, means, yerr=ranges, label=name, **style)
         if logarithmic:
             axes.set_xscale("log")
         if root:
             axes.set_xscale("function", functions=(np.sqrt, np.square))
-        axes.set(title=f"{label.capitalize()} by {amount}", xlabel=amount, ylabel=label)
+        if logarithmic or root:
+            ticks = sorted({one for points in series.values() for one in points})
+            axes.set_xticks(ticks, [f"{one:,.0f}".replace(",", " ") for one in ticks])
+            axes.minorticks_off()
+        axes.set(title=f"{label.partition(',')[0].capitalize()} by {amount}", xlabel=amount, ylabel=label)
         if len(series) > 1:
             axes.legend(loc="best")

@@ -22,6 +22,7 @@ from gluon_attn.errors import UsageError
 from gluon_attn.plots import fonts
 from gluon_attn.plots.curves import (
     position_code,
+    score_by_amount,
     score_by_length,
     score_by_minutes,
     training_curves,
@@ -30,6 +31,7 @@ from gluon_attn.plots.curves import (
 from gluon_attn.plots.distributions import entropy_and_agreement, weights_histogram
 from gluon_attn.plots.forest import Group, forest, strips
 from gluon_attn.plots.heatmap import LONGEST_MATRIX, __file__, attention_matrices, attention_matrix
+from gluon_attn.plots.masks import masked_tokens
 from gluon_attn.plots.style import COLOURS, watermark
 
 SENTENCE = ["가지", "고", "있", "는", "이야기", "에", "비해", "정말로", "수준", "떨어지", "는", "연출", ",", "편집"]
@@ -95,7 +97,23 @@ def draw_strips(path: Path) -> None:
     strips({"seeds": np.array([85.9, 86.1]), "one": np.array([84.0])}, path, "accuracy (%)")
 
 
+def draw_amounts(path: Path) -> None:
+    score_by_amount({"a": {0.0: [80.0, 81.0], 10.0: [85.0]}}, path, "minutes of pretraining", "accuracy, %", root=True)
+
+
+def draw_labels(path: Path) -> None:
+    points = {100.0: [60.0], 10_000.0: [80.0, 82.0]}
+    score_by_amount({"a": points, "b": points}, path, "labelled reviews", "accuracy, %", logarithmic=True)
+
+
+def draw_masks(path: Path) -> None:
+    masked_tokens(["▁참", "좋다"], [0.5, 0.1], [[("▁참", 0.5), ("이", 0.2)], [("하다", 0.3)]], path)
+
+
 FIGURES = [
+    draw_amounts,
+    draw_labels,
+    draw_masks,
     draw_forest,
     draw_strips,
     draw_matrix,
