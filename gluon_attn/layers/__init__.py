@@ -7,6 +7,7 @@
 :mod:`.readout`           from decoder state to the features of the output layer
 :mod:`.transformer`       layers of a Transformer's encoder and decoder
 :mod:`.positions`         where a token is in its sequence: sinusoids, learned vectors
+:mod:`.images`            patches, a convolutional stem, and the positions of a grid
 :mod:`.normalization`     layer normalisation by matrix products
 :mod:`.graphs`            methods of a block as compiled graphs, one per shape
 ========================  ==============================================================================================

@@ -14,6 +14,8 @@
 :mod:`.language_model`              language models over an LSTM or an LSTMN
 :mod:`.fasttext`                    bag of tricks: Joulin et al. (2017)
 :mod:`.word2vec`                    skip-gram and CBOW: Mikolov et al. (2013)
+:mod:`.vision_transformer`          Vision Transformer: Dosovitskiy et al. (2021)
+:mod:`.resnet`                      a small residual network: He et al. (2016)
 :mod:`.outputs`                     what they return, by name
 ==================================  ==================================================================================
 """

@@ -1,0 +1,167 @@
+"""Images as sequences of vectors: patches and their embeddings (Dosovitskiy et al., 2021, sec. 3.1).
+
+    z_0 = [x_class; x_p^1 E; ...; x_p^N E] + E_pos    (eq. 1)
+
+x_p^i is the i-th patch of P x P pixels, row by row, or of the feature map of a convolutional stem (the hybrid). E_pos
+is learned: a table with a row for each patch (1-D), or half a vector for each column and half for each row (2-D, app.
+D.4). Relative positions change the scores of attention instead of the tokens.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mxnet.gluon import HybridBlock, nn
+from mxnet.initializer import Normal
+
+from gluon_attn.errors import UsageError
+from gluon_attn.typing import Operators, Tensor
+
+GRID_POSITIONS = ("none", "1-d", "2-d", "relative")
+POSITION_DEVIATION = 0.02
+"""Standard deviation of initial positions, that of the authors' code."""
+
+
+class ConvolutionalStem(HybridBlock):
+    """Convolutions of 3 x 3 with batch normalisation and ReLU, after each a maximum over 3 x 3 with stride 2 (Hassani
+    et al., 2021, sec. 3.1, with normalisation). The paper has the first stages of a ResNet instead.
+
+    Args:
+        channels: of each convolution.
+
+    Call: images (batch, channels, height, width) -> (batch, channels[-1], height / 2^n, width / 2^n).
+    """
+
+    def __init__(self, channels: tuple[int, ...], **parameters: Any) -> None:
+        super().__init__(**parameters)
+        with self.name_scope():
+            self.layers = nn.HybridSequential()
+            for narrow, wide in zip((3, *channels), channels, strict=False):
+                self.layers.add(
+                    nn.Conv2D(wide, 3, padding=1, use_bias=False, in_channels=narrow),
+                    nn.BatchNorm(in_channels=wide),
+                    nn.Activation("relu"),
+                    nn.MaxPool2D(3, strides=2, padding=1),
+                )
+
+    def hybrid_forward(self, F: Operators, images: Tensor) -> Tensor:
+        return self.layers(images)
+
+
+class PatchEmbedding(HybridBlock):
+    """Cut images, or the feature map of a stem, into patches, and project each linearly.
+
+    Args:
+        units: width of an embedding.
+        patch: height and width of a patch.
+        stem: channels of a :class:`ConvolutionalStem`, whose output is cut; empty to cut the image itself.
+
+    Call: images (batch, 3, height, width) -> (patches, batch, units), patches row by row.
+    """
+
+    def __init__(self, units: int, patch: int, stem: tuple[int, ...] = (), **parameters: Any) -> None:
+        super().__init__(**parameters)
+        with self.name_scope():
+            self.stem = ConvolutionalStem(stem) if stem else None
+            # A linear map of patches that do not overlap is a convolution with their size as its stride.
+            self.projection = nn.Conv2D(units, patch, strides=patch, in_channels=stem[-1] if stem else 3)
+
+    def hybrid_forward(self, F: Operators, images: Tensor) -> Tensor:
+        embedded = self.projection(images if self.stem is None else self.stem(images))
+        return F.transpose(F.reshape(embedded, (0, 0, -1)), axes=(2, 0, 1))
+
+
+def grid_of(size: int, patch: int, stem: tuple[int, ...] = ()) -> int:
+    """Rows, and columns, of the patches of a square image of ``size`` pixels.
+
+    Raises:
+        UsageError: they do not fill it.
+    """
+    pixels = patch * 2 ** len(stem)
+    if size % pixels:
+        raise UsageError(f"images of {size} pixels cannot be cut into patches of {pixels}; choose a divisor of {size}")
+    return size // pixels
+
+
+class GridPositions(HybridBlock):
+    """Learned vectors for the positions of a square grid of patches, and one for the class token.
+
+    Args:
+        kind: ``1-d`` or ``2-d``.
+        units: width.
+        grid: rows, and columns, of patches.
+        class_token: whether a class token is before the patches.
+
+    Call: x (tokens, batch, units) -> x plus the vector of each position.
+    """
+
+    def __init__(self, kind: str, units: int, grid: int, class_token: bool, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self._kind, self._grid, self._units = kind, grid, units
+        init = Normal(POSITION_DEVIATION)
+        with self.name_scope():
+            if kind == "2-d":
+                self.rows = self.params.get("rows", shape=(grid, units // 2), init=init)
+                self.columns = self.params.get("columns", shape=(grid, units - units // 2), init=init)
+            else:
+                self.table = self.params.get("table", shape=(grid * grid, units), init=init)
+            if class_token:
+                self.first = self.params.get("first", shape=(1, units), init=init)
+
+    def hybrid_forward(self, F: Operators, x: Tensor, **vectors: Tensor) -> Tensor:
+        return F.broadcast_add(x, F.expand_dims(self.vectors(F, **vectors), axis=1))
+
+    def own_vectors(self) -> dict[str, Tensor]:
+        """The parameters by name, for :meth:`vectors`."""
+        return {name: parameter.data() for name, parameter in self._reg_params.items()}
+
+    def vectors(self, F: Operators, first: Tensor | None = None, **vectors: Tensor) -> Tensor:
+        """The vector of each position, (tokens, units)."""
+        if self._kind == "2-d":
+            rows = F.repeat(vectors["rows"], repeats=self._grid, axis=0)
+            patches = F.concat(rows, F.tile(vectors["columns"], reps=(self._grid, 1)), dim=1)
+        else:
+            patches = vectors["table"]
+        return patches if first is None else F.concat(first, patches, dim=0)
+
+
+class RelativePositions(HybridBlock):
+    """A learned score for each offset between two patches in each head, added before the softmax (as Shaw et al., 2018,
+    without vectors; Liu et al., 2021, eq. 4). The class token has one score as a query and one as a key.
+
+    Args:
+        heads: number of heads.
+        grid: rows, and columns, of patches.
+        class_token: whether a class token is before the patches.
+
+    Call: x (tokens, batch, units) -> (batch * heads, tokens, tokens).
+    """
+
+    def __init__(self, heads: int, grid: int, class_token: bool, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self._heads, self._grid, self._has_class = heads, grid, class_token
+        self._tokens, self._pairs = grid * grid + class_token, (2 * grid - 1) ** 2
+        with self.name_scope():
+            self.table = self.params.get(
+                "table", shape=(heads, self._pairs + 2 * class_token), init=Normal(POSITION_DEVIATION)
+            )
+
+    def hybrid_forward(self, F: Operators, x: Tensor, table: Tensor) -> Tensor:
+        scores = F.reshape(F.take(table, F.reshape(self._offsets(F), (-1,)), axis=1), (-1, 1))
+        # Repeated for each image by a product: its gradient is one too, where that of a broadcast is a slow sum.
+        ones = F.ones_like(F.slice_axis(F.slice_axis(x, axis=0, begin=0, end=1), axis=2, begin=0, end=1))
+        count = self._heads * self._tokens * self._tokens
+        repeated = F.FullyConnected(F.reshape(ones, (-1, 1)), scores, no_bias=True, num_hidden=count)
+        return F.reshape(repeated, (-1, self._tokens, self._tokens))
+
+    def _offsets(self, F: Operators) -> Tensor:
+        """The number of the offset of each pair of tokens (tokens, tokens)."""
+        span, patches = 2 * self._grid - 1, self._grid * self._grid
+        number = F.arange(patches)
+        row = F.floor(number / self._grid)
+        code = row * span + number - row * self._grid
+        offsets = F.broadcast_sub(F.expand_dims(code, axis=1), F.expand_dims(code, axis=0)) + self._pairs // 2
+        if not self._has_class:
+            return offsets
+        as_key = F.full((patches, 1), self._pairs + 1)
+        return F.concat(F.full((1, patches + 1), self._pairs), F.concat(as_key, offsets, dim=1), dim=0)

@@ -1,0 +1,81 @@
+"""A small residual network for images of 32 pixels (He et al., 2016, sec. 4.2), in the style of Gluon's model zoo.
+
+    y = ReLU(F(x) + x)    F: two convolutions of 3 x 3, each with batch normalisation
+
+Three stages of n blocks, of widths w, 2w and 4w; the first block of the second and third stage halves height and width.
+The shortcut then is a projection by a convolution of 1 x 1, the paper's option B. The network has 6n + 2 layers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mxnet.gluon import HybridBlock, nn
+
+from gluon_attn.typing import Operators, Tensor
+
+
+class ResidualBlock(HybridBlock):
+    """Two convolutions and a shortcut.
+
+    Args:
+        channels, in_channels: of output and input.
+        stride: 2 to halve height and width.
+
+    Call: (batch, in_channels, height, width) -> (batch, channels, height / stride, width / stride).
+    """
+
+    def __init__(self, channels: int, in_channels: int, stride: int, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        with self.name_scope():
+            self.body = nn.HybridSequential()
+            self.body.add(
+                nn.Conv2D(channels, 3, strides=stride, padding=1, use_bias=False, in_channels=in_channels),
+                nn.BatchNorm(in_channels=channels),
+                nn.Activation("relu"),
+                nn.Conv2D(channels, 3, padding=1, use_bias=False, in_channels=channels),
+                nn.BatchNorm(in_channels=channels),
+            )
+            self.shortcut = None
+            if stride > 1 or channels != in_channels:
+                self.shortcut = nn.HybridSequential()
+                self.shortcut.add(
+                    nn.Conv2D(channels, 1, strides=stride, use_bias=False, in_channels=in_channels),
+                    nn.BatchNorm(in_channels=channels),
+                )
+
+    def hybrid_forward(self, F: Operators, x: Tensor) -> Tensor:
+        return F.Activation(self.body(x) + (x if self.shortcut is None else self.shortcut(x)), act_type="relu")
+
+
+class ResNet(HybridBlock):
+    """A residual network of 6 ``blocks`` + 2 layers.
+
+    Args:
+        width: channels of the first stage.
+        blocks: of each of the three stages, *n*.
+        classes: number of labels.
+
+    Call: images (batch, 3, size, size) -> logits (batch, classes).
+    """
+
+    def __init__(self, *, width: int, blocks: int, classes: int, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        with self.name_scope():
+            self.features = nn.HybridSequential()
+            self.features.add(
+                nn.Conv2D(width, 3, padding=1, use_bias=False, in_channels=3),
+                nn.BatchNorm(in_channels=width),
+                nn.Activation("relu"),
+            )
+            before = width
+            for stage in range(3):
+                for block in range(blocks):
+                    channels = width * 2**stage
+                    self.features.add(ResidualBlock(channels, before, 2 if stage and not block else 1))
+                    before = channels
+            self.features.add(nn.GlobalAvgPool2D())
+            self.output = nn.Dense(classes, in_units=before)
+
+    def hybrid_forward(self, F: Operators, images: Tensor) -> Tensor:
+        return self.output(self.features(images))

@@ -1,0 +1,115 @@
+"""What a Vision Transformer learned, as in Figures 7 and 11 of Dosovitskiy et al. (2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from gluon_attn.errors import UsageError
+from gluon_attn.plots.fonts import drawable
+from gluon_attn.plots.style import COLOURS, MARKERS, house_figure
+
+
+def filters(components: np.ndarray, shares: np.ndarray, path: Path, *, columns: int = 7) -> None:
+    """Draw the principal components of the patch embedding as colours, grey where they are 0.
+
+    Args:
+        components: (filters, height, width, 3).
+        shares: (filters,) of the variance, from 0 to 1; written above each.
+        path: the PNG to write.
+        columns: filters of a row.
+
+    Raises:
+        UsageError: there are none.
+    """
+    if not len(components):
+        raise UsageError("filters of the patch embedding: none to draw")
+    columns = min(columns, len(components))
+    rows = -(-len(components) // columns)
+    with house_figure(1.1 * columns, 1.3 * rows, path) as figure:
+        grid = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axes in grid:
+            axes.set_axis_off()
+        for axes, component, share in zip(grid, components, shares, strict=False):
+            axes.imshow(0.5 + 0.5 * component / np.abs(component).max(), interpolation="nearest")
+            axes.set_title(f"{100 * share:.0f} %", loc="center", fontsize=8, pad=3)
+
+
+def position_similarity(similarity: np.ndarray, path: Path) -> None:
+    """Draw for each patch the cosine of its position with all others, each as a small map of the image at its place in
+    the image.
+
+    Args:
+        similarity: (patches, patches) of a square grid.
+        path: the PNG to write.
+
+    Raises:
+        UsageError: the patches are no square.
+    """
+    grid = round(len(similarity) ** 0.5)
+    if similarity.shape != (grid * grid, grid * grid):
+        raise UsageError(f"similarity of positions: {similarity.shape} is not of a square of patches")
+    with house_figure(6.6, 6.0, path) as figure:
+        panels = figure.subplots(grid, grid, squeeze=False).ravel()
+        for axes, of_patch in zip(panels, similarity, strict=True):
+            image = axes.imshow(of_patch.reshape(grid, grid), vmin=-1, vmax=1, cmap="RdBu_r", interpolation="nearest")
+            axes.set_axis_off()
+        figure.colorbar(image, ax=list(panels), label="cosine", shrink=0.8)
+
+
+def attention_distance(distances: Mapping[str, np.ndarray], path: Path) -> None:
+    """Draw the mean attention distance of each head by depth, a colour and a marker for each network.
+
+    Args:
+        distances: for each network (layers, heads) in pixels.
+        path: the PNG to write.
+
+    Raises:
+        UsageError: no networks, or too many.
+    """
+    if not distances or len(distances) > len(COLOURS):
+        raise UsageError(f"attention distance: {len(distances)} networks; draw 1 to {len(COLOURS)}")
+    with house_figure(6.4, 3.9, path) as figure:
+        axes = figure.subplots()
+        deepest = max(len(each) for each in distances.values())
+        for number, (name, of_layers) in enumerate(distances.items()):
+            layer = np.repeat(np.arange(1, len(of_layers) + 1), of_layers.shape[1])
+            shifted = layer + 0.12 * (number - (len(distances) - 1) / 2)
+            colour, marker = COLOURS[number], MARKERS[number]
+            axes.scatter(
+                shifted, of_layers.ravel(), s=28, alpha=0.85, color=colour, marker=marker, label=drawable(name)
+            )
+        axes.set(xlabel="layer", ylabel="mean attention distance (pixels)", xticks=range(1, deepest + 1))
+        axes.set_ylim(bottom=0)
+        axes.legend()
+
+
+def accuracy_by_images(series: Mapping[str, Mapping[int, Sequence[float]]], path: Path) -> None:
+    """Draw accuracy by the number of training images, on a logarithmic axis: the mean of the seeds and their range.
+
+    Args:
+        series: for each system the accuracy of each seed by number of images.
+        path: the PNG to write.
+
+    Raises:
+        UsageError: no systems, or too many.
+    """
+    if not series or len(series) > len(COLOURS):
+        raise UsageError(f"accuracy by images: {len(series)} systems; draw 1 to {len(COLOURS)}")
+    with house_figure(6.4, 3.9, path) as figure:
+        axes = figure.subplots()
+        for number, (name, by_images) in enumerate(series.items()):
+            images = sorted(by_images)
+            means = [float(np.mean(by_images[each])) for each in images]
+            low = [mean - min(by_images[each]) for mean, each in zip(means, images, strict=True)]
+            high = [max(by_images[each]) - mean for mean, each in zip(means, images, strict=True)]
+            colour, marker = COLOURS[number], MARKERS[number]
+            axes.errorbar(images, means, (low, high), color=colour, marker=marker, capsize=3, label=drawable(name))
+        axes.set_xscale("log")
+        ticks = sorted({each for by_images in series.values() for each in by_images})
+        axes.set_xticks(ticks, [f"{each:,}".replace(",", " ") for each in ticks])
+        axes.set_xticks([], minor=True)
+        axes.set(xlabel="training images", ylabel="test accuracy (%)")
+        axes.legend()
