@@ -141,7 +141,8 @@ class ReadCifar(Step[ImageData]):
             "Images are the records of cifar-10-batches-bin/{data_batch_1-5,test_batch}.bin (a label byte, then 32 x "
             "32 red, green and blue values, row by row), in their order, or the files {train,test}/<class>/<name>.jpg "
             "or .png, in the order train, test; class; name; regardless of the order in the archive or file system. "
-            "The label is the number of the class in the order airplane, automobile, bird, cat, deer, dog, frog, horse, "
+            "The label is the number of the class in the order airplane, automobile, bird, cat, deer, dog, frog, "
+            "horse, "
             "ship, truck. Another folder, a truncated record, both layouts at once, a name that occurs twice or leads "
             "out of the archive, and a split without images are errors; other files are not read."
         )

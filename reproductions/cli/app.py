@@ -59,6 +59,7 @@ app.command(rich_help_panel=_ANSWERS)(answers.neighbours)
 app.command(rich_help_panel=_ANSWERS)(answers.perplexity)
 app.command(rich_help_panel=_ANSWERS)(answers.translate)
 app.command(rich_help_panel=_ANSWERS)(images.caption)
+app.command(rich_help_panel=_ANSWERS)(images.classify)
 app.command(rich_help_panel=_ANSWERS)(answers.export)
 app.command(rich_help_panel=_ANSWERS)(explore.explore)
 

@@ -3,10 +3,11 @@ profile must be set before."""
 
 from __future__ import annotations
 
+import io
 import json as json_text
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +18,7 @@ from reproductions.cli.answers import AnyVariant, Json, Model, OneSeed
 from reproductions.cli.options import PresetName, Profile, Runs, Threads
 
 Images = Annotated[list[Path], typer.Argument(help="Image files: JPEG, PNG or another format of Pillow.")]
+ClassifyPaper = Annotated[str, typer.Option("--paper", help="A paper whose networks classify images.")]
 CaptionPaper = Annotated[str, typer.Option("--paper", help="A paper whose networks caption images.")]
 
 
@@ -76,3 +78,72 @@ def caption(
         print(f"variant {trained.variant.name} has no attention: there is nothing to draw", file=sys.stderr)
     if failed:
         raise typer.Exit(2)
+
+
+def classify(
+    images: Images,
+    paper: ClassifyPaper = "dosovitskiy2020",
+    variant: AnyVariant = None,
+    preset: PresetName = "cpu",
+    seed: OneSeed = 1,
+    profile: Profile = "portable",
+    threads: Threads = None,
+    runs: Runs = Path("runs"),
+    model: Model = None,
+    best: Annotated[int, typer.Option(min=1, help="Number of classes of each image, the likeliest first.")] = 1,
+    json: Json = False,
+    attention: Annotated[
+        Path | None, typer.Option(help="Also draw what the network attends to in each image: the PNG to write.")
+    ] = None,
+) -> None:
+    """Classify images: a line for each, with its path, its class and the probability of that.
+
+    An image is resized to the size that the network reads, whatever its aspect ratio.
+    """
+    runtime.configure(profile, threads)
+    from reproductions.protocol.task import AnswerOptions
+    from reproductions.tasks import image_answers
+
+    if attention is not None and attention.is_dir():
+        raise UsageError(f"{attention}: is a directory; name a PNG file")
+    for path in images:
+        if "\n" in str(path):
+            raise UsageError(f"{str(path)!r}: has a line feed in its name; rename the file")
+    trained = _trained("classify", paper, variant, preset, seed, profile, threads, runs, model)
+    if attention is not None:
+        image_answers.draw_attention(trained, images, attention)
+    lines = io.BytesIO("\n".join(map(str, images)).encode())
+    answers = trained.task.answer(trained, lines, AnswerOptions(n_best=best, json=json))
+    for path, line in zip(images, answers, strict=True):
+        print(line if json else f"{path}\t{line}", flush=True)
+    if attention is not None:
+        print(f"written: {attention}", file=sys.stderr)
+
+
+def _trained(
+    command: str,
+    paper: str,
+    variant: str | None,
+    preset: str,
+    seed: int,
+    profile: str,
+    threads: int | None,
+    runs: Path,
+    model: Path | None,
+) -> Any:
+    """The trained network that answers a command."""
+    from reproductions.protocol import models, papers
+    from reproductions.protocol.loading import load_directory
+    from reproductions.protocol.runs import SAMPLE, Run
+
+    if model is not None and variant is not None:
+        raise UsageError("--model names a network, and so its variant; leave out --variant")
+    declared = papers.load(paper).preset(preset)
+    run = Run(paper, preset, declared.headline[0], seed, profile, threads, runs)
+    trained = load_directory(paper, model or models.find(run, variant))
+    if trained.task.command != command:
+        name, task = trained.variant.name, trained.task.name
+        raise UsageError(f"{paper} {name}: its task is {task}; name a paper of images, such as dosovitskiy2020")
+    if trained.data.corpus == SAMPLE:
+        print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
+    return trained

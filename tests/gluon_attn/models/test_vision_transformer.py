@@ -20,7 +20,7 @@ SMALL: dict[str, Any] = {
     "size": 8, "patch": 2, "units": 12, "layers": 2, "heads": 3, "hidden_units": 20, "classes": 5
 }  # fmt: skip
 IMAGES = nd.array(normal(3, 3, 8, 8))
-KINDS = [
+KINDS: list[dict[str, Any]] = [
     {},
     {"pooling": "mean", "positions": "2-d"},
     {"positions": "relative"},
@@ -142,7 +142,7 @@ def test_relative_positions_depend_on_the_offset_alone(pooling: str) -> None:
     tokens = 16 + first
     scores = model.relative(nd.zeros((tokens, 2, 12))).asnumpy().reshape(2, 3, tokens, tokens)
     assert (scores[0] == scores[1]).all()
-    table = {}
+    table: dict[tuple[int, int], float] = {}
     for query in range(16):
         for key in range(16):
             offset = (query // 4 - key // 4, query % 4 - key % 4)

@@ -1,0 +1,83 @@
+"""Classifying image files with a trained network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from mxnet import nd
+
+from gluon_attn.errors import UsageError
+from gluon_attn.evaluation import vision
+from gluon_attn.models.vision_transformer import VisionTransformer
+from gluon_attn.plots.image_attention import Panel, draw
+from preprocessing import cifar10
+from preprocessing.errors import InputError
+from reproductions.protocol.task import AnswerOptions, TrainedModel
+from reproductions.tasks.lines import blocks
+
+
+def answer(trained: TrainedModel[Any, Any], stream: BinaryIO, options: AnswerOptions) -> Iterator[str]:
+    """Yield a line for each line, which is the path of an image: the ``options.n_best`` likeliest classes, each
+    followed by its probability, between tabs; with ``options.json`` an object with the probability of every class. A
+    blank line has none: an empty line, or ``null``. An image of another size is resized, whatever its aspect ratio.
+
+    Raises:
+        UsageError: a line is not UTF-8.
+        InputError: a file is missing, or no image.
+    """
+    labels = trained.data.labels
+    for block in blocks(stream, options, batch_size=1):
+        for number, path in block:
+            if not path:
+                yield json.dumps({"line": number, "image": "", "label": None}) if options.json else ""
+                continue
+            pixels = read_image(trained, Path(path))
+            probabilities = nd.softmax(trained.model(nd.array(trained.data.prepared.inputs(pixels)))).asnumpy()[0]
+            order = np.argsort(-probabilities, kind="stable")
+            if options.json:
+                by_label = {label: round(float(value), 6) for label, value in zip(labels, probabilities, strict=True)}
+                best = labels[order[0]]
+                yield json.dumps({"line": number, "image": path, "label": best, "probabilities": by_label})
+                continue
+            shown = [f"{labels[label]}\t{probabilities[label]:.4f}" for label in order[: options.n_best]]
+            yield "\t".join(shown)
+
+
+def read_image(trained: TrainedModel[Any, Any], path: Path) -> np.ndarray:
+    """The pixels (1, size, size, 3) of an image file as the network reads them.
+
+    Raises:
+        InputError: the file is missing, or no image.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise InputError(path, error.strerror or "cannot be read", remedy="name an image file") from error
+    try:
+        return cifar10.encode(trained.data.prepared, [raw])
+    except InputError as error:
+        raise InputError(path, error.reason, remedy=error.remedy) from error
+
+
+def draw_attention(trained: TrainedModel[Any, Any], paths: Sequence[Path], target: Path) -> None:
+    """Draw images bright where the network attends to them (by rollout over all layers), each with its class.
+
+    Raises:
+        UsageError: the network has no attention.
+        InputError: a file is missing, or no image.
+    """
+    if not isinstance(trained.model, VisionTransformer):
+        name = trained.variant.name
+        raise UsageError(f"variant {name} has no attention to draw; choose another --variant, or leave out --attention")
+    panels = []
+    for path in paths:
+        pixels = read_image(trained, path)
+        logits, weights = trained.model.attend(nd.array(trained.data.prepared.inputs(pixels)))
+        shares = vision.attention_rollout(weights.asnumpy(), class_token=trained.model.has_class_token)[0]
+        label = trained.data.labels[int(logits.asnumpy().argmax())]
+        panels.append(Panel(pixels[0], shares.reshape(trained.model.grid, -1), f"{path.name}: {label}"))
+    draw(panels, target)
