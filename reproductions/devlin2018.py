@@ -37,7 +37,7 @@ from reproductions.tasks.classifier_settings import StackedSettings, Syllables
 from reproductions.tasks.fasttext_settings import FastTextSettings
 from reproductions.tasks.fine_tuning import FineTuning
 from reproductions.tasks.pretraining import Pretraining
-from reproductions.tasks.pretraining_figures import accuracy_by_labelled, accuracy_by_minutes, masks
+from reproductions.tasks.pretraining_figures import accuracy_by_labelled, accuracy_by_minutes, heads, heads_over, masks
 
 PEERS = Table("SKTBrain/KoBERT", corpus="nsmc", metric="accuracy", digits=1)
 KOBERT = PEERS.entry("KoBERT, 92 million parameters", 90.1)
@@ -48,8 +48,7 @@ BASE = TABLE_5.entry("base", 92.7)
 NO_PAIRS = TABLE_5.entry("no next sentence", 92.6)
 LEFT_TO_RIGHT = TABLE_5.entry("left to right, no next sentence", 92.1)
 WITH_LSTM = TABLE_5.entry("left to right, BiLSTM on top", 91.6)
-TABLE_6 = replace(TABLE_5, source="Devlin et al. (2019), Table 6, validation")
-DEPTH = TABLE_6.entry("3 layers of 768 units", 88.4)
+DEPTH = replace(TABLE_5, source="Devlin et al. (2019), Table 6, validation").entry("3 layers of 768 units", 88.4)
 OTHER = "English sentences; a network of 110 million parameters, pretrained on 3.3 billion words"
 
 SENTENCES = (
@@ -171,6 +170,7 @@ REPRODUCTION = Reproduction(
             beside=KOBERT,
             comparable=True,
             differs="the peer is pretrained on Wikipedia and news, and fine-tuned on all 150 000 reviews",
+            task=FineTuning(measurements=(heads_over(SENTENCES[0]),)),
         ),
         tuning("random", "the same network from random weights", recipe=FROM_RANDOM),
         tuning("bert-90", "pretrained for 90 minutes", "pretraining-90", beside=BASE, differs=OTHER),
@@ -240,6 +240,7 @@ REPRODUCTION = Reproduction(
             }
         ),
         masks("pretraining"),
+        heads("bert"),
     ),
     pages=(reading_page("BERT on reviews", "bert"),),
     notes=(

@@ -87,11 +87,25 @@ class Bert(HybridBlock):
     def hybrid_forward(
         self, F: Operators, ids: Tensor, segments: Tensor, valid_length: Tensor, position: Tensor
     ) -> tuple[Tensor, Tensor]:
+        x, weights = self._read(F, ids, segments, valid_length, position)
+        return x, weights[-1]
+
+    def attend(self, ids: nd.NDArray, segments: nd.NDArray, valid_length: nd.NDArray) -> Tensors:
+        """The attention weights of each layer, (batch, heads, length, length)."""
+        _, weights = self._read(nd, ids, segments, valid_length, self.position.data())
+        return tuple(nd.reshape(each, (-4, -1, self._heads, 0, 0)) for each in weights)
+
+    def _read(
+        self, F: Operators, ids: Tensor, segments: Tensor, valid_length: Tensor, position: Tensor
+    ) -> tuple[Tensor, list[Tensor]]:
+        """The states, and the weights of each layer."""
         x = self.token(F.transpose(ids)) + self.segment(F.transpose(segments))
         x = self.dropout(self.norm(F.broadcast_add(x, F.slice_like(position, x, axes=(0,)))))
         mask = self._mask(F, x, valid_length)
+        weights = []
         for layer in self.layers:
-            x, weights = layer(x, mask)
+            x, of_layer = layer(x, mask)
+            weights.append(of_layer)
         return x, weights
 
     def _mask(self, F: Operators, x: Tensor, valid_length: Tensor) -> Tensor:

@@ -1,16 +1,20 @@
 """Figures of classifiers that were pretrained: accuracy by minutes of pretraining and by labelled reviews, and the
-pieces that are predicted for a mask."""
+pieces that are predicted for a mask; and what heads attend to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from mxnet import nd
 
 from gluon_attn.plots.curves import score_by_amount
+from gluon_attn.plots.heads import attention_lines
 from gluon_attn.plots.masks import masked_tokens
 from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.tasks.classification import Findings, Measurement, Reading
 
 
 def accuracy_by_minutes(pretrained: Mapping[str, str], without: str) -> Draw:
@@ -70,6 +74,44 @@ def masks(variant: str) -> Draw:
                 path = directory / f"masks_{number}.png"
                 masked_tokens(example["tokens"], example["probability"], example["predicted"], path)
                 paths[f"pieces predicted for a mask, {number}"] = path
+        return paths
+
+    return draw
+
+
+def heads_over(text: str) -> Measurement:
+    """A measurement whose example ``heads`` has this text and the weights of all heads of BERT over it, (layers, heads,
+    tokens, tokens), special tokens included."""
+
+    def measure(reading: Reading) -> Findings:
+        data: Any = reading.data
+        encoded = data.prepared.encode([text], processes=1)
+        arrays = data.inputs.arrays(data.inputs.texts(encoded))
+        ids, lengths = (nd.array(array, dtype=array.dtype) for array in arrays)
+        model: Any = reading.model
+        length = int(arrays[1][0])
+        weights = np.stack([layer.asnumpy()[0] for layer in model.bert.attend(ids, nd.zeros_like(ids), lengths)])
+        tokens = [data.prepared.vocabulary.idx_to_token[index] for index in arrays[0][0, :length]]
+        values = np.round(weights[:, :, :length, :length].astype(np.float64), 4).tolist()
+        return Findings(examples={"heads": {"tokens": tokens, "weights": values}})
+
+    return measure
+
+
+def heads(variant: str) -> Draw:
+    """Figures of the heads of each layer over the text of :func:`heads_over`."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        example = groups[variant][0].examples.get("heads", {}) if variant in groups else {}
+        paths = {}
+        for layer, of_layer in enumerate(example.get("weights", ()), start=1):
+            path = directory / f"heads_{layer}.png"
+            shown = [
+                (f"layer {layer}, head {head}", example["tokens"], example["tokens"], np.array(weights))
+                for head, weights in enumerate(of_layer, start=1)
+            ]
+            attention_lines(shown, path)
+            paths[f"heads of layer {layer}"] = path
         return paths
 
     return draw

@@ -70,7 +70,9 @@ def made_up(folder: Path) -> list[Outcome]:
         hits = np.arange(400) < share * 400
         for seed in (1, 2, 3):
             arrays = {"right": hits, "label": np.ones(400, int), "seen_in_train": np.zeros(400, bool)}
-            outcomes.append(outcome(folder, name, seed, arrays))
+            weights = np.full((2, 2, 3, 3), 1 / 3).tolist()
+            examples = {"heads": {"tokens": ["<cls>", "▁참", "<sep>"], "weights": weights}} if name == "bert" else {}
+            outcomes.append(outcome(folder, name, seed, arrays, examples=examples))
     for name, loss in (("pretraining", 2.0), ("pretraining-90", 2.2), ("pretraining-10", 3.0)):
         likelihood = np.tile([4 * loss, 4.0], (50, 1))
         history = [

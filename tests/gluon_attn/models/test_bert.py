@@ -168,6 +168,18 @@ def test_the_vocabulary_is_that_of_the_embeddings() -> None:
     assert "bert.token.weight" in names and not any(name.startswith("vocabulary") for name in names)
 
 
+def test_all_heads_are_distributions_over_the_tokens() -> None:
+    model = initialize(encoder(), IDS, SEGMENTS, LENGTHS, scale=0.3)
+    layers = [each.asnumpy() for each in model.attend(IDS, SEGMENTS, LENGTHS)]
+    assert [each.shape for each in layers] == 2 * [(3, HEADS, 7, 7)]
+    for weights in layers:
+        np.testing.assert_allclose(weights.sum(axis=-1), 1, rtol=1e-5)
+        for row, length in enumerate(LENGTHS.asnumpy().astype(int)):
+            assert (weights[row, :, :, length:] == 0).all()
+    last = model(IDS, SEGMENTS, LENGTHS)[1].asnumpy()
+    np.testing.assert_allclose(layers[-1].reshape(last.shape), last, rtol=1e-5)
+
+
 def test_dropout_is_active_in_training() -> None:
     model = pretraining(dropout=0.5)
     with autograd.record():
