@@ -209,4 +209,4 @@ def test_smoke_end_to_end(tmp_path: Path) -> None:
     first, blank, again = said.out.split("\n")[:3]
     assert said.code == 0 and blank == "" and first == again and abs(float(first)) < 100
     missing = gluon_attn("predict", *options[:3], "--variant", "cnn", "--runs", tmp_path, stdin=b"none.png\n")
-    assert "line 1: frame none.png cannot be read" in missing.refusal
+    assert missing.code == 2 and "line 1: frame none.png cannot be read" in missing.err
