@@ -323,6 +323,28 @@ def gain_beyond_ngrams(short: Any, long: Any, short_ngrams: Any, long_ngrams: An
     return score_of(runs, difference, interval=interval)
 
 
+def best_heads(side: list[Arrays], criterion: str) -> np.ndarray:
+    """The weight of each seed's best head on what a criterion names, the mean over seeds: (sentences,)."""
+    chosen = []
+    for one in side:
+        heads = one[f"heads_{criterion}"].astype(np.float64).reshape(len(one["bleu"]), -1)
+        chosen.append(heads[:, np.argmax(np.nanmean(heads, axis=0))])
+    return without_missing(np.mean(chosen, axis=0))
+
+
+def minutes_to_best(paper: str, fast: str, slow: str) -> float:
+    """Minutes of processor time until the best validation BLEU of the slower system, slow minus fast."""
+    gained = []
+    for first, second in zip(records(paper, fast), records(paper, slow), strict=False):
+        best = max(epoch["validation_bleu"] for epoch in second["history"])
+        reached = [
+            min(epoch["cpu_seconds"] for epoch in one["history"] if epoch["validation_bleu"] >= best)
+            for one in (second, first)
+        ]
+        gained.append((reached[0] - reached[1]) / 60)
+    return sum(gained) / len(gained)
+
+
 Measure = Callable[..., Numbers]
 MEASURED: dict[str, Measure] = {
     "bahdanau2014 length": lambda a, b, **how: score_of(joined(a), lost, joined(b), **how),
@@ -344,6 +366,10 @@ MEASURED: dict[str, Measure] = {
     "luong2015 long": lambda a, b, **how: score_of(halves(a), long_minus_short, halves(b), **how),
     "sutskever2014 beam-2": lambda side, **how: score_of(beams(side), first_gain_minus_second, **how),
     "sutskever2014 long": lambda side, **how: score_of(halves(side), lambda sums: long_minus_short(sums) + 2, **how),
+    "vaswani2017 head-before": lambda side, **how: mean_of(best_heads(side, "before") - 0.5, **how),
+    "vaswani2017 head-aligns": lambda side, **how: mean_of(best_heads(side, "lexicon") - 0.5, **how),
+    "vaswani2017 time": lambda a, b, **how: (minutes_to_best("vaswani2017", "transformer", "rnnsearch"),) * 3,
+    "vaswani2017 positions": lambda a, b, **how: tuple(0.5 + value for value in better(a, b, "", **how)),
     "yang2016 ave-max": lambda a, b, **how: score_of(
         both_right(a, b), lambda sums: 0.5 - abs(sums[0] - sums[1]) / sums[2], **how
     ),
