@@ -44,22 +44,10 @@ def caption(
     """
     runtime.configure(profile, threads)
     from gluon_attn.plots import image_attention
-    from reproductions.protocol import models, papers
-    from reproductions.protocol.loading import load_directory
-    from reproductions.protocol.runs import SAMPLE, Run
     from reproductions.tasks.captioning import caption_files
     from reproductions.tasks.captioning_results import word_panels
 
-    if model is not None and variant is not None:
-        raise UsageError("--model names a network, and so its variant; leave out --variant")
-    declared = papers.load(paper).preset(preset)
-    task = declared.task(variant or declared.headline[0])
-    if task.command != "caption":
-        raise UsageError(f"{paper}: its task is {task.name}; name a paper of captions, such as xu2015")
-    run = Run(paper, preset, declared.headline[0], seed, profile, threads, runs)
-    trained = load_directory(paper, model or models.find(run, variant))
-    if trained.data.corpus == SAMPLE:
-        print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
+    trained = _trained("caption", paper, variant, preset, seed, profile, threads, runs, model)
     failed = 0
     for number, path in enumerate(images, start=1):
         try:

@@ -297,6 +297,7 @@ def test_the_sample_has_its_digest_twice_and_new_frames_are_encoded_alike(
         assert arrays["pixels"].shape == (18, 80, 160, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("udacity_lake")
 def test_the_lake() -> None:
     result = driving.prepare("udacity lake")

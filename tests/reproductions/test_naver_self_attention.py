@@ -92,6 +92,7 @@ def test_the_network_of_the_post_has_the_described_size() -> None:
     assert REPRODUCTION.task.tokenizer == "mecab"  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.corpus("nsmc")
 def test_on_the_corpus_the_committed_parameter_counts_are_those_of_the_vocabulary() -> None:
     """Vocabularies are counted here from the reviews: words that are frequent enough and not truncated."""

@@ -294,6 +294,7 @@ def test_reproduce_continues_and_ends_with_table_figures_and_pages(copy: Project
     assert not readings.record_path(copy.script).exists()
 
 
+@pytest.mark.slow
 def test_a_whole_preset_is_trained_combined_and_published(project: Project) -> None:
     """Two seeds, so that there is an ensemble, and a network that is initialised from another of them."""
     script = Path(project.script)

@@ -30,12 +30,13 @@ MANIFEST = {
     "command", "commit", "seeds", "profile", "threads", "corpora", "pipeline", "environment", "hardware",
     "parameters_sha256", "started", "seconds",
 }  # fmt: skip
+NEWER = {"c_library", "cpu_features"}  # not in the manifests of version 0.1.0
 CORPORA = {
     "nsmc", "multi30k en-de", "multi30k en-fr", "tatoeba en-fr", "tatoeba ko-en", "imdb", "ptb", "sst-2", "sst-5",
-    "cifar10", "flickr8k", "sample", "nsmc-raw",
+    "cifar10", "flickr8k", "sample", "nsmc-raw", "udacity lake", "udacity track",
 }  # fmt: skip
 METRICS = {"accuracy", "bleu", "sacrebleu", "chrf", "perplexity", "bleu-1", "bleu-2", "bleu-3", "bleu-4"}
-METRICS |= {"agreement", "loss"}  # Of word vectors.
+METRICS |= {"agreement", "loss", "meteor", "cider", "error", "pairs"}
 VERDICTS = {"supported", "contradicted", "inconclusive", "not judged"}
 SHA256 = re.compile("[0-9a-f]{64}")
 
@@ -121,7 +122,7 @@ def test_committed_results_keep_the_contract(path: Path) -> None:
     raw = json.loads(path.read_text(encoding="utf-8"))
     assert set(raw) == {"paper", "preset", "rows", "claims", "manifest"}
     assert path == papers.results_path(raw["paper"], raw["preset"])
-    assert set(raw["manifest"]) == MANIFEST
+    assert MANIFEST <= set(raw["manifest"]) <= MANIFEST | NEWER
     preset = papers.load(raw["paper"]).preset(raw["preset"])
     own_seeds = {one.name: seeds_of(preset, one) for one in preset.variants}
     for row in raw["rows"]:
@@ -130,7 +131,8 @@ def test_committed_results_keep_the_contract(path: Path) -> None:
         low, high = row["ci95"]
         assert low <= row["mean"] <= high
         seeds = {int(seed) for key in row["per_seed"] for seed in key.split("+")}  # 1+2: an ensemble of two networks.
-        assert seeds == own_seeds.get(row["variant"], set(raw["manifest"]["seeds"]))
+        declared = own_seeds.get(row["variant"], set(raw["manifest"]["seeds"]))
+        assert seeds == declared or (raw["preset"] == "cpu" and seeds < declared)  # a table may grow
         assert min(row["per_seed"].values()) <= row["mean"] <= max(row["per_seed"].values())
         assert row["comparable"] is False or row["reported"] is not None
     for claim in raw["claims"]:
@@ -140,16 +142,21 @@ def test_committed_results_keep_the_contract(path: Path) -> None:
 
 @committed
 def test_committed_results_are_of_the_declared_paper(path: Path) -> None:
-    """Every variant and seed of the preset has its hash and its rows, every claim its verdict or, where its effect
-    cannot be measured, none; and nothing in the manifest is specific to one person's machine.
+    """Every variant and seed of the preset has its hash and its rows, where it is not named as untrained, every claim
+    its verdict or, where its effect cannot be measured, none; and nothing in the manifest is specific to one person's
+    machine.
     """
     result = Result.read(path)
     paper = papers.load(result.paper)
     preset, manifest = paper.preset(result.preset), result.manifest
     labels = {f"{variant.name}/{seed}" for variant in preset.variants for seed in seeds_of(preset, variant)}
-    assert set(manifest["parameters_sha256"]) == labels, "publish the preset again"
-    corpora = {one.name: "sample" if preset.on_sample else preset.task(one.name).corpus for one in preset.variants}
-    ensembles = {one.name: corpora[one.members] for one in preset.ensembles if len(preset.seeds) > 1}
+    hashes = set(manifest["parameters_sha256"])
+    readme = path.parent / result.paper / "README.md"
+    grows = preset.name == "cpu" and "Declared, but not trained yet: " in readme.read_text(encoding="utf-8")
+    assert hashes < labels if grows else hashes == labels, "publish the preset again"
+    trained = [one.name for one in preset.variants if any(label.startswith(f"{one.name}/") for label in hashes)]
+    corpora = {name: "sample" if preset.on_sample else preset.task(name).corpus for name in trained}
+    ensembles = {one.name: corpora.get(one.members) for one in preset.ensembles if len(preset.seeds) > 1}
     measured = {row.variant: row.corpus for row in result.rows}
     assert corpora.items() <= measured.items() <= (corpora | ensembles).items()
     declared = {claim.id: (claim.statement, claim.source) for claim in paper.claims}
