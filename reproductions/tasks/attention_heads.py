@@ -177,7 +177,7 @@ def attends(criterion: str, share: float) -> Callable[[Sequence[Outcome]], Effec
 
 def _attends(criterion: str, share: float, outcomes: Sequence[Outcome]) -> Effect | None:
     weights = [array[:, *best_head(array)] for array in stacked(outcomes, f"heads_{criterion}")]
-    mean = np.mean(weights, axis=0)  # over seeds, each with its own best head
+    mean = np.mean(weights, axis=0, dtype=np.float64)  # over seeds, each with its own best head
     mean = mean[~np.isnan(mean)]
     if not len(mean):
         return None
