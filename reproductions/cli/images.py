@@ -131,7 +131,7 @@ def _trained(
     trained = load_directory(paper, model or models.find(run, variant))
     if trained.task.command != command:
         name, task = trained.variant.name, trained.task.name
-        raise UsageError(f"{paper} {name}: its task is {task}; name a paper of images, such as dosovitskiy2020")
+        raise UsageError(f"{paper} {name}: its task is {task}; name a paper whose networks {command} images")
     if trained.data.corpus == SAMPLE:
         print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
     return trained

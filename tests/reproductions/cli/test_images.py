@@ -40,4 +40,4 @@ def test_images_are_captioned_and_drawn(trained: Path, tmp_path: Path) -> None:
 
 def test_a_paper_without_captions_is_refused(tmp_path: Path) -> None:
     refused = gluon_attn("caption", tmp_path / "a.png", "--paper", "lin2017", "--runs", tmp_path)
-    assert "name a paper of captions" in refused.refusal
+    assert "name a paper whose networks caption images" in refused.refusal
