@@ -14,9 +14,9 @@ most two hours on one core. `patches` is the pure ViT, with patches of 4 x 4 pix
 `hybrid` and as many minutes of training. For the claims a smaller ViT of 96 units and 3 layers is trained for a fifth
 of that time, next to a residual network of 20 layers with as many parameters.
 
-A tenth of the training images, by the SHA-256 of their pixels, is for validation, on which epochs were chosen. Images
-are cropped and reflected at random. Optimiser is Adam with warm-up, a cosine and label smoothing, for every system,
-where the paper has weight decay and, for fine-tuning, SGD.
+A tenth of the training images, by the SHA-256 of their pixels, is for validation, which chooses the epoch of each
+training. Images are cropped and reflected at random. Optimiser is Adam with warm-up, a cosine and label smoothing, for
+every system, where the paper has weight decay and, for fine-tuning, SGD.
 
 Claims: on little data ViT is below the ResNet, and the gap closes as data grow; without positions it is worse, and
 their kind does not matter; the hybrid is ahead at small compute; the class token equals the mean when the rate is
