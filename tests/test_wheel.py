@@ -37,8 +37,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     for name in PACKAGES:
-        ignored = shutil.ignore_patterns("__pycache__", "outcomes", "*.png")
-        shutil.copytree(ROOT / name, source / name, ignore=ignored)
+        shutil.copytree(ROOT / name, source / name, ignore=_not_source)
     outcomes = source / "reproductions" / "results" / PAPER / "outcomes" / "cpu"
     outcomes.mkdir(parents=True)
     (outcomes / "mean.json").write_text("{}", encoding="utf-8")
@@ -48,6 +47,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(*pip, "--wheel-dir", folder, source, cwd=folder)
     (path,) = folder.glob("*.whl")
     return path
+
+
+def _not_source(folder: str, names: list[str]) -> set[str]:
+    """Caches, outcomes and the figures of results, which are large."""
+    figures = {name for name in names if "results" in Path(folder).parts and name.endswith(".png")}
+    return figures | ({"__pycache__", "outcomes"} & set(names))
 
 
 @pytest.fixture(scope="module")

@@ -146,4 +146,6 @@ def test_the_smoke_preset_runs_completely(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     result = Result.read(next(tmp_path.rglob("results.json")))
     assert {row.variant for row in result.rows} == set(SMOKE.names)
-    assert {claim.id for claim in result.claims} == {claim.id for claim in REPRODUCTION.claims}
+    # The drawings of the sample show nothing that is a class of ImageNet.
+    unmeasured = {"points", "points-hard", "raises"}
+    assert {claim.id for claim in result.claims} == {claim.id for claim in REPRODUCTION.claims} - unmeasured
