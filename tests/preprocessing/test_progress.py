@@ -32,7 +32,7 @@ class Terminal(io.StringIO):
 
 @contextmanager
 def slow_terminal() -> Iterator[Terminal]:
-    """Standard error is a terminal of 80 columns, and each look at the clock of a progress bar takes two seconds."""
+    """Standard error is a terminal of 80 columns, and two seconds pass whenever a progress bar reads the clock."""
     moments = iter(range(0, 1_000_000, 2))
     with pytest.MonkeyPatch.context() as patch, redirect_stderr(Terminal()) as terminal:
         patch.setattr(tqdm.std, "time", lambda: next(moments))
