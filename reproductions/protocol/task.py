@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Generic, Protocol, Self, TypeVar
 
+import mxnet as mx
 import numpy as np
 from mxnet.gluon import HybridBlock
 
@@ -35,6 +36,10 @@ class Settings(ABC):
     @abstractmethod
     def build(self, data: Any) -> HybridBlock:
         """The network for these data, not yet initialised."""
+
+    def initialize(self, model: HybridBlock, data: Any) -> None:
+        """Draw the initial parameters of a built network."""
+        model.initialize(mx.init.Xavier())
 
     def as_json(self) -> dict[str, Any]:
         """The settings by name, as ``config.json`` holds them."""

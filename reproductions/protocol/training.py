@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import mxnet as mx
-
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.training import checkpoint
@@ -125,7 +123,7 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any]
     seed = int(run.seed)
     runtime.seed_all(runtime.derive(seed, "initial parameters"))
     model = variant.settings.build(data)
-    model.initialize(mx.init.Xavier())
+    variant.settings.initialize(model, data)
     if pretrained:
         task.initialize(model, data, pretrained)
     model.hybridize(static_alloc=True, static_shape=True)

@@ -1,0 +1,183 @@
+"""A published network of BERT's architecture: ``all-MiniLM-L6-v2``, of sentence-transformers, in GluonNLP's
+:class:`gluonnlp.model.BERTModel`, read without PyTorch.
+
+It has 6 layers of 384 units. It is no network of Devlin et al.: its authors distilled it from a larger network (Wang
+et al., 2020, "MiniLM") and trained it further on a billion pairs of sentences, so that the means of its states are
+alike for sentences of one meaning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gluonnlp.model import BERTEncoder, BERTModel
+from mxnet.gluon import nn
+from mxnet.initializer import Normal
+from safetensors import SafetensorError
+from safetensors.numpy import load
+
+from gluon_attn.attention.masks import token_mask
+from gluon_attn.errors import UsageError
+from gluon_attn.models.bert import DEVIATION
+from gluon_attn.models.outputs import Classifier
+from gluon_attn.typing import Operators, Tensor, Tensors
+
+FILE = "model.safetensors"
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of the file of weights."""
+
+POOLINGS = ("first", "mean")
+
+_TOKENS = "embeddings.word_embeddings.weight"
+
+
+def bert_model(
+    *, vocabulary_size: int, units: int, layers: int, heads: int, hidden_units: int, length: int, dropout: float = 0.0
+) -> BERTModel:
+    """The encoder with its pooler, and without the outputs of pretraining; arguments as of
+    :class:`gluon_attn.models.bert.Bert`."""
+    encoder = BERTEncoder(
+        units=units,
+        num_layers=layers,
+        num_heads=heads,
+        hidden_size=hidden_units,
+        max_length=length,
+        dropout=dropout,
+        weight_initializer=Normal(DEVIATION),
+    )
+    return BERTModel(
+        encoder,
+        vocab_size=vocabulary_size,
+        token_type_vocab_size=2,
+        units=units,
+        embed_size=units,
+        embed_initializer=Normal(DEVIATION),
+        use_decoder=False,
+        use_classifier=False,
+    )
+
+
+class PublishedBertClassifier(Classifier):
+    """A classifier of single texts on top of a :func:`bert_model`.
+
+    Args:
+        bert: the encoder, which reads ``<cls> text <sep>``.
+        units: its width.
+        classes: number of labels.
+        pooling: what is classified: ``first``, the state of the first token through the pooler; ``mean``, the mean of
+            all states, as the network was published.
+        dropout: before the dense layer.
+
+    Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length) of int32 with the special tokens,
+    valid_length (batch,) with them; logits alone.
+    """
+
+    def __init__(
+        self,
+        bert: BERTModel,
+        *,
+        units: int,
+        classes: int,
+        pooling: str = "first",
+        dropout: float = 0.0,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(**parameters)
+        if pooling not in POOLINGS:
+            raise UsageError(f"pooling {pooling!r} is unknown; choose one of {', '.join(POOLINGS)}")
+        self._pooling = pooling
+        with self.name_scope():
+            self.bert = bert
+            self.dropout = nn.Dropout(dropout)
+            self.output = nn.Dense(classes, in_units=units, weight_initializer=Normal(DEVIATION))
+
+    @property
+    def token_embedding(self) -> nn.Embedding:
+        return self.bert.word_embed[0]
+
+    def hybrid_forward(self, F: Operators, ids: Tensor, valid_length: Tensor) -> Tensors:
+        states, pooled = self.bert(ids, F.zeros_like(ids), valid_length)
+        if self._pooling == "mean":
+            mask = F.expand_dims(token_mask(F, states, valid_length), axis=2)
+            pooled = F.broadcast_div(F.sum(F.broadcast_mul(states, mask), axis=1), F.reshape(valid_length, (-1, 1)))
+        return (self.output(self.dropout(pooled)),)
+
+
+def read_weights(path: Path, *, sha256: str = SHA256) -> dict[str, np.ndarray]:
+    """The tensors of a file of weights by their names there.
+
+    Raises:
+        UsageError: the file is missing, damaged or another one.
+    """
+    remedy = "install its package again"
+    try:
+        content = path.read_bytes()
+        if sha256 and hashlib.sha256(content).hexdigest() != sha256:
+            raise UsageError(f"{path}: not the published weights, their SHA-256 is another one; {remedy}")
+        tensors: dict[str, np.ndarray] = load(content)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
+    except SafetensorError as error:
+        raise UsageError(f"{path}: no file of weights ({' '.join(str(error).split())}); {remedy}") from None
+    return tensors
+
+
+def published_parameters(
+    tensors: Mapping[str, np.ndarray], names: Iterable[str], rows: Sequence[int]
+) -> dict[str, np.ndarray]:
+    """The parameters of a :func:`bert_model` by name.
+
+    Args:
+        tensors: of the file, by name.
+        names: of all parameters of the network.
+        rows: (vocabulary_size,) the row of the file's embedding of tokens for each token of the network.
+
+    Raises:
+        UsageError: a tensor is missing.
+    """
+    parameters = {}
+    for name in names:
+        published = published_name(name)
+        if published not in tensors:
+            raise UsageError(f"the weights have no {published}; they are of another network")
+        parameters[name] = tensors[published][list(rows)] if published == _TOKENS else tensors[published]
+    return parameters
+
+
+def published_name(name: str) -> str:
+    """The name in the file of a parameter of :func:`bert_model`."""
+    for start, published in _NAMES:
+        if name.startswith(start):
+            name = published + name.removeprefix(start)
+            break
+    if name.startswith(_LAYERS):
+        number, _, rest = name.removeprefix(_LAYERS).partition(".")
+        part = next(part for part in _LAYER_NAMES if rest.startswith(part))
+        name = f"encoder.layer.{number}.{_LAYER_NAMES[part]}{rest.removeprefix(part)}"
+    owner, _, kind = name.rpartition(".")
+    return f"{owner}.{_KINDS.get(kind, kind)}"
+
+
+_KINDS = {"gamma": "weight", "beta": "bias"}
+_LAYERS = "encoder.transformer_cells."
+_NAMES = (
+    ("word_embed.0", "embeddings.word_embeddings"),
+    ("token_type_embed.0", "embeddings.token_type_embeddings"),
+    ("encoder.position_weight", "embeddings.position_embeddings.weight"),
+    ("encoder.layer_norm", "embeddings.LayerNorm"),
+    ("pooler", "pooler.dense"),
+)
+_LAYER_NAMES = {
+    "attention_cell.proj_query": "attention.self.query",
+    "attention_cell.proj_key": "attention.self.key",
+    "attention_cell.proj_value": "attention.self.value",
+    "proj": "attention.output.dense",
+    "layer_norm": "attention.output.LayerNorm",
+    "ffn.ffn_1": "intermediate.dense",
+    "ffn.ffn_2": "output.dense",
+    "ffn.layer_norm": "output.LayerNorm",
+}
