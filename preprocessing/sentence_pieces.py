@@ -22,7 +22,7 @@ from preprocessing.corpora import CorpusFiles
 from preprocessing.errors import MissingError, check_positive
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.sentences import MarkCopies, ReadSentences
-from preprocessing.text.data import Data, object_column
+from preprocessing.text.data import Data, Split, object_column
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import SHOWN, DropEmpty, Encode, Tokenize, Truncate
 from preprocessing.text.vocabulary import MASKED_SPECIALS, Vocabulary
@@ -93,7 +93,8 @@ class UndoTreebank(Step[Data]):
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
-        splits, examples = {}, []
+        splits: dict[str, Split] = {}
+        examples: list[tuple[str, str]] = []
         for name, split in data.splits.items():
             texts = [running_text(text) for text in split.prepared]
             changed = [pair for pair in zip(split.prepared, texts, strict=True) if pair[0] != pair[1]]

@@ -38,6 +38,7 @@ from reproductions.tasks.fasttext_settings import FastTextSettings
 from reproductions.tasks.fine_tuning import FineTuning
 from reproductions.tasks.pretraining import Pretraining
 from reproductions.tasks.pretraining_figures import accuracy_by_labelled, accuracy_by_minutes, heads, heads_over, masks
+from reproductions.tasks.published_bert import PublishedBert, PublishedBertSettings
 
 PEERS = Table("SKTBrain/KoBERT", corpus="nsmc", metric="accuracy", digits=1)
 KOBERT = PEERS.entry("KoBERT, 92 million parameters", 90.1)
@@ -49,6 +50,9 @@ NO_PAIRS = TABLE_5.entry("no next sentence", 92.6)
 LEFT_TO_RIGHT = TABLE_5.entry("left to right, no next sentence", 92.1)
 WITH_LSTM = TABLE_5.entry("left to right, BiLSTM on top", 91.6)
 DEPTH = replace(TABLE_5, source="Devlin et al. (2019), Table 6, validation").entry("3 layers of 768 units", 88.4)
+SENTENCE_PEERS = Table("dsindex/iclassifier, SST-2", corpus="sst-2", metric="accuracy", digits=2)
+MEDIUM = SENTENCE_PEERS.entry("BERT medium, 8 layers of 512 units", 89.24)
+BERT_BASE = SENTENCE_PEERS.entry("BERT base", 92.42)
 OTHER = "English sentences; a network of 110 million parameters, pretrained on 3.3 billion words"
 
 SENTENCES = (
@@ -57,6 +61,8 @@ SENTENCES = (
     "돈이 아까운 최악의 영화",
 )
 FEW = {100: (15, 8), 1_000: (8, 16), 10_000: (4, 32)}  # labelled reviews: epochs, batch size
+DRAWN = {"BERT": "bert", "random weights": "random", "Bi-GRU, word vectors": "vectors", "Bi-GRU": "rnn"}
+DRAWN["fastText"] = "fasttext"
 TEXTS: dict[str, Any] = {"length": 128, "pieces": 8_000, "pretraining_length": 60, "one_in": 100}
 SMALL: dict[str, Any] = {**TEXTS, "units": 256, "layers": 4, "heads": 4, "hidden_units": 1024}
 TEXT = Pretraining(sentences=SENTENCES)
@@ -76,6 +82,7 @@ PAPER = replace(LONG, epochs=40, batch_tokens=131_072, learning_rate=1e-4, warmu
 TUNING = Recipe(epochs=3, batch_size=64, learning_rate=2e-4, warmup_steps=400, decay="cosine", clip_norm=1.0)
 FROM_RANDOM = replace(TUNING, epochs=5)
 RECURRENT = Recipe(epochs=9, batch_size=128, learning_rate=1e-3, warmup_steps=200, decay="cosine")
+PUBLISHED = replace(TUNING, epochs=4, batch_size=32, learning_rate=5e-5, warmup_steps=80)
 FASTTEXT = Recipe(epochs=4, batch_size=64, learning_rate=3e-3, decay="cosine")
 BUDGETS = {"pretraining-90": 9, "pretraining-30": 3, "pretraining-10": 1}
 
@@ -100,6 +107,11 @@ def tuning(
     return Variant(name, title, settings, recipe, pretrained=f"devlin2018/{source}" if source else None, **more)
 
 
+def on_sentences(name: str, published: bool, recipe: Recipe, **more: Any) -> Variant[PublishedBertSettings]:
+    title = f"all-MiniLM-L6-v2 on English sentences, {'published' if published else 'random'} weights"
+    return Variant(name, title, PublishedBertSettings(published=published), recipe, PublishedBert(), **more)
+
+
 def with_few_labels(count: int) -> tuple[Variant[Any], ...]:
     """All systems with so many labelled reviews, in smaller batches and for more epochs."""
     epochs, batch_size = FEW[count]
@@ -119,23 +131,17 @@ def with_few_labels(count: int) -> tuple[Variant[Any], ...]:
     )
 
 
-def smoke(variant: Variant[Any]) -> Variant[Any]:
+def smoke(variant: Variant[Any]) -> Variant[Any] | None:
+    """All systems on the embedded sample, but those with the published network, which is no part of it."""
+    if isinstance(variant.task, PublishedBert):
+        return None
     settings, recipe, task = variant.settings, Recipe(epochs=2, batch_size=32, learning_rate=3e-3), variant.task
     if isinstance(settings, EncoderSettings):
-        units = settings.units // 16
-        tiny: dict[str, Any] = {
-            "units": units,
-            "heads": 2,
-            "hidden_units": 2 * units,
-            "layers": settings.layers // 2,
-            "pieces": 800,
-        }
-        tiny |= {"steps": 8} if isinstance(settings, PretrainingSettings) else {}
-        settings, recipe = replace(settings, **tiny), replace(recipe, batch_tokens=variant.recipe.batch_tokens and 512)
+        settings, recipe = settings.tiny(), replace(recipe, batch_tokens=variant.recipe.batch_tokens and 512)
     elif isinstance(settings, FastTextSettings):
         settings = replace(settings, min_freq=1, units=8, buckets=500)
     else:
-        tiny = {"min_freq": 1, "embedding_units": 16, "units": 8, "attention_units": 8}
+        tiny: dict[str, Any] = {"min_freq": 1, "embedding_units": 16, "units": 8, "attention_units": 8}
         settings = replace(settings, **tiny, syllables=Syllables(units=8))
     if isinstance(task, FineTuning | NSMC) and task.labelled:
         task = replace(task, labelled={100: 30, 1_000: 60, 10_000: 120}[task.labelled])
@@ -161,7 +167,7 @@ REPRODUCTION = Reproduction(
     title="BERT: pretrained on reviews without labels",
     source="Devlin et al. (2019), arXiv:1810.04805",
     task=FineTuning(),
-    reported=(KOBERT, DISTILLED, MULTILINGUAL, BASE, NO_PAIRS, LEFT_TO_RIGHT, WITH_LSTM, DEPTH),
+    reported=(KOBERT, DISTILLED, MULTILINGUAL, BASE, NO_PAIRS, LEFT_TO_RIGHT, WITH_LSTM, DEPTH, MEDIUM, BERT_BASE),
     variants=(
         tuning(
             "bert",
@@ -196,6 +202,8 @@ REPRODUCTION = Reproduction(
             for name, more in SIZED.items()
             for title, _, changed in [ABLATIONS[name]]
         ),
+        on_sentences("published", True, PUBLISHED, beside=MEDIUM, comparable=True, differs="the peer is larger"),
+        on_sentences("published-random", False, replace(PUBLISHED, epochs=8, learning_rate=2e-4)),
         Variant("rnn-vectors", "Bi-GRU, word vectors of the crawl", recurrent, RECURRENT, NSMC(), pretrained=VECTORS),
         *(variant for count in FEW for variant in with_few_labels(count)),
         pretraining("pretraining", "34 times 500 updates", LONG.epochs),
@@ -209,6 +217,7 @@ REPRODUCTION = Reproduction(
     claims=(
         Better("pretraining", "Pretraining helps", "bert", "random", "Table 1"),
         Better("word-vectors", "It helps more than word vectors help a recurrent network", "bert", "rnn-vectors"),
+        Better("published", "So does that of others", "published", "published-random"),
         Better("pairs", "The second task helps", "bert-90", "no-pairs", "Table 5"),
         Better("both-sides", "Reading from both sides is better", "no-pairs", "left-to-right", "Table 5"),
         Better("lstm", "A BiLSTM on top of left-to-right hurts", "left-to-right", "left-to-right-lstm", "Table 5"),
@@ -227,18 +236,7 @@ REPRODUCTION = Reproduction(
     baselines=("naver_self_attention", "joulin2016"),
     figures=(
         accuracy_by_minutes({f"bert{end}": f"pretraining{end}" for end in ("", "-90", "-30", "-10")}, "random"),
-        accuracy_by_labelled(
-            {
-                title: {count: f"{name}-{count}" for count in FEW}
-                for name, title in (
-                    ("bert", "BERT"),
-                    ("random", "random weights"),
-                    ("vectors", "Bi-GRU, word vectors"),
-                    ("rnn", "Bi-GRU"),
-                    ("fasttext", "fastText"),
-                )
-            }
-        ),
+        accuracy_by_labelled({title: {count: f"{name}-{count}" for count in FEW} for title, name in DRAWN.items()}),
         masks("pretraining"),
         heads("bert"),
     ),

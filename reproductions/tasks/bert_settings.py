@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -43,6 +44,11 @@ class EncoderSettings(Settings):
         """Of the pipeline that learns the pieces; of the embedded sample more is held out."""
         one_in = min(self.one_in, _ONE_IN_ON_SAMPLE) if sample else self.one_in
         return {"pieces": self.pieces, "one_in": one_in}
+
+    def tiny(self) -> Self:
+        """A network of a sixteenth of the width and half the layers, for a preset that takes seconds."""
+        units = self.units // 16
+        return replace(self, units=units, heads=2, hidden_units=2 * units, layers=self.layers // 2, pieces=800)
 
     def encoder(self, vocabulary_size: int) -> Bert:
         return Bert(
@@ -85,6 +91,9 @@ class PretrainingSettings(EncoderSettings):
     masked: float = 0.8
     random: float = 0.1
     whole_words: bool = False
+
+    def tiny(self) -> Self:
+        return replace(super().tiny(), steps=8)
 
     def build(self, data: PretrainingData) -> BertForPretraining:
         size = data.vocabulary_size
