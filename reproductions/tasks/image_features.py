@@ -30,7 +30,7 @@ from preprocessing.pipeline import cache as result_cache
 SHARD, BATCH = 500, 20
 """Images of a shard, and of a batch of the network."""
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
