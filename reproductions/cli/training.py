@@ -118,10 +118,12 @@ def score(
     if publish and own.given:
         raise UsageError("results on data of your own are not published; leave out --publish")
     chosen = _choose(paper, preset, variant, seed, profile, threads, runs, own)
-    from reproductions.protocol import readings, runner
+    from reproductions.protocol import publishing, readings, runner
 
     if publish and any(run.on_sample for run in chosen.runs):
         raise UsageError(f"results of preset {preset} on the embedded sample are not published; leave out --publish")
+    if publish and (variant or seed):
+        publishing.check_addition(paper, chosen.preset, chosen.runs)
     unscored = runner.unscored(chosen.runs)
     if unscored and not chosen.preset.on_sample and not chosen.preset.own:
         # Before the test split is read: no reading can go unrecorded.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from reproductions.protocol.report import readme_of, results_readme_path
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
 from reproductions.protocol.runner import trained_as_declared
-from reproductions.protocol.runs import Outcome, in_order, published_outcomes
+from reproductions.protocol.runs import Outcome, Run, in_order, published_outcomes
 
 
 def publish(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Result) -> None:
@@ -28,9 +28,8 @@ def publish(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Res
     """
     if any(outcome.on_own_data for outcome in outcomes):
         raise UsageError("results on data of your own are not published; leave out --publish")
-    main = papers.load(paper).main
-    if preset.name == "cpu" and main not in {outcome.variant for outcome in outcomes}:
-        raise UsageError(f"variant {main}, which the README shows, is not among them; publish it first or with them")
+    if preset.name == "cpu":
+        _check_main(paper, {outcome.variant for outcome in outcomes})
     result.write(papers.results_path(paper, preset.name))
     if preset.name == "cpu":
         folder = papers.results_folder(paper) / result.paper
@@ -43,27 +42,52 @@ def with_published(paper: str, preset: Preset, outcomes: Sequence[Outcome]) -> l
     """These outcomes, and those of all other trainings that are published, in the order of the table.
 
     Raises:
-        UsageError: a published training has other settings than its variant has now, or an ensemble has members that
-            are not among these outcomes.
+        UsageError: as of :func:`check_addition`.
     """
-    new = {outcome.label for outcome in outcomes}
+    before = _published_besides(paper, preset, [(outcome.variant, str(outcome.seed)) for outcome in outcomes])
+    return in_order([*outcomes, *before], preset.names)
+
+
+def check_addition(paper: str, preset: Preset, runs: Sequence[Run]) -> None:
+    """Refuse what cannot be added to the published table, before its test split is read.
+
+    Raises:
+        UsageError: a published training has other settings than its variant has now, an ensemble has members that are
+            not among these runs, or the variant of the README's table would be missing.
+    """
+    new = [(run.variant, str(run.seed)) for run in runs]
+    for ensemble in preset.ensembles:
+        seeds = [str(run.seed) for run in runs if run.variant == ensemble.members]
+        new += [(ensemble.name, "+".join(seeds))] if len(seeds) > 1 else []
+    before = _published_besides(paper, preset, new)
+    _check_main(paper, {*(outcome.variant for outcome in before), *(variant for variant, _ in new)})
+
+
+def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]]) -> list[Outcome]:
+    """What is published of other variants and seeds than these."""
     before = published_outcomes(papers.results_folder(paper) / Path(paper).stem / "outcomes", preset.names)
-    before = [outcome for outcome in before if outcome.label not in new]
+    before = [outcome for outcome in before if (outcome.variant, str(outcome.seed)) not in new]
     for outcome in before:
         if not outcome.is_ensemble and not trained_as_declared(preset.variant(outcome.variant), outcome.directory):
             raise UsageError(
                 f"{outcome.directory}: published with other settings than {outcome.variant} has now; train that again, "
                 "and score it with these"
             )
-    merged = in_order([*outcomes, *before], preset.names)
+    together = [*new, *((outcome.variant, str(outcome.seed)) for outcome in before)]
     for ensemble in preset.ensembles:
-        seeds = [str(outcome.seed) for outcome in merged if outcome.variant == ensemble.members]
+        seeds = sorted((seed for variant, seed in together if variant == ensemble.members), key=int)
         wanted = ["+".join(seeds)] if len(seeds) > 1 else []
-        if [outcome.seed for outcome in merged if outcome.variant == ensemble.name] != wanted:
+        if [seed for variant, seed in together if variant == ensemble.name] != wanted:
             raise UsageError(
                 f"ensemble {ensemble.name} is of seeds {', '.join(seeds)} of {ensemble.members}; score these together"
             )
-    return merged
+    return before
+
+
+def _check_main(paper: str, variants: Collection[str]) -> None:
+    main = papers.load(paper).main
+    if main not in variants:
+        raise UsageError(f"variant {main}, which the README shows, is not among them; publish it first or with them")
 
 
 def _publish_outcomes(outcomes: Sequence[Outcome], folder: Path) -> None:

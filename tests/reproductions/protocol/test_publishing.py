@@ -15,7 +15,7 @@ from reproductions.protocol.manifest import manifest
 from reproductions.protocol.publishing import publish, publish_again, with_published
 from reproductions.protocol.results import Result
 from reproductions.protocol.runner import combine_all, runs_of
-from reproductions.protocol.runs import Outcome, in_order
+from reproductions.protocol.runs import Outcome, Run, in_order
 from reproductions.protocol.training import score, train
 from tests.reproductions.support import gluon_attn
 
@@ -178,6 +178,34 @@ def test_the_command_adds_what_it_names(runs: tuple[str, dict[str, Outcome]], mo
     assert gluon_attn("score", toy, "--variant", "straight", *options).code == 0
     result = Result.read(Path(toy).parent / "results" / "toy.json")
     assert {row.variant: list(row.per_seed) for row in result.rows} == {"curved": ["1"], "straight": ["1", "2"]}
+
+
+@pytest.mark.parametrize(
+    ("published", "wanted", "reason"),
+    [
+        ("", ("straight", 1), "variant curved, which the README shows, is not among them"),
+        ("curved/1", ("curved", 2), "ensemble committee is of seeds 1, 2 of curved; score these together"),
+    ],
+)
+def test_what_cannot_be_added_is_refused_before_the_test_split_is_read(
+    runs: tuple[str, dict[str, Outcome]],
+    monkeypatch: pytest.MonkeyPatch,
+    published: str,
+    wanted: tuple[str, int],
+    reason: str,
+) -> None:
+    monkeypatch.setattr("reproductions.protocol.runner.corpus_or_sample", lambda preset: preset)  # whether it is here
+    toy, outcomes = runs
+    if published:
+        publish_more(toy, [outcomes[published]])
+    variant, seed = wanted
+    run = Run(toy, "cpu", variant, seed, "portable", None, Path(toy).parent / "runs")
+    (run.directory / "outcome.json").unlink()
+    options = ("--variant", variant, "--seed", str(seed), "--runs", Path(toy).parent / "runs", "--publish")
+    answer = gluon_attn("score", toy, *options)
+    assert answer.code == 2 and reason in answer.err
+    assert not run.is_scored
+    assert not (Path(toy).parent / "results" / "toy" / "test_readings.json").exists()
 
 
 # --- publish again ---
