@@ -22,8 +22,8 @@ Networks: five convolutions without pooling give 10 x 20 regions; an LSTM of 64 
 them (`cnn-lstm`), or a layer reads a single frame (`cnn`). They have 16 to 48 channels where the paper has 24 to 64.
 Sequences have 20 frames and begin anywhere in train; half of them are mirrored, and their brightness varies by 30 %.
 All are trained by one recipe, chosen on validation, with 40 frames in a batch (`cnn` 32): with twice the rate and a
-shorter rise two of seven trainings with a penalty learned little or nothing, and the others had larger errors. The epoch
-is chosen on validation for each training. In tests a network reads a block from its first frame to its last.
+shorter rise two of seven trainings with a penalty learned little or nothing, and the others had larger errors. The
+epoch is chosen on validation for each training. In tests a network reads a block from its first frame to its last.
 
 The objective is the mean absolute error plus lambda / 20 times the mean over regions of (1 - sum_t alpha)^2; the paper
 sums over frames and regions.
