@@ -25,6 +25,7 @@ from scipy import stats
 from preprocessing.corpora import find
 from reproductions.protocol import papers
 from reproductions.protocol.claims import Better
+from tests.reproductions import published_images as images
 from tests.reproductions.support import ROOT, claims_by_id
 
 RESULTS = ROOT / "reproductions" / "results"
@@ -143,7 +144,7 @@ def score_of(
 def selected(paper: str, variant: str, seed: str, metric: str) -> float:
     """The best validation result."""
     epochs = [epoch[f"validation_{metric}"] for epoch in record(paper, variant, seed)["history"]]
-    return float(min(epochs) if metric in ("perplexity", "loss") else max(epochs))
+    return float(min(epochs) if metric in ("perplexity", "loss", "error") else max(epochs))
 
 
 def counts_of(row: dict[str, Any], one: Arrays) -> np.ndarray:
@@ -172,18 +173,29 @@ def recomputed(paper: str, row: dict[str, Any], *, interval: bool) -> tuple[list
     if kind == ("test", "accuracy"):
         unseen = "does not occur in train" in signature
         rights = [100.0 * one["right"][~one["seen_in_train"] if unseen else slice(None)] for one in each]
-        assert signature.startswith(f"{len(rights[0])} test ") and (unseen or "the empty ones left out" in signature)
+        complete = "the empty ones left out" in signature or " test images, " in signature
+        assert signature.startswith(f"{len(rights[0])} test ") and (unseen or complete)
         return [float(right.mean()) for right in rights], mean_of(np.mean(rights, axis=0), interval=interval)
     if kind == ("test", "agreement"):
         words = [one["agreement"][one["rare"] if "rare words" in signature else slice(None)] for one in each]
         assert f"nearest words of {len(words[0])} " in signature
         return [float(one.mean()) for one in words], mean_of(np.mean(words, axis=0), interval=interval)
+    if kind in (("test", "pairs"), ("test", "cider"), ("test", "meteor")):
+        per_cent = [100.0 * one["told" if row["metric"] == "pairs" else row["metric"]] for one in each]
+        return [float(one.mean()) for one in per_cent], mean_of(np.mean(per_cent, axis=0), interval=interval)
+    if kind == ("test", "error"):
+        prefix = "other_" if signature.startswith("the other road") else ""
+        errors = images.steering_errors(each, prefix, turns="turns" in signature)
+        return [images.error(one.sum(axis=0)) for one in errors], score_of(errors, images.error, interval=interval)
+    if kind[0] == "test" and row["metric"].startswith("bleu-"):
+        of_order, counts = images.bleu_n(int(row["metric"][-1])), totals(each, "bleu")
+        return [of_order(one.sum(axis=0)) for one in counts], score_of(counts, of_order, interval=interval)
     score = perplexity if row["metric"] == "perplexity" else bleu
     assert kind[0] == "test" and row["metric"] in ("bleu", "sacrebleu", "perplexity")
     mixture = "even_mixture" if signature.endswith("half and half") else "mixture"
     likelihood = mixture if signature.startswith("mixed with") else "likelihood"
-    totals = [one[likelihood] if score is perplexity else counts_of(row, one) for one in each]
-    return [score(one.sum(axis=0)) for one in totals], score_of(totals, score, interval=interval)
+    sums = [one[likelihood] if score is perplexity else counts_of(row, one) for one in each]
+    return [score(one.sum(axis=0)) for one in sums], score_of(sums, score, interval=interval)
 
 
 def check_rows(paper: str, *, interval: bool) -> None:
@@ -219,6 +231,9 @@ def better(first: list[Arrays], second: list[Arrays], metric: str, *, interval: 
         return score_of(totals(second, "likelihood"), perplexity, totals(first, "likelihood"), interval=interval)
     if "bleu" in first[0]:
         return score_of(totals(first, "bleu"), bleu, totals(second, "bleu"), interval=interval)
+    if "degrees" in first[0]:
+        errors = images.steering_errors(second), images.steering_errors(first)
+        return score_of(errors[0], images.error, errors[1], interval=interval)
     if "agreement" in first[0]:
         words = first[0]["rare"] if "rare" in metric else slice(None)
         difference = mean_array(first, "agreement") - mean_array(second, "agreement")
@@ -345,6 +360,43 @@ def minutes_to_best(paper: str, fast: str, slow: str) -> float:
     return sum(gained) / len(gained)
 
 
+def smallest_gain(first: list[Arrays], second: list[Arrays], *, interval: bool) -> Numbers:
+    """Of BLEU-2 to BLEU-4, by the one in which the first side gains least."""
+    sides_of = totals(first, "bleu"), totals(second, "bleu")
+    gains = {order: score_of(sides_of[0], images.bleu_n(order), sides_of[1], interval=False)[0] for order in (2, 3, 4)}
+    return score_of(sides_of[0], images.bleu_n(min(gains, key=gains.__getitem__)), sides_of[1], interval=interval)
+
+
+def level_within(margin: float, groups: Sequence[list[Arrays]], *, interval: bool) -> Numbers:
+    """A margin minus the largest distance of the accuracies of several systems."""
+    points = np.stack([mean_right(group) for group in groups], axis=1)
+    return score_of([points], images.level(len(points), margin), interval=interval)
+
+
+def level_at_best_rate(*groups: list[Arrays], interval: bool) -> Numbers:
+    """Of class token and mean, each with the rate that is better on validation."""
+    chosen = []
+    for names in (("class", "class-fast"), ("mean", "mean-fast")):
+        best = {
+            name: np.mean(
+                [
+                    max(epoch["validation_accuracy"] for epoch in one["history"])
+                    for one in records("dosovitskiy2020", name)
+                ]
+            )
+            for name in names
+        }
+        name = max(names, key=best.__getitem__)
+        chosen.append(groups[("class", "class-fast", "mean", "mean-fast").index(name)])
+    return level_within(1.0, chosen, interval=interval)
+
+
+def gap_closes(*groups: list[Arrays], interval: bool) -> Numbers:
+    """By how many points the first system is less ahead of the second with many images than with few."""
+    few_ahead, few_behind, ahead, behind = map(mean_right, groups)
+    return mean_of((few_ahead - few_behind) - (ahead - behind), interval=interval)
+
+
 Measure = Callable[..., Numbers]
 MEASURED: dict[str, Measure] = {
     "bahdanau2014 length": lambda a, b, **how: score_of(joined(a), lost, joined(b), **how),
@@ -362,6 +414,15 @@ MEASURED: dict[str, Measure] = {
     "cheng2016 recent": lambda side, **how: score_of(
         nearest(side), lambda sums: 100 * (sums[0] / sums[1] - 1 / 3), **how
     ),
+    "dosovitskiy2020 gap": gap_closes,
+    "dosovitskiy2020 kind": lambda *groups, **how: level_within(1.0, groups, **how),
+    "dosovitskiy2020 pooling": level_at_best_rate,
+    "kim2017 always-0": lambda side, **how: score_of(images.steering_errors(side), images.below(0.6), **how),
+    "kim2017 other-road": lambda side, **how: score_of(
+        images.steering_errors(side, "other_"), images.below(1.0), **how
+    ),
+    "kim2017 removed": lambda side, **how: score_of(images.region_sums(side), images.removed, **how),
+    "kim2017 edges": lambda side, **how: score_of(images.region_sums(side), images.nearer, **how),
     "luong2015 unknown": lambda side, **how: score_of(totals(side, "bleu_replaced"), bleu, totals(side, "bleu"), **how),
     "luong2015 long": lambda a, b, **how: score_of(halves(a), long_minus_short, halves(b), **how),
     "sutskever2014 beam-2": lambda side, **how: score_of(beams(side), first_gain_minus_second, **how),
@@ -370,6 +431,10 @@ MEASURED: dict[str, Measure] = {
     "vaswani2017 head-aligns": lambda side, **how: mean_of(best_heads(side, "lexicon") - 0.5, **how),
     "vaswani2017 time": lambda a, b, **how: (minutes_to_best("vaswani2017", "transformer", "rnnsearch"),) * 3,
     "vaswani2017 positions": lambda a, b, **how: tuple(0.5 + value for value in better(a, b, "", **how)),
+    "xu2015 hard": smallest_gain,
+    "xu2015 points": lambda side, **how: score_of(totals(side, "nouns"), images.noun_rise(1), **how),
+    "xu2015 points-hard": lambda side, **how: score_of(totals(side, "nouns"), images.noun_rise(1), **how),
+    "xu2015 raises": lambda side, **how: score_of(totals(side, "nouns"), images.noun_rise(2), **how),
     "yang2016 ave-max": lambda a, b, **how: score_of(
         both_right(a, b), lambda sums: 0.5 - abs(sums[0] - sums[1]) / sums[2], **how
     ),
@@ -379,6 +444,10 @@ MEASURED: dict[str, Measure] = {
     "naver_self_attention readable-agreement": lambda side, **how: mean_of(unreadable(side, "agreement"), **how),
     "naver_self_attention readable-entropy": lambda side, **how: mean_of(-unreadable(side, "entropy"), **how),
 }
+for penalty in (0, 10, 20):
+    MEASURED[f"kim2017 no-cost-{penalty}"] = lambda side, lstm, **how: score_of(
+        images.allowed_errors(lstm, 0.05), images.error, images.steering_errors(side), **how
+    )
 for one in ("nsmc", "imdb"):
     MEASURED[f"lin2017 overlap-{one}"] = lambda free, strict, **how: mean_of(
         without_missing(mean_array(free, "overlap") - mean_array(strict, "overlap")), **how
@@ -426,13 +495,17 @@ def test_every_published_interval_follows_from_the_committed_predictions(paper: 
     check_claims(paper, interval=True)
 
 
+def predicted_of(probability: np.ndarray) -> np.ndarray:
+    of_class: np.ndarray = probability > 0.5 if probability.ndim == 1 else probability.argmax(axis=1)
+    return of_class
+
+
 @pytest.mark.parametrize("paper", PUBLISHED)
 def test_correctness_follows_from_label_and_probability(paper: str) -> None:
     for variant, seed in {(row["variant"], seed) for row in results(paper)["rows"] for seed in row["per_seed"]}:
         one = arrays(paper, variant, seed)
         if "right" in one:
-            probability = one["probability"]
-            predicted = probability > 0.5 if probability.ndim == 1 else probability.argmax(axis=1)
+            predicted = one["predicted"] if "predicted" in one else predicted_of(one["probability"])
             assert np.array_equal(predicted == one["label"], one["right"]), (variant, seed)
             assert 100 * one["right"].mean() == pytest.approx(record(paper, variant, seed)["metrics"]["accuracy"])
 
