@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import redirect_stderr
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from subword_nmt.apply_bpe import BPE
-from subword_nmt.learn_bpe import learn_bpe
 
 from preprocessing.bitext.data import Bitext
+from preprocessing.bitext.merges import learn_merges
 from preprocessing.errors import InputError
 from preprocessing.pipeline import card
 from preprocessing.pipeline.ragged import Ragged
@@ -107,11 +106,8 @@ def learn(counts: Counter[str], operations: int) -> str:
     """The merges as subword-nmt writes them; raises InputError when the words have no pair of characters."""
     if not any(len(word) > 1 for word in counts):
         raise InputError("step learn-bpe", "the training split has no word of two characters", remedy="give more text")
-    words = io.StringIO("".join(f"{word} {counts[word]}\n" for word in sorted(counts)))
-    codes = io.StringIO()
-    with redirect_stderr(io.StringIO()):  # hides its progress bar
-        learn_bpe(words, codes, operations, is_dict=True)
-    return codes.getvalue()
+    merges = learn_merges(counts, operations)
+    return "".join(("#version: 0.2\n", *(f"{first} {second}\n" for first, second in merges)))
 
 
 def joined(tokens: Sequence[str]) -> list[str]:

@@ -22,10 +22,8 @@ LANGUAGES = (*MOSES_LANGUAGES, "ko")
 JOINER = "\uffed"  # ￭, before a morpheme that is attached to the one before it
 SPACE = "\u2581"  # ▁ of a SentencePiece piece that begins a word
 
-_RESERVED = str.maketrans({JOINER: "\u25a0", SPACE: "_"})
 _INVISIBLE = ("Cc", "Cf", "Cs")
-_NARROW_SPACES = str.maketrans(dict.fromkeys("\u2009\u202f\u2007", "\u00a0"))
-_WHITE_SPACE = re.compile(r"\s+")
+_NARROW_SPACES = "\u2009\u202f\u2007"
 _GUILLEMETS = re.compile(r"«\s+|\s+»")
 
 # The Moses script would put a space before a bracket, which Korean text does not have; so Korean has its own table.
@@ -119,19 +117,65 @@ def normalizer(language: str) -> Callable[[str], str]:
     """The function that normalises one text of a language; raises InputError for a language without rules."""
     if language not in LANGUAGES:
         raise InputError(f"language {language!r}", "has no rules here", remedy=f"known are {', '.join(LANGUAGES)}")
-    punctuation = _korean if language == "ko" else MosesPunctNormalizer(language).normalize
+    punctuation = _korean if language == "ko" else _moses(language)
 
     def normalize(text: str) -> str:
-        text = visible(unicodedata.normalize("NFC", text)).translate(_NARROW_SPACES)
-        if language == "fr":
-            text = _GUILLEMETS.sub(lambda match: match[0].strip(), text)
-        return _WHITE_SPACE.sub(" ", punctuation(text)).strip().translate(_RESERVED)
+        text = visible(unicodedata.normalize("NFC", text))
+        if not text.isascii():
+            for space in _NARROW_SPACES:  # faster than translate where there are none
+                text = text.replace(space, "\u00a0")
+            if language == "fr":
+                text = _GUILLEMETS.sub(lambda match: match[0].strip(), text)
+        return " ".join(punctuation(text).split()).replace(JOINER, "\u25a0").replace(SPACE, "_")
 
     return normalize
 
 
 def _korean(text: str) -> str:
     return text.translate(_KOREAN)
+
+
+def _moses(language: str) -> Callable[[str], str]:
+    """``MosesPunctNormalizer(language).normalize``, without searching for what is not in the text: all its rules are
+    tried on every sentence, and nearly none of them applies."""
+    rules = [
+        (_NEEDS.get(rule, ""), re.compile(rule), replacement)
+        for rule, replacement in MosesPunctNormalizer(language).substitutions
+    ]
+
+    def normalize(text: str) -> str:
+        for needed, rule, replacement in rules:
+            if needed in text:
+                text = rule.sub(replacement, text)
+        return text.strip()
+
+    return normalize
+
+
+# What a text contains where a rule of MosesPunctNormalizer changes it; rules that are not listed are always tried.
+_NEEDS = {
+    **{rule: rule for rule in "\r`„“”–—´‘‚’…«»"},
+    **{
+        rule: rule
+        for rule in (" :", " ;", "''", "´´", ',"', ",\u00a0", "«\u00a0", "\u00a0«\u00a0", "\u00a0»\u00a0", "\u00a0»")
+    },
+    **{rule: rule for rule in ("\u00a0%", "nº\u00a0", "\u00a0:", "\u00a0ºC", "\u00a0cm", "\u00a0;")},
+    r"\r": "\r",
+    r"\(": "(",
+    r"\)": ")",
+    r" +": "  ",
+    r"\) ([.!:?;,])": ") ",
+    r"\( ": "( ",
+    r" \)": " )",
+    r"(\d) %": " %",
+    "([a-zA-Z])‘([a-zA-Z])": "‘",
+    "([a-zA-Z])’([a-zA-Z])": "’",
+    "\u00a0\\?": "\u00a0?",
+    "\u00a0\\!": "\u00a0!",
+    r'"([,.]+)': '"',
+    r'(\.+)"(\s*[^<])': '."',
+    "(\\d)\u00a0(\\d)": "\u00a0",
+}
 
 
 def visible(text: str) -> str:

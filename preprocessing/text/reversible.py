@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
-from sacremoses import MosesDetokenizer, MosesTokenizer
+from sacremoses import MosesDetokenizer
 
+from preprocessing.text.moses import WordwiseMoses
 from preprocessing.text.normalization import JOINER, SPACE
 from preprocessing.text.tokenizers import Mecab, SentencePiece, Tokenizer, import_package
 
@@ -44,16 +45,15 @@ class Moses(ReversibleTokenizer):
         return {"language": self.language}
 
     def tokenize(self, text: str) -> list[str]:
-        tokens: list[str] = self._tokenizer.tokenize(text, escape=False)
-        return tokens
+        return self._tokenizer.tokenize(text)
 
     def detokenize(self, tokens: Sequence[str]) -> str:
         text: str = self._detokenizer.detokenize(tokens, unescape=False)
         return text
 
     @cached_property
-    def _tokenizer(self) -> MosesTokenizer:
-        return MosesTokenizer(self.language)
+    def _tokenizer(self) -> WordwiseMoses:
+        return WordwiseMoses(self.language)
 
     @cached_property
     def _detokenizer(self) -> MosesDetokenizer:
