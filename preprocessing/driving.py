@@ -25,6 +25,7 @@ from preprocessing.corpora.reading import FETCH_AGAIN
 from preprocessing.driving_reading import FULL_LOCK, read_drive
 from preprocessing.errors import InputError, check_positive
 from preprocessing.files import result_directory, write_json
+from preprocessing.images import drive_page
 from preprocessing.images.data import ImageSplit
 from preprocessing.images.decoding import RULE, decode
 from preprocessing.images.drive_data import COLUMNS, DriveData, DriveSplit
@@ -35,6 +36,9 @@ from preprocessing.pipeline.step import Context, Notes, Step
 
 OWN_DRIVE = "own drive"
 """Name of a corpus of your own drive."""
+
+CORPORA = ("udacity lake", "udacity track")
+"""Names of the registered drives."""
 
 FRAMES, LOG = "frames", "log"
 """The parts of a corpus."""
@@ -215,10 +219,10 @@ class DrivePipeline(Pipeline[DriveData, DriveResult]):
         return DriveResult(self, data, card, digest)
 
 
-def write(result: DriveResult, directory: Path, *, overwrite: bool = False) -> None:
+def write(result: DriveResult, directory: Path, *, overwrite: bool = False, page: bool = False) -> None:
     """Write a result as files, the whole directory or nothing: of each split ``<split>.npz`` with ``pixels`` (frames,
     height, width, 3) uint8 in HSV, ``row_id``, ``seconds``, ``steering``, ``target`` and ``stretch`` (frames,);
-    ``card.json``.
+    ``card.json``; with ``page`` ``card.html``, the card to be read.
 
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result.
     """
@@ -227,3 +231,5 @@ def write(result: DriveResult, directory: Path, *, overwrite: bool = False) -> N
             arrays = {column: getattr(split, column) for column in ("row_id", *COLUMNS)}
             write_arrays(temporary / f"{name}.npz", {"pixels": split.decoded, **arrays}, compressed=True)
         write_json(temporary / "card.json", result.card)
+        if page:
+            drive_page.write(result.card, temporary / "card.html")

@@ -15,6 +15,7 @@ import csv
 import math
 import re
 import tarfile
+import zipfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -68,6 +69,8 @@ def read_drive(frames: Path, log: Path, shrink: Shrink) -> Drive:
     a finite number or cannot be meant; rows or frames that are not in the order of time; a frame that is missing,
     damaged, or not of the size of the first one; an archive with members outside it.
     """
+    if log.is_dir():
+        raise InputError(log, "is a folder", remedy="give the log itself, such as driving_log.csv")
     if h5py.is_hdf5(log) or h5py.is_hdf5(frames):
         return _read_comma(frames, log, shrink)
     rows = _read_table(log)
@@ -187,6 +190,8 @@ def _folder(folder: Path, wanted: Collection[str]) -> Iterator[tuple[str, bytes]
 
 
 def _archive(path: Path) -> Iterator[tuple[str, bytes]]:
+    if zipfile.is_zipfile(path):
+        raise InputError(path, "is a zip archive", remedy="unpack it and give the folder of the frames")
     try:
         with unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK) as archive:
             for member in archive:

@@ -330,6 +330,10 @@ def drives(
 
     if (frames is None) != (log is None):
         raise UsageError("a drive of your own needs both --frames and --log")
+    if corpus not in driving.CORPORA:
+        raise UsageError(
+            f"--corpus {corpus}: no drive; choose {' or '.join(driving.CORPORA)}, or give --frames and --log"
+        )
     seconds = block if block is not None else driving.SAMPLE_BLOCKS if sample else driving.BLOCKS
     prepared = driving.prepare(
         driving.own_drive(frames, log) if frames and log else "sample" if sample else corpus,
@@ -342,11 +346,11 @@ def drives(
         cycle=driving.TEST_ONLY if test_only else driving.CYCLE,
         cache=not no_cache,
     )
-    driving.write(prepared, out, overwrite=overwrite)
+    driving.write(prepared, out, overwrite=overwrite, page=True)
     for name, split in prepared.splits.items():
         print(f"{name}: {len(split)} frames, stretches without a gap: {len(split.stretches)}")
     _warn(prepared.warnings)
-    print(f"digest {prepared.digest}\nwritten to {out}; see {out / 'card.json'}")
+    print(f"digest {prepared.digest}\nwritten to {out}; see {out / 'card.html'}")
 
 
 @app.command("cifar10")

@@ -50,7 +50,8 @@ def write(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str,
             }
         )
     title = f"{variant.title}: captions of the test images of {outcome.record['corpus']}"
-    page = _TEMPLATES.get_template("caption_page.html.j2").render(title=title, side=side, images=images)
+    template = _TEMPLATES.get_template("caption_page.html.j2")
+    page = template.render(title=title, side=side, images=images, sample=outcome.on_sample)
     path = directory / f"captions_{variant.name}.html"
     write_text(path, page)
     return {f"test images with the attention of {variant.name}": path}
