@@ -12,8 +12,9 @@ with the special ones, instead of 10 000. Networks of 384 units; annotations are
 weights are those of the embeddings; label smoothing, dropout, Adam with a rate that falls to 0. One search for all: a
 beam of 5 with length penalty, the same that the translators here have.
 
-Public implementations on ResNet-50 features report 68.0, 48.3, 34.4, 24.2 with soft and 68.3, 48.8, 34.7, 24.4 with
-hard attention.
+The best public implementations that we know: Lam and Liu (a course project at Cornell) report 68.0, 48.3, 34.4, 24.2
+with soft and 68.3, 48.8, 34.7, 24.4 with hard attention on ResNet-50 features; fuqianya/show-attend-and-tell-paddle
+67.7, 49.4, 35.0, 24.3.
 
 Claims: attention is better than the mean feature, and than random weights; hard attention is at least as good as soft
 in BLEU-2 to BLEU-4; the penalty helps; attention points where the word is.
@@ -47,12 +48,14 @@ SOFT = scores(TABLE_1, "soft attention", (67.0, 44.8, 29.9, 19.5), "secondary", 
 HARD = scores(TABLE_1, "hard attention", (67.0, 45.7, 31.4, 21.3), "secondary", 1)
 NIC = scores(TABLE_1, "Google NIC, without attention", (63.0, 41.0, 27.0), "memory", 0)
 BILINEAR = scores(TABLE_1, "Log Bilinear, without attention", (65.6, 42.4, 27.7, 17.7), "memory", 1)
-PUBLIC = "public implementation"
+PUBLIC = "Lam and Liu, Show, Attend, Tell (Cornell CS 4782)"
+PADDLE = "fuqianya/show-attend-and-tell-paddle"
 PEERS = (
     *scores(PUBLIC, "soft, ResNet-50 features", (68.01, 48.30, 34.39, 24.20), "text", 2),
     *scores(PUBLIC, "hard, ResNet-50 features", (68.31, 48.75, 34.67, 24.40), "text", 2),
     *scores(PUBLIC, "soft, VGG-19 features", (65.67, 45.67, 32.14, 22.61), "text", 2),
     *scores(PUBLIC, "hard, VGG-19 features", (64.72, 43.57, 29.87, 20.46), "text", 2),
+    *scores(PADDLE, "soft attention", (67.7, 49.4, 35.0, 24.3), "text", 1),
     *scores("63days/SAT", "soft, VGG-16 features", (61.09, 36.54, 22.64, 14.21), "text", 2),
     *scores("chiral-carbon", "without attention", (53.0, 28.7, 19.8, 9.4), "text", 1),
     *scores("Karpathy and Fei-Fei (2015)", "without attention", (57.9, 38.3, 24.5, 16.0), "memory", 1),

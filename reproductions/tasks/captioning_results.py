@@ -38,11 +38,12 @@ COLUMNS = (
     Column("perplexity", "perplexity"),
 )
 NOTES = (
-    "BLEU-n is the geometric mean of the precisions of n-grams up to n with the brevity penalty of the closest of five "
-    "references, by sacreBLEU's counts, of words in lower case without punctuation (the rule of neuraltalk2, which "
-    "most published numbers share), without smoothing. sacreBLEU is of the references as they were written, with "
-    "punctuation, which the captions lack. CIDEr is 100 times that of the COCO evaluation, which like METEOR's has "
-    "another tokenizer. Images are read by EfficientNet-Lite0, which is not trained further.",
+    "BLEU-n is the geometric mean of the precisions of n-grams up to n with the brevity penalty of the closest of "
+    "five references, by sacreBLEU's counts, of words in lower case without punctuation (the rule of neuraltalk2, "
+    "which most published numbers share), without smoothing. sacreBLEU is of the references as they were written, "
+    "with punctuation, which the captions lack. CIDEr and METEOR are 100 times those of the COCO evaluation "
+    "(pycocoevalcap), of the same words; its own tokenizer, PTBTokenizer, splits a few words otherwise. Images are "
+    "read by EfficientNet-Lite0, which is not trained further.",
 )
 """How the numbers of a results README are counted."""
 

@@ -63,7 +63,8 @@ CLASSES_OF: dict[str, tuple[int, ...]] = {
     "flag": (557,),
     "bubbles": (971,),
 }
-"""Classes of ImageNet (their numbers in the order of 2012) that a noun of a caption names."""
+"""Classes of ImageNet that a noun of a caption names, by their numbers in ILSVRC 2012 (checked against the list of
+Keras's models)."""
 
 _OTHERS = 10
 """Other nouns whose weights are tried for chance."""
