@@ -36,9 +36,17 @@ _TOKENS = "embeddings.word_embeddings.weight"
 
 
 def bert_model(
-    *, vocabulary_size: int, units: int, layers: int, heads: int, hidden_units: int, length: int, dropout: float = 0.0
+    *,
+    vocabulary_size: int,
+    units: int,
+    layers: int,
+    heads: int,
+    hidden_units: int,
+    length: int,
+    dropout: float = 0.0,
+    with_pooler: bool = True,
 ) -> BERTModel:
-    """The encoder with its pooler, and without the outputs of pretraining; arguments as of
+    """The encoder, also with its pooler, and without the outputs of pretraining; arguments as of
     :class:`gluon_attn.models.bert.Bert`."""
     encoder = BERTEncoder(
         units=units,
@@ -56,6 +64,7 @@ def bert_model(
         units=units,
         embed_size=units,
         embed_initializer=Normal(DEVIATION),
+        use_pooler=with_pooler,
         use_decoder=False,
         use_classifier=False,
     )
@@ -69,7 +78,7 @@ class PublishedBertClassifier(Classifier):
         units: its width.
         classes: number of labels.
         pooling: what is classified: ``first``, the state of the first token through the pooler; ``mean``, the mean of
-            all states, as the network was published.
+            all states, as the network was published, for an encoder without pooler.
         dropout: before the dense layer.
 
     Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length) of int32 with the special tokens,
@@ -100,11 +109,14 @@ class PublishedBertClassifier(Classifier):
         return self.bert.word_embed[0]
 
     def hybrid_forward(self, F: Operators, ids: Tensor, valid_length: Tensor) -> Tensors:
-        states, pooled = self.bert(ids, F.zeros_like(ids), valid_length)
-        if self._pooling == "mean":
-            mask = F.expand_dims(token_mask(F, states, valid_length), axis=2)
-            pooled = F.broadcast_div(F.sum(F.broadcast_mul(states, mask), axis=1), F.reshape(valid_length, (-1, 1)))
+        read = self.bert(ids, F.zeros_like(ids), valid_length)
+        pooled = self._mean(F, read, valid_length) if self._pooling == "mean" else read[1]
         return (self.output(self.dropout(pooled)),)
+
+    @staticmethod
+    def _mean(F: Operators, states: Tensor, valid_length: Tensor) -> Tensor:
+        mask = F.expand_dims(token_mask(F, states, valid_length), axis=2)
+        return F.broadcast_div(F.sum(F.broadcast_mul(states, mask), axis=1), F.reshape(valid_length, (-1, 1)))
 
 
 def read_weights(path: Path, *, sha256: str = SHA256) -> dict[str, np.ndarray]:

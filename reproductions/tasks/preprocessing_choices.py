@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
@@ -75,26 +75,48 @@ def accuracies(outcomes: Sequence[Outcome]) -> np.ndarray:
     return np.array([100.0 * float(outcome.predictions["right"].mean()) for outcome in outcomes])
 
 
-def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: str) -> Draw:
+@dataclass(frozen=True)
+class Scale:
+    """On what choices are compared.
+
+    Attributes:
+        worth: (outcomes, those of the base) -> by how much the first are better, with its interval.
+        values: of each seed.
+        unit: of both.
+    """
+
+    worth: Callable[[Sequence[Outcome], Sequence[Outcome]], Estimate]
+    values: Callable[[Sequence[Outcome]], np.ndarray]
+    unit: str
+
+
+ACCURACY = Scale(worth, accuracies, "accuracy points")
+
+
+def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: str, scale: Scale = ACCURACY) -> Draw:
     """A figure of what each choice is worth against the base.
 
     Args:
         base: name of a variant.
         aspects: for each aspect its variants, by name, with their titles.
         name: of the file.
+        scale: on which it is measured.
     """
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         drawn = [
-            Group(aspect, [(title, astuple(worth(groups[each], groups[base]))) for each, title in variants.items()])
+            Group(
+                aspect,
+                [(title, astuple(scale.worth(groups[each], groups[base]))) for each, title in variants.items()],
+            )
             for aspect, variants in _trained(aspects, groups).items()
             if base in groups
         ]
         if not drawn:
             return {}
-        deviation = pooled_deviation([accuracies(outcomes) for outcomes in groups.values()])
+        deviation = pooled_deviation([scale.values(outcomes) for outcomes in groups.values()])
         path = directory / f"{name}.png"
-        forest(drawn, path, f"accuracy points against {base}", deviation=deviation)
+        forest(drawn, path, f"{scale.unit} against {base}", deviation=deviation)
         return {f"what each choice is worth ({base})": path}
 
     return draw

@@ -59,6 +59,7 @@ class PublishedBertSettings(ClassificationSettings):
             hidden_units=self.hidden_units,
             length=self.length,
             dropout=self.dropout,
+            with_pooler=self.pooling == "first",
         )
         return PublishedBertClassifier(
             bert, units=self.units, classes=data.classes, pooling=self.pooling, dropout=self.output_dropout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
 from mxnet import nd
@@ -26,7 +26,7 @@ from reproductions.protocol.claims import Effect
 from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
-from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
+from reproductions.protocol.task import AnswerOptions, Column, Evaluation, Task, TrainedModel, Variant
 from reproductions.tasks import attention_views, translation_answers, translation_results
 from reproductions.tasks.bleu import Bleu, bleu, chrf, with_unknown_words
 from reproductions.tasks.translation_data import TranslationData, TranslationSettings
@@ -69,7 +69,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
 
     name = "translation"
     command = "translate"
-    columns = translation_results.COLUMNS
+    columns: ClassVar[tuple[Column, ...]] = translation_results.COLUMNS
     notes = translation_results.NOTES
 
     @property
@@ -167,6 +167,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
             "words": np.array([len(text.split()) for text in test.source.text]),
         }
         arrays["text_utf8"], arrays["text_offsets"] = pack_strings(texts)
+        arrays |= self.further_counts(translated, data)
         for beam in settings.more_beams:
             again = translate([model], data, test.source, beam=beam, alpha=settings.alpha)
             arrays[f"bleu_beam_{beam}"] = counts(data, "test", again)
@@ -181,6 +182,10 @@ class Translation(Task[TranslationSettings, TranslationData]):
         for name, column in (("source", test.source.text.tolist()), ("reference", references)):
             pages[f"{name}_utf8"], pages[f"{name}_offsets"] = pack_strings(column)
         return Evaluation(metrics, arrays, examples, pages)
+
+    def further_counts(self, translated: Sequence[Translated], data: TranslationData) -> dict[str, np.ndarray]:
+        """Counts (sentences, 10) of other ways to count BLEU on the test split, by name; a subclass has some."""
+        return {}
 
     def combine(
         self,

@@ -44,9 +44,15 @@ _SCORES: Mapping[str, tuple[str, Callable[[np.ndarray], float]]] = {
 }
 
 
-def rows(outcomes: Sequence[Outcome], variant: Variant[Any], official: Bleu) -> list[Row]:
-    """Rows of one variant: BLEU both ways, BLEU of every other search, chrF and perplexity on test, and the BLEU that
-    selected the epoch. The reported number is next to the first.
+def rows(
+    outcomes: Sequence[Outcome],
+    variant: Variant[Any],
+    official: Bleu,
+    further: Mapping[str, tuple[str, str]] | None = None,
+) -> list[Row]:
+    """Rows of one variant: BLEU both ways, BLEU of every other search and of ``further`` ways to count it (the array,
+    its metric and signature), chrF and perplexity on test, and the BLEU that selected the epoch. The reported number is
+    next to the first.
 
     Intervals are the bootstrap's over sentences; those of chrF and of validation are ranges over seeds.
     """
@@ -59,6 +65,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], official: Bleu) -> 
             ("bleu", f"bleu_beam_{beam}", f"{PEERS.signature}; {_search(beam, settings.alpha)}", bleu)
             for beam in settings.more_beams
         ),
+        *((metric, array, f"{way}; {search}", bleu) for array, (metric, way) in (further or {}).items()),
         ("bleu", "bleu_replaced", f"{PEERS.signature}; {search}, unknown words replaced", bleu),
         ("perplexity", "likelihood", "of each token; with the end of sentence", perplexity),
     ]

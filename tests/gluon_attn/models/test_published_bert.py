@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mxnet import init, nd
+from mxnet import autograd, init, nd
 from safetensors.numpy import save_file
 
 from gluon_attn.errors import UsageError
@@ -100,7 +100,8 @@ def test_the_published_weights_give_what_they_give_in_pytorch() -> None:
 
 @pytest.mark.parametrize("pooling", published_bert.POOLINGS)
 def test_padding_changes_nothing(pooling: str) -> None:
-    model = PublishedBertClassifier(bert_model(**SIZES), units=4, classes=3, pooling=pooling)
+    bert = bert_model(**SIZES, with_pooler=pooling == "first")
+    model = PublishedBertClassifier(bert, units=4, classes=3, pooling=pooling)
     model.initialize(init.Normal(0.5))
     ids = nd.array([[2, 5, 6, 3]], dtype="int32")
     padded = nd.array([[2, 5, 6, 3, 1]], dtype="int32")
@@ -109,6 +110,18 @@ def test_padding_changes_nothing(pooling: str) -> None:
     np.testing.assert_allclose(*logits, atol=1e-6)
     other = model(nd.array([[2, 6, 5, 3]], dtype="int32"), nd.array([4])).logits.asnumpy()
     assert np.abs(other - logits[0]).max() > 1e-4
+
+
+@pytest.mark.parametrize("pooling", published_bert.POOLINGS)
+def test_every_parameter_is_trained(pooling: str) -> None:
+    bert = bert_model(**SIZES, with_pooler=pooling == "first")
+    model = PublishedBertClassifier(bert, units=4, classes=3, pooling=pooling)
+    model.initialize(init.Normal(0.5))
+    with autograd.record():
+        loss = model(nd.array([[2, 5, 6, 3]], dtype="int32"), nd.array([4])).logits[:, 0].sum()
+    loss.backward()
+    stale = [name for name, parameter in named_parameters(model) if not parameter.grad().asnumpy().any()]
+    assert [name for name in stale if not name.endswith("proj_key.bias")] == []  # the softmax cancels that one
 
 
 def test_an_unknown_pooling_is_refused() -> None:
