@@ -15,6 +15,7 @@ import os
 import platform
 import random
 import sys
+import threading
 from pathlib import Path
 
 from gluon_attn.errors import UsageError
@@ -108,6 +109,18 @@ def keep_memory() -> None:
     if mallopt is not None:
         mallopt(_MMAP_MAX, 0)
         mallopt(_TRIM_THRESHOLD, 2**31 - 1)
+
+
+def end_with_parent() -> None:
+    """End this process when the one that holds the other end of its standard input ends, even if that was killed: an
+    orphan would hold the lock of its run and block --resume."""
+
+    def watch() -> None:
+        while os.read(0, 1):
+            pass
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def active_profile() -> str:

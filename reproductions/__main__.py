@@ -3,7 +3,7 @@
 import signal
 import sys
 
-if sys.argv[1:2] in (["train-run"], ["score-run"]):
+if sys.argv[1:2] in (["train-run"], ["score-run"], ["serve-gradients"]):
     # Ctrl-C reaches the command that started this process too, which ends it; it has nothing to print itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

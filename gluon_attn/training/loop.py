@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-from mxnet import autograd, nd
+from mxnet import nd
 from mxnet.gluon import HybridBlock
 from tqdm import tqdm
 
@@ -18,6 +18,8 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.training import checkpoint
 from gluon_attn.training.averaging import ParameterAverage
+from gluon_attn.training.distributed import ALONE, Workers
+from gluon_attn.training.gradients import Gradients
 from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
@@ -45,6 +47,8 @@ def fit(
     seed: int,
     label: str = "",
     log: Callable[[str], None] | None = None,
+    workers: Workers = ALONE,
+    pieces: int = 1,
 ) -> Trained:
     """Train an initialized model, and set it to the parameters of its best epoch, or to their mean over the
     ``recipe.average`` epochs up to it.
@@ -53,18 +57,26 @@ def fit(
     needs, so a run that is killed at any instant and started again ends with the same parameters, bit for bit. A model
     without gradients, such as n-grams that were counted when it was built, is only validated and saved.
 
+    Several workers call this with the same model, objective, recipe and seed. They go through the same batches, of
+    which each computes a share, and the same updates; the first one validates and writes. Worker 0 draws as a single
+    one would, worker k from generators seeded by (seed, epoch, k).
+
     Args:
         run: resumed from its checkpoint, if it has one.
         label: starts the progress bar and each line of the log.
         log: gets one line after each epoch.
+        workers: that train together.
+        pieces: into which a worker divides its share of each batch where memory is short (gradient accumulation).
 
     Raises:
         UsageError: the optimizer is unknown or cannot be resumed; the loss, a parameter or the validation result is not
-            a finite number; or an epoch has not ``objective.steps`` batches. The last checkpoint stays.
+            a finite number; an epoch has not ``objective.steps`` batches; or these cannot be divided. The last
+            checkpoint stays.
     """
     parameters = [one for _, one in checkpoint.named_parameters(model) if one.grad_req != "null"]
     if not parameters:
         return _estimated(model, objective, run, seed)
+    gradients = Gradients(model, parameters, objective, workers, pieces=pieces)
     updates = Updates(parameters, recipe.optimizer, clip_norm=recipe.clip_norm, arguments=recipe.optimizer_arguments)
     history: list[dict[str, float]] = []
     best: dict[str, np.ndarray] = {}
@@ -85,9 +97,9 @@ def fit(
         if epoch - best_epoch > recipe.patience:
             break
         started, worked_before = time.perf_counter(), time.process_time()
-        runtime.seed_all(runtime.derive(seed, "epoch", epoch))
+        runtime.seed_all(runtime.derive(seed, "epoch", epoch, *([workers.rank] if workers.rank else [])))
         batches = objective.batches(np.random.RandomState(runtime.derive(seed, "batches", epoch)))
-        losses = _steps(model, objective, recipe, updates, batches, epoch, label, log)
+        losses = _steps(gradients, objective.steps, recipe, updates, batches, epoch, label, log)
         if len(losses) != objective.steps:
             raise UsageError(
                 f"epoch {epoch} had {len(losses)} batches, the objective states {objective.steps}; make them agree"
@@ -96,11 +108,12 @@ def fit(
         arrays = checkpoint.parameter_arrays(model)
         if not all(np.isfinite(array).all() for array in arrays.values()):
             raise _diverged("a parameter is not a number", epoch, objective.steps)
+        workers.check_same(arrays)
         averaged = average.add(arrays)
         spent += time.perf_counter() - started
         worked += time.process_time() - worked_before
         with _parameters(model, averaged, arrays):
-            metrics = objective.evaluate(model)
+            metrics = workers.once(lambda: objective.evaluate(model))
         history.append(
             {"epoch": epoch, "train_loss": train_loss, "seconds": round(spent, 3), "cpu_seconds": round(worked, 3)}
             | {f"validation_{name}": value for name, value in metrics.items()}
@@ -110,8 +123,7 @@ def fit(
             raise _diverged(f"the {score.replace('_', ' ')} is {history[-1][score]}", epoch, objective.steps)
         if best_epoch == 0 or sign * history[-1][score] > sign * history[best_epoch - 1][score]:
             best_epoch, best = epoch, averaged
-        checkpoint.save(
-            run.checkpoint,
+        run.save(
             {"parameters": arrays, "best": best, "optimizer": updates.state(), **average.groups()},
             {"history": history, "best_epoch": best_epoch, "seconds": spent, "cpu_seconds": worked, "seed": seed},
         )
@@ -128,7 +140,7 @@ def _estimated(model: HybridBlock, objective: Objective, run: RunDirectory, seed
     metrics = objective.evaluate(model)
     history = [{"epoch": 1} | {f"validation_{name}": value for name, value in metrics.items()}]
     state = {"history": history, "best_epoch": 1, "seconds": 0.0, "seed": seed}
-    checkpoint.save(run.checkpoint, {"best": checkpoint.parameter_arrays(model)}, state)
+    run.save({"best": checkpoint.parameter_arrays(model)}, state)
     run.write_metrics(history)
     return Trained(history, 1, 0.0)
 
@@ -147,8 +159,8 @@ def _parameters(
 
 
 def _steps(
-    model: HybridBlock,
-    objective: Objective,
+    gradients: Gradients,
+    steps: int,
     recipe: Recipe,
     updates: Updates,
     batches: Iterable[Batch],
@@ -163,16 +175,13 @@ def _steps(
     losses: list[float] = []
     pending: nd.NDArray | None = None
     bar = tqdm(
-        batches, total=objective.steps, desc=f"{label} epoch {epoch}", leave=False, disable=not sys.stderr.isatty()
+        batches, total=steps, desc=f"{label} epoch {epoch}", leave=False, disable=not (log and sys.stderr.isatty())
     )
     for number, batch in enumerate(bar):
-        step = (epoch - 1) * objective.steps + number
-        target = nd.array(batch.target, dtype=batch.target.dtype)
-        with autograd.record():
-            mean = objective.loss(model(*(nd.array(value, dtype=value.dtype) for value in batch.inputs)), target).mean()
-        mean.backward()
+        step = (epoch - 1) * steps + number
+        mean = gradients.compute(batch)
         try:
-            updates.step(recipe.rate(step, recipe.epochs * objective.steps))
+            updates.step(recipe.rate(step, recipe.epochs * steps))
         except FloatingPointError as error:
             raise _diverged(str(error), epoch, number + 1) from None
         # The loss is read one step late, so that this thread prepares a batch while the engine computes.
@@ -181,10 +190,10 @@ def _steps(
             bar.set_postfix(loss=f"{losses[-1]:.3f}", refresh=False)
             if told_each and time.monotonic() - told > SECONDS_BETWEEN_LINES:
                 told = time.monotonic()
-                told_each(f"{label}: epoch {epoch}, step {number} of {objective.steps}, loss {losses[-1]:.3f}")
+                told_each(f"{label}: epoch {epoch}, step {number} of {steps}, loss {losses[-1]:.3f}")
         pending = mean
     if pending is not None:
-        losses.append(_finite(pending, epoch, objective.steps))
+        losses.append(_finite(pending, epoch, steps))
     return losses
 
 

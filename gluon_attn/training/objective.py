@@ -20,6 +20,49 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Share:
+    """Some rows of a batch.
+
+    Attributes:
+        batch: of these rows.
+        weight: of their mean loss in that of the whole batch, which is the sum over all shares of weight times loss.
+    """
+
+    batch: Batch
+    weight: float
+
+
+Division = Callable[[Batch, int, int], Share]
+"""(batch, number of the share from 0, shares) -> the share, of at least one row."""
+
+
+def share_of_mean(batch: Batch, number: int, shares: int) -> Share:
+    """A share of a batch whose loss is the mean over rows. Every array is cut along its first axis."""
+    rows, own = share_of_rows(len(batch.target), number, shares)
+    inputs = tuple(values[own] for values in batch.inputs)
+    return Share(Batch(inputs, batch.target[own]), rows / len(batch.target))
+
+
+def share_of_sum(batch: Batch, number: int, shares: int) -> Share:
+    """A share of a batch whose target is the count by which the sum of its losses is divided: that stays the count of
+    the whole batch."""
+    rows, own = share_of_rows(len(batch.inputs[0]), number, shares)
+    return Share(Batch(tuple(values[own] for values in batch.inputs), batch.target), float(rows > 0))
+
+
+def share_of_rows(rows: int, number: int, shares: int) -> tuple[int, slice]:
+    """How many of the rows a share has, and which.
+
+    Where there are fewer rows than shares, some have none. They get the row before, to be counted with weight 0, so
+    that every worker goes through the same steps.
+    """
+    start, stop = rows * number // shares, rows * (number + 1) // shares
+    if start == stop:
+        return 0, slice(max(0, start - 1), max(1, start))
+    return stop - start, slice(start, stop)
+
+
+@dataclass(frozen=True)
 class Objective:
     """What to train for; how is the :class:`~gluon_attn.training.recipe.Recipe`.
 
@@ -30,6 +73,7 @@ class Objective:
         evaluate: the model's validation metrics by name.
         select: the metric whose best epoch is selected.
         higher_is_better: whether the best value of ``select`` is the largest.
+        share: divides a batch, among workers or to compute it piece by piece; None where that cannot be done.
     """
 
     batches: Callable[[np.random.RandomState], Iterable[Batch]]
@@ -38,3 +82,4 @@ class Objective:
     evaluate: Callable[[HybridBlock], Mapping[str, float]]
     select: str = "accuracy"
     higher_is_better: bool = True
+    share: Division | None = None

@@ -10,8 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gluon_attn.errors import UsageError
 from gluon_attn.files import write_text
+from gluon_attn.training import checkpoint
 
 
 class RunDirectory:
@@ -41,6 +44,14 @@ class RunDirectory:
             part.unlink()
         write_text(config_path, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
 
+    def save(self, groups: Mapping[str, Mapping[str, np.ndarray]], state: Mapping[str, Any]) -> None:
+        """Replace the checkpoint, complete or not at all.
+
+        Raises:
+            UsageError: it cannot be written.
+        """
+        checkpoint.save(self.checkpoint, groups, state)
+
     def write_metrics(self, history: list[dict[str, float]]) -> None:
         """Write the whole history, so that a resumed run leaves no row of an epoch that it repeats."""
         write_text(self.path / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in history))
@@ -49,6 +60,19 @@ class RunDirectory:
         writer.writeheader()
         writer.writerows(history)
         write_text(self.path / "metrics.csv", table.getvalue())
+
+
+class ReadOnlyRunDirectory(RunDirectory):
+    """The folder of a run to which another worker writes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.checkpoint = path, path / "checkpoint.npz"
+
+    def save(self, groups: Mapping[str, Mapping[str, np.ndarray]], state: Mapping[str, Any]) -> None:
+        """Nothing: the first worker saves the same."""
+
+    def write_metrics(self, history: list[dict[str, float]]) -> None:
+        """Nothing: the first worker writes the same."""
 
 
 def _remove(path: Path) -> None:

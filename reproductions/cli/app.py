@@ -48,6 +48,7 @@ app.command(rich_help_panel=_REPRODUCE)(training.score)
 app.command(rich_help_panel=_REPRODUCE)(training.verify)
 app.command("train-run", hidden=True)(training.train_run)
 app.command("score-run", hidden=True)(training.score_run)
+app.command("serve-gradients", hidden=True)(training.serve_gradients)
 
 app.command(rich_help_panel=_RESULTS)(results.compare)
 app.command(rich_help_panel=_RESULTS)(results.power)

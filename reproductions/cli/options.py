@@ -29,6 +29,18 @@ Profile = Annotated[
 ]
 Threads = Annotated[int | None, typer.Option(help="Threads of the fast profile.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Number of processes at a time. Default: one per core.")]
+LocalWorkers = Annotated[
+    int | None, typer.Option("--local-workers", min=1, help="Divide each training among processes on this machine.")
+]
+Hosts = Annotated[
+    Path | None,
+    typer.Option("--workers", help="Divide each training among machines: a file with one host on each line, for ssh."),
+]
+Port = Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Of the scheduler of workers.")]
+Pieces = Annotated[
+    int, typer.Option("--pieces", min=1, help="Compute each batch in this many pieces, in as much less memory.")
+]
+Device = Annotated[str, typer.Option("--device", help="cpu, or gpu:0; several workers on one machine count from it.")]
 Runs = Annotated[Path, typer.Option(parser=_folder, metavar="PATH", help="Folder of the run directories.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue interrupted runs.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing runs.")]

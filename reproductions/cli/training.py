@@ -5,6 +5,7 @@ What loads MXNet is imported inside the commands: a runtime profile must be set 
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Sequence
@@ -17,11 +18,17 @@ from rich.console import Console
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
+from reproductions.cli.division import Division
 from reproductions.cli.options import (
+    Device,
     Folder,
+    Hosts,
     Jobs,
+    LocalWorkers,
     Overwrite,
     Paper,
+    Pieces,
+    Port,
     PresetName,
     Profile,
     Resume,
@@ -59,6 +66,11 @@ def run(
     runs: Runs = Path("runs"),
     resume: Resume = False,
     overwrite: Overwrite = False,
+    local_workers: LocalWorkers = None,
+    hosts: Hosts = None,
+    port: Port = None,
+    pieces: Pieces = 1,
+    device: Device = "cpu",
     train: Train = None,
     validation: Validation = None,
     test: Test = None,
@@ -70,16 +82,17 @@ def run(
 
     The test split is not read: `score` does that, once everything is chosen.
     """
+    division = Division(local_workers, hosts, port, pieces, device)
     own = DataOptions(train, validation, test, folder, source, target)
     chosen = _choose(paper, preset, variant, seed, profile, threads, runs, own)
     from reproductions.protocol import runner
     from reproductions.protocol.plan import compared_with_published, plan
     from reproductions.protocol.tables import sample_warning, validation_table
 
-    jobs = jobs or runner.default_jobs(profile)
+    jobs = jobs or division.jobs(runner.default_jobs(profile))
     runner.check_options(chosen.runs, resume=resume, overwrite=overwrite)
     print("\n".join(plan(chosen.preset, chosen.runs, jobs=jobs)), flush=True)
-    runner.train_all(chosen.runs, jobs=jobs, resume=resume, overwrite=overwrite)
+    runner.train_all(chosen.runs, jobs=jobs, resume=resume, overwrite=overwrite, options=division.words)
     Console(markup=False).print(validation_table(chosen.runs))
     print("\n".join(compared_with_published(chosen.runs)))
     print(f"When everything is chosen, score the test split: {chosen.command('score')}")
@@ -205,6 +218,11 @@ def train_run(
     resume: Resume = False,
     overwrite: Overwrite = False,
     then_score: Annotated[bool, typer.Option("--then-score", help="Score the test split too.")] = False,
+    local_workers: LocalWorkers = None,
+    hosts: Hosts = None,
+    port: Port = None,
+    pieces: Pieces = 1,
+    device: Device = "cpu",
     train: Train = None,
     validation: Validation = None,
     test: Test = None,
@@ -213,15 +231,30 @@ def train_run(
     target: Target = None,
 ) -> None:
     """Train one variant with one seed in this process; ``run`` starts these and keeps their standard input open."""
-    runtime.configure(profile, threads)
-    from reproductions.protocol import runner
+    division = Division(local_workers, hosts, port, pieces, device)
+    runtime.configure(profile, division.threads(profile, threads))
+    from reproductions.protocol import workers
     from reproductions.protocol.runs import Run
     from reproductions.protocol.training import train as train_one
 
-    runner.end_with_parent()
+    runtime.end_with_parent()
     own = _own_data(paper, preset, variant, DataOptions(train, validation, test, folder, source, target))
     one = Run(paper, preset, variant, seed, profile, threads, runs, on_sample, own)
-    train_one(one, resume=resume, overwrite=overwrite, then_score=then_score)
+    if division.cluster is None:
+        with workers.as_member():
+            train_one(one, resume=resume, overwrite=overwrite, then_score=then_score, pieces=pieces, device=device)
+        return
+    given = {"--resume": resume, "--overwrite": overwrite, "--then-score": then_score}
+    flags = [flag for flag, is_given in given.items() if is_given]
+    workers.train_together(division.cluster, ["train-run", *one.arguments(), *flags, *division.of_worker])
+
+
+def serve_gradients(profile: Profile = "portable") -> None:
+    """Be what DMLC_ROLE says, server or scheduler, until the workers leave; a training on several workers starts these
+    and keeps their standard input open."""
+    runtime.configure(profile)
+    runtime.end_with_parent()
+    importlib.import_module("mxnet")  # which serves, and does not return, in a process of such a role
 
 
 def score_run(
@@ -242,11 +275,10 @@ def score_run(
 ) -> None:
     """Score the test split with one trained network in this process; ``score`` starts these."""
     runtime.configure(profile, threads)
-    from reproductions.protocol import runner
     from reproductions.protocol.runs import Run
     from reproductions.protocol.training import score as score_one
 
-    runner.end_with_parent()
+    runtime.end_with_parent()
     own = _own_data(paper, preset, variant, DataOptions(train, validation, test, folder, source, target))
     score_one(Run(paper, preset, variant, seed, profile, threads, runs, on_sample, own))
 

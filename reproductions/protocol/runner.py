@@ -68,10 +68,18 @@ def runs_of(
     ]
 
 
-def train_all(runs: Sequence[Run], *, jobs: int, resume: bool, overwrite: bool, then_score: bool = False) -> None:
+def train_all(
+    runs: Sequence[Run],
+    *,
+    jobs: int,
+    resume: bool,
+    overwrite: bool,
+    then_score: bool = False,
+    options: Sequence[str] = (),
+) -> None:
     """Train runs in parallel, ``jobs`` at a time, each in a process of its own with its profile's environment; before
     them the networks that some are initialised from, where these are not trained yet. With ``then_score`` each scores
-    the test split too.
+    the test split too. ``options`` are further words of the command that trains a run: on what, in how many pieces.
 
     Raises:
         UsageError: a run exists already and neither ``resume`` nor ``overwrite`` was asked for, which is found before
@@ -79,9 +87,11 @@ def train_all(runs: Sequence[Run], *, jobs: int, resume: bool, overwrite: bool, 
     """
     check_options(runs, resume=resume, overwrite=overwrite)
     flags = (["--resume"] if resume else []) + (["--overwrite"] if overwrite else [])
-    flags += ["--then-score"] if then_score else []
+    flags += [*(["--then-score"] if then_score else []), *options]
     needed = [run for run in dict.fromkeys(map(prerequisite, runs)) if run is not None]
-    _in_processes("train-run", [run for run in needed if run not in runs and not run.is_trained], ["--resume"], jobs)
+    _in_processes(
+        "train-run", [run for run in needed if run not in runs and not run.is_trained], ["--resume", *options], jobs
+    )
     _in_processes("train-run", [run for run in runs if run in needed], flags, jobs)
     _in_processes("train-run", [run for run in runs if run not in needed], flags, jobs)
 
@@ -229,18 +239,6 @@ def combine_all(preset: Preset, runs: Sequence[Run]) -> list[Outcome]:
         if len(members) > 1:
             outcomes.append(combine(ensemble, members))
     return outcomes
-
-
-def end_with_parent() -> None:
-    """End this process when the one that holds the other end of its standard input ends, even if that was killed: an
-    orphaned worker would hold the lock of its run and block --resume."""
-
-    def watch() -> None:
-        while os.read(0, 1):
-            pass
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def default_jobs(profile: str) -> int:

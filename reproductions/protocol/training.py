@@ -15,8 +15,10 @@ from typing import Any
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.training import checkpoint
+from gluon_attn.training.devices import device_of
+from gluon_attn.training.distributed import Workers, join
 from gluon_attn.training.loop import fit
-from gluon_attn.training.run_directory import RunDirectory
+from gluon_attn.training.run_directory import ReadOnlyRunDirectory, RunDirectory
 from preprocessing.files import write_json
 from reproductions.protocol import papers
 from reproductions.protocol.loading import load, preset_of, with_corpus
@@ -44,17 +46,26 @@ def prerequisite(run: Run) -> Run | None:
     return replace(run, paper=paper, variant=variant, seed=1, own=None)
 
 
-def train(run: Run, *, resume: bool, overwrite: bool, then_score: bool = False) -> None:
+def train(
+    run: Run, *, resume: bool, overwrite: bool, then_score: bool = False, pieces: int = 1, device: str = "cpu"
+) -> None:
     """Train one run in this process, and score it where that is asked for. The runtime profile must be configured
     already. What is done already is left as it is when the run is resumed.
 
+    Several workers call this in a process each; the first one writes, and scores.
+
     Raises:
-        UsageError: what :class:`RunDirectory` and :func:`fit` refuse.
+        UsageError: what :class:`RunDirectory` and :func:`fit` refuse; or the device is not here.
     """
-    with _locked(run.directory):
-        trained = _train(run, resume=resume, overwrite=overwrite)
-        if then_score and not run.is_scored:
-            _score(run, trained or with_corpus(load(run), run))
+    workers = join()
+    with device_of(device, workers.rank):
+        if workers.rank:
+            _train(run, resume=True, overwrite=False, workers=workers, pieces=pieces)
+            return
+        with _locked(run.directory):
+            trained = _train(run, resume=resume, overwrite=overwrite, workers=workers, pieces=pieces)
+            if then_score and not run.is_scored:
+                _score(run, trained or with_corpus(load(run), run))
 
 
 def score(run: Run) -> Outcome:
@@ -90,15 +101,16 @@ def _locked(directory: Path) -> Iterator[None]:
         yield
 
 
-def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any] | None:
-    """Train a run; None where it was trained already."""
+def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces: int) -> TrainedModel[Any, Any] | None:
+    """Train a run; None where it was trained already, and where another worker has it."""
     trained_at = commit()  # now: the tree may have changed by the time that training ends
     preset = preset_of(run)
     variant, task = preset.variant(run.variant), preset.task(run.variant)
     label = f"{run.variant}, seed {run.seed}"
-    if not run.is_trained:
+    if not run.is_trained and not workers.rank:
         print(f"{label}: preparing the data", flush=True)
-    data = task.prepare(variant.settings, sample=preset.on_sample)
+    with workers.first():  # which leaves what it has prepared in the cache
+        data = task.prepare(variant.settings, sample=preset.on_sample)
     needed = prerequisite(run)
     pretrained = load(needed) if needed else None
     corpora = dict(data.corpora) | ({"pretrained": pretrained.parameters_sha256} if pretrained else {})
@@ -116,7 +128,9 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any]
         "pipeline": data.digest,
         **({"data": run.own.as_json()} if run.own else {}),
     }
-    directory = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite)
+    with workers.first():
+        opened = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite) if not workers.rank else None
+    directory = opened or ReadOnlyRunDirectory(run.directory)
     if run.is_trained:
         return None
 
@@ -128,8 +142,11 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any]
         task.initialize(model, data, pretrained)
     model.hybridize(static_alloc=True, static_shape=True)
     objective = task.objective(variant.settings, variant.recipe, data)
-    log = partial(print, flush=True)
-    trained = fit(model, objective, variant.recipe, directory, seed=seed, label=label, log=log)
+    log = partial(print, flush=True) if not workers.rank else None
+    with_whom: dict[str, Any] = {"workers": workers, "pieces": pieces}
+    trained = fit(model, objective, variant.recipe, directory, seed=seed, label=label, log=log, **with_whom)
+    if workers.rank:
+        return None
     sha256 = checkpoint.parameters_sha256(checkpoint.parameter_arrays(model))
     record = {
         "history": trained.history,
@@ -144,6 +161,8 @@ def _train(run: Run, *, resume: bool, overwrite: bool) -> TrainedModel[Any, Any]
         "commit": trained_at,
         "environment": environment_digest(data.packages),
         **({"data": run.own.file_names} if run.own else {}),
+        **({"workers": workers.size} if workers.size > 1 else {}),
+        **({"pieces": pieces} if pieces > 1 else {}),
     }
     task.save(variant.settings, data, run.directory / PREPROCESSING)
     write_json(run.directory / TRAINING, record)

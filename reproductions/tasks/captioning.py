@@ -19,7 +19,7 @@ from gluon_attn.models.efficientnet import LAST
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.training.batching import length_batches
 from gluon_attn.training.checkpoint import Checkpoint
-from gluon_attn.training.objective import Batch, Objective
+from gluon_attn.training.objective import Batch, Objective, share_of_sum
 from gluon_attn.training.recipe import Recipe
 from preprocessing import flickr8k
 from preprocessing.pipeline.ragged import pack_strings
@@ -92,7 +92,7 @@ class Captioning(Task[CaptionSettings, CaptionData]):
             return {**scores, "loss": float(nats[0] / nats[1]), "perplexity": perplexity(nats)}
 
         steps = len(rows_of_batches(np.random.RandomState(0)))
-        return Objective(batches, steps, loss, evaluate, select="bleu-4")
+        return Objective(batches, steps, loss, evaluate, select="bleu-4", share=share_of_sum)
 
     def _captions(
         self, model: EncoderDecoder, data: CaptionData, split: str, *, beam: int, alpha: float = 0.0

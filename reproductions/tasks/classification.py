@@ -15,7 +15,7 @@ from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 from gluon_attn.errors import UsageError
 from gluon_attn.models.outputs import Classifier, ClassifierOutput
 from gluon_attn.training.checkpoint import Checkpoint
-from gluon_attn.training.objective import Batch, Objective
+from gluon_attn.training.objective import Batch, Objective, share_of_mean
 from gluon_attn.training.recipe import Recipe
 from preprocessing import documents, naver, sentences
 from preprocessing.corpora import CorpusFiles
@@ -186,7 +186,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
         def evaluate(model: Classifier) -> dict[str, float]:
             return scores(classify(model, data.inputs, held_out), validation.label)
 
-        return Objective(batches, -(-len(texts) // recipe.batch_size), loss, evaluate)
+        return Objective(batches, -(-len(texts) // recipe.batch_size), loss, evaluate, share=share_of_mean)
 
     def evaluate(
         self, model: Classifier, settings: SettingsT, data: ClassificationData, last: Checkpoint

@@ -14,7 +14,7 @@ from mxnet.gluon import HybridBlock
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import bootstrap
 from gluon_attn.training.checkpoint import Checkpoint
-from gluon_attn.training.objective import Batch, Objective
+from gluon_attn.training.objective import Batch, Objective, share_of_mean
 from gluon_attn.training.recipe import Recipe
 from preprocessing import cifar10
 from preprocessing.images.augmentation import Augmentation
@@ -169,7 +169,7 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
         def evaluate(model: HybridBlock) -> dict[str, float]:
             return scores(classify(model, data.prepared, held_out), validation.label)
 
-        return Objective(batches, steps, loss, evaluate)
+        return Objective(batches, steps, loss, evaluate, share=share_of_mean)
 
     def evaluate(self, model: HybridBlock, settings: SettingsT, data: ImageCorpus, last: Checkpoint) -> Evaluation:
         """Read the test split. Predictions are by image: ``right``, ``label``, ``predicted``. Examples have

@@ -14,7 +14,7 @@ from gluon_attn.evaluation.statistics import perplexity
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.training.batching import pair_batches
 from gluon_attn.training.checkpoint import Checkpoint
-from gluon_attn.training.objective import Batch, Objective
+from gluon_attn.training.objective import Batch, Objective, share_of_sum
 from gluon_attn.training.recipe import Recipe
 from preprocessing import translation as pipelines
 from preprocessing.bitext.corpora import OWN_FILES
@@ -144,7 +144,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
             return {"bleu": score, "loss": float(totals[0] / totals[1]), "perplexity": perplexity(totals)}
 
         steps = len(rows_of_batches(np.random.RandomState(0)))
-        return Objective(batches, steps, loss, evaluate, select="bleu")
+        return Objective(batches, steps, loss, evaluate, select="bleu", share=share_of_sum)
 
     def evaluate(
         self, model: EncoderDecoder, settings: TranslationSettings, data: TranslationData, last: Checkpoint

@@ -20,7 +20,7 @@ from mxnet.gluon import HybridBlock, nn
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import bootstrap
 from gluon_attn.training.checkpoint import Checkpoint
-from gluon_attn.training.objective import Batch, Objective
+from gluon_attn.training.objective import Batch, Objective, share_of_mean
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.typing import Operators, Tensor
 from reproductions.protocol import task
@@ -135,7 +135,7 @@ class Quadrants(task.Task[Settings, Points]):
             mean = float(loss(model(nd.array(points)), nd.array(labels)).mean().asscalar())
             return {"loss": mean, **measured(labels, probabilities(model, points)).metrics}
 
-        return Objective(batches, -(-len(points) // recipe.batch_size), loss, evaluate)
+        return Objective(batches, -(-len(points) // recipe.batch_size), loss, evaluate, share=share_of_mean)
 
     def evaluate(self, model: HybridBlock, settings: Settings, data: Points, last: Checkpoint) -> Evaluation:
         points, labels = data.splits["test"]

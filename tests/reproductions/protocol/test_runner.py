@@ -236,7 +236,7 @@ def test_ensembles_have_two_members_or_more(toy: str, tmp_path: Path) -> None:
 def test_a_training_ends_with_its_parent() -> None:
     """It would run for an hour; it ends when the other end of its standard input is closed, as by a kill."""
     program = (
-        "import time; from reproductions.protocol.runner import end_with_parent; end_with_parent();"
+        "import time; from gluon_attn.runtime import end_with_parent; end_with_parent();"
         "print('on', flush=True); time.sleep(3600)"
     )
     with subprocess.Popen(

@@ -1,0 +1,192 @@
+"""Several workers that train one model, on MXNet's parameter server.
+
+Every worker has the whole model and computes the gradients of its share of each batch. The servers of
+``kvstore('dist_sync')`` sum them, and every worker makes the same update with the sum, so that clipping, schedules and
+the state of the optimizer are those of one worker. What is decided or written only once is done by the first worker.
+
+A server adds up gradients in the order in which they arrive. The sum of two does not depend on it. Sums of more are
+made in float64 if asked for: adding float32 numbers there is exact as long as their exponents differ by less than 29
+minus a few, so the sum rounded to float32 is the same in every order but for very rare ties.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+import mxnet as mx
+import numpy as np
+from mxnet import nd
+from mxnet.gluon import Parameter
+
+from gluon_attn.errors import UsageError
+
+T = TypeVar("T")
+
+BLOCK = 2**22
+"""Elements of one message: larger arrays are sent in several, and MXNet divides each among all servers."""
+
+ROWS = 256
+"""Rows of a sparse gradient that are sent together."""
+
+_LONGEST_MESSAGE = 2**16
+
+
+class Workers(Protocol):
+    """Those who train one model together.
+
+    Attributes:
+        rank: the number of this one, from 0.
+        size: how many there are.
+    """
+
+    rank: int
+    size: int
+
+    def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
+        """Replace the gradient of each parameter by its sum over all workers; returns the sum of the losses."""
+
+    def once(self, compute: Callable[[], T]) -> T:
+        """What only the first worker computes, as a JSON value, for all."""
+
+    def first(self) -> Any:
+        """A block that the first worker executes before all others."""
+
+    def check_same(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Compare the parameters of all workers.
+
+        Raises:
+            UsageError: they differ.
+        """
+
+
+class Alone:
+    """The only worker."""
+
+    rank, size = 0, 1
+
+    def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
+        return loss
+
+    def once(self, compute: Callable[[], T]) -> T:
+        return compute()
+
+    @contextmanager
+    def first(self) -> Iterator[None]:
+        yield
+
+    def check_same(self, arrays: Mapping[str, np.ndarray]) -> None:
+        pass
+
+
+ALONE = Alone()
+
+
+class Together:
+    """The workers of MXNet's parameter server that the environment names (``DMLC_ROLE=worker`` and so on).
+
+    Args:
+        exact: sum in float64 where there are more than two workers, at twice the bytes.
+    """
+
+    def __init__(self, *, exact: bool = True) -> None:
+        self._store = mx.kv.create("dist_sync")
+        self.rank, self.size = int(self._store.rank), int(self._store.num_workers)
+        self.bytes_sent = 0
+        self._dtype = "float64" if exact and self.size > 2 else "float32"
+        self._messages = 0
+        self._known: set[str] = set()
+
+    def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
+        dense = [parameter.grad() for parameter in parameters if parameter._grad_stype != "row_sparse"]
+        sparse = [parameter.grad() for parameter in parameters if parameter._grad_stype == "row_sparse"]
+        touched = [_touched(gradient) for gradient in sparse]
+        total, *dense_and_touched = self._sum("dense", [loss.reshape((1,)), *dense, *touched])
+        for gradient, reduced in zip(dense, dense_and_touched, strict=False):
+            reduced.copyto(gradient)
+        for number, (gradient, rows) in enumerate(zip(sparse, dense_and_touched[len(dense) :], strict=True)):
+            self._sum_rows(f"rows {number}", gradient, np.flatnonzero(rows.asnumpy()))
+        return total
+
+    def _sum_rows(self, name: str, gradient: nd.NDArray, rows: np.ndarray) -> None:
+        """Sum a row-sparse gradient: only the rows that some worker has, in blocks of a fixed size."""
+        own = gradient.indices.asnumpy().astype(np.int64)
+        padded = np.zeros((-(-len(rows) // ROWS) * ROWS, gradient.shape[1]), np.float32)
+        padded[np.searchsorted(rows, own)] = gradient.data.asnumpy()
+        blocks = [nd.array(block) for block in np.split(padded, len(padded) // ROWS)]
+        summed = [self._sum(f"{name} {number}", [block])[0] for number, block in enumerate(blocks)]
+        values = nd.concat(*summed, dim=0)[: len(rows)]
+        nd.sparse.row_sparse_array((values, nd.array(rows, dtype="int64")), shape=gradient.shape).copyto(gradient)
+
+    def _sum(self, name: str, arrays: Sequence[nd.NDArray]) -> list[nd.NDArray]:
+        """The sums over all workers, sent as one vector in blocks."""
+        flat = nd.concat(*(array.reshape((-1,)) for array in arrays), dim=0)
+        if self._dtype != "float32":
+            flat = flat.astype(self._dtype)
+        starts = range(0, flat.size, BLOCK)
+        keys = [f"{name} {start}" for start in starts]
+        blocks = [flat[start : start + BLOCK] for start in starts]
+        new = [(key, block) for key, block in zip(keys, blocks, strict=True) if key not in self._known]
+        for key, block in new:
+            self._store.init(key, nd.zeros_like(block))
+            self._known.add(key)
+        for key, block in zip(keys, blocks, strict=True):
+            self._store.pushpull(key, block, out=block)
+        self.bytes_sent += flat.size * np.dtype(self._dtype).itemsize
+        summed = blocks[0] if len(blocks) == 1 else nd.concat(*blocks, dim=0)
+        summed = summed.astype("float32", copy=False)
+        ends = np.cumsum([array.size for array in arrays]).tolist()
+        parts = zip([0, *ends], ends, arrays, strict=False)
+        return [summed[start:end].reshape(array.shape) for start, end, array in parts]
+
+    def once(self, compute: Callable[[], T]) -> T:
+        text = json.dumps(compute()).encode() if self.rank == 0 else b""
+        if len(text) > _LONGEST_MESSAGE:
+            raise UsageError(f"a message of {len(text)} bytes is too long for other workers")
+        # The first value of a key is that of worker 0: the form of broadcast that MXNet's store has.
+        buffer = np.zeros(_LONGEST_MESSAGE, np.float32)
+        buffer[: len(text)] = np.frombuffer(text, np.uint8)
+        message, key = nd.array(buffer), f"message {self._messages}"
+        self._messages += 1
+        self._store.init(key, message)
+        self._store.pull(key, out=message)
+        value: T = json.loads(message.asnumpy().astype(np.uint8).tobytes().rstrip(b"\0"))
+        return value
+
+    @contextmanager
+    def first(self) -> Iterator[None]:
+        if self.rank > 0:
+            self._store._barrier()
+        yield
+        if self.rank == 0:
+            self._store._barrier()
+
+    def check_same(self, arrays: Mapping[str, np.ndarray]) -> None:
+        checksum = 0
+        for name in sorted(arrays):
+            checksum = zlib.crc32(arrays[name].tobytes(), checksum)
+        if checksum != self.once(lambda: checksum):
+            raise UsageError(
+                f"worker {self.rank} has other parameters than worker 0; use the same processors, or --profile portable"
+            )
+
+
+def is_worker() -> bool:
+    """Whether the environment of this process makes it one of several workers."""
+    return os.environ.get("DMLC_ROLE") == "worker"
+
+
+def join(*, exact: bool = True) -> Workers:
+    """Join the workers that the environment of this process names, and wait for all of them; alone if it names none."""
+    return Together(exact=exact) if is_worker() else ALONE
+
+
+def _touched(gradient: nd.NDArray) -> nd.NDArray:
+    """1 for each row that a row-sparse gradient stores, else 0, (rows,)."""
+    rows = np.zeros(gradient.shape[0], np.float32)
+    rows[gradient.indices.asnumpy().astype(np.int64)] = 1.0
+    return nd.array(rows)

@@ -1,0 +1,106 @@
+"""The gradients of one batch: at once, piece by piece where memory is short, or by several workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mxnet import autograd, nd
+from mxnet.gluon import HybridBlock, Parameter
+
+from gluon_attn.errors import UsageError
+from gluon_attn.training.distributed import Workers
+from gluon_attn.training.objective import Batch, Objective, Share
+
+
+class Gradients:
+    """Computes the gradients of the mean loss of a batch, whatever is done at once and where.
+
+    A batch is divided into as many shares as all workers have pieces. A worker adds up the gradients of its pieces,
+    then those of all workers are summed.
+
+    Args:
+        model: its parameters have the gradients after :meth:`compute`.
+        parameters: those that are trained.
+        pieces: into which a worker divides its share of each batch. Peak memory is that of one piece.
+
+    Raises:
+        UsageError: the batches of this task, or this model, cannot be divided.
+    """
+
+    def __init__(
+        self,
+        model: HybridBlock,
+        parameters: Sequence[Parameter],
+        objective: Objective,
+        workers: Workers,
+        *,
+        pieces: int = 1,
+    ) -> None:
+        self._model, self._parameters, self._objective = model, list(parameters), objective
+        self._workers, self._pieces = workers, pieces
+        if workers.size * pieces > 1:
+            _check_divisible(model, objective)
+        if pieces > 1:
+            for parameter in self._dense:
+                parameter.grad_req = "add"
+
+    def compute(self, batch: Batch) -> nd.NDArray:
+        """Compute the gradients of a batch; returns its mean loss, of one element."""
+        loss = self._backward(self._share(batch, 0)) if self._pieces == 1 else self._accumulate(batch)
+        return self._workers.sum(self._parameters, loss)
+
+    def _accumulate(self, batch: Batch) -> nd.NDArray:
+        """The sums of the losses and gradients of all pieces. MXNet adds to dense gradients in place, but not to sparse
+        ones."""
+        for parameter in self._dense:
+            parameter.zero_grad()
+        total, sparse = nd.zeros((1,)), [parameter for parameter in self._parameters if _is_sparse(parameter)]
+        rows: list[nd.NDArray] = []
+        for piece in range(self._pieces):
+            total = total + self._backward(self._share(batch, piece)).reshape((1,))
+            own = [parameter.grad() for parameter in sparse]
+            rows = [nd.sparse.add(*pair) for pair in zip(rows, own, strict=True)] if rows else [g.copy() for g in own]
+        for parameter, gradient in zip(sparse, rows, strict=True):
+            gradient.copyto(parameter.grad())
+        return total
+
+    def _share(self, batch: Batch, piece: int) -> Share:
+        shares = self._workers.size * self._pieces
+        if shares == 1 or self._objective.share is None:
+            return Share(batch, 1.0)
+        return self._objective.share(batch, self._workers.rank * self._pieces + piece, shares)
+
+    def _backward(self, share: Share) -> nd.NDArray:
+        batch = share.batch
+        target = nd.array(batch.target, dtype=batch.target.dtype)
+        with autograd.record():
+            output = self._model(*(nd.array(value, dtype=value.dtype) for value in batch.inputs))
+            mean = self._objective.loss(output, target).mean()
+            if share.weight != 1.0:
+                mean = mean * share.weight
+        mean.backward()
+        return mean
+
+    @property
+    def _dense(self) -> list[Parameter]:
+        return [parameter for parameter in self._parameters if not _is_sparse(parameter)]
+
+
+def _is_sparse(parameter: Parameter) -> bool:
+    return bool(parameter._grad_stype == "row_sparse")
+
+
+def _check_divisible(model: HybridBlock, objective: Objective) -> None:
+    if objective.share is None:
+        raise UsageError(
+            "the batches of this task cannot be divided; train it on one worker, without --local-workers, --workers "
+            "and --pieces"
+        )
+    statistics = [
+        name for name, parameter in model._collect_params_with_prefix().items() if name.endswith("running_mean")
+    ]
+    if statistics:
+        raise UsageError(
+            f"this network normalises by statistics of the whole batch ({statistics[0]}), which cannot be divided; "
+            "train it on one worker, without --local-workers, --workers and --pieces"
+        )

@@ -1,0 +1,61 @@
+"""What the options say about how the work of a training is divided."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from gluon_attn.errors import UsageError
+from reproductions.protocol.cluster import Cluster
+
+
+@dataclass(frozen=True)
+class Division:
+    """Among which workers, in how many pieces, and on which device; options of the same names.
+
+    Raises:
+        UsageError: two options exclude each other.
+    """
+
+    local_workers: int | None
+    hosts: Path | None
+    port: int | None
+    pieces: int
+    device: str
+
+    def __post_init__(self) -> None:
+        if self.local_workers is not None and self.hosts is not None:
+            raise UsageError("--local-workers are processes here, --workers are other machines; choose one of them")
+        if self.port is not None and self.local_workers is None and self.hosts is None:
+            raise UsageError("--port is for several workers; add --local-workers or --workers, or leave it out")
+
+    @property
+    def of_worker(self) -> list[str]:
+        """The words for one of the workers."""
+        words = ["--pieces", str(self.pieces)] if self.pieces > 1 else []
+        return words + (["--device", self.device] if self.device != "cpu" else [])
+
+    @property
+    def words(self) -> list[str]:
+        """The words for the command that trains one run."""
+        options = {"--local-workers": self.local_workers, "--workers": self.hosts, "--port": self.port}
+        words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+        return words + self.of_worker
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """The workers; None where a process trains alone."""
+        if self.hosts is not None:
+            return Cluster.read(self.hosts, self.port)
+        return Cluster.local(self.local_workers, self.port) if self.local_workers is not None else None
+
+    def jobs(self, cores: int) -> int:
+        """Trainings at a time where nothing else is asked for: workers take the cores of several."""
+        return 1 if self.hosts is not None else max(1, cores // (self.local_workers or 1))
+
+    def threads(self, profile: str, threads: int | None) -> int | None:
+        """OpenMP threads of this process; of the fast profile local workers share the processors."""
+        if threads is None and profile == "fast" and self.local_workers:
+            return max(1, len(os.sched_getaffinity(0)) // self.local_workers)
+        return threads

@@ -1,0 +1,197 @@
+"""Starting the processes of a training on several workers, and ending them together.
+
+As MXNet's own launcher does: a scheduler, servers and workers find each other by the variables ``DMLC_*``; processes on
+this machine, or commands by ssh on others. All of them end when one fails, and when this process ends: each watches its
+standard input, whose other end is here.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import queue
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from gluon_attn.errors import UsageError
+from gluon_attn.training.distributed import is_worker
+from preprocessing.errors import InputError
+from reproductions.protocol.cluster import Cluster
+
+_REFUSAL = "gluon-attn: "
+_PASSED_ON = ("DMLC_", "PS_", "GLUON_ATTN_")
+_SERVER: Sequence[str] = ("serve-gradients",)
+_SECONDS_TO_LEAVE = 10.0
+
+# An ssh whose other machine is gone ends by itself within a quarter of a minute.
+_SSH_OPTIONS = ("BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3")
+_SSH = ["ssh", *(word for option in _SSH_OPTIONS for word in ("-o", option))]
+
+
+def train_together(cluster: Cluster, words: Sequence[str]) -> None:
+    """Train on several workers, and return when all have ended well.
+
+    Args:
+        words: of the command of a worker.
+
+    Raises:
+        UsageError: the port is in use, or one of the processes failed, and all others were ended.
+    """
+    port = _port(cluster.port)
+    address = _address_for(cluster.hosts[0])
+    common = {
+        "DMLC_PS_ROOT_URI": address,
+        "DMLC_PS_ROOT_PORT": str(port),
+        "DMLC_NUM_WORKER": str(len(cluster.hosts)),
+        "DMLC_NUM_SERVER": str(cluster.servers),
+    }
+    servers = list(dict.fromkeys(cluster.hosts))
+    members = [("scheduler", "scheduler", "", _SERVER)]
+    members += [(f"server {i}", "server", servers[i % len(servers)], _SERVER) for i in range(cluster.servers)]
+    members += [(f"worker {i}", "worker", host, words) for i, host in enumerate(cluster.hosts)]
+    job = _Job()
+    try:
+        for name, role, host, command in members:
+            job.start(name, host, command, {**common, "DMLC_ROLE": role, "DMLC_NODE_HOST": _address_of(host, address)})
+        job.wait_for_workers()
+    finally:
+        job.end()
+
+
+class _Job:
+    """Processes that end together."""
+
+    def __init__(self) -> None:
+        self._processes: dict[str, subprocess.Popen[str]] = {}
+        self._ended: queue.SimpleQueue[tuple[str, int, str]] = queue.SimpleQueue()
+        self._watchers: list[threading.Thread] = []
+
+    def start(self, name: str, host: str, words: Sequence[str], environment: Mapping[str, str]) -> None:
+        command = [sys.executable, "-m", "reproductions", *words]
+        if host:
+            command = [*_SSH, host, _remote(command, environment)]
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **({} if host else environment)},
+            encoding="utf-8",
+            errors="replace",
+        )
+        self._processes[name] = process
+        where = f"{name} on {host}" if host else name
+        watcher = threading.Thread(target=self._watch, args=(name, where, process), daemon=True)
+        watcher.start()
+        self._watchers.append(watcher)
+
+    def _watch(self, name: str, where: str, process: subprocess.Popen[str]) -> None:
+        reason = last = ""
+        for line in process.stderr or ():
+            if line.startswith(_REFUSAL):
+                reason = line.removeprefix(_REFUSAL).strip()
+                continue
+            sys.stderr.write(line)
+            sys.stderr.flush()
+            last = line.strip() or last
+        status = process.wait()
+        self._ended.put((name, status, reason or _how_it_ended(where, status, last)))
+
+    def wait_for_workers(self) -> None:
+        working = {name for name in self._processes if name.startswith("worker")}
+        while working:
+            name, status, reason = self._ended.get()
+            if status:
+                raise UsageError(reason)
+            working.discard(name)
+        for process in self._processes.values():  # servers leave when the last worker has
+            try:
+                process.wait(_SECONDS_TO_LEAVE)
+            except subprocess.TimeoutExpired:
+                break
+
+    def end(self) -> None:
+        """Kill what is still running: files are written whole or not at all."""
+        for process in self._processes.values():
+            process.kill()
+        for process in self._processes.values():
+            process.wait()
+            if process.stdin:
+                process.stdin.close()
+        for watcher in self._watchers:
+            watcher.join()
+
+
+@contextmanager
+def as_member() -> Iterator[None]:
+    """Leave at once when this block fails in one of several workers: otherwise MXNet would wait, at the end of this
+    process, for all others, which wait for this one."""
+    if not is_worker():
+        yield
+        return
+    try:
+        yield
+    except (InputError, UsageError) as error:
+        print(f"{_REFUSAL}{error}", file=sys.stderr, flush=True)
+        os._exit(2)
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
+
+
+def _remote(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """The same command for a shell in the same folder of another machine."""
+    passed = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)} | dict(environment)
+    variables = shlex.join(f"{name}={value}" for name, value in passed.items())
+    return f"cd {shlex.quote(os.getcwd())} && exec env {variables} {shlex.join(command)}"
+
+
+def _how_it_ended(where: str, status: int, last: str) -> str:
+    """Why a process failed that has not said so; a shell reports a signal as 128 and its number."""
+    number = -status if status < 0 else status - 128
+    if number in set(signal.Signals):
+        return f"{where} was ended by signal {number}; run again with --resume"
+    return f"{where} ended with status {status}: {last or 'without a message'}; run again with --resume"
+
+
+def _port(wanted: int | None) -> int:
+    """The port that is wanted if it is free, or any that is.
+
+    Raises:
+        UsageError: it is not.
+    """
+    with socket.socket() as probe:
+        try:
+            probe.bind(("", wanted or 0))
+        except OSError as error:
+            raise UsageError(f"port {wanted}: {error.strerror}; choose another --port, or none") from None
+        return int(probe.getsockname()[1])
+
+
+def _address_of(host: str, default: str) -> str:
+    """The address by which this machine knows a host, and by which the others shall know it."""
+    if not host:
+        return default
+    try:
+        return socket.gethostbyname(host.rpartition("@")[2])
+    except OSError as error:
+        raise UsageError(f"host {host!r}: {error.strerror}; correct its name") from None
+
+
+def _address_for(host: str) -> str:
+    """The address of this machine on the network that leads to a host."""
+    if not host:
+        return "127.0.0.1"
+    other = _address_of(host, "")
+    if ipaddress.ip_address(other).is_loopback:
+        return other
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
+        route.connect((other, 9))  # sends nothing
+        return str(route.getsockname()[0])
