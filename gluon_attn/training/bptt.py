@@ -13,7 +13,7 @@ from mxnet.gluon import HybridBlock
 
 from gluon_attn.models.language_model import NO_TARGET, LanguageModel
 from gluon_attn.models.outputs import LanguageModelOutput
-from gluon_attn.training.objective import Batch, Objective
+from gluon_attn.training.objective import Batch, Objective, Share, share_of_rows, share_of_sum
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,7 @@ def language_objective(
     """
     initial = [array.asnumpy() for array in start]
     carried: list[nd.NDArray] = []  # the last state of the step before
+    own: list[slice] = []  # the rows that this worker computes now, if they are not all; it carries no others
 
     def batches(generator: np.random.RandomState) -> Iterator[Batch]:
         carried[:] = start
@@ -118,8 +119,12 @@ def language_objective(
                 array[restarted] = first[restarted]
             yield Batch((piece.inputs, piece.targets, *state), np.array([piece.tokens], np.float32))
 
+    def share(batch: Batch, number: int, shares: int) -> Share:
+        own[:] = [share_of_rows(len(batch.inputs[0]), number, shares)[1]]
+        return share_of_sum(batch, number, shares)
+
     def loss(output: LanguageModelOutput, tokens: nd.NDArray) -> nd.NDArray:
-        carried[:] = output.state
+        carried[:] = output.state if not own else map(_with_rows, carried, own * len(carried), output.state)
         return output.loss.sum() / tokens
 
     def evaluate(model: HybridBlock) -> Mapping[str, float]:
@@ -127,4 +132,11 @@ def language_objective(
         value = stream_perplexity(model, validation)
         return {"perplexity": value, "loss": math.log(value)}
 
-    return Objective(batches, len(training), loss, evaluate, select="perplexity", higher_is_better=False)
+    return Objective(batches, len(training), loss, evaluate, "perplexity", higher_is_better=False, share=share)
+
+
+def _with_rows(whole: nd.NDArray, rows: slice, values: nd.NDArray) -> nd.NDArray:
+    """A copy with other values in some rows."""
+    array = whole.asnumpy()
+    array[rows] = values.asnumpy()
+    return nd.array(array)

@@ -10,7 +10,7 @@ from mxnet import nd
 from mxnet.gluon import HybridBlock
 
 from gluon_attn.models.neural_language_model import NeuralLanguageModel
-from gluon_attn.training.objective import Batch, Objective
+from gluon_attn.training.objective import Batch, Objective, Share, share_of_rows
 
 _AT_ONCE = 1_024
 
@@ -64,7 +64,13 @@ def context_objective(
         loss = float(context_losses(model, validation, first).mean(dtype=np.float64))
         return {"perplexity": math.exp(loss), "loss": loss}
 
-    return Objective(batches, steps, _loss, evaluate, select="perplexity", higher_is_better=False)
+    return Objective(batches, steps, _loss, evaluate, select="perplexity", higher_is_better=False, share=_share)
+
+
+def _share(batch: Batch, number: int, shares: int) -> Share:
+    rows, own = share_of_rows(len(batch.inputs[0]), number, shares)
+    inputs = tuple(values[own] for values in batch.inputs)
+    return Share(Batch(inputs, batch.target), rows / len(batch.inputs[0]))
 
 
 def _loss(losses: nd.NDArray, _: nd.NDArray) -> nd.NDArray:

@@ -12,7 +12,7 @@ from mxnet.gluon import HybridBlock
 
 from gluon_attn.errors import UsageError
 from gluon_attn.models.visual_attention_driving import Steering, unattended
-from gluon_attn.training.objective import Batch, Objective
+from gluon_attn.training.objective import Batch, Objective, share_of_mean
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def steering_objective(
         error = float(np.abs(degrees - validation.target).mean())
         return {"error": error, "loss": error}
 
-    return Objective(batches, count, loss, evaluate, select="error", higher_is_better=False)
+    return Objective(batches, count, loss, evaluate, select="error", higher_is_better=False, share=share_of_mean)
 
 
 def initial_state(rows: int, units: int) -> tuple[np.ndarray, ...]:

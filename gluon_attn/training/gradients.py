@@ -91,14 +91,18 @@ def _is_sparse(parameter: Parameter) -> bool:
 
 
 def _check_divisible(model: HybridBlock, objective: Objective) -> None:
+    parameters = model._collect_params_with_prefix()
+    unknown = [name for name, parameter in parameters.items() if parameter._deferred_init]
+    if unknown:
+        raise UsageError(
+            f"the shape of {unknown[0]} is not known before the first batch; give the layer its input size"
+        )
     if objective.share is None:
         raise UsageError(
             "the batches of this task cannot be divided; train it on one worker, without --local-workers, --workers "
             "and --pieces"
         )
-    statistics = [
-        name for name, parameter in model._collect_params_with_prefix().items() if name.endswith("running_mean")
-    ]
+    statistics = [name for name in parameters if name.endswith("running_mean")]
     if statistics:
         raise UsageError(
             f"this network normalises by statistics of the whole batch ({statistics[0]}), which cannot be divided; "

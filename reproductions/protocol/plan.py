@@ -47,11 +47,14 @@ def compared_with_published(runs: Sequence[Run]) -> list[str]:
     known = published.manifest["parameters_sha256"] if published is not None else {}
     lines = []
     for run in runs:
-        sha256 = training_of(run)["parameters_sha256"]
+        record = training_of(run)
+        sha256 = record["parameters_sha256"]
         if run.label not in known:
             verdict = "nothing is published to compare with"
         elif known[run.label] == sha256:
             verdict = "the same as published"
+        elif divided := [f"{record[name]} {name}" for name in ("workers", "pieces") if name in record]:
+            verdict = f"not the published ones, since {' and '.join(divided)} add up in another order"
         else:
             verdict = f"NOT THE PUBLISHED ONES, {known[run.label][:16]}; gluon-attn doctor checks this machine"
         lines.append(f"{run.variant} seed {run.seed}: parameters SHA-256 {sha256[:16]}: {verdict}")

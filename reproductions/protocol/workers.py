@@ -93,13 +93,15 @@ class _Job:
 
     def _watch(self, name: str, where: str, process: subprocess.Popen[str]) -> None:
         reason = last = ""
-        for line in process.stderr or ():
-            if line.startswith(_REFUSAL):
-                reason = line.removeprefix(_REFUSAL).strip()
-                continue
-            sys.stderr.write(line)
-            sys.stderr.flush()
-            last = line.strip() or last
+        assert process.stderr is not None
+        with process.stderr as lines:
+            for line in lines:
+                if line.startswith(_REFUSAL):
+                    reason = line.removeprefix(_REFUSAL).strip()
+                    continue
+                sys.stderr.write(line)
+                sys.stderr.flush()
+                last = line.strip() or last
         status = process.wait()
         self._ended.put((name, status, reason or _how_it_ended(where, status, last)))
 

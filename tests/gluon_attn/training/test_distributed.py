@@ -158,7 +158,8 @@ def test_shares_of_a_sum_are_divided_by_the_count_of_the_whole_batch(shares: int
     rows = np.array([3.0, 4.0, 8.0])
     whole = Batch((rows,), np.array([30.0], np.float32))
     parts = [share_of_sum(whole, number, shares) for number in range(shares)]
-    assert sum(part.weight * (part.batch.inputs[0].sum() / part.batch.target).mean() for part in parts) == 0.5
+    total = sum(part.weight * (part.batch.inputs[0].sum() / part.batch.target).mean() for part in parts)
+    assert total == pytest.approx(0.5)
 
 
 def test_a_worker_with_other_parameters_is_noticed() -> None:
