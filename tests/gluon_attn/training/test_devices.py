@@ -23,7 +23,7 @@ def test_an_unknown_device_is_refused(name: str) -> None:
 
 @pytest.mark.skipif(mx.runtime.Features().is_enabled("CUDA"), reason="this build of MXNet has CUDA")
 def test_a_build_for_cpus_says_so() -> None:
-    with pytest.raises(UsageError, match="^device gpu:0: this build of MXNet is for CPUs; install mxnet-cu112"):
+    with pytest.raises(UsageError, match=r"^device gpu:0: this build of MXNet is for CPUs; install mxnet-cu112"):
         device_of("gpu:0")
 
 
@@ -31,5 +31,5 @@ def test_workers_take_the_gpus_of_a_machine_in_turn(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(devices.mx.runtime.Features, "is_enabled", lambda *_: True)
     monkeypatch.setattr(devices.mx.context, "num_gpus", lambda: 3)
     assert [device_of("gpu:1", rank).device_id for rank in range(4)] == [1, 2, 1, 2]
-    with pytest.raises(UsageError, match="^device gpu:3: MXNet finds 3 GPUs here"):
+    with pytest.raises(UsageError, match=r"^device gpu:3: MXNet finds 3 GPUs here"):
         device_of("gpu:3")
