@@ -11,6 +11,7 @@ The steps, in order: read-drive, hsv, normalize, smooth, blocks, measure-leak (K
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from PIL import Image, __version__ as pillow_version
 from preprocessing.arrays import write_arrays
 from preprocessing.corpora import CorpusFiles, given
 from preprocessing.corpora.reading import FETCH_AGAIN
-from preprocessing.driving_reading import FULL_LOCK, read_drive
+from preprocessing.driving_reading import FULL_LOCK, LogRow, read_drive
 from preprocessing.errors import InputError, check_positive
 from preprocessing.files import result_directory, write_json
 from preprocessing.images import drive_page
@@ -46,6 +47,10 @@ FRAMES, LOG = "frames", "log"
 CYCLE = Blocks.cycle
 """The splits of successive blocks."""
 
+INVERSE_RADIUS = "inverse radius"
+TARGETS = ("degrees", INVERSE_RADIUS)
+"""What a network is to predict."""
+
 TEST_ONLY = ("test",)
 """Cycle of blocks of a drive that is only tested on."""
 
@@ -62,17 +67,26 @@ def pipeline(
     gap_seconds: float = 2.0,
     cycle: Sequence[str] = CYCLE,
     gaps: str = "refuse",
+    target: str = "degrees",
+    car: Mapping[str, float] | None = None,
 ) -> DrivePipeline:
     """The pipeline of a drive.
 
     ``height``, ``width``: of the frames after resizing. ``smoothing``: factor of the exponential smoothing of targets;
     1 for none. ``block_seconds``, ``gap_seconds``, ``cycle``: of the splits (:class:`Blocks`). ``gaps``: whether a gap
-    in time of over a second is an error (``refuse``) or divides the drive (``divide``). Raises InputError for an
-    invalid parameter.
+    in time of over a second is an error (``refuse``) or divides the drive (``divide``). ``target``: ``degrees``, or
+    ``inverse radius`` where the log states the speed; ``car``: what :class:`ReadInverseRadius` has of the car. Raises
+    InputError for an invalid parameter.
     """
     check_positive(height=height, width=width)
+    if target not in TARGETS:
+        raise InputError(f"target {target!r}", "no such choice", remedy=f"choose {' or '.join(TARGETS)}")
+    if car and target != INVERSE_RADIUS:
+        raise InputError(f"target {target!r}", "needs nothing of the car", remedy=f"choose {INVERSE_RADIUS}")
     steps: tuple[Step[Any], ...] = (
-        ReadDrive(height, width, gaps),
+        ReadInverseRadius(height, width, gaps, **car or {})
+        if target == INVERSE_RADIUS
+        else ReadDrive(height, width, gaps),
         ToHSV(),
         Normalize((0.5, 0.5, 0.5), (0.25, 0.25, 0.25)),
         SmoothSteering(smoothing),
@@ -94,6 +108,30 @@ def own_drive(frames: Path, log: Path, licence: str = "not stated") -> CorpusFil
     """Your own drive as a corpus: a folder or tar archive of frames with a table, or two HDF5 files
     (:mod:`preprocessing.driving_reading`). Raises InputError for a missing file."""
     return given(OWN_DRIVE, {FRAMES: frames, LOG: log}, licence, folders=True)
+
+
+LOGS = ("driving_log.csv", "interpolated.csv", "log.h5")
+"""Names of the log in a folder of your own."""
+
+
+def own_folder(folder: Path) -> CorpusFiles:
+    """Your own drive in one folder: a log with a name of :data:`LOGS` and its frames, a folder ``center`` or
+    ``frames``, an archive ``center.tar`` or ``frames.tar`` of any compression, or ``camera.h5`` with ``log.h5``.
+
+    Raises InputError when there is none of them, or several.
+    """
+    if not folder.is_dir():
+        raise InputError(folder, "no such folder", remedy="give the folder of a drive")
+    logs = [folder / name for name in LOGS if (folder / name).is_file()]
+    patterns = (
+        ("camera.h5",) if logs and logs[0].suffix == ".h5" else ("center", "frames", "center.tar*", "frames.tar*")
+    )
+    frames = sorted(path for pattern in patterns for path in folder.glob(pattern))
+    for what, found, names in (("log", logs, LOGS), ("folder or archive of frames", frames, patterns)):
+        if len(found) != 1:
+            number = "several" if found else "no"
+            raise InputError(folder, f"has {number} {what}", remedy=f"put one of {', '.join(names)} there")
+    return own_drive(frames[0], logs[0])
 
 
 @dataclass(frozen=True)
@@ -141,13 +179,14 @@ class ReadDrive(Step[DriveData]):
             row = drive.rows[wide[0] + 1]
             reason = f"a gap of {steps[wide[0]]:.2f} s before this row; over {self.longest_gap:g} s is not one drive"
             raise InputError(log, reason, line=row.line, remedy="pass --gaps divide, or cut the log there")
+        steering = self.steering(log, drive.rows)
         split = DriveSplit(
             np.array([row.frame for row in drive.rows], np.str_),
             np.full(len(drive.rows), -1, np.int64),
             pixels=np.stack(drive.frames),
             seconds=seconds - seconds[0],
-            steering=np.array([row.steering for row in drive.rows]),
-            target=np.array([row.steering for row in drive.rows]),
+            steering=steering,
+            target=steering.copy(),
             stretch=np.concatenate([[0], np.cumsum(steps > self.longest_gap)]).astype(np.int64),
         )
         facts = {
@@ -162,13 +201,67 @@ class ReadDrive(Step[DriveData]):
         }
         warnings = [f"{drive.unused} frames have no row in {log.name} and are not used"] if drive.unused else []
         own = warnings if files.origin == "given" else []
-        return DriveData({WHOLE: split}), Notes(facts=facts, warnings=own)
+        return DriveData({WHOLE: split}), Notes(facts=facts | self.facts, warnings=own)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Facts that do not depend on the drive."""
+        return {}
+
+    def steering(self, log: Path, rows: Sequence[LogRow]) -> np.ndarray:
+        """The steering of each row, in the unit of the target."""
+        return np.array([row.steering for row in rows])
 
     def resized(self, image: np.ndarray) -> np.ndarray:
         """A frame (height, width, 3) uint8 in the size of this step."""
         if image.shape[:2] == (self.height, self.width):
             return image
         return np.array(Image.fromarray(image).resize((self.width, self.height), Image.Resampling.BILINEAR))
+
+
+@dataclass(frozen=True)
+class ReadInverseRadius(ReadDrive):
+    """The same, with the inverse of the turning radius in place of the angle of the steering wheel (Kim and Canny,
+    2017, sec. 3.1): it depends less on the car and on its speed.
+
+    Attributes:
+        wheel_base: of the car, metres.
+        steering_ratio: of the angle of the steering wheel to that of the front wheels.
+        slip: factor of the squared speed, (s/m)^2. The defaults are those of comma.ai's car
+            (``view_steering_model.py`` of github.com/commaai/research).
+    """
+
+    name: ClassVar[str] = "read-inverse-radius"
+    wheel_base: float = 2.67
+    steering_ratio: float = 15.3
+    slip: float = 0.0014
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(wheel_base=self.wheel_base, steering_ratio=self.steering_ratio)
+        if not 0 <= self.slip < math.inf:
+            raise InputError(f"slip {self.slip}", "must be 0 or above", remedy="choose 0 for a car that does not slip")
+
+    @property
+    def rule(self) -> str:
+        return (
+            f"{super().rule} The inverse of the turning radius takes the place of the steering: angle in radians / "
+            f"({self.steering_ratio:g} * {self.wheel_base:g} m * (1 + {self.slip:g} * speed^2)), speed in metres a "
+            "second, in 1/km. It is the unit of steering, target and errors, also where a later rule says degrees."
+        )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"unit": "1/km"}
+
+    def steering(self, log: Path, rows: Sequence[LogRow]) -> np.ndarray:
+        if any(row.speed is None for row in rows):
+            reason = "states no speed in metres a second, without which there is no turning radius"
+            raise InputError(log, reason, remedy="choose the target degrees")
+        speed = np.array([row.speed for row in rows], np.float64)
+        radians = np.radians([row.steering for row in rows])
+        inverse: np.ndarray = 1000 * radians / (self.steering_ratio * self.wheel_base * (1 + self.slip * speed**2))
+        return inverse
 
 
 @dataclass(frozen=True, eq=False, repr=False)

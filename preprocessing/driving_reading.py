@@ -2,9 +2,10 @@
 
 - The Udacity simulator: a table ``frame,milliseconds,steering,...`` with the steering between -1 and 1 of 25 degrees.
 - The Udacity challenge: ``interpolated.csv`` with ``timestamp`` in nanoseconds, ``frame_id``, ``filename`` and
-  ``angle`` in radians; only the rows of the centre camera are read.
+  ``angle`` in radians, and ``speed`` in metres a second; only the rows of the centre camera are read.
 - comma.ai: an HDF5 file of frames ``X`` (frames, 3, height, width), and one of the log with ``times`` in seconds,
-  ``cam1_ptr``, the frame that was the latest at each time, and ``steering_angle`` in degrees.
+  ``cam1_ptr``, the frame that was the latest at each time, ``steering_angle``, taken as degrees, and ``speed`` in
+  metres a second.
 
 Frames of the first two are files in a folder or in a tar archive of any compression; the log states their order.
 """
@@ -40,13 +41,14 @@ _CAMERA = "center_camera"
 
 @dataclass(frozen=True)
 class LogRow:
-    """One frame of a log: its line (in HDF5 its row, from 1), its name, its time in seconds, and the steering in
-    degrees."""
+    """One frame of a log: its line (in HDF5 its row, from 1), its name, its time in seconds, the steering in degrees,
+    and the speed in metres a second where the log states it."""
 
     line: int
     frame: str
     seconds: float
     steering: float
+    speed: float | None = None
 
 
 @dataclass(frozen=True)
@@ -117,10 +119,10 @@ def _read_table(log: Path) -> list[LogRow]:
     header, *table = csv.reader(lines)
     if {"frame", "milliseconds", "steering"} <= set(header):
         names, scale = ("frame", "milliseconds", "steering"), (1e-3, FULL_LOCK)
-        widest = FULL_LOCK
+        widest, with_speed = FULL_LOCK, False  # the simulator's speed has no stated unit
     elif {"timestamp", "frame_id", "filename", "angle"} <= set(header):
         names, scale = ("filename", "timestamp", "angle"), (1e-9, 180 / math.pi)
-        widest = _WIDEST
+        widest, with_speed = _WIDEST, "speed" in header
     else:
         reason = f"columns {','.join(header)[:80]} are of no known layout"
         remedy = "give frame,milliseconds,steering or timestamp,frame_id,filename,angle"
@@ -138,7 +140,8 @@ def _read_table(log: Path) -> list[LogRow]:
         if abs(steering) > widest:
             reason = f"{names[2]} {row[names[2]]} is more than {widest:g} degrees"
             raise InputError(log, reason, line=line, remedy="correct the value")
-        rows.append(LogRow(line, _member(log, line, row[names[0]]), time * scale[0], steering))
+        speed = _number(log, line, "speed", row["speed"]) if with_speed else None
+        rows.append(LogRow(line, _member(log, line, row[names[0]]), time * scale[0], steering, speed))
     if not rows:
         raise InputError(log, f"no rows of the camera {_CAMERA}", line=2, remedy=FETCH_AGAIN)
     return rows
@@ -238,21 +241,23 @@ def _comma_rows(log: Path) -> list[LogRow]:
     """The first row of the log of each frame."""
     try:
         with h5py.File(log, "r") as file:
-            columns = [np.asarray(_dataset(log, file, name)) for name in ("cam1_ptr", "times", "steering_angle")]
+            names = ["cam1_ptr", "times", "steering_angle", *(["speed"] if "speed" in file else [])]
+            columns = [np.asarray(_dataset(log, file, name)) for name in names]
     except OSError as error:
         raise InputError(log, f"is not HDF5, or damaged ({error})", remedy=FETCH_AGAIN) from error
     if len({column.shape for column in columns}) != 1 or columns[0].ndim != 1:
         shapes = ", ".join(str(column.shape) for column in columns)
-        raise InputError(log, f"cam1_ptr, times and steering_angle have shapes {shapes}", remedy=FETCH_AGAIN)
+        raise InputError(log, f"{', '.join(names[:-1])} and {names[-1]} have shapes {shapes}", remedy=FETCH_AGAIN)
     rows: list[LogRow] = []
-    for line, (pointer, seconds, steering) in enumerate(zip(*columns, strict=True), start=1):
-        for name, value in (("cam1_ptr", pointer), ("times", seconds), ("steering_angle", steering)):
+    for line, values in enumerate(zip(*columns, strict=True), start=1):
+        for name, value in zip(names, values, strict=True):
             if not math.isfinite(value):
                 raise InputError(log, f"{name} is {value}", line=line, remedy="remove the row, or correct the value")
+        pointer, seconds, steering, *speed = map(float, values)
         if abs(steering) > _WIDEST:
             raise InputError(log, f"steering_angle {steering} is too large", line=line, remedy="correct the value")
         if not rows or int(rows[-1].frame) != int(pointer):
-            rows.append(LogRow(line, str(int(pointer)), float(seconds), float(steering)))
+            rows.append(LogRow(line, str(int(pointer)), seconds, steering, *speed))
     if not rows:
         raise InputError(log, "no rows", line=1, remedy=FETCH_AGAIN)
     _check_order(log, rows)

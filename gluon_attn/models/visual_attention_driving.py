@@ -22,6 +22,7 @@ from mxnet import nd
 from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.attention.additive import AdditiveScore
+from gluon_attn.errors import UsageError
 from gluon_attn.layers.cells import StepLSTM, unstack
 from gluon_attn.layers.graphs import Graphs
 from gluon_attn.typing import Operators, Tensor
@@ -58,6 +59,8 @@ class Convolutions(HybridBlock):
 
     def __init__(self, channels: tuple[int, ...], height: int, width: int, **parameters: Any) -> None:
         super().__init__(**parameters)
+        if height % DOWNSCALE or width % DOWNSCALE:
+            raise UsageError(f"frames of {width} x {height} pixels: choose multiples of {DOWNSCALE}")
         self.grid = (height // DOWNSCALE, width // DOWNSCALE)
         self.channels = channels[-1]
         with self.name_scope():

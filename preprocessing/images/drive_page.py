@@ -18,11 +18,12 @@ from typing import Any
 
 from preprocessing.pipeline.card_page import card_page
 
-TOPICS = ("drive", "blocks", "leak", "channels")
+TOPICS = ("drive", "blocks", "leak", "channels", "unit")
 """Facts with a section on the page; any other is shown as JSON."""
 
 
 def write(card: Mapping[str, Any], path: Path) -> None:
     """Write the page of a card, whole or not at all; the same card gives the same bytes."""
     facts = {topic: card["facts"].get(topic, {}) for topic in TOPICS}
-    card_page.write(card, path, template="images/drive_page.html.j2", topics=TOPICS, facts=facts)
+    unit = facts["unit"] or "degrees"
+    card_page.write(card, path, template="images/drive_page.html.j2", topics=TOPICS, facts=facts, unit=unit)

@@ -315,6 +315,12 @@ def drives(
     height: Annotated[int, typer.Option(help="Height of the resized frames.")] = 80,
     width: Annotated[int, typer.Option(help="Width of the resized frames.")] = 160,
     smoothing: Annotated[float, typer.Option(help="Factor of the exponential smoothing of targets; 1: none.")] = 0.2,
+    target: Annotated[
+        str, typer.Option(help="degrees, or inverse radius (1/km), which needs a log with the speed in m/s.")
+    ] = "degrees",
+    wheel_base: Annotated[float | None, typer.Option(help="Of the car, metres (default: comma.ai's, 2.67).")] = None,
+    steering_ratio: Annotated[float | None, typer.Option(help="Steering wheel to wheels (default: 15.3).")] = None,
+    slip: Annotated[float | None, typer.Option(help="Factor of the squared speed (default: 0.0014).")] = None,
     block: Annotated[float | None, typer.Option(help="Seconds of a block (default: 20; of the sample 2).")] = None,
     gap: Annotated[float | None, typer.Option(help="Seconds left out between splits (default: a tenth).")] = None,
     test_only: Annotated[
@@ -334,6 +340,7 @@ def drives(
         raise UsageError(
             f"--corpus {corpus}: no drive; choose {' or '.join(driving.CORPORA)}, or give --frames and --log"
         )
+    given = {"wheel_base": wheel_base, "steering_ratio": steering_ratio, "slip": slip}
     seconds = block if block is not None else driving.SAMPLE_BLOCKS if sample else driving.BLOCKS
     prepared = driving.prepare(
         driving.own_drive(frames, log) if frames and log else "sample" if sample else corpus,
@@ -343,6 +350,8 @@ def drives(
         block_seconds=seconds,
         gap_seconds=gap if gap is not None else seconds / 10,
         gaps=gaps,
+        target=target,
+        car={name: value for name, value in given.items() if value is not None},
         cycle=driving.TEST_ONLY if test_only else driving.CYCLE,
         cache=not no_cache,
     )

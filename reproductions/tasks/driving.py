@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
 from mxnet import nd
@@ -22,6 +22,7 @@ from gluon_attn.training.recipe import Recipe
 from preprocessing import driving
 from preprocessing.driving import DriveResult
 from reproductions.protocol.claims import Effect
+from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import (
@@ -121,10 +122,12 @@ class Drives(Task[SettingsT, DrivingData]):
     Attributes:
         corpus: of the drive that is learned from.
         other: of the drive on a road that no network has seen, which is only tested on.
+        own: a drive of one's own that is read instead of both.
     """
 
     corpus: str = "udacity lake"
     other: str = "udacity track"
+    own: OwnData | None = field(default=None, kw_only=True)
 
     name = "driving"
     command = "predict"
@@ -133,7 +136,19 @@ class Drives(Task[SettingsT, DrivingData]):
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        return (self.corpus, self.other)
+        return (self.corpus,) if self.own else (self.corpus, self.other)
+
+    def own_data(self, options: DataOptions) -> OwnData:
+        """A folder with a log and its frames."""
+        options.require(self.name, ("folder",))
+        assert options.folder is not None
+        return OwnData(driving.own_folder(options.folder), options)
+
+    def can_read(self, own: OwnData) -> bool:
+        return own.files.name == driving.OWN_DRIVE
+
+    def on(self, own: OwnData) -> Self:
+        return replace(self, corpus=own.files.name, own=own)
 
     def pipeline(self, settings: FrameSettings, *, sample: bool, cycle: Sequence[str]) -> driving.DrivePipeline:
         """That of a drive; the blocks of the sample, which is short, are short too."""
@@ -149,6 +164,9 @@ class Drives(Task[SettingsT, DrivingData]):
 
     def prepare(self, settings: SettingsT, *, sample: bool = False) -> DrivingData:
         assert isinstance(settings, FrameSettings)
+        if self.own:
+            drive = self.pipeline(settings, sample=False, cycle=driving.CYCLE).run(self.own.files)
+            return DrivingData(drive.card["corpus"]["name"], drive.corpora, drive)
         drive, other = (
             self.pipeline(settings, sample=sample, cycle=cycle).run("sample" if sample else corpus)
             for corpus, cycle in ((self.corpus, driving.CYCLE), (self.other, driving.TEST_ONLY))
@@ -172,11 +190,13 @@ class Drives(Task[SettingsT, DrivingData]):
         """The arrays of a test outcome that every system has, and the predictions for the test blocks.
 
         For the test blocks (frames,): ``degrees`` predicted, ``target`` and ``item``, the number of the test item;
-        the same of the other road, with ``other_`` before their names.
+        the same of the other road, if there is one, with ``other_`` before their names.
         """
         arrays: dict[str, np.ndarray] = {}
         on_test: Predictions | None = None
         for split, prefix in (("test", ""), ("other", "other_")):
+            if split == "other" and data.other is None:
+                continue
             frames = data.frames(split)
             predictions = self.steer(model, settings, frames)
             on_test = on_test or predictions
@@ -238,7 +258,7 @@ class Driving(Drives[DrivingSettings]):
     def evaluate(self, model: Any, settings: DrivingSettings, data: DrivingData, last: Checkpoint) -> Evaluation:
         """Predictions are those of :meth:`Drives.measured`; with attention also what :func:`filtered` measures."""
         arrays, predictions = self.measured(model, settings, data)
-        metrics = {"error": driving_results.error(arrays), "other error": driving_results.error(arrays, "other_")}
+        metrics = driving_results.errors(arrays)
         if predictions.weights is None:
             return Evaluation(metrics, arrays)
         split = data.prepared.splits["test"]
@@ -308,7 +328,7 @@ class WithoutTraining(Drives[UntrainedSettings]):
     def evaluate(self, model: Any, settings: UntrainedSettings, data: DrivingData, last: Checkpoint) -> Evaluation:
         """Predictions are those of :meth:`Drives.measured`."""
         arrays, _ = self.measured(model, settings, data)
-        metrics = {"error": driving_results.error(arrays), "other error": driving_results.error(arrays, "other_")}
+        metrics = driving_results.errors(arrays)
         return Evaluation(metrics, arrays)
 
 

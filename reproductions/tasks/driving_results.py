@@ -50,6 +50,11 @@ def error(arrays: Mapping[str, np.ndarray], prefix: str = "") -> float:
     return float(np.abs(arrays[f"{prefix}degrees"].astype(np.float64) - arrays[f"{prefix}target"]).mean())
 
 
+def errors(arrays: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """The mean absolute errors of the arrays of one outcome, on its own road and, if it has one, on the other."""
+    return {"error": error(arrays)} | ({"other error": error(arrays, "other_")} if "other_degrees" in arrays else {})
+
+
 def totals(outcome: Outcome, prefix: str = "", *, turns: bool = False) -> np.ndarray:
     """By test item (items, 3): sum of the absolute errors, number of frames, and sum of the absolute targets, which are
     the errors of always 0; with ``turns`` of frames in turns alone."""
@@ -85,6 +90,8 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], other: str) -> list
         ("other_", False, OTHER_ALL),
         ("other_", True, OTHER_TURNS),
     ):
+        if f"{prefix}degrees" not in outcomes[0].predictions:
+            continue
         each = _each(outcomes, prefix, turns=turns)
         values = [mean_error(one.sum(axis=0)) for one in each]
         interval = bootstrap_metric(each, mean_error, seed=0)
@@ -130,10 +137,12 @@ def not_worse(margin: float) -> Callable[..., Effect]:
     return effect
 
 
-def at_most(part: float, *, other: bool = False) -> Callable[..., Effect]:
-    """That the error is at most this part of the error of always 0: what it is below it."""
+def at_most(part: float, *, other: bool = False) -> Callable[..., Effect | None]:
+    """That the error is at most this part of the error of always 0: what it is below it; None without that road."""
 
-    def effect(outcomes: Sequence[Outcome]) -> Effect:
+    def effect(outcomes: Sequence[Outcome]) -> Effect | None:
+        if other and "other_degrees" not in outcomes[0].predictions:
+            return None
         each = _each(outcomes, "other_" if other else "")
         estimate = bootstrap_metric(each, lambda sums: part - ratio(sums), seed=0)
         where = ", on the other road" if other else ""

@@ -179,6 +179,34 @@ def test_faults_of_comma(tmp_path: Path, changes: dict[str, np.ndarray], message
     assert message in str(error.value)
 
 
+def test_the_inverse_radius_is_that_of_the_car_at_its_speed(tmp_path: Path) -> None:
+    """An angle of 15.3 degrees of the steering wheel is one degree of the wheels: at rest a radius of 2.67 m / 0.01745,
+    153 m, and at 20 m/s one that is larger by 1 + 0.0014 * 400."""
+    comma(tmp_path, steering_angle=np.full(250, 15.3))
+    with h5py.File(tmp_path / "log.h5", "a") as log:
+        log["speed"] = np.where(np.arange(250) < 125, 0.0, 20.0)
+    options = {"block_seconds": 0.5, "gap_seconds": 0.1, "target": "inverse radius"}
+    result = drive_of(tmp_path, "log.h5", "camera.h5", **options)
+    at_rest = 1000 * np.radians(1) / 2.67
+    assert result.splits["train"].steering[0] == pytest.approx(at_rest) == pytest.approx(1000 / 153, rel=1e-3)
+    assert result.splits["test"].steering[-1] == pytest.approx(at_rest / 1.56)
+    assert result.card["facts"]["unit"] == "1/km"
+    assert "speed^2)), speed in metres a second, in 1/km" in result.card["steps"][0]["rule"]
+    other = drive_of(tmp_path, "log.h5", "camera.h5", **options, car={"steering_ratio": 30.6, "slip": 0.0})
+    assert other.splits["test"].steering[-1] == pytest.approx(at_rest / 2)
+
+
+def test_the_inverse_radius_needs_the_speed_in_a_known_unit(folder: Path, tmp_path: Path) -> None:
+    comma(tmp_path)
+    for where, log, frames_of in ((folder, "driving_log.csv", "center.tar"), (tmp_path, "log.h5", "camera.h5")):
+        with pytest.raises(InputError, match=r"states no speed in metres a second.*; choose the target degrees"):
+            drive_of(where, log, frames_of, target="inverse radius")
+    with pytest.raises(InputError, match="choose degrees or inverse radius"):
+        drive_of(folder, target="radius")
+    with pytest.raises(InputError, match="needs nothing of the car"):
+        drive_of(folder, car={"slip": 0.0})
+
+
 def test_a_truncated_hdf5_file_is_one_line(tmp_path: Path) -> None:
     comma(tmp_path)
     content = (tmp_path / "camera.h5").read_bytes()

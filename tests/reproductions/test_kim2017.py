@@ -5,21 +5,23 @@ from __future__ import annotations
 import base64
 import io
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import parameter_count
 from reproductions.attention_viewer.drive import DriveFrames, write_drive_page
 from reproductions.kim2017 import REPRODUCTION
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.driving import items
-from tests.reproductions.support import claims_by_id, gluon_attn, outcome, run_and_score
+from tests.preprocessing.drives import frames, log_lines, write_drive
+from tests.reproductions.support import claims_by_id, dead_settings, gluon_attn, outcome, run_and_score
 
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
 SPAN = 5 * 60  # frames of made-up outcomes
@@ -210,3 +212,55 @@ def test_smoke_end_to_end(tmp_path: Path) -> None:
     assert said.code == 0 and blank == "" and first == again and abs(float(first)) < 100
     missing = gluon_attn("predict", *options[:3], "--variant", "cnn", "--runs", tmp_path, stdin=b"none.png\n")
     assert missing.code == 2 and "line 1: frame none.png cannot be read" in missing.err
+
+
+def test_a_drive_of_ones_own_is_trained_on_and_has_no_other_road(tmp_path: Path) -> None:
+    folder = tmp_path / "drive"
+    write_drive(folder, frames(130), log_lines(130, 900.0))
+    own = ("kim2017", "--preset", "smoke", "--runs", tmp_path / "runs", "--folder", folder, "--variant", "always-0")
+    answer = run_and_score(*own)
+    assert answer.code == 0, answer.err
+    (path,) = tmp_path.rglob("results.json")
+    rows = json.loads(path.read_text())["rows"]
+    assert {(row["corpus"], row["split"]) for row in rows} == {("own drive", "test"), ("own drive", "validation")}
+    assert not any(row["reported"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        (("center.tar",), "has no log; put one of driving_log.csv, interpolated.csv, log.h5 there"),
+        (
+            ("driving_log.csv",),
+            "has no folder or archive of frames; put one of center, frames, center.tar*, frames.tar* there",
+        ),
+        (("driving_log.csv", "interpolated.csv", "center.tar"), "has several log"),
+        (("log.h5", "center.tar"), "has no folder or archive of frames; put one of camera.h5 there"),
+    ],
+)
+def test_a_folder_without_a_drive_is_one_line(tmp_path: Path, files: tuple[str, ...], reason: str) -> None:
+    for name in files:
+        (tmp_path / name).write_bytes(b"")
+    assert reason in gluon_attn("run", "kim2017", "--preset", "smoke", "--folder", tmp_path).refusal
+
+
+def test_files_of_text_are_no_drive(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_bytes(b"")
+    files = ("--train", tmp_path / "a.tsv", "--test", tmp_path / "a.tsv")
+    refusal = gluon_attn("run", "kim2017", "--preset", "smoke", *files).refusal
+    assert "driving on data of your own needs --folder" in refusal
+
+
+@pytest.mark.parametrize("name", ["attention-10", "cnn-lstm", "cnn"])
+def test_no_setting_is_dead(name: str) -> None:
+    """Except those of causal filtering, which only evaluation reads. Without attention a penalty is refused."""
+    other: dict[str, Any] = {"channels": {(2, 3, 3, 4, 4): (3, 3, 3, 4, 4)}, "height": {80: 72}, "width": {160: 152}}
+    other["penalty"] = {0.0: 0.0, 10.0: 20.0}
+    dead = dead_settings(SMOKE.variant(name), SMOKE.task(name), other)
+    assert dead == [*(["penalty"] if name != "attention-10" else []), "density", "least_effect"]
+
+
+def test_frames_that_the_grid_does_not_fill_are_refused() -> None:
+    settings = replace(SMOKE.variant("cnn").settings, height=81)
+    with pytest.raises(UsageError, match="frames of 160 x 81 pixels: choose multiples of 8"):
+        settings.build(cast(Any, None))
