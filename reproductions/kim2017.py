@@ -228,6 +228,10 @@ REPRODUCTION = Reproduction(
     seeds=(1, 2, 3, 4, 5),
     smoke=Override(smoke),
     paper=Override(paper),
-    figures=(attended_frames("attention-10"), steering_over_time("attention-10", "cnn-lstm")),
+    figures=(
+        attended_frames("attention-10"),
+        attended_frames("attention-0"),
+        steering_over_time("attention-10", "cnn-lstm"),
+    ),
     pages=(drive_page(TITLE, "attention-10"),),
 )

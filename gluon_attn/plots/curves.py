@@ -32,6 +32,7 @@ def training_curves(
     *,
     score: Score = ACCURACY,
     loss_label: str = "cross-entropy",
+    loss_unit: str = "nats",
     loss_per: str = "example",
     train_label: str = "train",
     lower_is_better: bool = False,
@@ -40,11 +41,11 @@ def training_curves(
     """Loss (train and validation) and a validation score by epoch, a colour and a marker for each variant.
 
     Args:
-        curves: for each variant its epochs in order, each with ``epoch``, ``train_loss``, ``validation_loss`` (nats)
-            and the score.
+        curves: for each variant its epochs in order, each with ``epoch``, ``train_loss``, ``validation_loss`` and the
+            score.
         path: the PNG to write.
         score: the score to draw.
-        loss_label: what the loss is.
+        loss_label, loss_unit: what the loss is, and in what.
         loss_per: what it is a mean over.
         train_label: name of the training loss, if it has more terms than that of validation.
         lower_is_better: whether the best score is the smallest.
@@ -85,7 +86,7 @@ def training_curves(
             validation.plot(epochs[best], scores[best], "o", markersize=11, markerfacecolor="none", color=colour)
         losses.plot([], [], color=INK, label="validation")
         losses.plot([], [], color=INK, linestyle=(0, (2, 1.5)), label=train_label)
-        losses.set(title="Loss", xlabel="epoch", ylabel=f"{loss_label} (nats per {loss_per})")
+        losses.set(title="Loss", xlabel="epoch", ylabel=f"{loss_label} ({loss_unit} per {loss_per})")
         losses.set_ylim(bottom=0)
         ylabel = f"{score.label} ({score.unit.strip()})" if score.unit else score.label
         validation.set(title=f"Validation {score.label}", xlabel="epoch", ylabel=ylabel)

@@ -18,7 +18,7 @@ DARKEST = 0.18
 """Share of its brightness that an image has where the weight is 0."""
 
 PANEL = 1.75
-"""Inches of a side of the square that a panel fits into."""
+"""Width of a panel in inches."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def overlay(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def draw(panels: Sequence[Panel], path: Path, title: str | None = None, *, columns: int = 6) -> None:
-    """Draw images in rows. Below each that has weights is how many times the uniform weight its largest is: a bright
+    """Draw images in rows. Below each with weights above 0 is how many times the uniform weight its largest is: a bright
     spot of 1.2 times the uniform weight and one of 50 look the same otherwise.
 
     Args:
@@ -94,7 +94,8 @@ def draw(panels: Sequence[Panel], path: Path, title: str | None = None, *, colum
         raise UsageError("attention over an image: no panels to draw")
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
-    with house_figure(PANEL * columns, (PANEL + 0.45) * rows + (0.4 if title else 0), path) as figure:
+    tallest = max(panel.image.shape[0] / panel.image.shape[1] for panel in panels)
+    with house_figure(PANEL * columns, (PANEL * tallest + 0.45) * rows + (0.4 if title else 0), path) as figure:
         if title:
             figure.suptitle(drawable(title), x=0.01, ha="left", fontsize=11)
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
@@ -104,7 +105,7 @@ def draw(panels: Sequence[Panel], path: Path, title: str | None = None, *, colum
             shown = panel.image if panel.weights is None else overlay(panel.image, panel.weights)
             axes.imshow(shown, interpolation="antialiased")
             axes.set_title(drawable(panel.title), loc="center", fontsize=9, pad=4)
-            if panel.weights is not None:
+            if panel.weights is not None and panel.weights.any():
                 peak = float(panel.weights.max() / max(float(panel.weights.mean()), 1e-12))
                 place = {"xycoords": "axes fraction", "textcoords": "offset points", "ha": "center", "va": "top"}
                 axes.annotate(f"{peak:.1f} × uniform", (0.5, 0), (0, -3), fontsize=7, color="#5c6168", **place)

@@ -211,6 +211,7 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
         path,
         score=Score("error", "error", " degrees"),
         loss_label="error",
+        loss_unit="degrees",
         loss_per="frame",
         train_label="train, with the penalty",
         lower_is_better=True,
