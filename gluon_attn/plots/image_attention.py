@@ -78,8 +78,9 @@ def overlay(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def draw(panels: Sequence[Panel], path: Path, title: str | None = None, *, columns: int = 6) -> None:
-    """Draw images in rows. Below each with weights above 0 is how many times the uniform weight its largest is: a bright
-    spot of 1.2 times the uniform weight and one of 50 look the same otherwise.
+    """Draw images in rows. Below each that has weights is how many times the uniform weight its largest is: a bright
+    spot of 1.2 times the uniform weight and one of 50 look the same otherwise. Weights that are all 0 have no such
+    number.
 
     Args:
         panels: from left to right, row by row.
