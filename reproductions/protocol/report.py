@@ -65,7 +65,7 @@ def results_readme(
     paragraphs = (_provenance(result), *_untrained(reproduction, preset, result), *summary(readings, trained))
     for paragraph in (*paragraphs, *reproduction.all_notes):
         lines += ["", paragraph]
-    lines += ["", "## Claims", "", *_claims_markdown(result.claims)]
+    lines += ["", "## Claims", "", *_claims_markdown(result.claims), *_unmeasured(reproduction, result)]
     lines += ["", "## Reported by others", "", *_reported_markdown(reproduction.reported)]
     if figures:
         lines += ["", "## Figures"]
@@ -238,6 +238,19 @@ def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
         f"Holm's correction over the claims with several seeds: {lost}. Effects in the paper are on its own corpus."
     )
     return [*lines, "", note]
+
+
+def _unmeasured(reproduction: Reproduction, result: Result) -> list[str]:
+    """A paragraph on the claims whose systems are all in the table, but whose effect cannot be measured on them."""
+    trained, judged = {row.variant for row in result.rows}, {claim.id for claim in result.claims}
+    unmeasured = [
+        f"{claim.statement} (`{claim.id}`)"
+        for claim in reproduction.claims
+        if trained >= set(claim.variants) and claim.id not in judged
+    ]
+    if not unmeasured:
+        return []
+    return ["", f"Declared, but not measurable on these outcomes: {'; '.join(unmeasured)}. The script says why."]
 
 
 def _reported_markdown(reported: Sequence[Reported]) -> list[str]:
