@@ -35,9 +35,9 @@ changes by 0.1 degrees or more. The paper clusters particles drawn from the map;
 Claims: attention costs no accuracy; the error is at most 0.60 of that of always 0, and less than all of it on the other
 road; filtering removes most regions, and those that are kept are nearer to the edges of the road.
 
-Result: attention costs no accuracy, but here it selects little, without a penalty too: in the sharpest turns the largest
-of 200 weights is 1.1 to 2.4 times the uniform one. No region has what the filter asks for, so that the last two claims
-cannot be measured.
+Result: attention costs no accuracy, but it selects little here, without a penalty too: in the sharpest turns the
+largest of 200 weights is 1.1 to 2.4 times the uniform one. No region has what the filter asks for, so that the last two
+claims cannot be measured.
 """
 
 from __future__ import annotations

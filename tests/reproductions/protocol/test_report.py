@@ -254,6 +254,16 @@ def test_below_the_claims_stands_what_a_correction_would_change() -> None:
     assert "several seeds: `weak`." in page
 
 
+def test_claims_that_cannot_be_measured_are_named() -> None:
+    systems = (*three("curved"), *three("straight"))
+    measured = tuple(judged(id=claim.id) for claim in REPRODUCTION.claims)
+    assert "not measurable" not in markdown(result(*systems, claims=measured))
+    page = markdown(result(*systems, claims=measured[1:]))
+    first = REPRODUCTION.claims[0]
+    assert f"Declared, but not measurable on these outcomes: {first.statement} (`{first.id}`). The script" in page
+    assert "not measurable" not in markdown(result(*three("curved"), claims=measured[1:])), "it waits for a system"
+
+
 def test_one_claim_shows_its_seeds_and_its_intervals() -> None:
     table = printed(claim_details(judged(reported=0.25)), 100)
     for shown in ("seed 1", "-0.400", "[-0.600, -0.400]", "[-0.700, -0.300]", "[-0.750, -0.250]", "+0.250", "2 seeds"):
