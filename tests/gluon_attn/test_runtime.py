@@ -47,7 +47,7 @@ def test_portable_is_one_thread_and_avx2() -> None:
 def test_fast_uses_the_machine_as_it_is() -> None:
     assert runtime.environment("fast", 3)["OMP_NUM_THREADS"] == "3"
     assert runtime.environment("fast")["OMP_NUM_THREADS"] == str(len(os.sched_getaffinity(0)))
-    assert not {"DNNL_MAX_CPU_ISA", "OPENBLAS_CORETYPE"} & runtime.environment("fast").keys()
+    assert "DNNL_MAX_CPU_ISA" not in runtime.environment("fast")
     assert runtime.environment("fast")["MXNET_CPU_PARALLEL_RAND_COPY"] == "1"
 
 
