@@ -112,7 +112,7 @@ def duels(
     modules: tuple[str, str],
     networks: Sequence[tuple[str, int]],
     unit: str,
-    target: float,
+    target: float | Mapping[str, float],
     *,
     threads: int,
     steps: int,
@@ -127,7 +127,7 @@ def duels(
         modules: ours and the peer's, as :func:`duel` takes them.
         networks: model and units of each.
         unit: what is counted.
-        target: how many times as fast as the peer we want to be.
+        target: how many times as fast as the peer we want to be; by model, if not for all the same.
         threads, steps: defaults of the options.
         family: common name of the models, if they have one.
         ways: of :func:`duel`.
@@ -156,7 +156,7 @@ def duels(
         on = f"{options.threads} thread{'s' * (options.threads > 1)}"
         name = f"{family}, {model}" if family else model
         words = f"training {name} with {units} units, {on}: {speed}; against {peer}"
-        lines.append(line(words, each["ours_is"], target))
+        lines.append(line(words, each["ours_is"], target if isinstance(target, float) else target[model]))
     flags = f"--threads {options.threads} --repetitions {options.repetitions} --steps {options.steps}"
     record = {
         "command": f"python -m benchmarks.{script} {flags}",

@@ -1,4 +1,4 @@
-"""How fast do the networks that steer train, compared with the same networks in eager PyTorch?
+"""How fast do the networks that steer train, compared with the same in PyTorch, eager and compiled?
 
     python -m benchmarks.driving_speed [--threads 1] [--repetitions 3] [--steps 20]
 
@@ -17,11 +17,14 @@ from benchmarks import contest
 
 TARGET = 1.0
 NETWORKS = (("attention", 64), ("lstm", 64), ("convolutions", 64))
+WAYS = {"PyTorch eager": {"compile": False}, "PyTorch compiled": {"compile": True}}
 
 
 def main() -> None:
     summary, modules = (__doc__ or "").splitlines()[0], ("ours.driving", "peers.torch_driving")
-    contest.duels("driving_speed", summary, modules, NETWORKS, "frames", TARGET, threads=1, steps=20, family="driving")
+    contest.duels(
+        "driving_speed", summary, modules, NETWORKS, "frames", TARGET, threads=1, steps=20, family="driving", ways=WAYS
+    )
 
 
 if __name__ == "__main__":

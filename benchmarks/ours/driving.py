@@ -1,7 +1,7 @@
 """Our side of ``driving_speed``: networks that steer, trained by ``fit``.
 
-Each runs in its own process: ``python -m benchmarks.ours.driving {describe,train} ...`` prints its result as one line
-of JSON. Frames are random, since the time of a step does not depend on them.
+Each runs in its own process: ``python -m benchmarks.ours.driving {describe,train,ceiling} ...`` prints its result as
+one line of JSON. Frames are random, since the time of a step does not depend on them.
 """
 
 from __future__ import annotations
@@ -51,16 +51,35 @@ def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:
     from gluon_attn.training.checkpoint import parameter_count
 
     batches = drawn(model, steps)
+    frames = int(sum(batch["target"].size for batch in batches))
     np.savez(path, **{f"{name}_{i}": array for i, batch in enumerate(batches) for name, array in batch.items()})
     settings = {"model": model, "units": units, "channels": CHANNELS, "height": HEIGHT, "width": WIDTH}
     return {
         "settings": {**settings, "attention_units": ATTENTION_UNITS},
         "batches": steps,
-        "frames": int(sum(batch["target"].size for batch in batches)),
+        "frames": frames,
         "learning_rate": RATE,
         "clip_norm": CLIP,
         "parameters": parameter_count(build(model, units)),
+        "gflop": 3 * 2e-9 * frames * multiply_adds(model, units),  # backward: twice the forward pass
     }
+
+
+def multiply_adds(model: str, units: int) -> float:
+    """Of one forward pass of one frame: the convolutions and the products of matrices, but for the first state."""
+    from gluon_attn.models.visual_attention_driving import KERNELS, STRIDES
+
+    rows, columns, total = HEIGHT, WIDTH, 0.0
+    for inputs, outputs, kernel, stride in zip([3, *CHANNELS], CHANNELS, KERNELS, STRIDES, strict=False):
+        rows, columns = -(-rows // stride), -(-columns // stride)
+        total += rows * columns * kernel**2 * inputs * outputs
+    width = rows * columns * CHANNELS[-1]
+    if model == "convolutions":
+        return total + units * (width + 1)
+    total += 4 * units * (width + units) + units
+    if model == "attention":
+        total += ATTENTION_UNITS * (units + rows * columns * (CHANNELS[-1] + 1))
+    return total
 
 
 def train(model: str, units: int, steps: int) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The networks that steer in eager PyTorch, and their training loop.
+"""The networks that steer in PyTorch, eager and compiled, and their training loop.
 
 Written for speed: what does not depend on the step is one product for all steps, and the optimizer is fused.
 
@@ -75,7 +75,7 @@ def measure(spec: Mapping[str, Any]) -> dict[str, float]:
 
     Args:
         spec: ``arrays`` (path of an ``.npz`` with ``frames_0``, ``target_0`` and so on for each of the ``batches``),
-            ``threads``, ``settings``, ``learning_rate``, ``clip_norm``.
+            ``threads``, ``settings``, ``learning_rate``, ``clip_norm``, ``compile``.
 
     Returns:
         ``seconds`` and ``cpu_seconds`` of the second time, ``warm_up_seconds``, ``parameters``.
@@ -86,11 +86,12 @@ def measure(spec: Mapping[str, Any]) -> dict[str, float]:
             for i in range(spec["batches"])
         ]
     model = Driver(spec["settings"])
+    network = torch.compile(model) if spec["compile"] else model
     optimizers = optimizers_of(model, "fused adam", spec["learning_rate"])
 
     def losses() -> Iterator[Tensor]:
         for frames, target in batches:
-            yield (model(frames) - target).abs().mean()
+            yield (network(frames) - target).abs().mean()
 
     return second_epoch(model, optimizers, losses, spec["clip_norm"])
 

@@ -17,10 +17,30 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 NAMES = {"score.query": "query", "score.key": "key", "score.value": "score", "lstm.i2h": "inputs", "lstm.h2h": "gates"}
 
 
-@pytest.mark.parametrize("model", ["attention", "lstm", "convolutions"])
-def test_both_sides_are_the_same_network(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+MODELS = ["attention", "lstm", "convolutions"]
+
+
+def peer_of(model: str, units: int) -> torch.nn.Module:
     from benchmarks.peers.torch_driving import Driver
 
+    sizes = {"model": model, "units": units, "attention_units": driving.ATTENTION_UNITS}
+    return Driver({**sizes, "channels": driving.CHANNELS, "height": driving.HEIGHT, "width": driving.WIDTH})
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_multiply_adds_are_those_that_pytorch_counts(model: str) -> None:
+    from torch.utils.flop_counter import FlopCounterMode
+
+    peer, (sequences, frames) = peer_of(model, 64), driving.SHAPES[model]
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        peer(torch.zeros(sequences, frames, 3, driving.HEIGHT, driving.WIDTH))
+    of_first_state = 0 if model == "convolutions" else 2 * 64 * driving.CHANNELS[-1] * sequences
+    counted = sequences * frames * driving.multiply_adds(model, 64) + of_first_state
+    assert counted == pytest.approx(counter.get_total_flops() / 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_both_sides_are_the_same_network(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driving, "CHANNELS", [2, 3, 3, 4, 4])
     monkeypatch.setattr(driving, "HEIGHT", 16)
     monkeypatch.setattr(driving, "WIDTH", 32)
@@ -28,8 +48,7 @@ def test_both_sides_are_the_same_network(model: str, monkeypatch: pytest.MonkeyP
     mx.random.seed(1)
     ours = driving.build(model, 5)
     ours.initialize(mx.init.Xavier(magnitude=6))
-    sizes = {"model": model, "units": 5, "attention_units": driving.ATTENTION_UNITS}
-    peer = Driver({**sizes, "channels": driving.CHANNELS, "height": 16, "width": 32})
+    peer = peer_of(model, 5)
     state = {}
     for name, parameter in named_parameters(ours):
         layer, _, kind = name.rpartition(".")
