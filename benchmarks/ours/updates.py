@@ -50,7 +50,7 @@ def updates(options: argparse.Namespace) -> dict[str, Any]:
     """Train for two epochs and measure the second, or for one of a single update."""
     import numpy as np
 
-    from gluon_attn.training.distributed import join
+    from gluon_attn.training.joining import join
     from gluon_attn.training.loop import fit
     from gluon_attn.training.objective import Batch, Objective, share_of_sum
     from gluon_attn.training.run_directory import RunDirectory

@@ -24,6 +24,8 @@ from mxnet import nd
 from mxnet.gluon import Parameter
 
 from gluon_attn.errors import UsageError
+from gluon_attn.training.recipe import Recipe
+from gluon_attn.training.updates import Updates
 
 T = TypeVar("T")
 
@@ -50,6 +52,9 @@ class Workers(Protocol):
     def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
         """Replace the gradient of each parameter by its sum over all workers; returns the sum of the losses."""
 
+    def updates(self, parameters: Sequence[Parameter], recipe: Recipe, steps: int) -> Updates:
+        """The updates of an epoch of so many steps, with the gradients that :meth:`sum` leaves."""
+
     def once(self, compute: Callable[[], T]) -> T:
         """What only the first worker computes, as a JSON value, for all."""
 
@@ -72,6 +77,9 @@ class Alone:
     def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
         return loss
 
+    def updates(self, parameters: Sequence[Parameter], recipe: Recipe, steps: int) -> Updates:
+        return Updates(parameters, recipe.optimizer, clip_norm=recipe.clip_norm, arguments=recipe.optimizer_arguments)
+
     def once(self, compute: Callable[[], T]) -> T:
         return compute()
 
@@ -91,10 +99,11 @@ class Together:
 
     Args:
         exact: sum in float64 where there are more than two workers, at twice the bytes.
+        store: kind of MXNet's store.
     """
 
-    def __init__(self, *, exact: bool = True) -> None:
-        self._store = mx.kv.create("dist_sync")
+    def __init__(self, *, exact: bool = True, store: str = "dist_sync") -> None:
+        self._store = mx.kv.create(store)
         self.rank, self.size = int(self._store.rank), int(self._store.num_workers)
         self.bytes_sent = 0
         self._dtype = "float64" if exact and self.size > 2 else "float32"
@@ -143,6 +152,9 @@ class Together:
         parts = zip([0, *ends], ends, arrays, strict=False)
         return [summed[start:end].reshape(array.shape) for start, end, array in parts]
 
+    def updates(self, parameters: Sequence[Parameter], recipe: Recipe, steps: int) -> Updates:
+        return Updates(parameters, recipe.optimizer, clip_norm=recipe.clip_norm, arguments=recipe.optimizer_arguments)
+
     def once(self, compute: Callable[[], T]) -> T:
         text = json.dumps(compute()).encode() if self.rank == 0 else b""
         if len(text) > _LONGEST_MESSAGE:
@@ -175,14 +187,35 @@ class Together:
             )
 
 
+class Compressed(Together):
+    """The same with two bits for each element of a gradient: a worker sends plus or minus the threshold, or nothing,
+    and adds what is left to its next gradient (Strom, 2015). Losses are those of its own shares.
+
+    Args:
+        threshold: of the size of an element of a gradient, or training does not move.
+    """
+
+    def __init__(self, threshold: float) -> None:
+        super().__init__(exact=False)
+        self._store.set_gradient_compression({"type": "2bit", "threshold": threshold})
+
+    def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
+        if any(parameter._grad_stype == "row_sparse" for parameter in parameters):
+            raise UsageError("sparse gradients cannot be compressed; leave out --compression")
+        for number, parameter in enumerate(parameters):
+            gradient, key = parameter.grad(), f"compressed {number}"
+            if key not in self._known:
+                self._store.init(key, nd.zeros_like(gradient))
+                self._known.add(key)
+            self._store.push(key, gradient, priority=-number)
+            self._store.pull(key, out=gradient, priority=-number)
+            self.bytes_sent += 4 * -(-gradient.size // 16)
+        return loss * self.size
+
+
 def is_worker() -> bool:
     """Whether the environment of this process makes it one of several workers."""
     return os.environ.get("DMLC_ROLE") == "worker"
-
-
-def join(*, exact: bool = True) -> Workers:
-    """Join the workers that the environment of this process names, and wait for all of them; alone if it names none."""
-    return Together(exact=exact) if is_worker() else ALONE
 
 
 def _touched(gradient: nd.NDArray) -> nd.NDArray:

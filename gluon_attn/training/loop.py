@@ -77,7 +77,7 @@ def fit(
     if not parameters:
         return _estimated(model, objective, run, seed)
     gradients = Gradients(model, parameters, objective, workers, pieces=pieces)
-    updates = Updates(parameters, recipe.optimizer, clip_norm=recipe.clip_norm, arguments=recipe.optimizer_arguments)
+    updates = workers.updates(parameters, recipe, objective.steps)
     history: list[dict[str, float]] = []
     best: dict[str, np.ndarray] = {}
     best_epoch, spent, worked = 0, 0.0, 0.0
@@ -105,6 +105,7 @@ def fit(
                 f"epoch {epoch} had {len(losses)} batches, the objective states {objective.steps}; make them agree"
             )
         train_loss = sum(losses) / objective.steps
+        updates.settle()
         arrays = checkpoint.parameter_arrays(model)
         if not all(np.isfinite(array).all() for array in arrays.values()):
             raise _diverged("a parameter is not a number", epoch, objective.steps)

@@ -71,11 +71,14 @@ class Updates:
         self._trainer.allreduce_grads()
         divisor = 1.0
         if self._clip_norm is not None:
-            norm = _norm(self._parameters)
-            if not math.isfinite(norm):
-                raise FloatingPointError(f"the gradient's norm is {norm}")
-            divisor = max(norm, self._clip_norm)
+            length = norm(self._parameters)
+            if not math.isfinite(length):
+                raise FloatingPointError(f"the gradient's norm is {length}")
+            divisor = max(length, self._clip_norm)
         self._trainer.update(divisor)
+
+    def settle(self) -> None:
+        """Wait until the parameters are those after all updates of all workers; these are already."""
 
     def state(self) -> dict[str, np.ndarray]:
         """The optimizer's state: ``<parameter>.<slot>`` for each array, such as Adam's two moments, ``counts``
@@ -146,7 +149,7 @@ def _slots(state: Any) -> Iterator[nd.NDArray]:
             yield from _slots(part)
 
 
-def _norm(parameters: Sequence[Parameter]) -> float:
+def norm(parameters: Sequence[Parameter]) -> float:
     """Euclidean norm of all gradients; of a sparse one only the rows that it stores are read."""
     gradients = [parameter.list_grad()[0] for parameter in parameters]  # the same on every device
     dense = [gradient.data if gradient.stype == "row_sparse" else gradient for gradient in gradients]

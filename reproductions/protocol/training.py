@@ -16,7 +16,8 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.training import checkpoint
 from gluon_attn.training.devices import device_of
-from gluon_attn.training.distributed import Workers, join
+from gluon_attn.training.distributed import Workers
+from gluon_attn.training.joining import join
 from gluon_attn.training.loop import fit
 from gluon_attn.training.run_directory import ReadOnlyRunDirectory, RunDirectory
 from preprocessing.files import write_json

@@ -15,7 +15,7 @@ from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import parameter_arrays
-from gluon_attn.training.distributed import join
+from gluon_attn.training.joining import join
 from gluon_attn.training.loop import fit
 from gluon_attn.training.objective import Batch, Objective, share_of_mean, share_of_sum
 from gluon_attn.training.recipe import Recipe
