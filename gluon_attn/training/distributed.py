@@ -4,9 +4,8 @@ Every worker has the whole model and computes the gradients of its share of each
 ``kvstore('dist_sync')`` sum them, and every worker makes the same update with the sum, so that clipping, schedules and
 the state of the optimizer are those of one worker. What is decided or written only once is done by the first worker.
 
-A server adds up gradients in the order in which they arrive. The sum of two does not depend on it. Sums of more are
-made in float64 if asked for: adding float32 numbers there is exact as long as their exponents differ by less than 29
-minus a few, so the sum rounded to float32 is the same in every order but for very rare ties.
+A server adds up gradients in the order in which they arrive. The sum of two does not depend on it; gradients of more
+are divided into parts whose sums do not (:mod:`gluon_attn.training.exact_sums`), at twice the bytes.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from mxnet import nd
 from mxnet.gluon import Parameter
 
 from gluon_attn.errors import UsageError
+from gluon_attn.training.exact_sums import divided, magnitude
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.updates import Updates
 
@@ -98,7 +98,7 @@ class Together:
     """The workers of MXNet's parameter server that the environment names (``DMLC_ROLE=worker`` and so on).
 
     Args:
-        exact: sum in float64 where there are more than two workers, at twice the bytes.
+        exact: sums of more than two workers are the same bits in whichever order gradients arrive.
         store: kind of MXNet's store.
     """
 
@@ -106,36 +106,59 @@ class Together:
         self._store = mx.kv.create(store)
         self.rank, self.size = int(self._store.rank), int(self._store.num_workers)
         self.bytes_sent = 0
-        self._dtype = "float64" if exact and self.size > 2 else "float32"
+        self._exact = exact and self.size > 2
         self._messages = 0
         self._known: set[str] = set()
 
     def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
         dense = [parameter.grad() for parameter in parameters if parameter._grad_stype != "row_sparse"]
         sparse = [parameter.grad() for parameter in parameters if parameter._grad_stype == "row_sparse"]
-        touched = [_touched(gradient) for gradient in sparse]
-        total, *dense_and_touched = self._sum("dense", [loss.reshape((1,)), *dense, *touched])
-        for gradient, reduced in zip(dense, dense_and_touched, strict=False):
-            reduced.copyto(gradient)
-        for number, (gradient, rows) in enumerate(zip(sparse, dense_and_touched[len(dense) :], strict=True)):
-            self._sum_rows(f"rows {number}", gradient, np.flatnonzero(rows.asnumpy()))
+        addends = [loss.reshape((1,)), *dense]
+        rows, largest = self._agree(sparse, [*addends, *(gradient.data for gradient in sparse)])
+        total, *reduced = self._sum("dense", addends, largest[: len(addends)])
+        for gradient, of_all in zip(dense, reduced, strict=True):
+            of_all.copyto(gradient)
+        for number, gradient in enumerate(sparse):
+            self._sum_rows(f"rows {number}", gradient, rows[number], largest[len(addends) + number])
         return total
 
-    def _sum_rows(self, name: str, gradient: nd.NDArray, rows: np.ndarray) -> None:
+    def _agree(
+        self, sparse: Sequence[nd.NDArray], addends: Sequence[nd.NDArray]
+    ) -> tuple[list[np.ndarray], list[float]]:
+        """The rows of each sparse gradient that some worker has, and the largest magnitude in each addend of all
+        workers. Sums of what only one worker states, and of zeros of all others, are the same in every order."""
+        outline = [_touched(gradient) for gradient in sparse]
+        if self._exact:
+            magnitudes = nd.zeros((self.size, len(addends)))
+            magnitudes[self.rank] = nd.concat(*map(magnitude, addends), dim=0)
+            outline.append(magnitudes)
+        if not outline:
+            return [], [0.0] * len(addends)
+        summed = [array.asnumpy() for array in self._send("outline", outline)]
+        largest = summed.pop().max(axis=0).tolist() if self._exact else [0.0] * len(addends)
+        return [np.flatnonzero(counts) for counts in summed], largest
+
+    def _sum_rows(self, name: str, gradient: nd.NDArray, rows: np.ndarray, largest: float) -> None:
         """Sum a row-sparse gradient: only the rows that some worker has, in blocks of a fixed size."""
         own = gradient.indices.asnumpy().astype(np.int64)
         padded = np.zeros((-(-len(rows) // ROWS) * ROWS, gradient.shape[1]), np.float32)
         padded[np.searchsorted(rows, own)] = gradient.data.asnumpy()
         blocks = [nd.array(block) for block in np.split(padded, len(padded) // ROWS)]
-        summed = [self._sum(f"{name} {number}", [block])[0] for number, block in enumerate(blocks)]
+        summed = [self._sum(f"{name} {number}", [block], [largest])[0] for number, block in enumerate(blocks)]
         values = nd.concat(*summed, dim=0)[: len(rows)]
         nd.sparse.row_sparse_array((values, nd.array(rows, dtype="int64")), shape=gradient.shape).copyto(gradient)
 
-    def _sum(self, name: str, arrays: Sequence[nd.NDArray]) -> list[nd.NDArray]:
-        """The sums over all workers, sent as one vector in blocks."""
+    def _sum(self, name: str, addends: Sequence[nd.NDArray], largest: Sequence[float]) -> list[nd.NDArray]:
+        """The sums over all workers of arrays of these largest magnitudes."""
+        if not self._exact:
+            return self._send(name, addends)
+        parts = [divided(array, size, self.size) for array, size in zip(addends, largest, strict=True)]
+        summed = self._send(name, [part for pair in zip(*parts, strict=True) for part in pair])
+        return [coarse + fine for coarse, fine in zip(summed[: len(parts)], summed[len(parts) :], strict=True)]
+
+    def _send(self, name: str, arrays: Sequence[nd.NDArray]) -> list[nd.NDArray]:
+        """The servers' sums of arrays, sent as one vector in blocks."""
         flat = nd.concat(*(array.reshape((-1,)) for array in arrays), dim=0)
-        if self._dtype != "float32":
-            flat = flat.astype(self._dtype)
         starts = range(0, flat.size, BLOCK)
         keys = [f"{name} {start}" for start in starts]
         blocks = [flat[start : start + BLOCK] for start in starts]
@@ -145,9 +168,8 @@ class Together:
             self._known.add(key)
         for key, block in zip(keys, blocks, strict=True):
             self._store.pushpull(key, block, out=block)
-        self.bytes_sent += flat.size * np.dtype(self._dtype).itemsize
+        self.bytes_sent += 4 * flat.size
         summed = blocks[0] if len(blocks) == 1 else nd.concat(*blocks, dim=0)
-        summed = summed.astype("float32", copy=False)
         ends = np.cumsum([array.size for array in arrays]).tolist()
         parts = zip([0, *ends], ends, arrays, strict=False)
         return [summed[start:end].reshape(array.shape) for start, end, array in parts]
