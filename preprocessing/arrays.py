@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,16 +32,18 @@ def write_arrays(file: BinaryIO | Path, arrays: Mapping[str, np.ndarray], *, com
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of a file. Objects are refused, and so is an array whose stated shape is not that of its bytes, before
-    memory is allocated for it.
+def read_arrays(path: Path, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """All arrays of a file, or those of these names that it has. Objects are refused, and so is an array whose stated
+    shape is not that of its bytes, before memory is allocated for it.
 
     Raises DamagedError for a file that is not whole, OSError for one that cannot be opened.
     """
     with path.open("rb") as stream:
         try:
             with zipfile.ZipFile(stream) as archive:
-                return {info.filename.removesuffix(".npy"): _read(archive, info) for info in archive.infolist()}
+                members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+                wanted = members if names is None else [name for name in names if name in members]
+                return {name: _read(archive, members[name]) for name in wanted}
         # zipfile, zlib and NumPy raise a dozen types for damaged bytes, none of them documented.
         except Exception as error:
             raise DamagedError(" ".join(str(error).split()) or type(error).__name__) from error

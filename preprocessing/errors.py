@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from os import PathLike
+from typing import Any
 
 
 class InputError(Exception):
@@ -16,6 +17,17 @@ class InputError(Exception):
         self.where, self.line, self.reason, self.remedy = str(where), line, reason, remedy
         location = self.where if line is None else f"{self.where}, line {line}"
         super().__init__(f"{location}: {reason}" + (f"; {remedy}" if remedy else ""))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is sent by a worker process."""
+        return _restored, (type(self), str(self), vars(self))
+
+
+def _restored(kind: type[InputError], message: str, attributes: dict[str, Any]) -> InputError:
+    error = kind.__new__(kind)
+    Exception.__init__(error, message)
+    vars(error).update(attributes)
+    return error
 
 
 class MissingError(InputError):

@@ -70,7 +70,7 @@ def pipeline(
     deduplicate: bool = True,
     drop_overlap: bool | None = None,
     extra: Sequence[str] = (),
-    empty: str = "refuse",
+    empty: str | None = None,
 ) -> TranslationPipeline:
     """The pipeline for one of ``CORPORA``.
 
@@ -85,7 +85,7 @@ def pipeline(
     ``@@``, truncated machine translations of KorSTS, nothing of Tatoeba en-fr. ``deduplicate``: train on each pair
     once. ``drop_overlap``: leave out train pairs with a sentence of another split (default: only where the corpus has
     test sets of several origins, ``tatoeba ko-en``). ``extra``: further collections of the corpus to train on.
-    ``empty``: refuse a pair with an empty side, or drop it.
+    ``empty``: refuse a pair with an empty side, or drop it (default: refuse, with WMT'14 drop).
 
     Raises InputError for an unknown name or language or an invalid value.
     """
@@ -104,6 +104,7 @@ def pipeline(
         choice = ", ".join(known.extra) or "none for this corpus"
         raise InputError(f"extra {unknown[0]!r}", f"is not in corpus {corpus}", remedy=f"known: {choice}")
     _check_choice("tokens", tokens, TOKENS)
+    empty = empty or known.empty
     _check_choice("empty", empty, ("refuse", "drop"))
     check_positive(operations=operations, pieces=pieces, min_freq=min_freq, max_size=max_size)
     check_positive(max_length=max_length, max_ratio=max_ratio)
@@ -118,7 +119,7 @@ def pipeline(
     collections = (*known.collections, *(known.extra[name] for name in extra))
     from_text, to_text = columns
     stand_ins = {language: other for language, other in known.stand_ins.items() if language in (source, target)}
-    steps: list[Step[Bitext]] = [ReadPairs(from_text, to_text, collections, empty, stand_ins)]
+    steps: list[Step[Bitext]] = [ReadPairs(from_text, to_text, collections, empty, stand_ins, known.longest)]
     steps += [_both(Normalize(from_text), Normalize(to_text))]
     if known.one_in:
         first = min(columns)
@@ -149,12 +150,17 @@ def pipeline(
 
 
 def prepare(
-    corpus: str | CorpusFiles, *, processes: int | None = None, cache: bool = True, **options: Any
+    corpus: str | CorpusFiles,
+    *,
+    processes: int | None = None,
+    cache: bool = True,
+    bounded: bool | None = None,
+    **options: Any,
 ) -> TranslationResult:
     """Run :func:`pipeline` with ``options`` on a corpus: one of ``CORPORA`` by its name, :func:`own_files`, or files of
-    ``locate.given`` under the name of a known corpus."""
+    ``locate.given`` under the name of a known corpus. ``bounded``: see :meth:`TranslationPipeline.run`."""
     name = corpus if isinstance(corpus, str) else corpus.name
-    return pipeline(name, **options).run(corpus, processes=processes, cache=cache)
+    return pipeline(name, **options).run(corpus, processes=processes, cache=cache, bounded=bounded)
 
 
 def own_files(folder: Path, source: str, target: str, licence: str = "not stated") -> CorpusFiles:

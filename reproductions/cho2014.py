@@ -55,9 +55,12 @@ def smoke(variant: Variant[Settings]) -> Variant[Settings]:
     return replace(variant, settings=tiny, recipe=SMOKE)
 
 
+WMT14 = Translation("wmt14 en-fr", source="en", target="fr")
+
+
 def paper(variant: Variant[Settings]) -> Variant[Settings]:
     whole = Settings(context_at_every_step=variant.settings.context_at_every_step, maxout=variant.settings.maxout)
-    return replace(variant, settings=whole, recipe=STANDARD)
+    return WMT14.at_scale(replace(variant, settings=whole, recipe=STANDARD))
 
 
 REPRODUCTION = Reproduction(

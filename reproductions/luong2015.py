@@ -143,7 +143,7 @@ def paper(variant: Variant[Settings]) -> Variant[Settings]:
     own = ("attention", "score", "input_feeding", "reverse_source")
     parts = {name: getattr(variant.settings, name) for name in own}
     whole = Settings(**parts, dropout=0.2 if variant.settings.dropout else 0.0)
-    return replace(variant, settings=whole, recipe=STANDARD)
+    return Translation("wmt14 en-de", "en", "de").at_scale(replace(variant, settings=whole, recipe=STANDARD))
 
 
 def gained_by_replacing(outcomes: Sequence[Outcome]) -> Effect:

@@ -91,8 +91,12 @@ def smoke(variant: Variant[Settings]) -> Variant[Settings]:
     return replace(variant, settings=replace(variant.settings, units=16, embedding_units=16), recipe=SMOKE)
 
 
+WMT14 = Translation("wmt14 en-fr", source="en", target="fr")
+
+
 def paper(variant: Variant[Settings]) -> Variant[Settings]:
-    return replace(variant, settings=Settings(reverse_source=variant.settings.reverse_source), recipe=STANDARD)
+    whole = Settings(reverse_source=variant.settings.reverse_source)
+    return WMT14.at_scale(replace(variant, settings=whole, recipe=STANDARD))
 
 
 def most_from_beam_2(outcomes: Sequence[Outcome]) -> Effect:

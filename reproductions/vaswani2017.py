@@ -143,7 +143,9 @@ def paper(variant: Variant[Any]) -> Variant[Any] | None:
         settings = TransformerSettings(units=1024, heads=16, hidden_units=4096)
     else:
         return None
-    return replace(variant, settings=settings, recipe=PAPER)
+    target = "fr" if variant.name == "transformer-fr" else "de"
+    task = AttentionHeads(f"wmt14 en-{target}", source="en", target=target)
+    return task.at_scale(replace(variant, settings=settings, recipe=PAPER))
 
 
 def language(name: str, title: str, task: Any, recipe: Recipe = TRAINING, **more: Any) -> Variant[TransformerSettings]:

@@ -18,7 +18,8 @@ class ParallelCorpus:
     ``extra``: collections that are read only on request. ``one_in``: of the split by hash. ``hold_out``: one in
     how many train pairs goes to validation where no validation files are given. ``drop_overlap``: the
     default for leaving out train pairs with a sentence of another split. ``stand_ins``: languages that the corpus does
-    not have, and their replacements.
+    not have, and their replacements. ``empty``: the default for pairs with an empty side. ``longest``: characters of a
+    sentence.
     """
 
     languages: tuple[str, ...]
@@ -28,6 +29,8 @@ class ParallelCorpus:
     hold_out: int = 0
     drop_overlap: bool = False
     stand_ins: Mapping[str, str] = field(default_factory=dict)
+    empty: str = "refuse"
+    longest: int = 10_000
 
 
 _OFFICIAL = tuple(Collection(split, split) for split in ("train", "validation", "test"))
@@ -39,6 +42,16 @@ _OWN = tuple(
 )
 _EN_KO = ("en", "ko")
 _TRIPLES = ("ko", "en", "fr")
+
+
+def _wmt14(language: str, *names: str) -> ParallelCorpus:
+    """The training text is from the web and from proceedings: it has empty sides, which are left out, carriage returns
+    and long lines."""
+    train = tuple(Collection(name, "train", carriage_returns=True) for name in names)
+    held_out = (("newstest2013", "validation"), ("newstest2014", "test"))
+    sets = tuple(Collection(name, split, markup=True) for name, split in held_out)
+    return ParallelCorpus(("en", language), (*train, *sets), empty="drop", longest=100_000)
+
 
 CORPORA: dict[str, ParallelCorpus] = {
     "multi30k en-de": ParallelCorpus(("en", "de"), _OFFICIAL),
@@ -66,6 +79,8 @@ CORPORA: dict[str, ParallelCorpus] = {
         one_in=10,
         drop_overlap=True,
     ),
+    "wmt14 en-de": _wmt14("de", "europarl-v7", "commoncrawl", "news-commentary-v9"),
+    "wmt14 en-fr": _wmt14("fr", "europarl-v7", "commoncrawl", "news-commentary-v9", "undoc", "giga-fren"),
     "sample": ParallelCorpus(
         _TRIPLES,
         tuple(Collection(split, split, _TRIPLES, header=True) for split in ("train", "validation", "test")),

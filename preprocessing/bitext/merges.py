@@ -37,18 +37,19 @@ def learn_merges(counts: Mapping[str, int], operations: int, least: int = 2) -> 
         frequency[code] = frequency.get(code, 0) + count
     every = dict(frequency)
     threshold = max(frequency.values()) / 10
+    candidates = {code: count for code, count in frequency.items() if count >= threshold}
     merges: list[tuple[str, str]] = []
     for number in range(operations):
-        best = _most_frequent(frequency, symbols)
-        if best is None or (number and frequency[best] < threshold):
+        if not candidates:  # the best pair may be one that was pruned
             prune_stats(frequency, every, threshold)
             frequency = dict(every)
-            best = _most_frequent(frequency, symbols)
-            assert best is not None
-            threshold = frequency[best] * number / (number + 10000.0)
+            threshold = max(frequency.values()) * number / (number + 10000.0)
             prune_stats(frequency, every, threshold)
-        if frequency.get(best, 0) < least:
+            candidates = dict(frequency)
+        most = max(candidates.values())
+        if most < least:
             break
+        best = max((code for code, count in candidates.items() if count == most), key=symbols.pair)
         first, second = best >> _SHIFT, best & ((1 << _SHIFT) - 1)
         merges.append((symbols.names[first], symbols.names[second]))
         known = len(symbols.names)
@@ -57,19 +58,16 @@ def learn_merges(counts: Mapping[str, int], operations: int, least: int = 2) -> 
             for taken, count in flat.words_with_both(best, merged):
                 singly.add(taken, count)
         for code, change in (*flat.merge(first, second, merged), *singly.merge(*merges[-1])):
-            frequency[code] = frequency.get(code, 0) + change
+            frequency[code] = now = frequency.get(code, 0) + change
+            if now >= threshold:
+                candidates[code] = now
+            else:
+                candidates.pop(code, None)
         frequency[best] = 0
+        candidates.pop(best, None)
         if not number % 100:
             prune_stats(frequency, every, threshold)
     return merges
-
-
-def _most_frequent(frequency: dict[int, int], symbols: _Symbols) -> int | None:
-    """The most frequent pair, of equally frequent ones the last by its strings; None without any."""
-    if not frequency:
-        return None
-    most = max(frequency.values())
-    return max((code for code, count in frequency.items() if count == most), key=symbols.pair)
 
 
 class _Symbols:

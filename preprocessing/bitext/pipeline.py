@@ -8,15 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from preprocessing.bitext.bounded import result as bounded_result
+from preprocessing.bitext.bounded.steps import obstacle
 from preprocessing.bitext.data import SIDES, Bitext, BothSides, Pair
 from preprocessing.bitext.steps import detokenized, whole_words
 from preprocessing.corpora import CorpusFiles, locate
+from preprocessing.errors import InputError, check_positive
 from preprocessing.pipeline.pipeline import Pipeline, RunResult
 from preprocessing.pipeline.step import Context
 from preprocessing.text.data import Data, Split
 from preprocessing.text.normalization import JOINER, normalizer
 from preprocessing.text.reversible import ReversibleTokenizer, words_of
 from preprocessing.text.vocabulary import UNKNOWN, Vocabulary
+
+LARGE = 1 << 26
+"""Bytes of a corpus that is not kept in memory as a whole, after decompression about: half a million pairs."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,30 @@ class TranslationPipeline(Pipeline[Bitext, "TranslationResult"]):
         if files.origin == "embedded":
             files = locate.find("sample sentences")
         return files.only(self.parts)
+
+    def run(
+        self,
+        corpus: str | CorpusFiles,
+        *,
+        processes: int | None = None,
+        cache: bool = True,
+        bounded: bool | None = None,
+    ) -> TranslationResult:
+        """As :meth:`Pipeline.run`. ``bounded``: in memory that does not grow with the corpus, its result on disk and
+        mapped into memory; the same bytes. By default that is done for files of more than ``LARGE`` bytes.
+
+        Raises InputError where ``bounded`` is true and a step needs all text at once.
+        """
+        check_positive(processes=processes)
+        files = self.files(corpus)
+        size = sum(path.stat().st_size * (4 if path.suffix in (".gz", ".xz") else 1) for path in files.paths.values())
+        reason = obstacle(self, files) if bounded or (bounded is None and size > LARGE) else "it is small"
+        if bounded and reason:
+            raise InputError("--bounded", f"cannot be combined with {reason}", remedy="leave it out")
+        if reason:
+            return super().run(files, processes=processes, cache=cache)
+        data, card = bounded_result.run(self, files, processes=processes, keep=cache)
+        return self.result(data, card, card["digest"])
 
     def empty(self) -> Bitext:
         return Bitext()

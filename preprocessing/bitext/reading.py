@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from preprocessing.bitext.data import Bitext, Pair
+from preprocessing.bitext.segments import RULE as SEGMENTS, is_markup, read_segments
 from preprocessing.corpora import CorpusFiles
 from preprocessing.corpora.reading import FETCH_AGAIN, check_text, read_lines
 from preprocessing.errors import InputError, MissingError
@@ -21,6 +22,8 @@ from preprocessing.text.steps import SHOWN
 UNSPLIT = "unsplit"
 """The split of pairs that the step ``split-by-hash`` divides."""
 
+_WEB = " In the training text a carriage return is white space like any other."
+
 
 @dataclass(frozen=True)
 class Collection:
@@ -29,7 +32,8 @@ class Collection:
     Without ``columns`` it is two files, ``<part>.<language>``, one sentence per line. With ``columns`` it is one
     file, ``<part>``, of columns between tabs; ``columns`` are the languages of the first ones, ``ignored`` how many
     more may follow. ``member``: the name of the file in a zip archive, if it is in one. ``without``: what happens where
-    an ``optional`` one is missing.
+    an ``optional`` one is missing. ``carriage_returns``: they are white space like any other, also at the end of a line
+    (web text has them). ``markup``: its files may be SGML.
     """
 
     part: str
@@ -41,6 +45,8 @@ class Collection:
     optional: bool = False
     note: str = ""
     without: str = "continuing without it"
+    carriage_returns: bool = False
+    markup: bool = False
 
     def parts(self, source: str, target: str) -> tuple[str, ...]:
         """The parts of the corpus that contain it."""
@@ -72,6 +78,8 @@ class ReadPairs(Step[Bitext]):
             "of a file of columns between tabs, every line has the same number of columns, and a quotation mark is a "
             f"character like any other. {blank} A sentence of more than {self.longest} characters is an error. The "
             "text is not changed; its id is the part and the line number."
+            + (f" {SEGMENTS}" if any(collection.markup for collection in self.collections) else "")
+            + (_WEB if any(collection.carriage_returns for collection in self.collections) else "")
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -96,7 +104,7 @@ class ReadPairs(Step[Bitext]):
         for collection in self.collections:
             absent = [part for part in collection.parts(self.source, self.target) if part not in files.paths]
             if absent and collection.optional:
-                missing[collection.part] = f"{collection.note} Not found; {collection.without}.".strip()
+                missing[collection.part] = missing_part(collection)
                 continue
             if absent:
                 reason = f"has no {' and no '.join(absent)} (it has {', '.join(files.paths)})"
@@ -119,10 +127,19 @@ class ReadPairs(Step[Bitext]):
             facts["missing"] = missing
         if self.stand_ins:
             facts["stand_ins"] = {
-                requested: f"The corpus has no text in {requested}; its text in {replacement} is used instead."
-                for requested, replacement in self.stand_ins.items()
+                requested: stand_in(requested, replacement) for requested, replacement in self.stand_ins.items()
             }
         return data.with_splits(splits), Notes(facts=facts, dropped=dropped, warnings=warnings)
+
+
+def missing_part(collection: Collection) -> str:
+    """What a card states of an optional collection that is missing."""
+    return f"{collection.note} Not found; {collection.without}.".strip()
+
+
+def stand_in(requested: str, replacement: str) -> str:
+    """What a card states of a language that another one replaces."""
+    return f"The corpus has no text in {requested}; its text in {replacement} is used instead."
 
 
 def read_collection(
@@ -130,7 +147,11 @@ def read_collection(
 ) -> list[tuple[str, str, str]]:
     """(id, source, target) of each pair, as in the files; raises InputError for the first fault."""
     paths = [files.path(part) for part in collection.parts(source, target)]
-    texts = read_columns(paths[0], collection, (source, target)) if collection.columns else read_parallel(*paths)
+    texts = (
+        read_columns(paths[0], collection, (source, target))
+        if collection.columns
+        else read_parallel(paths[0], paths[1], collection)
+    )
     first = 2 if collection.header else 1
     for path, column in zip((paths[0], paths[-1]), texts, strict=True):
         for line, text in enumerate(column, first):
@@ -148,9 +169,14 @@ def read_collection(
     return list(zip(ids, *texts, strict=True))
 
 
-def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
+def read_parallel(source: Path, target: Path, collection: Collection | None = None) -> tuple[list[str], list[str]]:
     """The lines of two parallel files; raises InputError when one has more."""
-    lines = read_lines(source), read_lines(target)
+    web = collection is not None and collection.carriage_returns
+
+    def lines_of(path: Path) -> list[str]:
+        return read_segments(path) if is_markup(path) else read_lines(path, carriage_returns=web)
+
+    lines = lines_of(source), lines_of(target)
     if len(lines[0]) != len(lines[1]):
         reason = f"{len(lines[0])} lines, but {target.name} has {len(lines[1])}: they are not parallel"
         line = min(len(lines[0]), len(lines[1])) + 1
@@ -214,9 +240,13 @@ def _empty(
     texts = next((source, target) for pair_id, source, target in pairs if pair_id == row_id)
     side = 0 if not texts[0].strip() else 1
     path = files.path(collection.parts(source, target)[0 if collection.columns else side])
-    reason = f"the {(source, target)[side]} side is empty"
+    return empty_side(path, (source, target)[side], int(row_id.rpartition(":")[2]))
+
+
+def empty_side(path: Path, language: str, line: int) -> InputError:
+    """The error for a pair with an empty side."""
     remedy = "fix the line, or pass --empty drop (empty='drop'): dropped pairs are counted in the card"
-    return InputError(path, reason, line=int(row_id.rpartition(":")[2]), remedy=remedy)
+    return InputError(path, f"the {language} side is empty", line=line, remedy=remedy)
 
 
 def _pair(rows: Sequence[tuple[str, str, str]]) -> Pair:

@@ -131,13 +131,7 @@ class FilterLengths(Step[Bitext]):
 
     def apply(self, data: Bitext, context: Context) -> tuple[Bitext, Notes]:
         train = data.splits["train"]
-        lengths = np.stack([side.tokenized.lengths for side in train.sides])
-        shorter, longer = lengths.min(axis=0), lengths.max(axis=0)
-        faults = {"a side without tokens": shorter == 0}
-        if self.max_length is not None:
-            faults[f"more than {self.max_length} tokens"] = longer > self.max_length
-        if self.max_ratio is not None:
-            faults[f"a length ratio above {self.max_ratio:g}"] = longer > self.max_ratio * shorter
+        faults = self.faults(*(side.tokenized.lengths for side in train.sides))
         keep = np.ones(len(train), np.bool_)
         dropped, examples = [], []
         for reason, fault in faults.items():
@@ -150,6 +144,16 @@ class FilterLengths(Step[Bitext]):
                 for row in rows[:SHOWN]
             ]
         return _with_train(data, keep, "")[0], Notes(dropped=dropped, examples=examples)
+
+    def faults(self, source: np.ndarray, target: np.ndarray) -> dict[str, np.ndarray]:
+        """The rows that are left out by reason, from the tokens of either side, (rows,) each."""
+        shorter, longer = np.minimum(source, target), np.maximum(source, target)
+        faults = {"a side without tokens": shorter == 0}
+        if self.max_length is not None:
+            faults[f"more than {self.max_length} tokens"] = longer > self.max_length
+        if self.max_ratio is not None:
+            faults[f"a length ratio above {self.max_ratio:g}"] = longer > self.max_ratio * shorter
+        return faults
 
 
 @dataclass(frozen=True)

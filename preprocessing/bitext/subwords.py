@@ -82,10 +82,8 @@ class ApplyBPE(Step[Data]):
         codes = data.learned[CODES].decode("utf-8")
         if PIECES not in data.learned:
             frequency = _pieces(_counts(data.splits["train"]), BPE(io.StringIO(codes)))
-            listed = sorted(frequency, key=lambda piece: (-frequency[piece], piece))
-            written = "".join(f"{piece} {frequency[piece]}\n" for piece in listed)
-            data = data.with_learned(**{PIECES: written.encode("utf-8")})
-        known = _frequent(data.learned[PIECES].decode("utf-8"), self.min_freq)
+            data = data.with_learned(**{PIECES: written(frequency)})
+        known = frequent(data.learned[PIECES].decode("utf-8"), self.min_freq)
         bpe = BPE(io.StringIO(codes), vocab=known)
         symbols = next(iter(data.splits.values())).symbols
         number: dict[str, int] = {}
@@ -137,7 +135,13 @@ def _pieces(counts: Counter[str], bpe: BPE) -> Counter[str]:
     return pieces
 
 
-def _frequent(written: str, min_freq: int) -> set[str]:
-    """The pieces of a file in subword-nmt's form, ``piece count`` on each line, that are frequent enough."""
-    listed = (line.split(" ") for line in written.split("\n") if line)
+def written(frequency: Counter[str]) -> bytes:
+    """Pieces in subword-nmt's form, ``piece count`` on each line, by descending frequency, ties by the piece."""
+    listed = sorted(frequency, key=lambda piece: (-frequency[piece], piece))
+    return "".join(f"{piece} {frequency[piece]}\n" for piece in listed).encode("utf-8")
+
+
+def frequent(pieces: str, min_freq: int) -> set[str]:
+    """The pieces of a file as of :func:`written` that are frequent enough."""
+    listed = (line.split(" ") for line in pieces.split("\n") if line)
     return {piece for piece, count in listed if int(count) >= min_freq}

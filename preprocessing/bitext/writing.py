@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from preprocessing.arrays import write_arrays
 from preprocessing.bitext import card_page, subwords
+from preprocessing.bitext.bounded.shards import write_columns
 from preprocessing.bitext.data import SIDES
 from preprocessing.bitext.pipeline import TranslationResult
 from preprocessing.files import result_directory, write_json, write_text
-from preprocessing.pipeline.ragged import pack_strings
+from preprocessing.pipeline.ragged import PackedStrings, packed_strings
 from preprocessing.text.truecasing import LEARNED as TRUECASED
 
 
@@ -25,18 +28,24 @@ def write(result: TranslationResult, directory: Path, *, overwrite: bool = False
     ``sentencepiece.model``; with truecasing ``truecase.source.json``: lower-cased words and their cased forms.
     With ``page`` ``card.html``, the card to be read.
 
+    A result on disk (see ``bounded``) has a folder for each split instead, ``train`` and so on, in it a file for each
+    array, ``source_ids.npy`` and so on, that ``numpy.load(path, mmap_mode="r")`` maps into memory; and no ``.tsv``.
+
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a
     ``card.json``), which is then replaced as a whole.
     """
     with result_directory(directory, overwrite=overwrite) as temporary:
         for name, pair in result.splits.items():
             file = name.replace(" ", "-")
-            arrays = {"row_id": pair.row_id}
+            arrays: dict[str, np.ndarray] = {"row_id": pair.row_id}
             for side, split in zip(SIDES, pair.sides, strict=True):
                 arrays[f"{side}_ids"], arrays[f"{side}_offsets"] = split.ids, split.offsets
-                utf8, text_offsets = pack_strings(split.text.tolist())
+                utf8, text_offsets = packed_strings(split.text)
                 arrays[f"{side}_text_utf8"], arrays[f"{side}_text_offsets"] = utf8, text_offsets
                 arrays[f"{side}_seen_in_train"] = split.seen_in_train
+            if isinstance(pair.source.text, PackedStrings):
+                write_columns(temporary / file, arrays)
+                continue
             write_arrays(temporary / f"{file}.npz", arrays)
             lines = (
                 f"{row_id}\t{' '.join(pair.source.words(row))}\t{' '.join(pair.target.words(row))}\n"

@@ -1,4 +1,4 @@
-"""Parallel corpora: Multi30k, Tatoeba, and what is joined with Tatoeba for Korean."""
+"""Parallel corpora: Multi30k, Tatoeba, what is joined with Tatoeba for Korean, and WMT'14."""
 
 from __future__ import annotations
 
@@ -116,6 +116,49 @@ def _ko_en() -> RegisteredCorpus:
     )
 
 
+_STATMT = "https://www.statmt.org"
+_WMT14_TEXT = {
+    # collection: (its archive, path of its files in there without the language)
+    "europarl-v7": ("wmt13/training-parallel-europarl-v7.tgz", "training/europarl-v7.{pair}"),
+    "commoncrawl": ("wmt13/training-parallel-commoncrawl.tgz", "commoncrawl.{pair}"),
+    "news-commentary-v9": ("wmt14/training-parallel-nc-v9.tgz", "training/news-commentary-v9.{pair}"),
+    "undoc": ("wmt13/training-parallel-un.tgz", "un/undoc.2000.{pair}"),
+    "giga-fren": ("wmt10/training-giga-fren.tar", "giga-fren.release2.fixed"),
+}
+
+
+def _wmt14(language: str) -> RegisteredCorpus:
+    """English with German or French. Of its archives the hashes of three are published, by TensorFlow Datasets
+    (url_checksums/wmt14_translate.txt); those of the files in them are not known, and neither are exact numbers of rows
+    except of the test sets."""
+    collections = list(_WMT14_TEXT)[: 3 if language == "de" else 5]
+    pair = f"{language}-en"
+    files: dict[str, CorpusFile] = {}
+    for name in collections:
+        for side in ("en", language):
+            path = f"wmt14/{_WMT14_TEXT[name][1].format(pair=pair)}.{side}"
+            files[f"{name}.{side}"] = CorpusFile((path, f"{path}.gz"))
+    for side, role in (("en", "src"), (language, "ref")):
+        dev, test = "wmt14/dev/newstest2013", f"wmt14/test-full/newstest2014-{language}en-{role}.{side}.sgm"
+        files[f"newstest2013.{side}"] = CorpusFile((f"{dev}.{side}", f"{dev}-{role}.{side}.sgm"), rows=3_000)
+        files[f"newstest2014.{side}"] = CorpusFile((test, f"wmt14/test-full/newstest2014.{side}"), rows=3_003)
+    archives = ", ".join(f"{_STATMT}/{_WMT14_TEXT[name][0]}" for name in collections)
+    return RegisteredCorpus(
+        name=f"wmt14 en-{language}",
+        title=f"WMT 2014, English and {'German' if language == 'de' else 'French'} (test: newstest2014)",
+        licence=(
+            "for research: the parts have terms of their own (Europarl, Common Crawl, News Commentary"
+            + ("" if language == "de" else ", United Nations, Giga-French-English")
+            + "), which their publishers state at the homepage where they do; cite Bojar et al. (2014)"
+        ),
+        homepage=f"{_STATMT}/wmt14/translation-task.html",
+        how_to_get=(
+            f"unpack {archives}, {_STATMT}/wmt14/dev.tgz and {_STATMT}/wmt14/test-full.tgz in wmt14/; see docs/wmt14.md"
+        ),
+        files=files,
+    )
+
+
 PARALLEL: tuple[RegisteredCorpus, ...] = (
     _multi30k("de"),
     _multi30k("fr"),
@@ -138,4 +181,6 @@ PARALLEL: tuple[RegisteredCorpus, ...] = (
         },
     ),
     _ko_en(),
+    _wmt14("de"),
+    _wmt14("fr"),
 )

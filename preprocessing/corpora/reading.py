@@ -57,18 +57,19 @@ def decoded(path: str | PathLike[str], raw: bytes) -> str:
         raise InputError(path, reason, line=line, remedy=f"save the file as UTF-8, or {FETCH_AGAIN}") from error
 
 
-def read_lines(path: Path, member: str | None = None) -> list[str]:
+def read_lines(path: Path, member: str | None = None, *, carriage_returns: bool = False) -> list[str]:
     """All lines of a UTF-8 file without their line feeds.
 
     Only a line feed ends a line, and the last line must have one. Raises InputError for an empty file, a byte order
-    mark, Windows line endings, a missing last line feed, invalid UTF-8.
+    mark, Windows line endings (unless ``carriage_returns`` are characters like any other), a missing last line feed,
+    invalid UTF-8.
     """
     content = decoded(path, read_bytes(path, member))
     if not content:
         raise InputError(path, "no lines: the file is empty", line=1, remedy=FETCH_AGAIN)
     if content.startswith("\ufeff"):
         raise InputError(path, "begins with a byte order mark", line=1, remedy="save the file as UTF-8 without it")
-    if "\r\n" in content:
+    if not carriage_returns and "\r\n" in content:
         line = content[: content.index("\r\n")].count("\n") + 1
         raise InputError(path, CRLF, line=line, remedy=UNIX_LINES)
     lines = content.split("\n")

@@ -104,7 +104,13 @@ def label_counts(label: np.ndarray) -> dict[str, int]:
 
 def profile(lengths: np.ndarray, width: int = 1) -> dict[str, Any]:
     """Distribution of lengths (rows,): percentiles are lengths that occur (the smallest that covers the share)."""
-    if len(lengths) == 0:
+    return profile_of_counts(np.bincount(lengths), width)
+
+
+def profile_of_counts(counts: np.ndarray, width: int = 1) -> dict[str, Any]:
+    """:func:`profile` of lengths of which ``counts[n]`` are ``n``."""
+    rows = int(counts.sum())
+    if rows == 0:
         return {
             "rows": 0,
             "total": 0,
@@ -114,16 +120,19 @@ def profile(lengths: np.ndarray, width: int = 1) -> dict[str, Any]:
             "percentiles": {str(percent): None for percent in PERCENTILES},
             "histogram": {"width": width, "counts": []},
         }
-    ordered = np.sort(lengths)
-    covering = [ordered[max(0, -(-percent * len(ordered) // 100) - 1)] for percent in PERCENTILES]
+    occurring = np.flatnonzero(counts)
+    covered = np.cumsum(counts)
+    covering = [int(np.searchsorted(covered, max(1, -(-percent * rows // 100)))) for percent in PERCENTILES]
+    total = int((counts * np.arange(len(counts))).sum())
+    widened = np.add.reduceat(counts[: occurring[-1] + 1], np.arange(0, occurring[-1] + 1, width))
     return {
-        "rows": len(lengths),
-        "total": int(lengths.sum()),
-        "mean": rate(int(lengths.sum()), len(lengths)),
-        "min": int(ordered[0]),
-        "max": int(ordered[-1]),
-        "percentiles": {str(percent): int(value) for percent, value in zip(PERCENTILES, covering, strict=True)},
-        "histogram": {"width": width, "counts": np.bincount(lengths // width).tolist()},
+        "rows": rows,
+        "total": total,
+        "mean": rate(total, rows),
+        "min": int(occurring[0]),
+        "max": int(occurring[-1]),
+        "percentiles": {str(percent): value for percent, value in zip(PERCENTILES, covering, strict=True)},
+        "histogram": {"width": width, "counts": widened.tolist()},
     }
 
 

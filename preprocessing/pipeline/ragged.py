@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Ragged:
+class Ragged(Sequence[np.ndarray]):
     """``ids`` (ids,) int32 and ``offsets`` (rows + 1,) int64: row ``i`` is ``ids[offsets[i]:offsets[i + 1]]``."""
 
     ids: np.ndarray
@@ -36,7 +37,7 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, row: int) -> np.ndarray:
+    def __getitem__(self, row: Any) -> Any:
         """The ids of one row, a view of shape (length,)."""
         row = range(len(self))[row]
         return self.ids[self.offsets[row] : self.offsets[row + 1]]
@@ -125,3 +126,35 @@ def unpack_strings(utf8: np.ndarray, offsets: np.ndarray) -> list[str]:
     """The inverse of :func:`pack_strings`."""
     raw, bounds = utf8.tobytes(), offsets.tolist()
     return [raw[start:stop].decode("utf-8") for start, stop in pairwise(bounds)]
+
+
+class PackedStrings(Sequence[str]):
+    """Strings that stay packed, possibly on disk, and are decoded when they are read. Indexed like an object array of
+    strings: rows or a mask give such an array."""
+
+    def __init__(self, utf8: np.ndarray, offsets: np.ndarray) -> None:
+        """``utf8`` and ``offsets`` are those of :func:`pack_strings`."""
+        self.utf8, self.offsets = utf8, offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, rows: Any) -> Any:
+        if isinstance(rows, (int, np.integer)):
+            row = range(len(self))[rows]
+            return self.utf8[self.offsets[row] : self.offsets[row + 1]].tobytes().decode("utf-8")
+        chosen = np.arange(len(self))[rows].tolist()
+        column = np.empty(len(chosen), object)
+        column[:] = [self[row] for row in chosen]
+        return column
+
+    def tolist(self) -> list[str]:
+        """All strings, in memory."""
+        return list(self)
+
+
+def packed_strings(strings: Any) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`pack_strings` of a column of strings, which may be packed."""
+    if isinstance(strings, PackedStrings):
+        return strings.utf8, strings.offsets
+    return pack_strings(strings.tolist())

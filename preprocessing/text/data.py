@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
 from preprocessing.errors import InputError
-from preprocessing.pipeline.ragged import Ragged, pack_strings, unpack_strings
+from preprocessing.pipeline.ragged import PackedStrings, Ragged, pack_strings, packed_strings, unpack_strings
 from preprocessing.pipeline.step import ordered
 from preprocessing.text.tokenizers import Tokenizer
 from preprocessing.text.vocabulary import PADDING_ID, SPECIALS, Vocabulary
@@ -22,12 +22,13 @@ _LEARNED = "learned."
 class Split:
     """The rows of one split, column by column; all columns have the same number of rows.
 
-    ``row_id`` (rows,) str; ``text`` (rows,) object array of str; ``label`` (rows,) int8, -1 without a label;
-    ``seen_in_train`` (rows,) bool, never true in the training split. ``tokens`` refers to ``symbols`` (the surface
-    forms, shared by all splits) and ``encoded`` to the vocabulary; both are None until their step has run.
-    ``normalized`` (rows,) object array of str is the text as passed to the tokenizer, where that differs from ``text``;
-    it is set only while the steps run. ``sentences``, for rows that are documents, has the number of tokens of each
-    sentence of each row, in order; they sum to the length of the row.
+    ``row_id`` (rows,) str; ``text`` (rows,) object array of str, or a ``PackedStrings`` where it stays on disk;
+    ``label`` (rows,) int8, -1 without a label; ``seen_in_train`` (rows,) bool, never true in the training split.
+    ``tokens`` refers to ``symbols`` (the surface forms, shared by all splits) and ``encoded`` to the vocabulary;
+    both are None until their step has run. ``normalized`` (rows,) object array of str is the text as passed to the
+    tokenizer, where that differs from ``text``; it is set only while the steps run. ``sentences``, for rows that
+    are documents, has the number of tokens of each sentence of each row, in order; they sum to the length of the
+    row.
     """
 
     row_id: np.ndarray
@@ -81,10 +82,10 @@ class Split:
         """Tokens per row, (rows,) int64."""
         return self._encoded.lengths
 
-    def sequences(self) -> list[np.ndarray]:
-        """The ids of each row as an array (tokens,) int32, a view."""
-        bounds = self.offsets.tolist()
-        return [self.ids[start:stop] for start, stop in pairwise(bounds)]
+    def sequences(self) -> Sequence[np.ndarray]:
+        """The ids of each row as an array (tokens,) int32, a view; of ids on disk made when the row is read."""
+        encoded = self._encoded
+        return encoded if isinstance(encoded.ids, np.memmap) else [encoded[row] for row in range(len(encoded))]
 
     def padded(self, max_length: int | None = None, pad: int = PADDING_ID) -> np.ndarray:
         """(rows, T) int32 ids with ``pad`` after each row; T is ``max_length``, else the longest row."""
@@ -187,7 +188,7 @@ class Data:
             arrays[_LEARNED + name] = np.frombuffer(state, np.uint8)
         for name, split in self.splits.items():
             arrays[f"{name}.row_id"] = split.row_id
-            arrays[f"{name}.text.utf8"], arrays[f"{name}.text.offsets"] = pack_strings(split.text.tolist())
+            arrays[f"{name}.text.utf8"], arrays[f"{name}.text.offsets"] = packed_strings(split.text)
             arrays[f"{name}.label"], arrays[f"{name}.seen_in_train"] = split.label, split.seen_in_train
             for column, ragged in (("tokens", split.tokens), ("encoded", split.encoded)):
                 ragged = ragged or _NO_ROWS
@@ -210,7 +211,7 @@ class Data:
         for name in [key.removesuffix(".row_id") for key in arrays if key.endswith(".row_id")]:
             splits[name] = Split(
                 row_id=arrays[f"{name}.row_id"],
-                text=object_column(unpack_strings(arrays[f"{name}.text.utf8"], arrays[f"{name}.text.offsets"])),
+                text=_texts(arrays[f"{name}.text.utf8"], arrays[f"{name}.text.offsets"]),
                 label=arrays[f"{name}.label"],
                 seen_in_train=arrays[f"{name}.seen_in_train"],
                 symbols=symbols,
@@ -226,6 +227,13 @@ class Data:
         vocabulary = Vocabulary(unpack_strings(arrays["vocabulary.utf8"], arrays["vocabulary.offsets"]), specials)
         learned = {key.removeprefix(_LEARNED): arrays[key].tobytes() for key in arrays if key.startswith(_LEARNED)}
         return cls(splits, fitted, vocabulary, learned)
+
+
+def _texts(utf8: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Packed texts as a column; those on disk stay there."""
+    if isinstance(utf8, np.memmap):
+        return cast(np.ndarray, PackedStrings(utf8, offsets))
+    return object_column(unpack_strings(utf8, offsets))
 
 
 def object_column(texts: Sequence[str]) -> np.ndarray:

@@ -8,6 +8,8 @@ sentence goes through sacremoses as a whole.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sacremoses import MosesTokenizer
 
 REMEMBERED = 1 << 17
@@ -73,6 +75,12 @@ class WordwiseMoses:
             ):
                 continue
             tokens[number : number + 1] = [prefix, "."]
+
+
+@lru_cache
+def wordwise(language: str) -> WordwiseMoses:
+    """The tokenizer of a language, one for each process."""
+    return WordwiseMoses(language)
 
 
 def _delicate(text: str) -> bool:

@@ -25,6 +25,7 @@ from preprocessing.text.tokenizers import Tokenizer
 CHUNK = 4096
 TITLE, UNIT = "tokenize", f"{CHUNK} texts"
 Chunk = tuple[list[str], np.ndarray, np.ndarray]
+"""Symbols of a chunk, the index of each token, tokens per text."""
 
 
 def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | None = None) -> tuple[list[str], Ragged]:
@@ -34,10 +35,10 @@ def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | No
     chunks = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
     workers = min(processes or len(os.sched_getaffinity(0)), len(chunks))
     if workers <= 1:
-        return _merge(_tokenize(tokenizer, chunk) for chunk in progress(chunks, TITLE, UNIT))
+        return _merge(tokenize_texts(tokenizer, chunk) for chunk in progress(chunks, TITLE, UNIT))
     context = multiprocessing.get_context(start_method())
     others = set(multiprocessing.active_children())
-    with _lean_main(), ProcessPoolExecutor(workers, context, _start_worker, (tokenizer,)) as pool:
+    with lean_main(), ProcessPoolExecutor(workers, context, _start_worker, (tokenizer,)) as pool:
         try:
             return _merge(progress(pool.map(_work, chunks), TITLE, UNIT, len(chunks)))
         except BrokenProcessPool as error:
@@ -50,7 +51,7 @@ def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | No
             raise
 
 
-def _tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> Chunk:
+def tokenize_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> Chunk:
     """One chunk as (symbols of the chunk, index of each token, tokens per text): small to send between processes."""
     symbols = _numbering()
     ids: list[int] = []
@@ -70,6 +71,11 @@ def _start_worker(tokenizer: Tokenizer) -> None:
     # One analyser for the lifetime of the process: loading one takes up to seconds.
     global _worker_tokenizer
     _worker_tokenizer = tokenizer
+    prepare_worker()
+
+
+def prepare_worker() -> None:
+    """Make this worker process end with its parent, and leave Ctrl-C to that."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends its workers
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -83,7 +89,7 @@ def _end_with_parent() -> None:
 
 
 def _work(texts: Sequence[str]) -> Chunk:
-    return _tokenize(_worker_tokenizer, texts)
+    return tokenize_texts(_worker_tokenizer, texts)
 
 
 _worker_tokenizer: Tokenizer
@@ -107,7 +113,7 @@ def start_method() -> str:
 
 
 @contextmanager
-def _lean_main() -> Iterator[None]:
+def lean_main() -> Iterator[None]:
     """An empty ``__main__`` while workers are spawned: they would import that of the caller again, guarded or not, and
     all of MXNet with it, but need only this package."""
     main = sys.modules["__main__"]

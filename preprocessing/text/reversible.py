@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from sacremoses import MosesDetokenizer
 
-from preprocessing.text.moses import WordwiseMoses
+from preprocessing.text.moses import wordwise
 from preprocessing.text.normalization import JOINER, SPACE
 from preprocessing.text.tokenizers import Mecab, SentencePiece, Tokenizer, import_package
 
@@ -45,15 +45,11 @@ class Moses(ReversibleTokenizer):
         return {"language": self.language}
 
     def tokenize(self, text: str) -> list[str]:
-        return self._tokenizer.tokenize(text)
+        return wordwise(self.language).tokenize(text)
 
     def detokenize(self, tokens: Sequence[str]) -> str:
         text: str = self._detokenizer.detokenize(tokens, unescape=False)
         return text
-
-    @cached_property
-    def _tokenizer(self) -> WordwiseMoses:
-        return WordwiseMoses(self.language)
 
     @cached_property
     def _detokenizer(self) -> MosesDetokenizer:

@@ -240,8 +240,11 @@ class LearnVocabulary(Step[Data]):
 
     def facts(self, vocabulary: Vocabulary, train: Split) -> dict[str, Any]:
         """What a card states of a vocabulary and the text that it is learned on."""
-        counts = train.tokenized.counts(len(train.symbols))
-        frequency = dict(zip(train.symbols, counts.tolist(), strict=True))
+        return self.facts_of_counts(vocabulary, train.symbols, train.tokenized.counts(len(train.symbols)))
+
+    def facts_of_counts(self, vocabulary: Vocabulary, symbols: Sequence[str], counts: np.ndarray) -> dict[str, Any]:
+        """:meth:`facts` of the tokens of train and how often each occurs there."""
+        frequency = dict(zip(symbols, counts.tolist(), strict=True))
         learned = vocabulary.learned
         kept_tokens, all_tokens = sum(frequency.get(token, 0) for token in learned), int(counts.sum())
         return {
@@ -282,14 +285,22 @@ def _unknown(split: Split) -> dict[str, Any]:
     missed = np.flatnonzero(split.ids == UNKNOWN_ID)
     rows_with = len(np.unique(np.searchsorted(split.offsets, missed, side="right")))
     counts = np.bincount(split.tokenized.ids[missed])
+    return unknown_facts(split.symbols, counts, tokens=len(split.ids), rows=len(split), rows_with_unknown=rows_with)
+
+
+def unknown_facts(
+    symbols: Sequence[str], counts: np.ndarray, *, tokens: int, rows: int, rows_with_unknown: int
+) -> dict[str, Any]:
+    """What a card states of the unknown tokens of a split; ``counts``: how often each symbol occurs as an unknown one,
+    (len(symbols),) or the first of them."""
     types = np.flatnonzero(counts).tolist()
-    types.sort(key=lambda symbol: (-counts[symbol], split.symbols[symbol]))
+    types.sort(key=lambda symbol: (-counts[symbol], symbols[symbol]))
     return {
-        "tokens": len(split.ids),
-        "unknown": len(missed),
-        "rate": card.rate(len(missed), len(split.ids)),
-        "rows_with_unknown": rows_with,
-        "rate_of_rows": card.rate(rows_with, len(split)),
+        "tokens": tokens,
+        "unknown": int(counts.sum()),
+        "rate": card.rate(int(counts.sum()), tokens),
+        "rows_with_unknown": rows_with_unknown,
+        "rate_of_rows": card.rate(rows_with_unknown, rows),
         "types": len(types),
-        "most_frequent": [[split.symbols[symbol], int(counts[symbol])] for symbol in types[:MOST_FREQUENT]],
+        "most_frequent": [[symbols[symbol], int(counts[symbol])] for symbol in types[:MOST_FREQUENT]],
     }

@@ -236,7 +236,7 @@ def captioned_images(
 def parallel_text(
     out: Out,
     corpus: Annotated[
-        str, typer.Option(help="'multi30k en-de', 'multi30k en-fr', 'tatoeba en-fr' or 'tatoeba ko-en'.")
+        str, typer.Option(help="'multi30k en-de' or en-fr, 'tatoeba en-fr' or ko-en, 'wmt14 en-de' or en-fr.")
     ] = "multi30k en-de",
     folder: Annotated[
         Path | None, typer.Option(help="Folder of your own files: train, validation, test, each .SOURCE and .TARGET.")
@@ -256,7 +256,13 @@ def parallel_text(
         bool | None, typer.Option(help="Leave out train pairs with a sentence of another split.")
     ] = None,
     extra: Annotated[list[str] | None, typer.Option(help="tatoeba ko-en: python-docs, bible; repeat for both.")] = None,
-    empty: Annotated[str, typer.Option(help="Pairs with an empty side: refuse or drop.")] = "refuse",
+    empty: Annotated[
+        str | None, typer.Option(help="Pairs with an empty side: refuse or drop (default: refuse; wmt14: drop).")
+    ] = None,
+    bounded: Annotated[
+        bool | None,
+        typer.Option(help="Keep text on disk, in memory that does not grow with it (default: for 64 MiB and more)."),
+    ] = None,
     sample: Sample = False,
     processes: Processes = None,
     overwrite: Replace = False,
@@ -290,6 +296,7 @@ def parallel_text(
         empty=empty,
         processes=processes,
         cache=not no_cache,
+        bounded=bounded,
     )
     translation.write(prepared, out, overwrite=overwrite, page=True)
     for name, pair in prepared.splits.items():

@@ -89,6 +89,13 @@ class Translation(Task[TranslationSettings, TranslationData]):
     def reads(self) -> tuple[str, ...]:
         return self.corpus, self.source, self.target
 
+    def at_scale(self, variant: Variant[Any]) -> Variant[Any]:
+        """A variant with this task, on the corpus that its paper trains on; a number that is reported for another one
+        is not next to it."""
+        if variant.beside is not None and variant.beside.corpus == self.corpus:
+            return replace(variant, task=self)
+        return replace(variant, task=self, beside=None, comparable=False, differs="")
+
     def own_data(self, options: DataOptions) -> OwnData:
         """A folder of parallel files."""
         options.require(self.name, ("folder", "source", "target"))

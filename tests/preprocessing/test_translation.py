@@ -437,8 +437,10 @@ def test_pipelines_and_registry_agree_on_the_parts(corpus: str) -> None:
     expected = [c for c in known.collections if c.optional] + list(known.extra.values())
     assert optional == {part for collection in expected for part in Collection.parts(collection, *known.languages[:2])}
     assert all(
-        file.sha256 for part, file in registered.files.items() if not registered.embedded and "park-train" not in part
-    )
+        file.sha256
+        for part, file in registered.files.items()
+        if not registered.embedded and "park-train" not in part and not corpus.startswith("wmt14")
+    ), "of WMT'14 only hashes of archives are published"
 
 
 # --- the real corpora ---

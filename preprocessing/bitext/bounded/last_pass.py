@@ -1,0 +1,159 @@
+"""The last pass over a chunk: its rows as ids, written to where they belong in the arrays of the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preprocessing.bitext.bounded.shards import Column, Shards, strings_of
+from preprocessing.bitext.bounded.words import WORDS, Rows
+from preprocessing.bitext.data import SIDES
+from preprocessing.bitext.steps import detokenized
+from preprocessing.pipeline.ragged import Ragged
+from preprocessing.text.data import Data
+from preprocessing.text.normalization import normalizer
+from preprocessing.text.vocabulary import UNKNOWN_ID
+
+FINAL = "final"
+"""Shard of a side: the ``symbols`` of each word as ``ids`` and ``offsets``, and the vocabulary id of each symbol."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A shard of a split, and where its rows, the bytes of its texts and its tokens are in the arrays of that split.
+
+    Attributes:
+        split: that it belongs to.
+        index: of the shard in the split.
+        part: of the corpus, which the ids of rows begin with.
+        row: of the result that its first row is.
+        text, tokens: where the first ones of source and target are.
+    """
+
+    split: Rows
+    index: int
+    part: str
+    row: int = 0
+    text: tuple[int, int] = (0, 0)
+    tokens: tuple[int, int] = (0, 0)
+
+    @property
+    def shard(self) -> str:
+        return self.split.shards[self.index]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Rows of a shard that are kept, bytes of their texts, tokens, on source and target."""
+
+    folder: Path
+
+    def __call__(self, place: Place) -> tuple[int, tuple[int, int], tuple[int, int]]:
+        shards = Shards(self.folder)
+        kept = place.split.masks(shards, "kept")[place.index]
+        text, tokens = [], []
+        for side in SIDES:
+            arrays = shards.load(place.shard, [f"{side}.text.offsets"])
+            text.append(int(np.diff(arrays[f"{side}.text.offsets"])[kept].sum()))
+            words, _, pieces = words_of_rows(shards, place.shard, side, kept)
+            tokens.append(int(np.diff(pieces.offsets)[words.ids].sum()))
+        return int(kept.sum()), (text[0], text[1]), (tokens[0], tokens[1])
+
+
+@dataclass(frozen=True)
+class LastPass:
+    """Write the rows of a shard.
+
+    Attributes:
+        folder: of the shards.
+        out: of the arrays.
+        languages, lowercase: of the text, to check that detokenisation restores it.
+        states: tokenizers and what was learned.
+        width: characters of the ids of rows, by split.
+    """
+
+    folder: Path
+    out: Path
+    languages: tuple[str, str]
+    lowercase: bool
+    states: tuple[Data, Data]
+    width: dict[str, int]
+
+    def __call__(self, place: Place) -> str:
+        """Write the rows, unless that is done; the name of the shard with counts for the card."""
+        shards, name = Shards(self.folder), place.shard.replace("read", "written")
+        if name in shards:
+            return name
+        split = place.split
+        kept = split.masks(shards, "kept")[place.index]
+        lines = shards.load(place.shard, ["line"])["line"][kept].tolist()
+        ids = np.array([f"{place.part}:{line}" for line in lines], f"<U{self.width[split.name]}")
+        Column(self.out / f"source.{split.name}.row_id.npy").write(place.row, ids)
+        notes: dict[str, Any] = {}
+        lengths: dict[str, np.ndarray] = {}
+        for number, side in enumerate(SIDES):
+            arrays = shards.load(place.shard, [f"{side}.text.utf8", f"{side}.text.offsets"])
+            sizes = np.diff(arrays[f"{side}.text.offsets"])
+            utf8 = arrays[f"{side}.text.utf8"][np.repeat(kept, sizes)]
+            words, encoding, pieces = words_of_rows(shards, place.shard, side, kept)
+            tokens = words.expanded(pieces)
+            encoded = tokens.mapped(encoding)
+            ends = np.cumsum(sizes[kept]) + place.text[number]
+            columns = {
+                "text.utf8": (place.text[number], utf8),
+                "text.offsets": (place.row + 1, ends),
+                "tokens.ids": (place.tokens[number], tokens.ids),
+                "tokens.offsets": (place.row + 1, tokens.offsets[1:] + place.tokens[number]),
+                "encoded.ids": (place.tokens[number], encoded.ids),
+            }
+            for column, (start, values) in columns.items():
+                Column(self.out / f"{side}.{split.name}.{column}.npy").write(start, values)
+            lengths[side] = np.bincount(tokens.lengths)
+            unknown = np.concatenate([[0], np.cumsum(encoded.ids == UNKNOWN_ID)])
+            notes[side] = {"rows_with_unknown": int((np.diff(unknown[encoded.offsets]) > 0).sum())}
+            if split.name != "train":
+                starts = np.concatenate([[0], ends - place.text[number]]).tolist()
+                raw = utf8.tobytes()
+                texts = [raw[a:b].decode("utf-8") for a, b in pairwise(starts)]
+                notes[side]["round_trip"] = self._round_trip(number, texts, tokens)
+        shards.save(name, lengths, notes)
+        return name
+
+    def _round_trip(self, side: int, texts: list[str], tokens: Ragged) -> dict[str, Any]:
+        """How many texts their tokens are joined to, and the first that they are not."""
+        normalize, symbols = normalizer(self.languages[side]), _symbols(self.folder, SIDES[side])
+        counts: dict[str, Any] = {"rows": len(texts), "exact": 0, "but_for_spaces": 0}
+        for row, text in enumerate(texts):
+            wanted = normalize(text).lower() if self.lowercase else normalize(text)
+            restored = detokenized(self.states[side], [symbols[token] for token in tokens[row].tolist()])
+            counts["exact"] += wanted == restored
+            counts["but_for_spaces"] += wanted.replace(" ", "") == restored.replace(" ", "")
+            if wanted != restored:
+                counts.setdefault("example", [wanted, restored])
+        return counts
+
+
+def words_of_rows(shards: Shards, shard: str, side: str, kept: np.ndarray) -> tuple[Ragged, np.ndarray, Ragged]:
+    """The words of the rows of a shard that are kept; the id of each symbol, and the symbols of each word."""
+    arrays = shards.load(shard, [f"{side}.tokens", f"{side}.lengths"])
+    words = Ragged.from_lengths(arrays[f"{side}.tokens"], arrays[f"{side}.lengths"])
+    numbers = shards.load(f"{WORDS}-{side}", [shard])[shard]
+    words = (words if kept.all() else words.take(kept)).mapped(numbers)
+    encoding, pieces = _final(shards.folder, side)
+    return words, encoding, pieces
+
+
+@lru_cache(maxsize=2)
+def _final(folder: Path, side: str) -> tuple[np.ndarray, Ragged]:
+    arrays = Shards(folder).load(f"{FINAL}-{side}", ["ids", "offsets", "encoding"])
+    return arrays["encoding"], Ragged(arrays["ids"], arrays["offsets"])
+
+
+@lru_cache(maxsize=2)
+def _symbols(folder: Path, side: str) -> list[str]:
+    return strings_of(Shards(folder).load(f"{FINAL}-{side}", ["symbols.utf8", "symbols.offsets"]), "symbols")

@@ -1,0 +1,357 @@
+"""The run of a translation pipeline in bounded memory: the passes over the chunks, and what is computed in between.
+
+Everything is written to a folder, the shards below ``shards-...`` and the arrays of the result below ``columns``. A run
+that was killed goes on with what is there; neither that nor the number of processes changes a byte.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from operator import call
+from pathlib import Path
+
+import numpy as np
+
+from preprocessing.bitext.bounded import chunks as chunking, overlap
+from preprocessing.bitext.bounded.chunks import Chunk, chunks
+from preprocessing.bitext.bounded.copies import FindCopies
+from preprocessing.bitext.bounded.first_pass import FirstPass
+from preprocessing.bitext.bounded.last_pass import FINAL, LastPass, Place, Sizes
+from preprocessing.bitext.bounded.pool import Pool, workers
+from preprocessing.bitext.bounded.shards import Column, Shards, packed, strings_of
+from preprocessing.bitext.bounded.steps import Translating, find
+from preprocessing.bitext.bounded.words import (
+    BLOCK,
+    MERGES,
+    PIECES,
+    WORDS,
+    JoinPieces,
+    LearnMerges,
+    NumberWords,
+    Rows,
+    SplitWords,
+)
+from preprocessing.bitext.data import SIDES
+from preprocessing.bitext.reading import ReadPairs
+from preprocessing.bitext.steps import (
+    Deduplicate,
+    FilterLengths,
+    LearnJointVocabulary,
+    LearnSequenceVocabulary,
+    Overlap,
+)
+from preprocessing.bitext.subwords import CODES, PIECES as FREQUENCIES, ApplyBPE, LearnBPE
+from preprocessing.corpora import CorpusFiles
+from preprocessing.errors import InputError
+from preprocessing.pipeline.ragged import Ragged
+from preprocessing.progress import progress
+from preprocessing.text.data import Data
+from preprocessing.text.normalization import Lowercase
+from preprocessing.text.vocabulary import Vocabulary
+
+COLUMNS = "columns"
+"""Folder of the arrays of the result."""
+
+
+class BoundedRun:
+    """A run, whose attributes are what the card needs besides the shards.
+
+    Attributes:
+        splits: the rows of each split, train first.
+        parts: of each split, the part of the corpus that each of its shards is of.
+        read: notes of the first pass by shard.
+        survey: of each part, copies of its ``source``, ``target`` and ``pair``.
+        copies: rows of train whose pair occurs before; None where these are kept.
+        seen: what of the other splits occurs in train.
+        dropped: rows of train by reason, and rows that are dropped by reason.
+        vocabularies, states: of source and target.
+        sizes: rows, bytes and tokens of each shard of each split.
+    """
+
+    def __init__(self, pipeline: Translating, files: CorpusFiles, folder: Path) -> None:
+        self.pipeline, self.files, self.folder = pipeline, files, folder
+        self.shards, self.out = Shards(folder / f"shards-{chunking.CHUNK}"), folder / COLUMNS
+        for each in (self.shards.folder, self.out):
+            each.mkdir(parents=True, exist_ok=True)
+        self.lowercase = find(pipeline.steps, Lowercase, required=False) is not None
+        self.merges: LearnBPE | None = find(pipeline.steps, LearnBPE, required=False)
+        self.languages = (pipeline.source, pipeline.target)
+
+    def compute(self, processes: int | None) -> None:
+        """All passes. Raises InputError for bad files or a full disk; what is finished stays."""
+        with workers(processes) as pool:
+            self._read(pool)
+            self._find_copies(pool)
+            self.seen = overlap.measure(self.shards, self.splits, find(self.pipeline.steps, Overlap))
+            self._choose_rows()
+            self._number_words(pool)
+            self._learn_vocabularies()
+            self._write_columns(pool)
+
+    def remove_shards(self) -> None:
+        """Delete what only the run needs."""
+        shutil.rmtree(self.shards.folder)
+
+    def _read(self, pool: Pool) -> None:
+        read: ReadPairs = find(self.pipeline.steps, ReadPairs)
+        tokenizers = self.pipeline.source_tokenizer, self.pipeline.target_tokenizer
+        first = FirstPass(
+            self.shards.folder,
+            self.languages,
+            tokenizers,
+            self.lowercase,
+            read.empty,
+            read.longest,
+            self.files.origin == "given",
+        )
+        if "all" not in self.shards:
+            listed: list[list[str]] = []
+
+            def every() -> Iterator[Chunk]:
+                for collection in read.collections:
+                    parts = collection.parts(read.source, read.target)
+                    if absent := [part for part in parts if part not in self.files.paths]:
+                        if collection.optional:
+                            continue
+                        reason = f"has no {' and no '.join(absent)} (it has {', '.join(self.files.paths)})"
+                        raise InputError(f"corpus {self.files.name}", reason, remedy="give files in its layout")
+                    paths = self.files.path(parts[0]), self.files.path(parts[1])
+                    for chunk in chunks(self.files, collection, paths, len(listed)):
+                        listed.append([chunk.name, collection.part, collection.split])
+                        yield chunk
+
+            for _ in progress(pool.map(first, every()), "read", "chunk"):
+                pass
+            rows = [len(self.shards.load(name, ["line"])["line"]) for name, *_ in listed]
+            self.shards.save("all", {"rows": np.array(rows, np.int64)}, listed)
+        listed, rows = self.shards.notes("all"), self.shards.load("all")["rows"].tolist()
+        by_split: dict[str, list[tuple[str, int]]] = {}
+        self.parts: dict[str, list[str]] = {}
+        for (name, part, split), count in zip(listed, rows, strict=True):
+            by_split.setdefault(split, []).append((name, count))
+            self.parts.setdefault(split, []).append(part)
+        self.read = {name: self.shards.notes(name) for name, *_ in listed}
+        self.splits = tuple(
+            Rows(
+                split,
+                tuple(name for name, _ in of_split),
+                tuple(count for _, count in of_split),
+                masked=split == "train",
+            )
+            for split, of_split in by_split.items()
+        )
+
+    @property
+    def train(self) -> Rows:
+        return next(split for split in self.splits if split.name == "train")
+
+    def _find_copies(self, pool: Pool) -> None:
+        kinds = {"source": ("source",), "target": ("target",), "pair": SIDES}
+        if "copies" not in self.shards:
+            tasks: dict[tuple[str, str], FindCopies] = {}
+            for split in self.splits:
+                for part in dict.fromkeys(self.parts[split.name]):
+                    own = [row for row, each in enumerate(self.parts[split.name]) if each == part]
+                    shards = tuple(split.shards[row] for row in own)
+                    rows = tuple(split.rows[row] for row in own)
+                    for kind, sides in kinds.items():
+                        tasks[part, kind] = FindCopies(self.shards.folder, shards, rows, "raw", sides)
+            if find(self.pipeline.steps, Deduplicate, required=False):
+                tasks["", ""] = FindCopies(self.shards.folder, self.train.shards, self.train.rows, "prepared", SIDES)
+            found = dict(zip(tasks, progress(pool.map(call, tasks.values()), "copies", "task"), strict=True))
+            counts = [[*key, len(copies)] for key, copies in found.items() if key[0]]
+            of_train = {"train": found["", ""]} if ("", "") in found else {}
+            self.shards.save("copies", of_train, counts)
+        self.survey: dict[str, dict[str, int]] = {}
+        for part, kind, count in self.shards.notes("copies"):
+            self.survey.setdefault(part, {})[kind] = count
+        self.copies = self.shards.load("copies").get("train")
+
+    def _choose_rows(self) -> None:
+        """Which rows of train are tokenised and which are in the result."""
+        rows = sum(self.train.rows)
+        alive = np.ones(rows, np.bool_)
+        self.dropped: dict[str, np.ndarray] = {}
+        if self.copies is not None:
+            self._drop(alive, "a repeated pair", self.copies)
+        if self.seen.elsewhere is not None:
+            self._drop(alive, "a sentence of another split", np.flatnonzero(self.seen.elsewhere & alive))
+        kept = alive.copy()
+        lengths = [
+            np.concatenate(
+                [self.shards.load(shard, [f"{side}.lengths"])[f"{side}.lengths"] for shard in self.train.shards]
+            )
+            for side in SIDES
+        ]
+        for reason, fault in find(self.pipeline.steps, FilterLengths).faults(*lengths).items():
+            self._drop(kept, reason, np.flatnonzero(fault & kept))
+        self.lengths = {
+            split.name: {side: self._lengths(split, side, alive) for side in SIDES} for split in self.splits
+        }
+        self.alive, self.kept = alive, kept
+        if "rows-train" not in self.shards:
+            self.shards.save("rows-train", {"alive": alive, "kept": kept})
+
+    def _drop(self, rows: np.ndarray, reason: str, dropped: np.ndarray) -> None:
+        rows[dropped] = False
+        self.dropped[reason] = dropped
+        if not rows.any():
+            raise InputError("train split", "no pair is left", remedy="relax the filters, or give more pairs")
+
+    def _lengths(self, split: Rows, side: str, alive: np.ndarray) -> np.ndarray:
+        """How many rows have so many tokens, before any is left out for that."""
+        counts = np.zeros(0, np.int64)
+        start = 0
+        for shard, rows in zip(split.shards, split.rows, strict=True):
+            own = self.shards.load(shard, [f"{side}.lengths"])[f"{side}.lengths"]
+            counts = added(counts, np.bincount(own[alive[start : start + rows]] if split.masked else own))
+            start += rows
+        return counts
+
+    def _number_words(self, pool: Pool) -> None:
+        folder = self.shards.folder
+        for _ in progress(pool.map(NumberWords(folder, self.splits), SIDES), "words", "side", len(SIDES)):
+            pass
+        if self.merges is None:
+            return
+        for _ in pool.map(LearnMerges(folder, self.merges.operations), ["train"]):
+            pass
+        sizes = {side: len(self.shards.load(f"{WORDS}-{side}", ["counts.train"])["counts.train"]) for side in SIDES}
+        blocks = {side: -(-size // BLOCK) for side, size in sizes.items()}
+        tasks = [(side, number) for side in SIDES for number in range(blocks[side])]
+        for _ in progress(pool.map(SplitWords(folder), tasks), "pieces", "block", len(tasks)):
+            pass
+        apply: ApplyBPE = find(self.pipeline.steps, ApplyBPE)
+        for _ in pool.map(JoinPieces(folder, apply.min_freq), [(side, "train", blocks[side]) for side in SIDES]):
+            pass
+
+    def _learn_vocabularies(self) -> None:
+        """Both vocabularies, the state of both sides, and the ids of all symbols."""
+        self.symbols: dict[str, list[str]] = {}
+        self.counts: dict[str, dict[str, np.ndarray]] = {}
+        self.words: dict[str, dict[str, int]] = {}
+        states = []
+        for side, tokenizer in zip(
+            SIDES, (self.pipeline.source_tokenizer, self.pipeline.target_tokenizer), strict=True
+        ):
+            columns = ["symbols.utf8", "symbols.offsets", *(f"counts.{split.name}" for split in self.splits)]
+            arrays = self.shards.load(f"{WORDS}-{side}", columns)
+            counts = {split.name: arrays[f"counts.{split.name}"] for split in self.splits}
+            self.words[side] = {name: int(counted.sum()) for name, counted in counts.items()}
+            learned: dict[str, bytes] = {}
+            if self.merges is None:
+                self.symbols[side] = strings_of(arrays, "symbols")
+                ids = np.arange(len(self.symbols[side]), dtype=np.int32)
+                pieces = Ragged.from_lengths(ids, np.ones(len(ids), np.int64))
+            else:
+                final = self.shards.load(f"{PIECES}-{side}")
+                self.symbols[side] = strings_of(final, "symbols")
+                pieces = Ragged(final["ids"], final["offsets"])
+                learned = {CODES: self.shards.load(MERGES, ["codes"])["codes"].tobytes()}
+                learned[FREQUENCIES] = final["frequency"].tobytes()
+            size = len(self.symbols[side])
+            self.counts[side] = {
+                name: np.bincount(pieces.ids, np.repeat(counted, pieces.lengths), size).astype(np.int64)
+                for name, counted in counts.items()
+            }
+            states.append((tokenizer, learned, pieces))
+        train = {side: self.counts[side]["train"] for side in SIDES}
+        joint: LearnJointVocabulary | None = find(self.pipeline.steps, LearnJointVocabulary, required=False)
+        if joint is not None:
+            together: dict[str, int] = {}
+            for side in SIDES:
+                for symbol, times in zip(self.symbols[side], train[side].tolist(), strict=True):
+                    together[symbol] = together.get(symbol, 0) + times
+            self.learn: LearnSequenceVocabulary = joint.learn
+            vocabulary = self.learn.learn(list(together), np.array(list(together.values()), np.int64))
+            self.vocabularies: dict[str, Vocabulary] = dict.fromkeys(SIDES, vocabulary)
+        else:
+            self.learn = find(self.pipeline.steps, LearnSequenceVocabulary)
+            self.vocabularies = {side: self.learn.learn(self.symbols[side], train[side]) for side in SIDES}
+        self.states: list[Data] = []
+        self.encoding: dict[str, np.ndarray] = {}
+        for side, (tokenizer, learned, pieces) in zip(SIDES, states, strict=True):
+            self.states.append(Data({}, tokenizer, self.vocabularies[side], learned))
+            self.encoding[side] = self.vocabularies[side].indices(self.symbols[side])
+            if f"{FINAL}-{side}" not in self.shards:
+                arrays = {"ids": pieces.ids, "offsets": pieces.offsets, "encoding": self.encoding[side]}
+                self.shards.save(f"{FINAL}-{side}", arrays | packed("symbols", self.symbols[side]))
+
+    def _write_columns(self, pool: Pool) -> None:
+        places = [
+            Place(split, index, part) for split in self.splits for index, part in enumerate(self.parts[split.name])
+        ]
+        if "sizes" not in self.shards:
+            sizes = progress(pool.map(Sizes(self.shards.folder), places), "measure", "chunk", len(places))
+            self.shards.save("sizes", {"sizes": np.array([[a, *b, *c] for a, b, c in sizes], np.int64)})
+        sizes = self.shards.load("sizes")["sizes"]
+        width, placed, start = {}, [], 0
+        self.sizes: dict[str, np.ndarray] = {}
+        for split in self.splits:
+            own = sizes[start : start + len(split.shards)]
+            ends = np.cumsum(own, axis=0)
+            self.sizes[split.name] = ends[-1]
+            for place, (row, *rest) in zip(
+                places[start : start + len(split.shards)], (ends - own).tolist(), strict=True
+            ):
+                placed.append(replace(place, row=row, text=(rest[0], rest[1]), tokens=(rest[2], rest[3])))
+            width[split.name] = self._width(split)
+            start += len(split.shards)
+        if "created" not in self.shards:
+            for split in self.splits:
+                self._create(split, width[split.name])
+            self.shards.save("created", {})
+        last = LastPass(
+            self.shards.folder, self.out, self.languages, self.lowercase, (self.states[0], self.states[1]), width
+        )
+        self.written = [
+            (split.name, self.shards.notes(name), self.shards.load(name, SIDES))
+            for split, name in zip(
+                (place.split for place in placed),
+                progress(pool.map(last, placed), "write", "chunk", len(placed)),
+                strict=True,
+            )
+        ]
+
+    def _width(self, split: Rows) -> int:
+        """Characters of the longest id of a row that was read."""
+        longest = 1
+        for shard, part in zip(split.shards, self.parts[split.name], strict=True):
+            lines = self.shards.load(shard, ["line"])["line"]
+            longest = max(longest, len(part) + 1 + len(str(int(lines[-1]))) if len(lines) else 1)
+        return longest
+
+    def _create(self, split: Rows, width: int) -> None:
+        """Reserve the arrays of a split, and write those that no chunk writes."""
+        rows, *rest = self.sizes[split.name].tolist()
+        for number, side in enumerate(SIDES):
+            text, tokens = rest[number], rest[2 + number]
+            dtypes = {
+                "row_id": (f"<U{width}", rows if side == "source" else None),
+                "text.utf8": ("u1", text),
+                "text.offsets": ("<i8", rows + 1),
+                "label": ("i1", rows),
+                "seen_in_train": ("?", rows),
+                "tokens.ids": ("<i4", tokens),
+                "tokens.offsets": ("<i8", rows + 1),
+                "encoded.ids": ("<i4", tokens),
+            }
+            columns = {name: Column(self.out / f"{side}.{split.name}.{name}.npy") for name in dtypes}
+            for name, (dtype, length) in dtypes.items():
+                if length is not None:
+                    columns[name].create(np.dtype(dtype), length)
+            columns["label"].write(0, np.full(rows, -1, np.int8))
+            seen = self.seen.marks.get((split.name, side))
+            columns["seen_in_train"].write(0, np.zeros(rows, np.bool_) if seen is None else seen)
+            for name in ("text.offsets", "tokens.offsets"):
+                columns[name].write(0, np.zeros(1, np.int64))
+
+
+def added(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The sum of two arrays of counts, the shorter one filled with zeros."""
+    total = np.zeros(max(len(first), len(second)), np.int64)
+    total[: len(first)] += first
+    total[: len(second)] += second
+    return total

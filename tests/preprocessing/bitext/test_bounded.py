@@ -1,0 +1,218 @@
+"""Parallel text in chunks on disk: the data, the card and the faults of the pipeline that keeps all of it in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from preprocessing import translation
+from preprocessing.bitext.bounded import chunks, copies, words
+from preprocessing.bitext.pipeline import TranslationResult
+from preprocessing.corpora import CorpusFiles
+from preprocessing.errors import InputError
+
+ROOT = Path(translation.__file__).parents[1]
+BOUNDED = "preprocessing.bitext.bounded"
+BPE: dict[str, Any] = {"tokens": "bpe", "operations": 60}
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {**BPE, "joint_vocabulary": True, "lowercase": False},
+    {**BPE, "drop_overlap": True, "max_length": 9},
+    {"deduplicate": False, "max_length": None, "max_ratio": None, "max_size": 30, "empty": "drop"},
+]
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several chunks, blocks and parts of hashes also for little text."""
+    monkeypatch.setattr(chunks, "CHUNK", 23)
+    monkeypatch.setattr(words, "BLOCK", 50)
+    monkeypatch.setattr(copies, "AT_ONCE", 40)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> CorpusFiles:
+    """A hundred and eighty pairs with copies, empty sides in one file, overlap, and text that is normalised."""
+    nouns = {
+        "en": ["Dog", "cat", "house", "tree's", "U.S.", "«ball»"],
+        "de": ["Hund", "Katze", "Haus", "Baum", "ß–1,5"],
+    }
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    for language, words_of in nouns.items():
+        for split, rows in (("train", 180), ("validation", 30), ("test", 26)):
+            own = np.random.default_rng(len(split))
+            picked = [own.integers(5, size=own.integers(1, 12)).tolist() for _ in range(rows)]
+            lines = [
+                " ".join(f"{words_of[n]}{'x' * (n * row % 4)}" for n in numbers) + "."
+                for row, numbers in enumerate(picked)
+            ]
+            lines += lines[:20] if split == "train" else []
+            (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return translation.own_files(folder, "en", "de")
+
+
+def run(
+    files: CorpusFiles, *, bounded: bool, processes: int = 1, cache: bool = False, **options: Any
+) -> TranslationResult:
+    return translation.prepare(
+        files, source="en", target="de", bounded=bounded, processes=processes, cache=cache, **options
+    )
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_data_and_card_are_those_of_the_run_in_memory(corpus: CorpusFiles, options: dict[str, Any]) -> None:
+    if options.get("empty"):
+        for language, line in (("en", "\n"), ("de", "x\n")):
+            with corpus.paths[f"train.{language}"].open("a") as stream:
+                stream.write(line)
+        corpus = translation.own_files(corpus.paths["train.en"].parent, "en", "de")
+    expected, actual = (run(corpus, bounded=bounded, **options) for bounded in (False, True))
+    assert actual.digest == expected.digest and json.dumps(actual.card) == json.dumps(expected.card)
+    assert any(step["dropped"] for step in actual.card["steps"]), "something to compare"
+    assert list(actual.splits) == list(expected.splits) == ["train", "validation", "test"]
+    assert actual.source_vocabulary == expected.source_vocabulary
+    for name, pair in expected.splits.items():
+        for side in ("source", "target"):
+            ours, theirs = getattr(actual.splits[name], side), getattr(pair, side)
+            assert ours.text.tolist() == theirs.text.tolist() and ours.words(3) == theirs.words(3)
+            assert (ours.seen_in_train == theirs.seen_in_train).all()
+            assert all((a == b).all() for a, b in zip(ours.sequences(), theirs.sequences(), strict=True))
+
+
+def test_processes_and_the_size_of_chunks_change_nothing(corpus: CorpusFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run(corpus, bounded=True, **BPE)
+    monkeypatch.setattr(chunks, "CHUNK", 61)
+    second = run(corpus, bounded=True, processes=2, **BPE)
+    assert first.digest == second.digest and first.card == second.card
+
+
+def test_what_is_complete_is_not_computed_again(corpus: CorpusFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run(corpus, bounded=True, cache=True, **BPE)
+    (folder,) = Path(os.environ["GLUON_ATTN_CACHE"]).glob("*.shards")
+    assert not list(folder.glob("shards*"))
+    monkeypatch.setattr(f"{BOUNDED}.run.BoundedRun.compute", _stop)
+    second = run(corpus, bounded=True, cache=True, **BPE)
+    assert first.digest == second.digest and first.card == second.card
+
+
+def test_ids_are_mapped_into_memory(corpus: CorpusFiles) -> None:
+    train = run(corpus, bounded=True, cache=True).splits["train"].source
+    assert isinstance(train.ids, np.memmap) and np.shares_memory(train.sequences()[5], train.ids)
+    assert train.take(np.array([2, 1])).text.tolist() == [train.text[2], train.text[1]]
+
+
+def test_a_damaged_result_is_computed_again(corpus: CorpusFiles, caplog: pytest.LogCaptureFixture) -> None:
+    first = run(corpus, bounded=True, cache=True)
+    (folder,) = Path(os.environ["GLUON_ATTN_CACHE"]).glob("*.shards")
+    path = folder / "columns" / "source.train.encoded.ids.npy"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    second = run(corpus, bounded=True, cache=True)
+    assert "does not have its digest" in caplog.text and first.digest == second.digest
+    path.write_bytes(content[:-3])
+    assert run(corpus, bounded=True, cache=True).digest == first.digest and "damaged shard" in caplog.text
+
+
+def test_a_damaged_shard_is_named(corpus: CorpusFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{BOUNDED}.run.NumberWords", _stop)
+        with pytest.raises(InputError, match="stopped here"):
+            run(corpus, bounded=True, cache=True)
+    (folder,) = Path(os.environ["GLUON_ATTN_CACHE"]).glob("*.shards")
+    shard = folder / "shards-23" / "read-000002.npz"
+    shard.write_bytes(shard.read_bytes()[:-50])
+    with pytest.raises(InputError, match=r"read-000002\.npz: damaged shard .* delete the folder and run again"):
+        run(corpus, bounded=True, cache=True)
+
+
+def _stop(*_: object) -> None:
+    raise InputError("here", "stopped here")
+
+
+@pytest.mark.parametrize(
+    ("part", "content", "message"),
+    [
+        ("train.de", b"a\n" * 30, r"train\.en, line 31: 200 lines, but train\.de has 30: they are not parallel"),
+        ("train.de", b"a\n" * 49 + b"\xff\n" + b"a\n" * 150, r"train\.de, line 50: invalid UTF-8 \(byte 0xff"),
+        ("train.en", b"a\n" * 60 + b" \n" + b"a\n" * 139, r"train\.en, line 61: the en side is empty"),
+        ("train.en", b"a\n" * 60 + b"x\r\n" + b"a\n" * 139, r"train\.en, line 61: Windows line endings"),
+        ("train.en", b"a\n" * 199 + b"a", r"train\.en, line 200: the last line has no line feed"),
+        ("train.en", b"a\n" * 70 + b"y" * 10_001 + b"\n" + b"a\n" * 129, r"train\.en, line 71: a sentence of 10001"),
+        ("train.en", b"a\n" * 70 + b"y\0\n" + b"a\n" * 129, r"train\.en, line 71: contains a NUL character"),
+        ("test.en", b"\xef\xbb\xbfa\n" * 26, r"test\.en, line 1: begins with a byte order mark"),
+        ("test.en", b"", r"test\.en, line 1: 0 lines, but test\.de has 26"),
+    ],
+)
+@pytest.mark.parametrize("processes", [1, 2])
+def test_faults_name_file_and_line(
+    corpus: CorpusFiles, part: str, content: bytes, message: str, processes: int
+) -> None:
+    if processes == 2 and "UTF-8" not in message:
+        pytest.skip("one fault in two processes is enough")
+    corpus.paths[part].write_bytes(content)
+    with pytest.raises(InputError, match=message) as error:
+        run(corpus, bounded=True, processes=processes)
+    assert "official" not in str(error.value) and "\n" not in str(error.value)
+
+
+def test_steps_that_need_all_text_are_refused(corpus: CorpusFiles) -> None:
+    with pytest.raises(InputError, match="--bounded: cannot be combined with SentencePiece"):
+        run(corpus, bounded=True, tokens="sentencepiece")
+    with pytest.raises(InputError, match="truecasing"):
+        run(corpus, bounded=True, truecase=True, lowercase=False)
+    with pytest.raises(InputError, match="give files for validation"):
+        run(corpus.only([part for part in corpus.paths if "validation" not in part]), bounded=True)
+
+
+def test_written_columns_can_be_mapped(corpus: CorpusFiles, tmp_path: Path) -> None:
+    for name, cache in (("a", True), ("b", False)):
+        result = run(corpus, bounded=True, cache=cache, **BPE)
+        translation.write(result, tmp_path / name, page=True)
+        for split, pair in result.splits.items():
+            ids = np.load(tmp_path / name / split / "target_ids.npy", mmap_mode="r")
+            assert (ids == pair.target.ids).all()
+        assert (tmp_path / name / "bpe.codes").exists() and not (tmp_path / name / "train.tsv").exists()
+    assert (tmp_path / "a" / "card.html").read_bytes() == (tmp_path / "b" / "card.html").read_bytes()
+
+
+@pytest.mark.slow
+def test_killed_at_any_time_it_goes_on_to_the_same_bytes(corpus: CorpusFiles) -> None:
+    expected = run(corpus, bounded=False, **BPE).digest
+    program = (
+        "import sys; from pathlib import Path; from preprocessing import translation;"
+        f"from {BOUNDED} import chunks, words; chunks.CHUNK, words.BLOCK = 23, 50;"
+        "files = translation.own_files(Path(sys.argv[1]), 'en', 'de');"
+        f"options = dict(source='en', target='de', bounded=True, **{BPE!r});"
+        "r = translation.prepare(files, processes=int(sys.argv[2]), **options);"
+        "print(r.digest)"
+    )
+    for attempt in range(200):
+        command = [sys.executable, "-c", program, str(corpus.paths["train.en"].parent), str(1 + attempt % 2)]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+            folders = list(Path(os.environ["GLUON_ATTN_CACHE"]).glob("*.shards/shards-*"))
+            before = _files(folders)
+            while process.poll() is None and _files(folders) < before + 3:
+                folders = folders or list(Path(os.environ["GLUON_ATTN_CACHE"]).glob("*.shards/shards-*"))
+                time.sleep(0.002)
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+                continue
+            assert process.stdout is not None
+            assert process.stdout.read().strip() == expected
+            break
+    assert attempt > 3, "it was killed several times"
+
+
+def _files(folders: list[Path]) -> int:
+    return sum(len(list(folder.glob("*.npz"))) for folder in folders)
