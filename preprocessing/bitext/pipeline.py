@@ -52,17 +52,19 @@ class TranslationPipeline(Pipeline[Bitext, "TranslationResult"]):
         bounded: bool | None = None,
     ) -> TranslationResult:
         """As :meth:`Pipeline.run`. ``bounded``: in memory that does not grow with the corpus, its result on disk and
-        mapped into memory; the same bytes. By default that is done for files of more than ``LARGE`` bytes.
+        mapped into memory; the same bytes. By default that is done for files of more than ``LARGE`` bytes, and where
+        the result of such a run is in the cache.
 
         Raises InputError where ``bounded`` is true and a step needs all text at once.
         """
         check_positive(processes=processes)
         files = self.files(corpus)
-        size = sum(path.stat().st_size * (4 if path.suffix in (".gz", ".xz") else 1) for path in files.paths.values())
-        reason = obstacle(self, files) if bounded or (bounded is None and size > LARGE) else "it is small"
-        if bounded and reason:
+        if bounded is None:
+            large = _bytes(files) > LARGE or (cache and bounded_result.is_complete(self, files))
+            bounded = large and not obstacle(self, files)
+        elif bounded and (reason := obstacle(self, files)):
             raise InputError("--bounded", f"cannot be combined with {reason}", remedy="leave it out")
-        if reason:
+        if not bounded:
             return super().run(files, processes=processes, cache=cache)
         data, card = bounded_result.run(self, files, processes=processes, keep=cache)
         return self.result(data, card, card["digest"])
@@ -151,3 +153,8 @@ def _learned(data: Data) -> Vocabulary:
     if data.vocabulary is None:
         raise ValueError("no vocabulary was learned")
     return data.vocabulary
+
+
+def _bytes(files: CorpusFiles) -> int:
+    """Bytes of text in files, about, where they are compressed."""
+    return sum(path.stat().st_size * (4 if path.suffix in (".gz", ".xz") else 1) for path in files.paths.values())

@@ -128,9 +128,8 @@ _WMT14_TEXT = {
 
 
 def _wmt14(language: str) -> RegisteredCorpus:
-    """English with German or French. Of its archives the hashes of three are published, by TensorFlow Datasets
-    (url_checksums/wmt14_translate.txt); those of the files in them are not known, and neither are exact numbers of rows
-    except of the test sets."""
+    """English with German or French. Hashes are published of archives (docs/wmt14.md), not of the files in them, and
+    exact numbers of rows only of the test sets."""
     collections = list(_WMT14_TEXT)[: 3 if language == "de" else 5]
     pair = f"{language}-en"
     files: dict[str, CorpusFile] = {}
@@ -140,7 +139,8 @@ def _wmt14(language: str) -> RegisteredCorpus:
             files[f"{name}.{side}"] = CorpusFile((path, f"{path}.gz"))
     for side, role in (("en", "src"), (language, "ref")):
         dev, test = "wmt14/dev/newstest2013", f"wmt14/test-full/newstest2014-{language}en-{role}.{side}.sgm"
-        files[f"newstest2013.{side}"] = CorpusFile((f"{dev}.{side}", f"{dev}-{role}.{side}.sgm"), rows=3_000)
+        of_wmt13 = f"wmt14/test/newstest2013-src.{side}.sgm"  # in its test.tgz both languages are sources
+        files[f"newstest2013.{side}"] = CorpusFile((f"{dev}.{side}", f"{dev}-{role}.{side}.sgm", of_wmt13), rows=3_000)
         files[f"newstest2014.{side}"] = CorpusFile((test, f"wmt14/test-full/newstest2014.{side}"), rows=3_003)
     archives = ", ".join(f"{_STATMT}/{_WMT14_TEXT[name][0]}" for name in collections)
     return RegisteredCorpus(

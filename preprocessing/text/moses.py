@@ -24,6 +24,7 @@ class WordwiseMoses:
     def __init__(self, language: str) -> None:
         self._whole = MosesTokenizer(language)
         self._letters, self._lower = frozenset(self._whole.IsAlpha), frozenset(self._whole.IsLower)
+        self._plain = frozenset(self._whole.IsAlnum) | {"-"}  # no rule changes a word of these
         self._before_numbers = frozenset(self._whole.NUMERIC_ONLY_PREFIXES)
         self._abbreviations = frozenset(self._whole.NONBREAKING_PREFIXES) - self._before_numbers
         whole = self._whole
@@ -50,12 +51,19 @@ class WordwiseMoses:
 
     def _divided(self, word: str) -> tuple[str, ...]:
         """The tokens of a word inside a sentence; a final full stop is not separated yet."""
+        if self._plain.issuperset(word[:-1]):
+            if word[-1:] in self._plain or word[-1:] == ".":
+                return self._remembered(word, (word,))
+            if len(word) > 1 and word[-1] == ",":
+                return self._remembered(word, (word[:-1], ","))
         whole = self._whole
         pattern, replacement = whole.PAD_NOT_ISALNUM
         text = whole.replace_multidots(pattern.sub(replacement, f" {word} "))
         for pattern, replacement in (*self._commas, *self._apostrophes):
             text = pattern.sub(replacement, text)
-        pieces = tuple(whole.restore_multidots(text).split())
+        return self._remembered(word, tuple(whole.restore_multidots(text).split()))
+
+    def _remembered(self, word: str, pieces: tuple[str, ...]) -> tuple[str, ...]:
         if len(self._known) >= REMEMBERED:
             self._known.clear()
         self._known[word] = pieces

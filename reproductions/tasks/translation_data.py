@@ -7,11 +7,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
 from preprocessing.bitext import ibm_model_1
 from preprocessing.bitext.pipeline import TranslationResult
 from preprocessing.text.vocabulary import PADDING_ID
 from reproductions.protocol.task import Settings
 from reproductions.tasks.prepared import PreparedCorpus
+
+LINKS = 1 << 26
+"""Most pairs of a source and a target token that a lexicon is learned from, to bound memory."""
 
 _LEXICON = "lexicon"
 
@@ -91,9 +96,11 @@ class TranslationData(PreparedCorpus[TranslationResult]):
 
     @cached_property
     def lexicon(self) -> dict[str, str]:
-        """The most likely translation of each source token, learned on the training split."""
+        """The most likely translation of each source token, learned on the training split: of a large one on its first
+        sentences, up to ``LINKS``."""
         if (saved := self.prepared.data.source.learned.get(_LEXICON)) is not None:
             restored: dict[str, str] = json.loads(saved)
             return restored
-        sides = self.prepared.splits["train"].sides
-        return ibm_model_1.translations(*([side.words(row) for row in range(len(side))] for side in sides))
+        source, target = self.prepared.splits["train"].sides
+        rows = int(np.searchsorted(np.cumsum(source.lengths * target.lengths), LINKS, side="right"))
+        return ibm_model_1.translations(*([side.words(row) for row in range(rows)] for side in (source, target)))

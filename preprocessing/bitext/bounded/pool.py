@@ -17,6 +17,9 @@ from preprocessing.text.parallel import lean_main, prepare_worker, start_method
 TaskT = TypeVar("TaskT")
 ResultT = TypeVar("ResultT")
 
+WORKERS = "preprocessing"
+"""What an error names where a worker died."""
+
 WAITING = 3
 """Tasks per worker that are read ahead: what bounds the memory of tasks that carry text."""
 
@@ -42,7 +45,7 @@ class Pool:
                 yield waiting.popleft().result()
         except BrokenProcessPool as error:
             reason = "a worker process died, most likely out of memory"
-            raise InputError("preprocessing", reason, remedy="run again with fewer processes; it goes on") from error
+            raise InputError(WORKERS, reason, remedy="run again with fewer processes; it goes on") from error
         finally:
             for future in waiting:
                 future.cancel()

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from preprocessing.bitext.bounded.card import BoundedCard
+from preprocessing.bitext.bounded.pool import WORKERS
 from preprocessing.bitext.bounded.run import COLUMNS, BoundedRun
 from preprocessing.bitext.bounded.shards import digest_of_files, mapped
 from preprocessing.bitext.bounded.steps import Translating
@@ -27,6 +28,11 @@ CARD = "card.json"
 _log = logging.getLogger(__name__)
 
 
+def is_complete(pipeline: Translating, files: CorpusFiles) -> bool:
+    """Whether the result of a run is in the cache."""
+    return (_folder(pipeline, files) / CARD).exists()
+
+
 def run(
     pipeline: Translating, files: CorpusFiles, *, processes: int | None, keep: bool
 ) -> tuple[Bitext, dict[str, Any]]:
@@ -38,7 +44,7 @@ def run(
     if not keep:
         with tempfile.TemporaryDirectory(prefix="gluon-attn-") as temporary:
             return _finished(pipeline, files, Path(temporary) / "run", processes)
-    folder = cache.path_of(pipeline.name, pipeline.key(files)).with_suffix(".shards")
+    folder = _folder(pipeline, files)
     with cache.locked(folder.with_suffix(".npz")):
         if (folder / CARD).exists():
             try:
@@ -53,10 +59,14 @@ def run(
         return _finished(pipeline, files, folder, processes)
 
 
+def _folder(pipeline: Translating, files: CorpusFiles) -> Path:
+    return cache.path_of(pipeline.name, pipeline.key(files)).with_suffix(".shards")
+
+
 def _finished(
     pipeline: Translating, files: CorpusFiles, folder: Path, processes: int | None
 ) -> tuple[Bitext, dict[str, Any]]:
-    """Compute what is missing in a folder."""
+    """Compute what is missing in a folder. Where the corpus is at fault nothing stays there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         computed = BoundedRun(pipeline, files, folder)
@@ -69,6 +79,8 @@ def _finished(
         write_json(folder / CARD, BoundedCard(computed).build(digest_of_files(_paths(folder))))
         computed.remove_shards()
     except InputError as error:
+        if error.where != WORKERS and not error.where.startswith(str(folder)):
+            shutil.rmtree(folder)
         if files.origin == "given" and error.remedy.endswith(FETCH_AGAIN):
             raise of_own_file(error) from error
         raise

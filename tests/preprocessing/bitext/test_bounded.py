@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 
 from preprocessing import translation
 from preprocessing.bitext.bounded import chunks, copies, words
+from preprocessing.bitext.bounded.shards import Shards
 from preprocessing.bitext.pipeline import TranslationResult
 from preprocessing.corpora import CorpusFiles
 from preprocessing.errors import InputError
@@ -62,7 +65,7 @@ def corpus(tmp_path: Path) -> CorpusFiles:
 
 
 def run(
-    files: CorpusFiles, *, bounded: bool, processes: int = 1, cache: bool = False, **options: Any
+    files: CorpusFiles, *, bounded: bool | None, processes: int = 1, cache: bool = False, **options: Any
 ) -> TranslationResult:
     return translation.prepare(
         files, source="en", target="de", bounded=bounded, processes=processes, cache=cache, **options
@@ -127,7 +130,7 @@ def test_a_damaged_result_is_computed_again(corpus: CorpusFiles, caplog: pytest.
 def test_a_damaged_shard_is_named(corpus: CorpusFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(f"{BOUNDED}.run.NumberWords", _stop)
-        with pytest.raises(InputError, match="stopped here"):
+        with pytest.raises(KeyboardInterrupt):
             run(corpus, bounded=True, cache=True)
     (folder,) = Path(os.environ["GLUON_ATTN_CACHE"]).glob("*.shards")
     shard = folder / "shards-23" / "read-000002.npz"
@@ -137,7 +140,7 @@ def test_a_damaged_shard_is_named(corpus: CorpusFiles, monkeypatch: pytest.Monke
 
 
 def _stop(*_: object) -> None:
-    raise InputError("here", "stopped here")
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(
@@ -186,6 +189,63 @@ def test_written_columns_can_be_mapped(corpus: CorpusFiles, tmp_path: Path) -> N
     assert (tmp_path / "a" / "card.html").read_bytes() == (tmp_path / "b" / "card.html").read_bytes()
 
 
+def test_stopped_anywhere_it_goes_on_where_it_was(corpus: CorpusFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = run(corpus, bounded=False, **BPE)
+    save, saved = Shards.save, list[str]()
+
+    def save_some(shards: Shards, name: str, *arguments: Any) -> None:
+        if len(saved) == 2 + 7 * attempts:
+            raise KeyboardInterrupt
+        save(shards, name, *arguments)
+        saved.append(name)
+
+    monkeypatch.setattr(Shards, "save", save_some)
+    done, attempts = None, 0
+    while done is None:
+        with suppress(KeyboardInterrupt):
+            done = run(corpus, bounded=True, cache=True, **BPE)
+        attempts += 1
+    assert attempts > 4 and len(saved) == len(set(saved)), "nothing is computed twice"
+    assert done.digest == expected.digest and json.dumps(done.card) == json.dumps(expected.card)
+
+
+def test_a_fault_of_the_corpus_leaves_nothing(corpus: CorpusFiles) -> None:
+    content = corpus.paths["test.en"].read_bytes()
+    corpus.paths["test.en"].write_bytes(content[:-1] + b"\xff\n")
+    for processes in (1, 2):
+        with pytest.raises(InputError, match=r"test\.en, line 26: invalid UTF-8"):
+            run(corpus, bounded=True, cache=True, processes=processes)
+    assert not list(Path(os.environ["GLUON_ATTN_CACHE"]).glob("*.shards"))
+
+
+def test_a_full_disk_is_one_line_and_the_run_goes_on(corpus: CorpusFiles, tmp_path: Path) -> None:
+    """A limit on the size of files is what a full disk is to a program."""
+    command = [sys.executable, "-m", "reproductions", "preprocess", "translation", "--folder", str(tmp_path / "corpus")]
+    command += ["--source", "en", "--target", "de", "--bounded", "--processes", "1", "--out", str(tmp_path / "out")]
+    for size, code in ((9_000, 2), (1 << 30, 0)):
+        ended = subprocess.run(
+            ["prlimit", f"--fsize={size}", *command],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            check=False,
+        )
+        assert ended.returncode == code, ended.stderr
+        if code:
+            line = r"gluon-attn: \S+\.shards\S*: cannot be written \(File too large\); free .*\n"
+            assert re.fullmatch(line, ended.stderr)
+            assert not (tmp_path / "out").exists()
+    expected = run(corpus, bounded=False)
+    assert json.loads((tmp_path / "out" / "card.json").read_text())["digest"] == expected.digest
+
+
+def test_a_result_on_disk_is_used_by_default(corpus: CorpusFiles) -> None:
+    assert not isinstance(run(corpus, bounded=None, cache=True).splits["train"].source.ids, np.memmap), "it is small"
+    run(corpus, bounded=True, cache=True)
+    assert isinstance(run(corpus, bounded=None, cache=True).splits["train"].source.ids, np.memmap)
+
+
 @pytest.mark.slow
 def test_killed_at_any_time_it_goes_on_to_the_same_bytes(corpus: CorpusFiles) -> None:
     expected = run(corpus, bounded=False, **BPE).digest
@@ -197,22 +257,27 @@ def test_killed_at_any_time_it_goes_on_to_the_same_bytes(corpus: CorpusFiles) ->
         "r = translation.prepare(files, processes=int(sys.argv[2]), **options);"
         "print(r.digest)"
     )
+    written: dict[Path, int] = {}
     for attempt in range(200):
         command = [sys.executable, "-c", program, str(corpus.paths["train.en"].parent), str(1 + attempt % 2)]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-            folders = list(Path(os.environ["GLUON_ATTN_CACHE"]).glob("*.shards/shards-*"))
-            before = _files(folders)
-            while process.poll() is None and _files(folders) < before + 3:
-                folders = folders or list(Path(os.environ["GLUON_ATTN_CACHE"]).glob("*.shards/shards-*"))
+            while process.poll() is None and len(_written()) < len(written) + 3:
                 time.sleep(0.002)
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
+                process.wait()
+                before, written = written, _written()
+                assert before.items() <= written.items(), "what is whole is not written again"
                 continue
             assert process.stdout is not None
             assert process.stdout.read().strip() == expected
             break
     assert attempt > 3, "it was killed several times"
+    (folder,) = Path(os.environ["GLUON_ATTN_CACHE"]).glob("*.shards")
+    assert sorted(path.name for path in folder.iterdir()) == ["card.json", "columns"], "nothing else is left"
 
 
-def _files(folders: list[Path]) -> int:
-    return sum(len(list(folder.glob("*.npz"))) for folder in folders)
+def _written() -> dict[Path, int]:
+    """The shards that are whole, and when they were written."""
+    paths = Path(os.environ["GLUON_ATTN_CACHE"]).glob("*.shards/shards-*/*.npz")
+    return {path: path.stat().st_mtime_ns for path in paths if not path.name.startswith(".")}

@@ -16,12 +16,12 @@ from tests.reproductions.toy import PEER, RECIPE, REPRODUCTION, Quadrants
 
 CORPORA = {
     "nsmc", "nsmc-raw", "multi30k en-de", "multi30k en-fr", "tatoeba en-fr", "tatoeba ko-en", "imdb", "ptb", "sst-2",
-    "sst-5", "cifar10", "flickr8k", "udacity lake", "udacity track",
+    "sst-5", "cifar10", "flickr8k", "udacity lake", "udacity track", "wmt14 en-de", "wmt14 en-fr",
 }  # fmt: skip
 METRICS = {"accuracy", "bleu", "sacrebleu", "chrf", "perplexity", "agreement", "loss", "meteor", "cider", "error"}
 METRICS |= {f"bleu-{n}" for n in (1, 2, 3, 4)}  # of captions
 OTHERS = {
-    "wmt14 en-fr", "wmt14 en-de", "multi30k de-en", "multi30k, target not stated", "yelp, 5 classes", "age, 5 classes",
+    "multi30k de-en", "multi30k, target not stated", "yelp, 5 classes", "age, 5 classes",
     "imdb, 10 classes", "yelp polarity", "320 million words of the LDC", "google news", "brown", "ap news",
     "imagenet", "comma.ai", "udacity challenge",
 }  # corpora that others report on and no system here is trained on  # fmt: skip
