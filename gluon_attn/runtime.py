@@ -125,6 +125,11 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def is_worker() -> bool:
+    """Whether the environment makes this process one of several workers of MXNet's parameter server."""
+    return os.environ.get("DMLC_ROLE") == "worker"
+
+
 def active_profile() -> str:
     """The profile that :func:`configure` set, or ``unset``."""
     return os.environ.get("GLUON_ATTN_PROFILE", "unset")

@@ -28,6 +28,7 @@ class Asynchronous(Together):
 
     def __init__(self) -> None:
         super().__init__(store="dist_async")
+        self.record |= {"asynchronous": True}
 
     def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
         """Leave the gradients of this worker; its loss, as if its share were the whole batch."""
@@ -40,7 +41,8 @@ class Asynchronous(Together):
 
 
 class _ServerUpdates(Updates):
-    """Updates by the servers. A checkpoint has no state of the optimizer: it begins again after ``--resume``."""
+    """Updates by the servers. A checkpoint has their number, but not the rest of the optimizer's state, which starts
+    from zero after ``--resume``."""
 
     def __init__(
         self, store: Any, rank: int, size: int, parameters: Sequence[Parameter], recipe: Recipe, steps: int
@@ -48,60 +50,67 @@ class _ServerUpdates(Updates):
         if recipe.weight_decay is not None:
             raise UsageError("servers cannot exempt parameters from weight decay; leave out --asynchronous")
         super().__init__(parameters, recipe.optimizer, arguments=recipe.optimizer_arguments)  # which checks them
-        self._store, self._size, self._clip = store, size, recipe.clip_norm
-        self._is_first, self._started = rank == 0, False
-        schedule = _Schedule(recipe, size, recipe.epochs * steps)
-        self._of_servers = mx.optimizer.create(
-            recipe.optimizer,
-            learning_rate=recipe.learning_rate,
-            lr_scheduler=schedule,
-            **recipe.optimizer_arguments,
-        )
+        self._store, self._rank, self._size = store, rank, size
+        self._recipe, self._total_steps, self._steps = recipe, recipe.epochs * steps, 0
+        self._started = False
 
     def step(self, learning_rate: float) -> None:
         """Send the gradients, clipped by themselves, and take the parameters; the servers have the schedule."""
         if not self._started:
             self._start()
-        scale = float(self._size)  # the gradients are those of the worker's part of the mean loss of a batch
-        if self._clip is not None:
+        scale, clip_norm = float(self._size), self._recipe.clip_norm  # of the mean loss of this worker's share
+        if clip_norm is not None:
             length = scale * norm(self._parameters)
             if not math.isfinite(length):
                 raise FloatingPointError(f"the gradient's norm is {length}")
-            scale *= min(1.0, self._clip / max(length, 1e-30))
-        for key, parameter in enumerate(self._parameters):
-            self._store.push(key, parameter.grad().tostype("default") * scale, priority=-key)
-            self._store.pull(key, out=parameter.data(), priority=-key)
+            scale *= clip_norm / max(length, clip_norm)
+        for number, parameter in enumerate(self._parameters):
+            self._store.push(_key(number), parameter.grad().tostype("default") * scale, priority=-number)
+            self._store.pull(_key(number), out=parameter.data(), priority=-number)
+        self._steps += 1
 
     def settle(self) -> None:
         """Wait until all workers have sent all gradients, and take the parameters."""
         nd.waitall()
         self._store._barrier()
-        for key, parameter in enumerate(self._parameters):
-            self._store.pull(key, out=parameter.data())
+        for number, parameter in enumerate(self._parameters):
+            self._store.pull(_key(number), out=parameter.data())
         nd.waitall()
         self._store._barrier()
 
     def state(self) -> dict[str, np.ndarray]:
-        return {}
+        return {"count": np.array(self._steps, np.int64)}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        pass
+        self._steps = int(arrays["count"])
 
     def _start(self) -> None:
-        for key, parameter in enumerate(self._parameters):
-            self._store.init(key, parameter.data())
-        if self._is_first:
-            self._store.set_optimizer(self._of_servers)
+        for number, parameter in enumerate(self._parameters):
+            self._store.init(_key(number), parameter.data())
+        if self._rank == 0:
+            self._store.set_optimizer(
+                mx.optimizer.create(
+                    self._recipe.optimizer,
+                    learning_rate=self._recipe.learning_rate,
+                    lr_scheduler=Schedule(self._recipe, self._size, self._total_steps),
+                    begin_num_update=self._steps * self._size,
+                    **self._recipe.optimizer_arguments,
+                )
+            )
         self._store._barrier()
         self._started = True
 
 
-class _Schedule(mx.lr_scheduler.LRScheduler):
+class Schedule(mx.lr_scheduler.LRScheduler):
     """The rate of a recipe; a server counts the updates of all workers."""
 
     def __init__(self, recipe: Recipe, workers: int, total_steps: int) -> None:
         super().__init__(recipe.learning_rate)
-        self._recipe, self._workers, self._total = recipe, workers, total_steps
+        self._recipe, self._workers, self._total_steps = recipe, workers, total_steps
 
     def __call__(self, num_update: int) -> float:
-        return self._recipe.rate(max(0, num_update - 1) // self._workers, self._total)
+        return self._recipe.rate(max(0, num_update - 1) // self._workers, self._total_steps)
+
+
+def _key(number: int) -> str:
+    return f"parameter {number}"

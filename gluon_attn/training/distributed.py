@@ -11,7 +11,6 @@ are divided into parts whose sums do not (:mod:`gluon_attn.training.exact_sums`)
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,10 +43,12 @@ class Workers(Protocol):
     Attributes:
         rank: the number of this one, from 0.
         size: how many there are.
+        record: what the record of a training says about them, as JSON.
     """
 
     rank: int
     size: int
+    record: dict[str, Any]
 
     def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
         """Replace the gradient of each parameter by its sum over all workers; returns the sum of the losses."""
@@ -73,6 +74,9 @@ class Alone:
     """The only worker."""
 
     rank, size = 0, 1
+
+    def __init__(self) -> None:
+        self.record: dict[str, Any] = {}
 
     def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
         return loss
@@ -105,6 +109,7 @@ class Together:
     def __init__(self, *, exact: bool = True, store: str = "dist_sync") -> None:
         self._store = mx.kv.create(store)
         self.rank, self.size = int(self._store.rank), int(self._store.num_workers)
+        self.record: dict[str, Any] = {"workers": self.size}
         self.bytes_sent = 0
         self._exact = exact and self.size > 2
         self._messages = 0
@@ -219,6 +224,7 @@ class Compressed(Together):
 
     def __init__(self, threshold: float) -> None:
         super().__init__(exact=False)
+        self.record |= {"compression": threshold}
         self._store.set_gradient_compression({"type": "2bit", "threshold": threshold})
 
     def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
@@ -233,11 +239,6 @@ class Compressed(Together):
             self._store.pull(key, out=gradient, priority=-number)
             self.bytes_sent += 4 * -(-gradient.size // 16)
         return loss * self.size
-
-
-def is_worker() -> bool:
-    """Whether the environment of this process makes it one of several workers."""
-    return os.environ.get("DMLC_ROLE") == "worker"
 
 
 def _touched(gradient: nd.NDArray) -> nd.NDArray:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gluon_attn.errors import UsageError
+from gluon_attn import runtime
 from gluon_attn.training.asynchronous import Asynchronous
-from gluon_attn.training.distributed import ALONE, Compressed, Together, Workers, is_worker
+from gluon_attn.training.distributed import ALONE, Compressed, Together, Workers
 
 
 def join(*, compression: float | None = None, asynchronous: bool = False) -> Workers:
@@ -12,14 +12,9 @@ def join(*, compression: float | None = None, asynchronous: bool = False) -> Wor
 
     Args:
         compression: threshold of gradients of two bits; None for whole ones.
-        asynchronous: do not wait for each other.
-
-    Raises:
-        UsageError: both are asked for.
+        asynchronous: do not wait for each other, and send whole gradients.
     """
-    if compression is not None and asynchronous:
-        raise UsageError("--compression is for workers that wait for each other; leave out --asynchronous")
-    if not is_worker():
+    if not runtime.is_worker():
         return ALONE
     if asynchronous:
         return Asynchronous()

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from reproductions.protocol.cluster import Cluster
 
@@ -23,18 +24,27 @@ class Division:
     port: int | None
     pieces: int
     device: str
+    compression: float | None
+    asynchronous: bool
 
     def __post_init__(self) -> None:
         if self.local_workers is not None and self.hosts is not None:
             raise UsageError("--local-workers are processes here, --workers are other machines; choose one of them")
-        if self.port is not None and self.local_workers is None and self.hosts is None:
-            raise UsageError("--port is for several workers; add --local-workers or --workers, or leave it out")
+        if self.compression is not None and self.asynchronous:
+            raise UsageError("--compression is for workers that wait for each other; leave out --asynchronous")
+        given = {"--compression": self.compression is not None, "--asynchronous": self.asynchronous}
+        options = [name for name, is_given in given.items() if is_given and not runtime.is_worker()]
+        options += ["--port"] if self.port is not None else []
+        if options and self.local_workers is None and self.hosts is None:
+            raise UsageError(f"{options[0]} is for several workers; add --local-workers or --workers, or leave it out")
 
     @property
     def of_worker(self) -> list[str]:
         """The words for one of the workers."""
         words = ["--pieces", str(self.pieces)] if self.pieces > 1 else []
-        return words + (["--device", self.device] if self.device != "cpu" else [])
+        words += ["--device", self.device] if self.device != "cpu" else []
+        words += ["--compression", str(self.compression)] if self.compression is not None else []
+        return words + (["--asynchronous"] if self.asynchronous else [])
 
     @property
     def words(self) -> list[str]:

@@ -41,6 +41,15 @@ Pieces = Annotated[
     int, typer.Option("--pieces", min=1, help="Compute each batch in this many pieces, in as much less memory.")
 ]
 Device = Annotated[str, typer.Option("--device", help="cpu, or gpu:0; several workers on one machine count from it.")]
+Compression = Annotated[
+    float | None,
+    typer.Option(
+        "--compression", min=1e-30, help="Workers send two bits of each gradient: plus or minus this, or nothing."
+    ),
+]
+Asynchronous = Annotated[
+    bool, typer.Option("--asynchronous", help="Workers do not wait for each other: no two trainings are the same.")
+]
 Runs = Annotated[Path, typer.Option(parser=_folder, metavar="PATH", help="Folder of the run directories.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue interrupted runs.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing runs.")]

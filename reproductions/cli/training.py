@@ -20,6 +20,8 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from reproductions.cli.division import Division
 from reproductions.cli.options import (
+    Asynchronous,
+    Compression,
     Device,
     Folder,
     Hosts,
@@ -71,6 +73,8 @@ def run(
     port: Port = None,
     pieces: Pieces = 1,
     device: Device = "cpu",
+    compression: Compression = None,
+    asynchronous: Asynchronous = False,
     train: Train = None,
     validation: Validation = None,
     test: Test = None,
@@ -82,7 +86,7 @@ def run(
 
     The test split is not read: `score` does that, once everything is chosen.
     """
-    division = Division(local_workers, hosts, port, pieces, device)
+    division = Division(local_workers, hosts, port, pieces, device, compression, asynchronous)
     own = DataOptions(train, validation, test, folder, source, target)
     chosen = _choose(paper, preset, variant, seed, profile, threads, runs, own)
     from reproductions.protocol import runner
@@ -223,6 +227,8 @@ def train_run(
     port: Port = None,
     pieces: Pieces = 1,
     device: Device = "cpu",
+    compression: Compression = None,
+    asynchronous: Asynchronous = False,
     train: Train = None,
     validation: Validation = None,
     test: Test = None,
@@ -231,8 +237,9 @@ def train_run(
     target: Target = None,
 ) -> None:
     """Train one variant with one seed in this process; ``run`` starts these and keeps their standard input open."""
-    division = Division(local_workers, hosts, port, pieces, device)
+    division = Division(local_workers, hosts, port, pieces, device, compression, asynchronous)
     runtime.configure(profile, division.threads(profile, threads))
+    from gluon_attn.training.joining import join
     from reproductions.protocol import workers
     from reproductions.protocol.runs import Run
     from reproductions.protocol.training import train as train_one
@@ -240,12 +247,13 @@ def train_run(
     runtime.end_with_parent()
     own = _own_data(paper, preset, variant, DataOptions(train, validation, test, folder, source, target))
     one = Run(paper, preset, variant, seed, profile, threads, runs, on_sample, own)
+    given = {"resume": resume, "overwrite": overwrite, "then_score": then_score}
     if division.cluster is None:
         with workers.as_member():
-            train_one(one, resume=resume, overwrite=overwrite, then_score=then_score, pieces=pieces, device=device)
+            joined = join(compression=compression, asynchronous=asynchronous)
+            train_one(one, **given, workers=joined, pieces=pieces, device=device)
         return
-    given = {"--resume": resume, "--overwrite": overwrite, "--then-score": then_score}
-    flags = [flag for flag, is_given in given.items() if is_given]
+    flags = [f"--{name.replace('_', '-')}" for name, is_given in given.items() if is_given]
     workers.train_together(division.cluster, ["train-run", *one.arguments(), *flags, *division.of_worker])
 
 

@@ -16,8 +16,7 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.training import checkpoint
 from gluon_attn.training.devices import device_of
-from gluon_attn.training.distributed import Workers
-from gluon_attn.training.joining import join
+from gluon_attn.training.distributed import ALONE, Workers
 from gluon_attn.training.loop import fit
 from gluon_attn.training.run_directory import ReadOnlyRunDirectory, RunDirectory
 from preprocessing.files import write_json
@@ -48,7 +47,14 @@ def prerequisite(run: Run) -> Run | None:
 
 
 def train(
-    run: Run, *, resume: bool, overwrite: bool, then_score: bool = False, pieces: int = 1, device: str = "cpu"
+    run: Run,
+    *,
+    resume: bool,
+    overwrite: bool,
+    then_score: bool = False,
+    workers: Workers = ALONE,
+    pieces: int = 1,
+    device: str = "cpu",
 ) -> None:
     """Train one run in this process, and score it where that is asked for. The runtime profile must be configured
     already. What is done already is left as it is when the run is resumed.
@@ -58,7 +64,6 @@ def train(
     Raises:
         UsageError: what :class:`RunDirectory` and :func:`fit` refuse; or the device is not here.
     """
-    workers = join()
     with device_of(device, workers.rank):
         if workers.rank:
             _train(run, resume=True, overwrite=False, workers=workers, pieces=pieces)
@@ -162,7 +167,7 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
         "commit": trained_at,
         "environment": environment_digest(data.packages),
         **({"data": run.own.file_names} if run.own else {}),
-        **({"workers": workers.size} if workers.size > 1 else {}),
+        **workers.record,
         **({"pieces": pieces} if pieces > 1 else {}),
     }
     task.save(variant.settings, data, run.directory / PREPROCESSING)

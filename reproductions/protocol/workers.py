@@ -20,8 +20,8 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from gluon_attn import runtime
 from gluon_attn.errors import UsageError
-from gluon_attn.training.distributed import is_worker
 from preprocessing.errors import InputError
 from reproductions.protocol.cluster import Cluster
 
@@ -134,7 +134,7 @@ class _Job:
 def as_member() -> Iterator[None]:
     """Leave at once when this block fails in one of several workers: otherwise MXNet would wait, at the end of this
     process, for all others, which wait for this one."""
-    if not is_worker():
+    if not runtime.is_worker():
         yield
         return
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import parameter_arrays
+from gluon_attn.training.distributed import Workers
 from gluon_attn.training.joining import join
 from gluon_attn.training.loop import fit
 from gluon_attn.training.objective import Batch, Objective, share_of_mean, share_of_sum
@@ -58,9 +59,19 @@ def validation(model: HybridBlock) -> Mapping[str, float]:
 OBJECTIVE = Objective(batches, STEPS, squared, validation, "error", higher_is_better=False, share=share_of_mean)
 
 
-def trained(path: Path, recipe: Recipe = RECIPE, *, objective: Objective = OBJECTIVE, pieces: int = 1) -> Any:
-    """Parameters and history of a training by all workers that this process is one of."""
-    workers = join()
+def trained(
+    path: Path,
+    recipe: Recipe = RECIPE,
+    *,
+    objective: Objective = OBJECTIVE,
+    network: Callable[[], nn.HybridSequential] = network,
+    pieces: int = 1,
+    joined: Callable[[Workers], None] = lambda _: None,
+    **how: Any,
+) -> Any:
+    """Parameters and history of a training by all workers that this process is one of, which join as asked for."""
+    workers = join(**how)
+    joined(workers)
     run = ReadOnlyRunDirectory(path) if workers.rank else RunDirectory(path, {}, resume=True)
     model = network()
     history = fit(model, objective, recipe, run, seed=1, workers=workers, pieces=pieces).history
