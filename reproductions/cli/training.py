@@ -5,7 +5,6 @@ What loads MXNet is imported inside the commands: a runtime profile must be set 
 
 from __future__ import annotations
 
-import importlib
 import sys
 import time
 from collections.abc import Sequence
@@ -261,8 +260,10 @@ def serve_gradients(profile: Profile = "portable") -> None:
     """Be what DMLC_ROLE says, server or scheduler, until the workers leave; a training on several workers starts these
     and keeps their standard input open."""
     runtime.configure(profile)
+    from gluon_attn.training.serving import serve
+
     runtime.end_with_parent()
-    importlib.import_module("mxnet")  # which serves, and does not return, in a process of such a role
+    serve()
 
 
 def score_run(

@@ -8,8 +8,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-import mxnet as mx
-from mxnet.kvstore.kvstore_server import KVStoreServer
+from gluon_attn.training.serving import serve
 
 _FORK = multiprocessing.get_context("fork")
 
@@ -47,7 +46,7 @@ def together(size: int, work: Callable[[], Any], *, seconds: float = 60) -> list
 
 def _serve(environment: dict[str, str]) -> None:
     os.environ.update(environment)
-    KVStoreServer(mx.kv.create("dist")).run()
+    serve()
     os._exit(0)
 
 

@@ -105,6 +105,9 @@ def test_a_file_of_hosts_has_one_worker_on_each_line(tmp_path: Path) -> None:
     [
         (["--local-workers", "2", "--workers", "hosts.txt"], "choose one of them"),
         (["--port", "9000"], "--port is for several workers"),
+        (["--compression", "0.1"], "--compression is for several workers"),
+        (["--asynchronous"], "--asynchronous is for several workers"),
+        (["--local-workers", "2", "--asynchronous", "--compression", "0.1"], "leave out --asynchronous"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(toy: str, tmp_path: Path, options: list[str], message: str) -> None:
@@ -138,6 +141,26 @@ def test_local_workers_and_those_of_a_file_train_as_one_process_does(
         assert 0 < difference(parameters(runs["alone"]), parameters(runs[name])) < 1e-5
     assert training_of(runs["local"])["workers"] == training_of(runs["hosts"])["workers"] == 2
     assert "workers" not in training_of(runs["alone"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("option", "value"), [("asynchronous", True), ("compression", 0.05)])
+def test_gradients_are_shared_as_asked_for_and_the_record_says_so(
+    toy: str, tmp_path: Path, option: str, value: float | bool
+) -> None:
+    one = run(tmp_path, "curved", paper=toy)
+    words = [f"--{option}"] if value is True else [f"--{option}", value]
+    answer = gluon_attn("run", *one.arguments(), "--local-workers", 2, *words)
+    assert answer.code == 0, answer.err
+    assert training_of(one).items() >= {"workers": 2, option: value}.items()
+
+
+@pytest.mark.slow
+def test_a_device_that_is_not_here_is_named_once(toy: str, tmp_path: Path) -> None:
+    one = run(tmp_path, "curved", paper=toy)
+    answer = gluon_attn("run", *one.arguments(), "--local-workers", 2, "--device", "gpu:0")
+    assert "device gpu:0: this build of MXNet is for CPUs" in answer.refusal
+    assert not one.directory.exists()
 
 
 def members(command: int) -> dict[str, list[int]]:
