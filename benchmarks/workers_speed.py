@@ -8,12 +8,14 @@ worker and two are measured in turn, and ratios of tokens per second are paired 
 
 The model for machines has a worker of this speed and a server on each, and no overlap of computing and sending, since
 gradients are sent when all are computed. In an update each link carries, in either direction, the gradients of its
-worker and, for the share of its server, those of all others: 2 b (1 - 1/n) bytes of b. So tokens per second are
+worker and, for the share of its server, those of all others: 2 b (1 - 1/n) bytes, with b those of one worker's
+gradients, which more than two workers send in two parts. So tokens per second are
 
     n t / (s + 2 b (1 - 1/n) / B + r l)
 
 with t tokens and s seconds of one worker alone, B bytes/s of a link, r round trips of l seconds. It does not know
-stragglers, slow switches or the time that servers need to add, which is s of the difference measured here.
+stragglers, slow switches or the time that servers need to add, which is in the difference measured here. A machine with
+more cores has a smaller s, and needs a network that is as many times as fast.
 
 Prints tables and writes ``benchmarks/results/workers_speed.json``.
 """
@@ -22,29 +24,31 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import socket
 import statistics
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from gluon_attn import runtime
 
 RESULTS = Path(__file__).parent / "results" / "workers_speed.json"
-SIZES = ("bahdanau2014", "rnnsearch", "--vocabulary", "30000", "--rows", "80", "--length", "24")
+ROWS, LENGTH = 80, 24
+SIZES = ("bahdanau2014", "rnnsearch", "--vocabulary", 30_000, "--rows", ROWS, "--length", LENGTH)
 TARGET = 1.6
 MACHINES = (1, 4, 8, 16, 32, 64)
 LINKS = {"1 Gbit/s": 1e9 / 8, "10 Gbit/s": 1e10 / 8, "25 Gbit/s": 2.5e10 / 8, "100 Gbit/s": 1e11 / 8}
-ROUND_TRIPS, LATENCY = 1, 1e-3
+ROUND_TRIPS, LATENCY = 2, 1e-3
+EFFICIENCY = 0.8
 
 
-def measured(workers: int, units: int, updates: int) -> dict[str, Any]:
-    """What the first worker reports."""
-    words = [sys.executable, "-m", "benchmarks.ours.updates", *SIZES]
-    words += ["--units", str(units), "--updates", str(updates)]
+def measured(workers: int, options: Sequence[object]) -> dict[str, Any]:
+    """What the first worker reports; with the options of ``benchmarks.ours.updates``."""
+    words = [sys.executable, "-m", "benchmarks.ours.updates", *map(str, options)]
     cores = sorted(os.sched_getaffinity(0))
     pinned = [["taskset", "--cpu-list", str(cores[i % len(cores)]), *words] for i in range(workers)]
     if workers == 1:
@@ -86,19 +90,25 @@ def _report(text: str) -> dict[str, Any]:
     return report
 
 
-def modelled(alone: Mapping[str, Any], sent: float) -> dict[str, list[float]]:
-    """Speed relative to one machine by link, for each number of machines."""
-    seconds = alone["seconds"] / (alone["tokens"] / (80 * 24))
-    return {
-        name: [n * seconds / _seconds(n, seconds, sent, bandwidth) for n in MACHINES]
-        for name, bandwidth in LINKS.items()
-    }
+def modelled(seconds: float, sent: float, machines: int, bandwidth: float) -> float:
+    """Speed relative to one machine, which needs these seconds for an update; ``sent`` bytes are one worker's."""
+    return machines * seconds / (seconds + _carried(sent, machines) / bandwidth + _waiting(machines))
 
 
-def _seconds(machines: int, seconds: float, sent: float, bandwidth: float) -> float:
-    if machines == 1:
-        return seconds
-    return seconds + 2 * sent * (1 - 1 / machines) / bandwidth + ROUND_TRIPS * LATENCY
+def needed(seconds: float, sent: float, machines: int) -> float:
+    """Bandwidth of each link, in bytes/s, with which the machines reach ``EFFICIENCY``; infinite where none does."""
+    left = seconds / EFFICIENCY - seconds - _waiting(machines)
+    return _carried(sent, machines) / left if left > 0 else math.inf
+
+
+def _carried(sent: float, machines: int) -> float:
+    """Bytes that a link carries in either direction in an update."""
+    parts = 2 if machines > 2 else 1
+    return 2 * parts * sent * (1 - 1 / machines)
+
+
+def _waiting(machines: int) -> float:
+    return ROUND_TRIPS * LATENCY if machines > 1 else 0.0
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -109,7 +119,8 @@ def main(words: Sequence[str] | None = None) -> None:
     options = parser.parse_args(words)
     pairs = []
     for number in range(options.repetitions):
-        one, two = (measured(workers, options.units, options.updates) for workers in (1, 2))
+        sizes = (*SIZES, "--units", options.units, "--updates", options.updates)
+        one, two = (measured(workers, sizes) for workers in (1, 2))
         pairs.append((one, two))
         ratio = two["tokens_per_second"] / one["tokens_per_second"]
         print(f"{number + 1}: {one['tokens_per_second']:.0f} and {two['tokens_per_second']:.0f} tokens/s, {ratio:.2f}")
@@ -118,11 +129,15 @@ def main(words: Sequence[str] | None = None) -> None:
     fastest = max((one for one, _ in pairs), key=lambda one: float(one["tokens_per_second"]))
     print(f"two workers against one: {statistics.median(ratios):.2f} (target {TARGET})")
     print(f"each worker sends {sent / 1e6:.1f} MB in an update, and receives as much")
-    speeds = modelled(fastest, sent)
-    print("machines    " + "".join(f"{machines:>8}" for machines in MACHINES))
+    seconds = fastest["seconds"] / options.updates
+    speeds = {name: [modelled(seconds, sent, n, bandwidth) for n in MACHINES] for name, bandwidth in LINKS.items()}
+    networks = [needed(seconds, sent, n) * 8 / 1e9 for n in MACHINES]
+    print("machines                " + "".join(f"{machines:>8}" for machines in MACHINES))
     for name, row in speeds.items():
-        print(f"{name:12}" + "".join(f"{speed:8.1f}" for speed in row))
+        print(f"speed at {name:15}" + "".join(f"{speed:8.1f}" for speed in row))
+    print(f"Gbit/s for {EFFICIENCY} of n   " + "".join(f"{network:8.2f}" for network in networks))
     record = {"hardware": runtime.hardware(), "ratios": ratios, "pairs": pairs, "machines": MACHINES, "model": speeds}
+    record |= {"gbit_per_second_needed": networks}
     RESULTS.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 

@@ -41,13 +41,17 @@ def main() -> None:
     parser.add_argument("--length", type=int, required=True, help="Tokens of either side of a row.")
     parser.add_argument("--updates", type=int, default=1)
     parser.add_argument("--pieces", type=int, default=1)
+    parser.add_argument("--learning-rate", type=float, help="Of Adam, instead of the preset's optimizer.")
+    parser.add_argument("--compression", type=float)
+    parser.add_argument("--asynchronous", action="store_true")
     options = parser.parse_args()
     runtime.configure("fast", 1)
     print(json.dumps(updates(options)), flush=True)
 
 
 def updates(options: argparse.Namespace) -> dict[str, Any]:
-    """Train for two epochs and measure the second, or for one of a single update."""
+    """Train for two epochs and measure the second, or for one of a single update. The task is to reverse texts of
+    random words, each of which is new: the loss is that of texts that were not seen before."""
     import numpy as np
 
     from gluon_attn.training.joining import join
@@ -56,9 +60,11 @@ def updates(options: argparse.Namespace) -> dict[str, Any]:
     from gluon_attn.training.run_directory import RunDirectory
     from reproductions.protocol import papers
 
-    workers = join()
+    workers = join(compression=options.compression, asynchronous=options.asynchronous)
     chosen = papers.load(options.paper).preset(options.preset).variant(options.variant)
     settings, recipe = chosen.settings, replace(chosen.recipe, epochs=1 if options.updates == 1 else 2, average=1)
+    if options.learning_rate:
+        recipe = replace(recipe, optimizer="adam", learning_rate=options.learning_rate)
     if options.units:
         names = ("units", "embedding_units", "attention_units", "maxout_units")
         settings = replace(settings, **{name: options.units for name in names if hasattr(settings, name)})
@@ -71,7 +77,8 @@ def updates(options: argparse.Namespace) -> dict[str, Any]:
 
     def batches(generator: Any) -> Any:
         for _ in range(options.updates):
-            source, target = (generator.randint(4, options.vocabulary, shape).astype(np.int32) for _ in range(2))
+            source = generator.randint(4, options.vocabulary, shape).astype(np.int32)
+            target = source[:, ::-1]
             arrays = source, np.full(rows, options.length, np.float32), target, np.roll(target, -1, axis=1)
             yield Batch(arrays, np.array([target.size], np.float32))
 
@@ -90,6 +97,7 @@ def updates(options: argparse.Namespace) -> dict[str, Any]:
         "workers": workers.size,
         "parameters": sum(int(np.prod(one.shape)) for one in model.collect_params().values()),
         "tokens": options.updates * rows * options.length,
+        "loss": epochs[-1]["train_loss"],
         "seconds": seconds,
         "tokens_per_second": options.updates * rows * options.length / seconds,
         "bytes_sent_per_update": getattr(workers, "bytes_sent", 0) / total,
