@@ -21,7 +21,7 @@ def device_of(name: str, rank: int = 0) -> mx.Context:
     if name == "cpu":
         return mx.cpu()
     if kind != "gpu" or not number.isdigit():
-        raise UsageError(f"device {name!r} is unknown; choose cpu, or gpu:0")
+        raise UsageError(f"device {name!r} is unknown; choose cpu or gpu:0, and for several GPUs --local-workers")
     if not mx.runtime.Features().is_enabled("CUDA"):
         raise UsageError(f"device {name}: this build of MXNet is for CPUs; install mxnet-cu112, or use --device cpu")
     gpus = mx.context.num_gpus()

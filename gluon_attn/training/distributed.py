@@ -216,7 +216,8 @@ class Together:
 
 class Compressed(Together):
     """The same with two bits for each element of a gradient: a worker sends plus or minus the threshold, or nothing,
-    and adds what is left to its next gradient (Strom, 2015). Losses are those of its own shares.
+    and adds what is left to its next gradient (Strom, 2015). A sparse gradient is sent whole; the sum has the rows that
+    are not zero. Losses are those of a worker's own shares.
 
     Args:
         threshold: of the size of an element of a gradient, or training does not move.
@@ -228,16 +229,17 @@ class Compressed(Together):
         self._store.set_gradient_compression({"type": "2bit", "threshold": threshold})
 
     def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
-        if any(parameter._grad_stype == "row_sparse" for parameter in parameters):
-            raise UsageError("sparse gradients cannot be compressed; leave out --compression")
-        for number, parameter in enumerate(parameters):
-            gradient, key = parameter.grad(), f"compressed {number}"
+        summed = [parameter.grad().tostype("default") for parameter in parameters]
+        for number, gradient in enumerate(summed):
+            key = f"compressed {number}"
             if key not in self._known:
                 self._store.init(key, nd.zeros_like(gradient))
                 self._known.add(key)
             self._store.push(key, gradient, priority=-number)
             self._store.pull(key, out=gradient, priority=-number)
             self.bytes_sent += 4 * -(-gradient.size // 16)
+        for parameter, gradient in zip(parameters, summed, strict=True):
+            gradient.tostype(parameter._grad_stype).copyto(parameter.grad())
         return loss * self.size
 
 

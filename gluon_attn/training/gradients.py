@@ -95,7 +95,8 @@ def _check_divisible(model: HybridBlock, objective: Objective) -> None:
     unknown = [name for name, parameter in parameters.items() if parameter._deferred_init]
     if unknown:
         raise UsageError(
-            f"the shape of {unknown[0]} is not known before the first batch; give the layer its input size"
+            f"the shape of {unknown[0]} is known only from a whole batch, so batches cannot be divided; "
+            "train it on one worker, without --local-workers, --workers and --pieces"
         )
     if objective.share is None:
         raise UsageError(

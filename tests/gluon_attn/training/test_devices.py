@@ -15,9 +15,11 @@ def test_arrays_are_made_on_the_device() -> None:
         assert mx.nd.zeros(1).context == mx.cpu()
 
 
-@pytest.mark.parametrize("name", ["tpu", "gpu", "gpu:", "gpu:-1", "gpu:a"])
+@pytest.mark.parametrize("name", ["tpu", "gpu", "gpu:", "gpu:-1", "gpu:a", "gpu:0,gpu:1"])
 def test_an_unknown_device_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match=f"^device '{name}' is unknown; choose cpu, or gpu:0$"):
+    with pytest.raises(
+        UsageError, match=f"^device '{name}' is unknown; choose cpu or gpu:0, and for several GPUs --local-workers$"
+    ):
         device_of(name)
 
 

@@ -143,6 +143,11 @@ def test_two_workers_in_pieces_train_as_one_at_once(tmp_path: Path) -> None:
 def test_batches_that_cannot_be_divided_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be divided; train it on one worker"):
         trained(tmp_path / "a", objective=replace(OBJECTIVE, share=None), pieces=2)
+    unknown = nn.HybridSequential()
+    unknown.add(nn.Dense(1))
+    unknown.initialize()
+    with pytest.raises(UsageError, match=r"the shape of 0.weight is known only from a whole batch.*train it on one"):
+        fit(unknown, OBJECTIVE, RECIPE, RunDirectory(tmp_path / "c", {}), seed=1, pieces=2)
     normalised = nn.HybridSequential()
     normalised.add(nn.BatchNorm(in_channels=3))
     normalised.initialize()

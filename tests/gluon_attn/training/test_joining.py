@@ -16,7 +16,7 @@ from gluon_attn.training.asynchronous import Schedule
 from gluon_attn.training.checkpoint import parameter_arrays
 from gluon_attn.training.joining import join
 from gluon_attn.training.recipe import Recipe
-from tests.gluon_attn.training.test_distributed import RECIPE, WORDS, difference, network_arrays, trained
+from tests.gluon_attn.training.test_distributed import RECIPE, WORDS, difference, network, network_arrays, trained
 from tests.gluon_attn.training.together import together
 
 
@@ -89,25 +89,15 @@ def test_gradients_of_two_bits_train_and_are_a_sixteenth_of_the_bytes(tmp_path: 
     assert whole / 16.5 < sent < whole / 15.5
 
 
-def test_elements_below_the_threshold_wait_until_their_sum_is_above(tmp_path: Path) -> None:
-    before = parameter_arrays(dense_network())
+@pytest.mark.parametrize("network", [network, dense_network], ids=["sparse", "dense"])
+def test_elements_below_the_threshold_wait_until_their_sum_is_above(tmp_path: Path, network: Any) -> None:
+    before = parameter_arrays(network())
     recipe = replace(RECIPE, epochs=1)
-    first, _ = together(2, lambda: trained(tmp_path / "high", recipe, network=dense_network, compression=1e9))[0]
+    first, _ = together(2, lambda: trained(tmp_path / "high", recipe, network=network, compression=1e9))[0]
     assert difference(before, first) == 0.0
-    after, _ = together(2, lambda: trained(tmp_path / "low", recipe, network=dense_network, compression=1e-3))[0]
+    after, _ = together(2, lambda: trained(tmp_path / "low", recipe, network=network, compression=1e-3))[0]
     moved = [name for name in before if not np.array_equal(before[name], after[name])]
     assert moved == list(before)
-
-
-def test_sparse_gradients_are_not_compressed(tmp_path: Path) -> None:
-    def refusal() -> str:
-        try:
-            trained(tmp_path, compression=0.1)
-        except UsageError as error:
-            return str(error)
-        return ""
-
-    assert together(1, refusal) == ["sparse gradients cannot be compressed; leave out --compression"]
 
 
 def test_the_record_of_a_training_says_how_its_workers_shared_gradients() -> None:

@@ -13,7 +13,7 @@ from gluon_attn.training.serving import serve
 _FORK = multiprocessing.get_context("fork")
 
 
-def together(size: int, work: Callable[[], Any], *, seconds: float = 60) -> list[Any]:
+def together(size: int, work: Callable[[], Any], *, seconds: float = 240) -> list[Any]:
     """Call a function in each of some workers; what they return, in the order in which they end."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
