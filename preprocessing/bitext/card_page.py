@@ -13,7 +13,7 @@
       overlap       {split: {rows, letters: counts, verbatim: counts}}, counts {source, target, either, pair}: rows
                     whose source, target, either, or pair occurs in train
       truecase      {side: {words, with_several_ways}}
-      bpe           {asked_for, learned, types_in_train}: merges
+      bpe           {asked_for, learned, types_in_train}: merges; learned_from_types, only where not from all of them
       lengths, vocabulary, unknown
                     as of one text, by side; lengths are those before train pairs are left out for them
       piece_lengths {side: {split: profile}} after words are split into pieces

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ from subword_nmt.apply_bpe import BPE
 
 from preprocessing.bitext.data import Bitext
 from preprocessing.bitext.merges import learn_merges
+from preprocessing.bitext.splitting import SEPARATOR, Splitter
 from preprocessing.errors import InputError
 from preprocessing.pipeline import card
 from preprocessing.pipeline.ragged import Ragged
@@ -20,8 +21,11 @@ from preprocessing.text.data import Data, Split
 from preprocessing.text.steps import SHOWN
 from preprocessing.text.tokenizers import installed_version
 
-SEPARATOR = "@@"
 CODES, PIECES = "bpe_codes", "bpe_pieces"
+
+TYPES = 1 << 19
+"""Most distinct words that merges are learned from, to bound memory: of a corpus of millions of pairs the most frequent
+ones. The others occur a few times each."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +51,10 @@ class LearnBPE(Step[Bitext]):
         for side in data.splits["train"].sides:
             counts.update(_counts(side))
         codes = learn(counts, self.operations)
-        learned = codes.count("\n") - 1
         state = {CODES: codes.encode("utf-8")}
         return (
             Bitext(data.source.with_learned(**state), data.target.with_learned(**state)),
-            Notes(facts={"bpe": {"asked_for": self.operations, "learned": learned, "types_in_train": len(counts)}}),
+            Notes(facts=facts_of_merges(self.operations, codes, len(counts))),
         )
 
 
@@ -81,7 +84,7 @@ class ApplyBPE(Step[Data]):
             raise InputError("step bpe", "no merges are learned yet", remedy="put a learn-bpe step before it")
         codes = data.learned[CODES].decode("utf-8")
         if PIECES not in data.learned:
-            frequency = _pieces(_counts(data.splits["train"]), BPE(io.StringIO(codes)))
+            frequency = _pieces(_counts(data.splits["train"]), Splitter(codes))
             data = data.with_learned(**{PIECES: written(frequency)})
         known = frequent(data.learned[PIECES].decode("utf-8"), self.min_freq)
         bpe = BPE(io.StringIO(codes), vocab=known)
@@ -104,8 +107,24 @@ def learn(counts: Counter[str], operations: int) -> str:
     """The merges as subword-nmt writes them; raises InputError when the words have no pair of characters."""
     if not any(len(word) > 1 for word in counts):
         raise InputError("step learn-bpe", "the training split has no word of two characters", remedy="give more text")
-    merges = learn_merges(counts, operations)
+    merges = learn_merges(most_frequent(counts, TYPES), operations)
     return "".join(("#version: 0.2\n", *(f"{first} {second}\n" for first, second in merges)))
+
+
+def most_frequent(counts: Mapping[str, int], types: int) -> dict[str, int]:
+    """The ``types`` words that occur most often, ties by the word; in the order in which they are given."""
+    if len(counts) <= types:
+        return dict(counts)
+    least = sorted(counts.values(), reverse=True)[types - 1]
+    more = sum(count > least for count in counts.values())
+    tied = set(sorted(word for word, count in counts.items() if count == least)[: types - more])
+    return {word: count for word, count in counts.items() if count > least or word in tied}
+
+
+def facts_of_merges(operations: int, codes: str, types: int) -> dict[str, Any]:
+    """What a card states of merges: ``types`` is the number of distinct words in train."""
+    facts = {"asked_for": operations, "learned": codes.count("\n") - 1, "types_in_train": types}
+    return {"bpe": facts | ({"learned_from_types": TYPES} if types > TYPES else {})}
 
 
 def joined(tokens: Sequence[str]) -> list[str]:
@@ -127,10 +146,10 @@ def _counts(split: Split) -> Counter[str]:
     return Counter({symbol: count for symbol, count in zip(split.symbols, counts, strict=True) if count})
 
 
-def _pieces(counts: Counter[str], bpe: BPE) -> Counter[str]:
+def _pieces(counts: Counter[str], splitter: Splitter) -> Counter[str]:
     pieces: Counter[str] = Counter()
     for word, count in counts.items():
-        for piece in bpe.segment_tokens([word]):
+        for piece in splitter.pieces(word):
             pieces[piece] += count
     return pieces
 

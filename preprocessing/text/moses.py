@@ -15,6 +15,9 @@ from sacremoses import MosesTokenizer
 REMEMBERED = 1 << 17
 """Words whose tokens are remembered; when there are more, all are forgotten."""
 
+_RULED = frozenset(".,'")
+"""What has rules; of other characters each is a token if it is neither letter, digit, hyphen nor backtick."""
+
 _MARKER = "MULTI"  # sacremoses marks several full stops in the text itself
 
 
@@ -51,11 +54,14 @@ class WordwiseMoses:
 
     def _divided(self, word: str) -> tuple[str, ...]:
         """The tokens of a word inside a sentence; a final full stop is not separated yet."""
-        if self._plain.issuperset(word[:-1]):
-            if word[-1:] in self._plain or word[-1:] == ".":
-                return self._remembered(word, (word,))
-            if len(word) > 1 and word[-1] == ",":
-                return self._remembered(word, (word[:-1], ","))
+        plain = self._plain
+        if plain.issuperset(word[:-1]) and (word[-1:] in plain or word[-1:] == "."):
+            return self._remembered(word, (word,))
+        if plain.issuperset(word[:-1]) and len(word) > 1 and word[-1] == ",":
+            return self._remembered(word, (word[:-1], ","))
+        if _RULED.isdisjoint(word):
+            padded = "".join(each if each in plain or each == "`" else f" {each} " for each in word)
+            return self._remembered(word, tuple(padded.split()))
         whole = self._whole
         pattern, replacement = whole.PAD_NOT_ISALNUM
         text = whole.replace_multidots(pattern.sub(replacement, f" {word} "))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
@@ -11,37 +10,13 @@ from preprocessing import translation
 from preprocessing.bitext.segments import read_segments
 from preprocessing.corpora import locate
 from preprocessing.errors import InputError, MissingError
-
-TEXT = {
-    "training/europarl-v7.{p}": ["Resumption of the session", "", "I declare resumed the session ."] * 20,
-    "commoncrawl.{p}": ["A house\r", "two houses , one dog\r", "A dog sees the house"] * 20,
-    "training/news-commentary-v9.{p}": ["The dog & the session"] * 7,
-}
-FRENCH = {"un/undoc.2000.{p}": ["the session of 2000"] * 5, "giga-fren.release2.fixed": ["houses and dogs"] * 5}
+from tests.preprocessing import wmt14_miniature
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data root with both corpora; the other language is English with a mark."""
-    folder = tmp_path / "wmt14"
-    for language in ("de", "fr"):
-        for side in ("en", language):
-            mark = "" if side == "en" else "x"
-            for name, lines in (TEXT | (FRENCH if language == "fr" else {})).items():
-                path = folder / f"{name.format(p=f'{language}-en')}.{side}"
-                path.parent.mkdir(parents=True, exist_ok=True)
-                text = "".join(f"{line.replace('o', 'o' + mark)}\n" for line in lines).encode()
-                path = path.with_name(f"{path.name}.gz") if name.startswith("giga") else path
-                path.write_bytes(gzip.compress(text) if name.startswith("giga") else text)
-            (folder / "dev").mkdir(exist_ok=True)
-            (folder / "dev" / f"newstest2013.{side}").write_text(f"A do{mark}g .\n" * 3000, encoding="utf-8")
-            role = "src" if side == "en" else "ref"
-            (folder / "test-full").mkdir(exist_ok=True)
-            test = folder / "test-full" / f"newstest2014-{language}en-{role}.{side}.sgm"
-            segments = "".join(f'<seg id="{n}">A &quot;do{mark}g&quot;  .</seg>\n' for n in range(3003))
-            test.write_text(f'<srcset setid="newstest2014">\n<doc>\n<p>\n{segments}</p>\n</doc>\n</srcset>\n')
     monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
-    return folder
+    return wmt14_miniature.write(tmp_path)
 
 
 @pytest.mark.parametrize("language", ["de", "fr"])
@@ -70,6 +45,17 @@ def test_what_is_missing_is_named_with_how_to_get_it(root: Path) -> None:
         MissingError, match=r"newstest2013\.de: corpus wmt14 en-de is missing; unpack https://www\.statmt"
     ):
         translation.prepare("wmt14 en-de")
+
+
+def test_validation_may_be_that_of_the_test_archive_of_2013(root: Path) -> None:
+    (root / "test").mkdir()
+    for side in ("en", "de"):
+        plain = root / "dev" / f"newstest2013.{side}"
+        segments = "".join(f"<seg>{line}</seg>\n" for line in plain.read_text().splitlines())
+        (root / "test" / f"newstest2013-src.{side}.sgm").write_text(segments)
+        plain.unlink()
+    result = translation.prepare("wmt14 en-de", cache=False, processes=1)
+    assert len(result.splits["validation"]) == 3000 and result.references("validation")[0] == "A doxg ."
 
 
 def test_a_test_set_of_another_size_is_refused(root: Path) -> None:

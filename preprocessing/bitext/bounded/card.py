@@ -22,7 +22,7 @@ from preprocessing.bitext.steps import (
     LearnSequenceVocabulary,
     Overlap,
 )
-from preprocessing.bitext.subwords import ApplyBPE, LearnBPE
+from preprocessing.bitext.subwords import ApplyBPE, LearnBPE, facts_of_merges
 from preprocessing.pipeline import card as cards
 from preprocessing.pipeline.pipeline import WARNINGS
 from preprocessing.pipeline.ragged import Ragged, unpack_strings
@@ -107,7 +107,7 @@ class BoundedCard:
             if not own:
                 missing[collection.part] = missing_part(collection)
                 continue
-            notes = [run.read[shard] for shard in own]
+            notes = [run.reading[shard] for shard in own]
             rows = sum(len(run.shards.load(shard, ["line"])["line"]) for shard in own)
             if blanks := sum(each["blanks"] for each in notes):
                 ids = [f"{collection.part}:{line}" for each in notes for line in each["blank"]]
@@ -143,7 +143,7 @@ class BoundedCard:
         for side in SIDES:
             facts[side] = {}
             for split in self._run.splits:
-                notes = [self._run.read[shard][side] for shard in split.shards]
+                notes = [self._run.reading[shard][side] for shard in split.shards]
                 facts[side][split.name] = sum(each["changed"] for each in notes)
                 changed = [each["example"] for each in notes if "example" in each]
                 examples += [(before, after) for before, after in changed[:1]]
@@ -174,7 +174,7 @@ class BoundedCard:
             side: {split.name: cards.profile_of_counts(run.lengths[split.name][side]) for split in run.splits}
             for side in SIDES
         }
-        first = np.flatnonzero(run.alive)[:SHOWN].tolist()
+        first = np.flatnonzero(run.tokenized)[:SHOWN].tolist()
         examples = [(text, " ".join(words)) for side in SIDES for text, words in self._tokenized(first, side)]
         return Notes(facts={"lengths": lengths}, examples=examples)
 
@@ -186,13 +186,12 @@ class BoundedCard:
         return notes
 
     def _learn_bpe(self, step: LearnBPE) -> Notes:
-        codes = self._run.shards.load(MERGES, ["codes"])["codes"].tobytes()
-        learned, types = codes.count(b"\n") - 1, self._run.shards.notes(MERGES)["types"]
-        return Notes(facts={"bpe": {"asked_for": step.operations, "learned": learned, "types_in_train": types}})
+        codes = self._run.shards.load(MERGES, ["codes"])["codes"].tobytes().decode("utf-8")
+        return Notes(facts=facts_of_merges(step.operations, codes, self._run.shards.notes(MERGES)["types"]))
 
     def _bpe(self, step: object) -> Notes:
         run = self._run
-        first = np.flatnonzero(run.kept)[:SHOWN].tolist()
+        first = np.flatnonzero(run.selected)[:SHOWN].tolist()
         lengths: dict[str, Any] = {}
         examples = []
         for side in SIDES:
@@ -256,7 +255,7 @@ class BoundedCard:
 
     def _pairs(self, rows: list[int]) -> Iterator[tuple[str, tuple[str, str]]]:
         """Id and texts of rows of train."""
-        for shard, part, row in self._places(rows):
+        for shard, part, row in self._locations(rows):
             arrays = self._run.shards.load(shard)
             texts = [_string(arrays, f"{side}.text", row) for side in SIDES]
             yield f"{part}:{arrays['line'][row]}", (texts[0], texts[1])
@@ -265,7 +264,7 @@ class BoundedCard:
         """The prepared text and the words of rows of train."""
         run = self._run
         normalize = normalizer(run.languages[SIDES.index(side)])
-        for shard, _, row in self._places(rows):
+        for shard, _, row in self._locations(rows):
             arrays = run.shards.load(shard)
             text = normalize(_string(arrays, f"{side}.text", row))
             tokens = Ragged.from_lengths(arrays[f"{side}.tokens"], arrays[f"{side}.lengths"])[row].tolist()
@@ -274,7 +273,7 @@ class BoundedCard:
                 [_string(arrays, f"{side}.symbols", token) for token in tokens],
             )
 
-    def _places(self, rows: list[int]) -> Iterator[tuple[str, str, int]]:
+    def _locations(self, rows: list[int]) -> Iterator[tuple[str, str, int]]:
         """Shard, part and row of the shard of rows of train."""
         train: Rows = self._run.train
         ends = np.cumsum(train.rows)

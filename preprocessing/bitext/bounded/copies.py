@@ -76,11 +76,11 @@ def members(hashes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         return np.zeros(len(hashes), np.bool_)
     ordered = np.unique(_joined(wanted))
     own = _joined(hashes)
-    places = np.minimum(np.searchsorted(ordered["first"], own["first"]), len(ordered) - 1)
-    possible = np.flatnonzero(ordered["first"][places] == own["first"])
-    found = np.zeros(len(hashes), np.bool_)
-    found[possible] = np.isin(own[possible], ordered)
-    return found
+    nearest = np.minimum(np.searchsorted(ordered["first"], own["first"]), len(ordered) - 1)
+    possible = np.flatnonzero(ordered["first"][nearest] == own["first"])
+    is_member = np.zeros(len(hashes), np.bool_)
+    is_member[possible] = np.isin(own[possible], ordered)
+    return is_member
 
 
 def _joined(hashes: np.ndarray) -> np.ndarray:

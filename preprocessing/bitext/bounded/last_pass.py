@@ -24,7 +24,7 @@ FINAL = "final"
 
 
 @dataclass(frozen=True)
-class Place:
+class Destination:
     """A shard of a split, and where its rows, the bytes of its texts and its tokens are in the arrays of that split.
 
     Attributes:
@@ -49,20 +49,20 @@ class Place:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Rows of a shard that are kept, bytes of their texts, tokens, on source and target."""
+    """Rows of a shard that are selected, bytes of their texts, tokens, on source and target."""
 
     folder: Path
 
-    def __call__(self, place: Place) -> tuple[int, tuple[int, int], tuple[int, int]]:
+    def __call__(self, destination: Destination) -> tuple[int, tuple[int, int], tuple[int, int]]:
         shards = Shards(self.folder)
-        kept = place.split.masks(shards, "kept")[place.index]
+        selected = destination.split.masks(shards, "selected")[destination.index]
         text, tokens = [], []
         for side in SIDES:
-            arrays = shards.load(place.shard, [f"{side}.text.offsets"])
-            text.append(int(np.diff(arrays[f"{side}.text.offsets"])[kept].sum()))
-            words, _, pieces = words_of_rows(shards, place.shard, side, kept)
+            arrays = shards.load(destination.shard, [f"{side}.text.offsets"])
+            text.append(int(np.diff(arrays[f"{side}.text.offsets"])[selected].sum()))
+            words, _, pieces = words_of_rows(shards, destination.shard, side, selected)
             tokens.append(int(np.diff(pieces.offsets)[words.ids].sum()))
-        return int(kept.sum()), (text[0], text[1]), (tokens[0], tokens[1])
+        return int(selected.sum()), (text[0], text[1]), (tokens[0], tokens[1])
 
 
 @dataclass(frozen=True)
@@ -84,32 +84,32 @@ class LastPass:
     states: tuple[Data, Data]
     width: dict[str, int]
 
-    def __call__(self, place: Place) -> str:
+    def __call__(self, destination: Destination) -> str:
         """Write the rows, unless that is done; the name of the shard with counts for the card."""
-        shards, name = Shards(self.folder), place.shard.replace("read", "written")
+        shards, name = Shards(self.folder), destination.shard.replace("read", "written")
         if name in shards:
             return name
-        split = place.split
-        kept = split.masks(shards, "kept")[place.index]
-        lines = shards.load(place.shard, ["line"])["line"][kept].tolist()
-        ids = np.array([f"{place.part}:{line}" for line in lines], f"<U{self.width[split.name]}")
-        Column(self.out / f"source.{split.name}.row_id.npy").write(place.row, ids)
+        split = destination.split
+        selected = split.masks(shards, "selected")[destination.index]
+        lines = shards.load(destination.shard, ["line"])["line"][selected].tolist()
+        ids = np.array([f"{destination.part}:{line}" for line in lines], f"<U{self.width[split.name]}")
+        Column(self.out / f"source.{split.name}.row_id.npy").write(destination.row, ids)
         notes: dict[str, Any] = {}
         lengths: dict[str, np.ndarray] = {}
         for number, side in enumerate(SIDES):
-            arrays = shards.load(place.shard, [f"{side}.text.utf8", f"{side}.text.offsets"])
+            arrays = shards.load(destination.shard, [f"{side}.text.utf8", f"{side}.text.offsets"])
             sizes = np.diff(arrays[f"{side}.text.offsets"])
-            utf8 = arrays[f"{side}.text.utf8"][np.repeat(kept, sizes)]
-            words, encoding, pieces = words_of_rows(shards, place.shard, side, kept)
+            utf8 = arrays[f"{side}.text.utf8"][np.repeat(selected, sizes)]
+            words, encoding, pieces = words_of_rows(shards, destination.shard, side, selected)
             tokens = words.expanded(pieces)
             encoded = tokens.mapped(encoding)
-            ends = np.cumsum(sizes[kept]) + place.text[number]
+            ends = np.cumsum(sizes[selected]) + destination.text[number]
             columns = {
-                "text.utf8": (place.text[number], utf8),
-                "text.offsets": (place.row + 1, ends),
-                "tokens.ids": (place.tokens[number], tokens.ids),
-                "tokens.offsets": (place.row + 1, tokens.offsets[1:] + place.tokens[number]),
-                "encoded.ids": (place.tokens[number], encoded.ids),
+                "text.utf8": (destination.text[number], utf8),
+                "text.offsets": (destination.row + 1, ends),
+                "tokens.ids": (destination.tokens[number], tokens.ids),
+                "tokens.offsets": (destination.row + 1, tokens.offsets[1:] + destination.tokens[number]),
+                "encoded.ids": (destination.tokens[number], encoded.ids),
             }
             for column, (start, values) in columns.items():
                 Column(self.out / f"{side}.{split.name}.{column}.npy").write(start, values)
@@ -117,7 +117,7 @@ class LastPass:
             unknown = np.concatenate([[0], np.cumsum(encoded.ids == UNKNOWN_ID)])
             notes[side] = {"rows_with_unknown": int((np.diff(unknown[encoded.offsets]) > 0).sum())}
             if split.name != "train":
-                starts = np.concatenate([[0], ends - place.text[number]]).tolist()
+                starts = np.concatenate([[0], ends - destination.text[number]]).tolist()
                 raw = utf8.tobytes()
                 texts = [raw[a:b].decode("utf-8") for a, b in pairwise(starts)]
                 notes[side]["round_trip"] = self._round_trip(number, texts, tokens)
@@ -138,12 +138,12 @@ class LastPass:
         return counts
 
 
-def words_of_rows(shards: Shards, shard: str, side: str, kept: np.ndarray) -> tuple[Ragged, np.ndarray, Ragged]:
-    """The words of the rows of a shard that are kept; the id of each symbol, and the symbols of each word."""
+def words_of_rows(shards: Shards, shard: str, side: str, selected: np.ndarray) -> tuple[Ragged, np.ndarray, Ragged]:
+    """The words of the rows of a shard that are selected; the id of each symbol, and the symbols of each word."""
     arrays = shards.load(shard, [f"{side}.tokens", f"{side}.lengths"])
     words = Ragged.from_lengths(arrays[f"{side}.tokens"], arrays[f"{side}.lengths"])
     numbers = shards.load(f"{WORDS}-{side}", [shard])[shard]
-    words = (words if kept.all() else words.take(kept)).mapped(numbers)
+    words = (words if selected.all() else words.take(selected)).mapped(numbers)
     encoding, pieces = _final(shards.folder, side)
     return words, encoding, pieces
 

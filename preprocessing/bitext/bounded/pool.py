@@ -53,7 +53,7 @@ class Pool:
 
 @contextmanager
 def workers(processes: int | None) -> Iterator[Pool]:
-    """A pool of so many processes (default: the processors available to this process)."""
+    """A pool of worker processes (default: one for each processor that this process may use)."""
     number = processes or len(os.sched_getaffinity(0))
     if number == 1:
         yield Pool(None, 1)

@@ -18,7 +18,7 @@ from preprocessing.bitext.bounded import chunks as chunking, overlap
 from preprocessing.bitext.bounded.chunks import Chunk, chunks
 from preprocessing.bitext.bounded.copies import FindCopies
 from preprocessing.bitext.bounded.first_pass import FirstPass
-from preprocessing.bitext.bounded.last_pass import FINAL, LastPass, Place, Sizes
+from preprocessing.bitext.bounded.last_pass import FINAL, Destination, LastPass, Sizes
 from preprocessing.bitext.bounded.pool import Pool, workers
 from preprocessing.bitext.bounded.shards import Column, Shards, packed, strings_of
 from preprocessing.bitext.bounded.steps import Translating, find
@@ -61,9 +61,9 @@ class BoundedRun:
     Attributes:
         splits: the rows of each split, train first.
         parts: of each split, the part of the corpus that each of its shards is of.
-        read: notes of the first pass by shard.
+        reading: notes of the first pass by shard.
         survey: of each part, copies of its ``source``, ``target`` and ``pair``.
-        copies: rows of train whose pair occurs before; None where these are kept.
+        copies: rows of train whose pair occurs before; None where these stay.
         seen: what of the other splits occurs in train.
         dropped: rows of train by reason, and rows that are dropped by reason.
         vocabularies, states: of source and target.
@@ -84,7 +84,7 @@ class BoundedRun:
         with workers(processes) as pool:
             self._read(pool)
             self._find_copies(pool)
-            self.seen = overlap.measure(self.shards, self.splits, find(self.pipeline.steps, Overlap))
+            self.seen = overlap.measure(self.shards, self.splits, find(self.pipeline.steps, Overlap), pool)
             self._choose_rows()
             self._number_words(pool)
             self._learn_vocabularies()
@@ -132,7 +132,7 @@ class BoundedRun:
         for (name, part, split), count in zip(listed, rows, strict=True):
             by_split.setdefault(split, []).append((name, count))
             self.parts.setdefault(split, []).append(part)
-        self.read = {name: self.shards.notes(name) for name, *_ in listed}
+        self.reading = {name: self.shards.notes(name) for name, *_ in listed}
         self.splits = tuple(
             Rows(
                 split,
@@ -160,9 +160,9 @@ class BoundedRun:
                         tasks[part, kind] = FindCopies(self.shards.folder, shards, rows, "raw", sides)
             if find(self.pipeline.steps, Deduplicate, required=False):
                 tasks["", ""] = FindCopies(self.shards.folder, self.train.shards, self.train.rows, "prepared", SIDES)
-            found = dict(zip(tasks, progress(pool.map(call, tasks.values()), "copies", "task"), strict=True))
-            counts = [[*key, len(copies)] for key, copies in found.items() if key[0]]
-            of_train = {"train": found["", ""]} if ("", "") in found else {}
+            copies = dict(zip(tasks, progress(pool.map(call, tasks.values()), "copies", "task"), strict=True))
+            counts = [[*key, len(rows)] for key, rows in copies.items() if key[0]]
+            of_train = {"train": copies["", ""]} if ("", "") in copies else {}
             self.shards.save("copies", of_train, counts)
         self.survey: dict[str, dict[str, int]] = {}
         for part, kind, count in self.shards.notes("copies"):
@@ -172,13 +172,13 @@ class BoundedRun:
     def _choose_rows(self) -> None:
         """Which rows of train are tokenised and which are in the result."""
         rows = sum(self.train.rows)
-        alive = np.ones(rows, np.bool_)
+        tokenized = np.ones(rows, np.bool_)
         self.dropped: dict[str, np.ndarray] = {}
         if self.copies is not None:
-            self._drop(alive, "a repeated pair", self.copies)
+            self._drop(tokenized, "a repeated pair", self.copies)
         if self.seen.elsewhere is not None:
-            self._drop(alive, "a sentence of another split", np.flatnonzero(self.seen.elsewhere & alive))
-        kept = alive.copy()
+            self._drop(tokenized, "a sentence of another split", np.flatnonzero(self.seen.elsewhere & tokenized))
+        selected = tokenized.copy()
         lengths = [
             np.concatenate(
                 [self.shards.load(shard, [f"{side}.lengths"])[f"{side}.lengths"] for shard in self.train.shards]
@@ -186,13 +186,13 @@ class BoundedRun:
             for side in SIDES
         ]
         for reason, fault in find(self.pipeline.steps, FilterLengths).faults(*lengths).items():
-            self._drop(kept, reason, np.flatnonzero(fault & kept))
+            self._drop(selected, reason, np.flatnonzero(fault & selected))
         self.lengths = {
-            split.name: {side: self._lengths(split, side, alive) for side in SIDES} for split in self.splits
+            split.name: {side: self._lengths(split, side, tokenized) for side in SIDES} for split in self.splits
         }
-        self.alive, self.kept = alive, kept
+        self.tokenized, self.selected = tokenized, selected
         if "rows-train" not in self.shards:
-            self.shards.save("rows-train", {"alive": alive, "kept": kept})
+            self.shards.save("rows-train", {"tokenized": tokenized, "selected": selected})
 
     def _drop(self, rows: np.ndarray, reason: str, dropped: np.ndarray) -> None:
         rows[dropped] = False
@@ -200,13 +200,13 @@ class BoundedRun:
         if not rows.any():
             raise InputError("train split", "no pair is left", remedy="relax the filters, or give more pairs")
 
-    def _lengths(self, split: Rows, side: str, alive: np.ndarray) -> np.ndarray:
-        """How many rows have so many tokens, before any is left out for that."""
+    def _lengths(self, split: Rows, side: str, tokenized: np.ndarray) -> np.ndarray:
+        """How many rows have each number of tokens, before any is left out for that."""
         counts = np.zeros(0, np.int64)
         start = 0
         for shard, rows in zip(split.shards, split.rows, strict=True):
             own = self.shards.load(shard, [f"{side}.lengths"])[f"{side}.lengths"]
-            counts = added(counts, np.bincount(own[alive[start : start + rows]] if split.masked else own))
+            counts = added(counts, np.bincount(own[tokenized[start : start + rows]] if split.masked else own))
             start += rows
         return counts
 
@@ -280,23 +280,25 @@ class BoundedRun:
                 self.shards.save(f"{FINAL}-{side}", arrays | packed("symbols", self.symbols[side]))
 
     def _write_columns(self, pool: Pool) -> None:
-        places = [
-            Place(split, index, part) for split in self.splits for index, part in enumerate(self.parts[split.name])
+        destinations = [
+            Destination(split, index, part)
+            for split in self.splits
+            for index, part in enumerate(self.parts[split.name])
         ]
         if "sizes" not in self.shards:
-            sizes = progress(pool.map(Sizes(self.shards.folder), places), "measure", "chunk", len(places))
+            sizes = progress(pool.map(Sizes(self.shards.folder), destinations), "measure", "chunk", len(destinations))
             self.shards.save("sizes", {"sizes": np.array([[a, *b, *c] for a, b, c in sizes], np.int64)})
         sizes = self.shards.load("sizes")["sizes"]
-        width, placed, start = {}, [], 0
+        width, located, start = {}, [], 0
         self.sizes: dict[str, np.ndarray] = {}
         for split in self.splits:
             own = sizes[start : start + len(split.shards)]
             ends = np.cumsum(own, axis=0)
             self.sizes[split.name] = ends[-1]
-            for place, (row, *rest) in zip(
-                places[start : start + len(split.shards)], (ends - own).tolist(), strict=True
+            for destination, (row, *rest) in zip(
+                destinations[start : start + len(split.shards)], (ends - own).tolist(), strict=True
             ):
-                placed.append(replace(place, row=row, text=(rest[0], rest[1]), tokens=(rest[2], rest[3])))
+                located.append(replace(destination, row=row, text=(rest[0], rest[1]), tokens=(rest[2], rest[3])))
             width[split.name] = self._width(split)
             start += len(split.shards)
         if "created" not in self.shards:
@@ -309,8 +311,8 @@ class BoundedRun:
         self.written = [
             (split.name, self.shards.notes(name), self.shards.load(name, SIDES))
             for split, name in zip(
-                (place.split for place in placed),
-                progress(pool.map(last, placed), "write", "chunk", len(placed)),
+                (destination.split for destination in located),
+                progress(pool.map(last, located), "write", "chunk", len(located)),
                 strict=True,
             )
         ]

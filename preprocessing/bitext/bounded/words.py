@@ -16,7 +16,8 @@ from subword_nmt.apply_bpe import BPE, check_vocab_and_split
 
 from preprocessing.bitext.bounded.shards import Shards, packed, strings_of
 from preprocessing.bitext.data import SIDES
-from preprocessing.bitext.subwords import SEPARATOR, frequent, learn, written
+from preprocessing.bitext.splitting import SEPARATOR, Splitter
+from preprocessing.bitext.subwords import frequent, learn, written
 from preprocessing.pipeline.ragged import Ragged
 
 WORDS, MERGES, PIECES = "words", "merges", "pieces"
@@ -32,8 +33,8 @@ class Rows:
         name: of the split.
         shards: of its first pass, in order.
         rows: of each shard.
-        masked: whether rows are left out, by the shard ``rows-<name>``: ``alive`` those that are tokenised, ``kept``
-            those that are in the result.
+        masked: whether rows are left out. Then the shard ``rows-<name>`` has ``tokenized``, of the rows that are
+            tokenised, and ``selected``, of those in the result.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Rows:
     masked: bool = False
 
     def masks(self, shards: Shards, column: str) -> list[np.ndarray]:
-        """For each shard which rows are alive or kept, (rows,) of bool."""
+        """For each shard which rows are tokenised or selected, (rows,) of bool."""
         ends = np.cumsum(self.rows)
         if not self.masked:
             return [np.ones(rows, np.bool_) for rows in self.rows]
@@ -66,21 +67,21 @@ class NumberWords:
         counts = {split.name: np.zeros(1 << 16, np.int64) for split in self.splits}
         numbers: dict[str, np.ndarray] = {}
         for split in self.splits:
-            masks = zip(split.masks(shards, "alive"), split.masks(shards, "kept"), strict=True)
-            for shard, (alive, kept) in zip(split.shards, masks, strict=True):
+            masks = zip(split.masks(shards, "tokenized"), split.masks(shards, "selected"), strict=True)
+            for shard, (tokenized, selected) in zip(split.shards, masks, strict=True):
                 columns = [f"{side}.symbols.utf8", f"{side}.symbols.offsets", f"{side}.tokens", f"{side}.lengths"]
                 arrays = shards.load(shard, columns)
                 symbols = strings_of(arrays, f"{side}.symbols")
                 tokens = Ragged.from_lengths(arrays[f"{side}.tokens"], arrays[f"{side}.lengths"])
                 order = np.arange(len(symbols))
-                if not alive.all():
-                    distinct, first = np.unique(tokens.take(alive).ids, return_index=True)
+                if not tokenized.all():
+                    distinct, first = np.unique(tokens.take(tokenized).ids, return_index=True)
                     order = distinct[np.argsort(first)]
                 own = np.fromiter((table[symbols[symbol]] for symbol in order.tolist()), np.int32, len(order))
                 renumbered = np.full(len(symbols), -1, np.int32)
                 renumbered[order] = own
                 numbers[shard] = renumbered
-                of_chunk = (tokens if kept.all() else tokens.take(kept)).counts(len(symbols))
+                of_chunk = (tokens if selected.all() else tokens.take(selected)).counts(len(symbols))
                 for each, counted in counts.items():
                     if len(counted) < len(table):
                         counts[each] = np.concatenate([counted, np.zeros(len(table), np.int64)])
@@ -124,11 +125,11 @@ class SplitWords:
         arrays = shards.load(f"{WORDS}-{side}", ["symbols.utf8", "symbols.offsets"])
         bounds = arrays["symbols.offsets"][number * BLOCK : (number + 1) * BLOCK + 1]
         raw = arrays["symbols.utf8"][bounds[0] : bounds[-1]].tobytes()
-        bpe = BPE(io.StringIO(shards.load(MERGES, ["codes"])["codes"].tobytes().decode("utf-8")))
+        splitter = Splitter(shards.load(MERGES, ["codes"])["codes"].tobytes().decode("utf-8"))
         table: defaultdict[str, int] = defaultdict(count().__next__)
         rows = []
         for start, stop in pairwise((bounds - bounds[0]).tolist()):
-            rows.append([table[piece] for piece in bpe.segment_tokens([raw[start:stop].decode("utf-8")])])
+            rows.append([table[piece] for piece in splitter.pieces(raw[start:stop].decode("utf-8"))])
         ragged = Ragged.from_rows(rows)
         shards.save(name, {"ids": ragged.ids, "offsets": ragged.offsets} | packed("pieces", list(table)))
         return name

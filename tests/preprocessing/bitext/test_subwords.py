@@ -114,3 +114,15 @@ def test_an_empty_corpus_and_steps_out_of_order_are_refused(capsys: pytest.Captu
     subwords.learn(Counter({"low": 1, "new": 1}), 10)
     assert capsys.readouterr() == ("", ""), "subword-nmt prints nothing"
     assert io.StringIO(subwords.learn(Counter({"low": 1, "new": 1}), 10)).readlines() == ["#version: 0.2\n"]
+
+
+def test_merges_of_a_large_vocabulary_are_learned_from_its_most_frequent_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = {"be": 2, "aa": 3, "ab": 2, "dd": 5, "ac": 2}
+    assert list(subwords.most_frequent(counts, 4).items()) == [("aa", 3), ("ab", 2), ("dd", 5), ("ac", 2)]
+    assert subwords.most_frequent(counts, 5) == counts
+    _, notes = encoded()
+    assert "learned_from_types" not in facts(notes)["bpe"]
+    monkeypatch.setattr(subwords, "TYPES", 2)
+    data, notes = encoded()
+    assert facts(notes)["bpe"]["learned_from_types"] == 2 and facts(notes)["bpe"]["types_in_train"] > 2
+    assert data.source.learned[CODES].decode().split("\n")[1:2] == ["l o"], "low is one of them"
