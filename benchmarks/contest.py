@@ -171,7 +171,7 @@ def line(measure: str, ratio: float, target: float) -> dict[str, Any]:
     return {"measure": measure, "measured": f"{ratio:.2f}x", "target": f">= {target}x", "met": ratio >= target}
 
 
-def circumstances() -> dict[str, Any]:
+def circumstances(packages: Sequence[str] = _PACKAGES) -> dict[str, Any]:
     """Time, machine and versions, taken before anything is measured; prints a warning if the machine is not idle."""
     load = os.getloadavg()[0]
     if load > 0.5:
@@ -180,7 +180,7 @@ def circumstances() -> dict[str, Any]:
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "hardware": hardware(),
         "load_average_at_start": load,
-        "versions": {package: metadata.version(package) for package in _PACKAGES},
+        "versions": {package: metadata.version(package) for package in packages},
         "python": sys.version.split()[0],
     }
 

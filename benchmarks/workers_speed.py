@@ -34,12 +34,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gluon_attn import runtime
+from benchmarks.contest import circumstances, line, write
 
 RESULTS = Path(__file__).parent / "results" / "workers_speed.json"
 ROWS, LENGTH = 80, 24
 SIZES = ("bahdanau2014", "rnnsearch", "--vocabulary", 30_000, "--rows", ROWS, "--length", LENGTH)
 TARGET = 1.6
+PACKAGES = ("mxnet", "gluonnlp", "numpy")
 MACHINES = (1, 4, 8, 16, 32, 64)
 LINKS = {"1 Gbit/s": 1e9 / 8, "10 Gbit/s": 1e10 / 8, "25 Gbit/s": 2.5e10 / 8, "100 Gbit/s": 1e11 / 8}
 ROUND_TRIPS, LATENCY = 2, 1e-3
@@ -117,6 +118,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--updates", type=int, default=10)
     parser.add_argument("--units", type=int, default=512)
     options = parser.parse_args(words)
+    when_and_where = circumstances(PACKAGES)
     pairs = []
     for number in range(options.repetitions):
         sizes = (*SIZES, "--units", options.units, "--updates", options.updates)
@@ -127,7 +129,6 @@ def main(words: Sequence[str] | None = None) -> None:
     ratios = [two["tokens_per_second"] / one["tokens_per_second"] for one, two in pairs]
     sent = pairs[0][1]["bytes_sent_per_update"]
     fastest = max((one for one, _ in pairs), key=lambda one: float(one["tokens_per_second"]))
-    print(f"two workers against one: {statistics.median(ratios):.2f} (target {TARGET})")
     print(f"each worker sends {sent / 1e6:.1f} MB in an update, and receives as much")
     seconds = fastest["seconds"] / options.updates
     speeds = {name: [modelled(seconds, sent, n, bandwidth) for n in MACHINES] for name, bandwidth in LINKS.items()}
@@ -136,9 +137,12 @@ def main(words: Sequence[str] | None = None) -> None:
     for name, row in speeds.items():
         print(f"speed at {name:15}" + "".join(f"{speed:8.1f}" for speed in row))
     print(f"Gbit/s for {EFFICIENCY} of n   " + "".join(f"{network:8.2f}" for network in networks))
-    record = {"hardware": runtime.hardware(), "ratios": ratios, "pairs": pairs, "machines": MACHINES, "model": speeds}
-    record |= {"gbit_per_second_needed": networks}
-    RESULTS.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    flags = f"--repetitions {options.repetitions} --updates {options.updates} --units {options.units}"
+    record = {"command": f"python -m benchmarks.workers_speed {flags}", **when_and_where, "ratios": ratios}
+    record |= {"pairs": pairs, "machines": MACHINES, "model": speeds, "gbit_per_second_needed": networks}
+    speed = f"{fastest['tokens_per_second']:.0f} tokens/s on one"
+    measure = f"training rnnsearch with {options.units} units on two workers of 1 thread against one: {speed}"
+    write(RESULTS, record, [line(measure, statistics.median(ratios), TARGET)], [])
 
 
 if __name__ == "__main__":
