@@ -327,7 +327,7 @@ def _choose(
     from reproductions.protocol import papers, runner
 
     preset = papers.load(paper).preset(preset_name)
-    preset = _on_own_data(preset, own, variants) if own.given else runner.corpus_or_sample(preset)
+    preset = _on_own_data(preset, own, variants) if own.given else runner.corpus_or_sample(preset, variants or ())
     names, numbers = tuple(variants or ()), tuple(seeds or ())
     runs = runner.runs_of(paper, preset, variants=names, seeds=numbers, profile=profile, threads=threads, runs=folder)
     return _Chosen(paper, preset, runs, names, numbers, folder)

@@ -26,17 +26,20 @@ from reproductions.protocol.task import Variant
 from reproductions.protocol.training import combine, prerequisite
 
 
-def corpus_or_sample(preset: Preset) -> Preset:
-    """The preset, or the same on the embedded sample, with a warning, where a corpus is missing.
+def corpus_or_sample(preset: Preset, variants: Sequence[str] = ()) -> Preset:
+    """The preset, or the same on the embedded sample, with a warning, where a corpus of these variants is missing
+    (default: of all).
 
     A run asks once, before anything is trained, so that all its trainings read the same corpus.
 
     Raises:
         InputError: a corpus is here, but damaged.
+        UsageError: there is no such variant.
     """
     if preset.on_sample:
         return preset
-    for corpus in preset.corpora:
+    wanted = [corpus for name in variants for corpus in preset.task(name).corpora] or preset.corpora
+    for corpus in dict.fromkeys(wanted):
         try:
             corpora.find(corpus)
         except MissingError as missing:

@@ -12,6 +12,7 @@ import pytest
 from preprocessing import translation
 from reproductions.protocol import papers
 from reproductions.protocol.results import Result
+from reproductions.protocol.runner import corpus_or_sample
 from tests.preprocessing import wmt14_miniature
 from tests.reproductions.support import run_and_score
 
@@ -26,6 +27,17 @@ def small(variant):
 
 REPRODUCTION = replace(paper.REPRODUCTION, claims=(), paper=Override(small))
 """
+
+
+def test_only_the_corpora_of_the_chosen_variants_are_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (wmt14_miniature.write(tmp_path) / "un" / "undoc.2000.fr-en.fr").unlink()
+    monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
+    preset = papers.load("vaswani2017").preset("paper")
+    assert not corpus_or_sample(preset, ["transformer"]).on_sample and capsys.readouterr().err == ""
+    assert corpus_or_sample(preset, ["transformer", "transformer-fr"]).on_sample and corpus_or_sample(preset).on_sample
+    assert "undoc.2000.fr-en.fr" in capsys.readouterr().err
 
 
 @pytest.mark.slow
