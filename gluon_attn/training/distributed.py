@@ -119,7 +119,7 @@ class Together:
         dense = [parameter.grad() for parameter in parameters if parameter._grad_stype != "row_sparse"]
         sparse = [parameter.grad() for parameter in parameters if parameter._grad_stype == "row_sparse"]
         addends = [loss.reshape((1,)), *dense]
-        rows, largest = self._agree(sparse, [*addends, *(gradient.data for gradient in sparse)])
+        rows, largest = self._agree(addends, sparse)
         total, *reduced = self._sum("dense", addends, largest[: len(addends)])
         for gradient, of_all in zip(dense, reduced, strict=True):
             of_all.copyto(gradient)
@@ -127,20 +127,17 @@ class Together:
             self._sum_rows(f"rows {number}", gradient, rows[number], largest[len(addends) + number])
         return total
 
-    def _agree(
-        self, sparse: Sequence[nd.NDArray], addends: Sequence[nd.NDArray]
-    ) -> tuple[list[np.ndarray], list[float]]:
-        """The rows of each sparse gradient that some worker has, and the largest magnitude in each addend of all
-        workers. Sums of what only one worker states, and of zeros of all others, are the same in every order."""
-        outline = [_touched(gradient) for gradient in sparse]
+    def _agree(self, dense: Sequence[nd.NDArray], sparse: Sequence[nd.NDArray]) -> tuple[list[np.ndarray], list[float]]:
+        """The rows of each sparse array that some worker has, and the largest magnitude of all workers in each array,
+        dense ones first. Sums of what one worker states and of the zeros of all others are the same in every order."""
+        outline = [_touched(array) for array in sparse]
         if self._exact:
-            magnitudes = nd.zeros((self.size, len(addends)))
-            magnitudes[self.rank] = nd.concat(*map(magnitude, addends), dim=0)
+            values = [*dense, *(array.data for array in sparse)]
+            magnitudes = nd.zeros((self.size, len(values)))
+            magnitudes[self.rank] = nd.concat(*map(magnitude, values), dim=0)
             outline.append(magnitudes)
-        if not outline:
-            return [], [0.0] * len(addends)
-        summed = [array.asnumpy() for array in self._send("outline", outline)]
-        largest = summed.pop().max(axis=0).tolist() if self._exact else [0.0] * len(addends)
+        summed = [array.asnumpy() for array in self._send("outline", outline)] if outline else []
+        largest = summed.pop().max(axis=0).tolist() if self._exact else [0.0] * (len(dense) + len(sparse))
         return [np.flatnonzero(counts) for counts in summed], largest
 
     def _sum_rows(self, name: str, gradient: nd.NDArray, rows: np.ndarray, largest: float) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import mxnet as mx
 import numpy as np
 import pytest
-from mxnet.gluon import nn
+from mxnet.gluon import Parameter, nn
 
 from gluon_attn.errors import UsageError
 from gluon_attn.training.asynchronous import Schedule
@@ -87,6 +87,20 @@ def test_gradients_of_two_bits_train_and_are_a_sixteenth_of_the_bytes(tmp_path: 
     assert difference(first, second) == 0.0
     assert learns(history)
     assert whole / 16.5 < sent < whole / 15.5
+
+
+def test_what_two_bits_do_not_say_is_sent_later() -> None:
+    def work() -> list[float]:
+        workers, parameter, total = join(compression=0.5), Parameter("p", shape=(3,)), np.zeros(3)
+        parameter.initialize()
+        for _ in range(20):
+            parameter.grad()[:] = mx.nd.array([0.2, -0.03, 0.5])
+            workers.sum([parameter], mx.nd.zeros(1))
+            total += parameter.grad().asnumpy()
+        return list(total)
+
+    for total in together(2, work):
+        assert total == pytest.approx([2 * 20 * 0.2, -2 * 20 * 0.03, 2 * 20 * 0.5], abs=2 * 0.5)
 
 
 @pytest.mark.parametrize("network", [network, dense_network], ids=["sparse", "dense"])
