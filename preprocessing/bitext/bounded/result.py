@@ -50,6 +50,8 @@ def run(
             try:
                 data, card = _load(pipeline, folder)
                 if digest_of_files(_paths(folder)) == card["digest"]:
+                    for shards in folder.glob("shards-*"):  # of a run that was killed while it deleted them
+                        shutil.rmtree(shards)
                     return data, card
                 reason = "does not have its digest"
             except (InputError, KeyError, ValueError) as error:
