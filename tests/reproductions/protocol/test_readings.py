@@ -40,7 +40,7 @@ def test_score_records_before_it_reads(toy: str, tmp_path: Path, monkeypatch: py
     for variant in ("curved", "straight"):
         outcome(tmp_path, variant, 1, paper=toy, preset="cpu")
     (run(tmp_path, "curved", paper=toy, preset="cpu").directory / "outcome.json").unlink()
-    monkeypatch.setattr(runner, "corpus_or_sample", lambda preset: preset)
+    monkeypatch.setattr(runner, "corpus_or_sample", lambda preset, variants: preset)
     during: list[Reading] = []
 
     def score_all(*_: object, **__: object) -> None:
