@@ -171,7 +171,7 @@ def test_nothing_is_added_to_trainings_with_other_settings(published: Path) -> N
 
 
 def test_the_command_adds_what_it_names(runs: tuple[str, dict[str, Outcome]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reproductions.protocol.runner.corpus_or_sample", lambda preset, variants: preset)  # whether it is here
+    monkeypatch.setattr("reproductions.protocol.runner.corpus_or_sample", lambda preset, _: preset)
     toy, outcomes = runs
     publish_more(toy, [outcomes["curved/1"]])
     options = ("--runs", Path(toy).parent / "runs", "--publish")
@@ -194,7 +194,7 @@ def test_what_cannot_be_added_is_refused_before_the_test_split_is_read(
     wanted: tuple[str, int],
     reason: str,
 ) -> None:
-    monkeypatch.setattr("reproductions.protocol.runner.corpus_or_sample", lambda preset, variants: preset)  # whether it is here
+    monkeypatch.setattr("reproductions.protocol.runner.corpus_or_sample", lambda preset, _: preset)
     toy, outcomes = runs
     if published:
         publish_more(toy, [outcomes[published]])
