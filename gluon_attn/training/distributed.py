@@ -31,6 +31,9 @@ T = TypeVar("T")
 BLOCK = 2**22
 """Elements of one message: larger arrays are sent in several, and MXNet divides each among all servers."""
 
+LARGE = 2**16
+"""Elements of an array that is sent by itself."""
+
 ROWS = 256
 """Rows of a sparse gradient that are sent together."""
 
@@ -122,7 +125,8 @@ class Together:
         rows, largest = self._agree(addends, sparse)
         total, *reduced = self._sum("dense", addends, largest[: len(addends)])
         for gradient, of_all in zip(dense, reduced, strict=True):
-            of_all.copyto(gradient)
+            if of_all is not gradient:
+                of_all.copyto(gradient)
         for number, gradient in enumerate(sparse):
             self._sum_rows(f"rows {number}", gradient, rows[number], largest[len(addends) + number])
         return total
@@ -159,22 +163,29 @@ class Together:
         return [coarse + fine for coarse, fine in zip(summed[: len(parts)], summed[len(parts) :], strict=True)]
 
     def _send(self, name: str, arrays: Sequence[nd.NDArray]) -> list[nd.NDArray]:
-        """The servers' sums of arrays, sent as one vector in blocks."""
-        flat = nd.concat(*(array.reshape((-1,)) for array in arrays), dim=0)
-        starts = range(0, flat.size, BLOCK)
-        keys = [f"{name} {start}" for start in starts]
-        blocks = [flat[start : start + BLOCK] for start in starts]
-        new = [(key, block) for key, block in zip(keys, blocks, strict=True) if key not in self._known]
-        for key, block in new:
-            self._store.init(key, nd.zeros_like(block))
+        """The servers' sums of arrays. Large arrays are sent where they are, and the sums replace them; small ones are
+        sent as one vector. All are on their way before the first sum is waited for."""
+        flat = {str(number): array.reshape((-1,)) for number, array in enumerate(arrays) if array.size >= LARGE}
+        small = [array for array in arrays if array.size < LARGE]
+        if small:
+            flat["small"] = nd.concat(*(array.reshape((-1,)) for array in small), dim=0)
+        blocks = {
+            f"{name} {part} {start}": array[start : start + BLOCK]
+            for part, array in flat.items()
+            for start in range(0, array.size, BLOCK)
+        }
+        for key in [key for key in blocks if key not in self._known]:
+            self._store.init(key, nd.zeros_like(blocks[key]))
             self._known.add(key)
-        for key, block in zip(keys, blocks, strict=True):
-            self._store.pushpull(key, block, out=block)
-        self.bytes_sent += 4 * flat.size
-        summed = blocks[0] if len(blocks) == 1 else nd.concat(*blocks, dim=0)
-        ends = np.cumsum([array.size for array in arrays]).tolist()
-        parts = zip([0, *ends], ends, arrays, strict=False)
-        return [summed[start:end].reshape(array.shape) for start, end, array in parts]
+        for key, block in blocks.items():
+            self._store.push(key, block)
+        for key, block in blocks.items():
+            self._store.pull(key, out=block)
+        self.bytes_sent += 4 * sum(array.size for array in flat.values())
+        ends = np.cumsum([0, *(array.size for array in small)]).tolist()
+        bounds = zip(ends, ends[1:], small, strict=False)
+        parts = iter([flat["small"][start:end].reshape(array.shape) for start, end, array in bounds])
+        return [array if array.size >= LARGE else next(parts) for array in arrays]
 
     def updates(self, parameters: Sequence[Parameter], recipe: Recipe, steps: int) -> Updates:
         return Updates(parameters, recipe.optimizer, clip_norm=recipe.clip_norm, arguments=recipe.optimizer_arguments)

@@ -14,6 +14,7 @@ from mxnet import nd
 from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.errors import UsageError
+from gluon_attn.training import distributed
 from gluon_attn.training.checkpoint import parameter_arrays
 from gluon_attn.training.distributed import Workers
 from gluon_attn.training.joining import join
@@ -94,6 +95,16 @@ def test_two_workers_train_as_one_does(tmp_path: Path) -> None:
     assert own == other
     for of_both, of_one in zip(own, history, strict=True):
         assert of_both == pytest.approx(of_one, abs=1e-5)
+
+
+def test_large_arrays_are_sent_by_themselves_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = replace(RECIPE, epochs=1)
+    (as_one, _), _ = together(2, lambda: trained(tmp_path / "small", short))
+    monkeypatch.setattr(distributed, "LARGE", 4)
+    monkeypatch.setattr(distributed, "BLOCK", 16)
+    (first, _), (second, _) = together(2, lambda: trained(tmp_path / "large", short))
+    assert difference(first, second) == difference(first, as_one) == 0.0
+    assert difference(network_arrays(), first) > 0.001
 
 
 def network_arrays() -> dict[str, np.ndarray]:
