@@ -68,14 +68,17 @@ def test_the_peer_is_the_same_network(model: str, recurrent: str) -> None:
     assert sum(parameter.numel() for parameter in peer.parameters()) == parameter_count(ours)
     towards = normal(6, 2, seed=3)
     with autograd.record():
-        logits, weights, last = ours(*(array(values) for values in batch.inputs))
-        total = (logits * array(towards)).sum() + (last.sum() if model == "structured" else nd.zeros(1))
+        output = ours(*(array(values) for values in batch.inputs))
+        weights, last = (
+            (output.hops, output.penalty) if model == "structured" else (output.word_weights, output.sentence_weights)
+        )
+        total = (output.logits * array(towards)).sum() + (last.sum() if model == "structured" else nd.zeros(1))
     total.backward()
     its_logits, its_weights, its_last = peer(*(torch.tensor(values).long() for values in batch.inputs))
     its_total = (its_logits * torch.tensor(towards)).sum()
     (its_total + its_last.sum() if model == "structured" else its_total).backward()
 
-    np.testing.assert_allclose(logits.asnumpy(), its_logits.detach().numpy(), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(output.logits.asnumpy(), its_logits.detach().numpy(), rtol=1e-3, atol=1e-5)
     np.testing.assert_allclose(last.asnumpy(), its_last.detach().numpy(), rtol=1e-3, atol=1e-5)
     actual = weights.asnumpy()
     if model == "hierarchical":
