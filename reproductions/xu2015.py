@@ -62,9 +62,7 @@ PEERS = (
 )
 FEATURES = "features of EfficientNet-Lite0, not of VGG-19; re-encoded images of 224 pixels; beam and dropout are ours"
 
-CPU = Recipe(
-    epochs=10, batch_size=64, learning_rate=1e-3, warmup_steps=200, decay="cosine", clip_norm=1.0, average=4
-)
+CPU = Recipe(epochs=10, batch_size=64, learning_rate=1e-3, warmup_steps=200, decay="cosine", clip_norm=1.0, average=4)
 
 
 @dataclass(frozen=True, kw_only=True)

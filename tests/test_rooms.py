@@ -78,7 +78,12 @@ DELAYED = {
     "reproductions.cli.explore": "a command sets the runtime profile before anything loads MXNet",
     "reproductions.cli.results": "a command sets the runtime profile before anything loads MXNet",
     "reproductions.cli.training": "a command sets the runtime profile before anything loads MXNet",
-    "reproductions.cli.preprocess": "each command loads only its own corpus and tokenizer",
+    "reproductions.cli.one_run": "a command sets the runtime profile before anything loads MXNet",
+    "reproductions.cli.choosing": "a command sets the runtime profile before anything loads MXNet",
+    "reproductions.cli.concluding": "a command sets the runtime profile before anything loads MXNet",
+    "reproductions.cli.preprocess.texts": "each command loads only its own corpus and tokenizer",
+    "reproductions.cli.preprocess.images": "each command loads only its own corpus and tokenizer",
+    "reproductions.cli.preprocess.output": "each command loads only its own corpus and tokenizer",
     "reproductions.cli.data_checks": "a check that cannot import what it needs is reported, and the others go on",
     "reproductions.cli.doctor": "a check that cannot import what it checks is reported, and the others go on",
 }

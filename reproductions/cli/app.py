@@ -13,8 +13,9 @@ from rich.console import Console
 from gluon_attn import __version__
 from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
-from reproductions.cli import answers, explore, images, preprocess, results, training
-from reproductions.cli.preprocess import Replace
+from reproductions.cli import answers, explore, images, one_run, results, training
+from reproductions.cli.preprocess import app as preprocess
+from reproductions.cli.preprocess.output import Replace
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,9 +47,9 @@ app.command(rich_help_panel=_REPRODUCE)(training.reproduce)
 app.command(rich_help_panel=_REPRODUCE)(training.run)
 app.command(rich_help_panel=_REPRODUCE)(training.score)
 app.command(rich_help_panel=_REPRODUCE)(training.verify)
-app.command("train-run", hidden=True)(training.train_run)
-app.command("score-run", hidden=True)(training.score_run)
-app.command("serve-gradients", hidden=True)(training.serve_gradients)
+app.command("train-run", hidden=True)(one_run.train_run)
+app.command("score-run", hidden=True)(one_run.score_run)
+app.command("serve-gradients", hidden=True)(one_run.serve_gradients)
 
 app.command(rich_help_panel=_RESULTS)(results.compare)
 app.command(rich_help_panel=_RESULTS)(results.power)

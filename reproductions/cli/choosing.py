@@ -1,0 +1,77 @@
+"""Which runs the options of a command choose, and the data of one's own that they name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gluon_attn import runtime
+from reproductions.protocol.own_data import DataOptions, check_sizes
+
+if TYPE_CHECKING:
+    from reproductions.protocol.own_data import OwnData
+    from reproductions.protocol.reproduction import Preset
+    from reproductions.protocol.runs import Run
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The runs that a command is about, and their preset."""
+
+    paper: str
+    preset: Preset
+    runs: list[Run]
+    variants: tuple[str, ...]
+    seeds: tuple[int, ...]
+    folder: Path
+
+    def command(self, name: str) -> str:
+        """Another command for the same runs."""
+        options = [f" --variant {variant}" for variant in self.variants] + [f" --seed {seed}" for seed in self.seeds]
+        profile = "" if self.runs[0].profile == "portable" else f" --profile {self.runs[0].profile}"
+        folder = "" if self.folder == Path("runs") else f" --runs {self.folder}"
+        own = self.preset.own.command_line if self.preset.own else ""
+        return f"gluon-attn {name} {self.paper} --preset {self.preset.name}{''.join(options)}{profile}{folder}{own}"
+
+
+def choose(
+    paper: str,
+    preset_name: str,
+    variants: list[str] | tuple[str, ...] | None,
+    seeds: list[int] | None,
+    profile: str,
+    threads: int | None,
+    folder: Path,
+    own: DataOptions,
+) -> Chosen:
+    """The runs that are asked for; on the embedded sample, with a warning, where a corpus is missing."""
+    runtime.configure(profile, threads)
+    from reproductions.protocol import papers, runner
+
+    preset = papers.load(paper).preset(preset_name)
+    preset = on_own_data(preset, own, variants) if own.given else runner.corpus_or_sample(preset, variants or ())
+    names, numbers = tuple(variants or ()), tuple(seeds or ())
+    runs = runner.runs_of(paper, preset, variants=names, seeds=numbers, profile=profile, threads=threads, runs=folder)
+    return Chosen(paper, preset, runs, names, numbers, folder)
+
+
+def on_own_data(preset: Preset, options: DataOptions, variants: Sequence[str] | None) -> Preset:
+    """A preset on data of one's own, which are prepared once, so that whatever is wrong or odd is named once."""
+    first = variants[0] if variants else preset.headline[0]
+    preset = preset.on(preset.task(first).own_data(options))
+    variant = preset.variant(first if variants else preset.default[0])
+    data = preset.task(variant.name).prepare(variant.settings)
+    check_sizes(data.rows)
+    for warning in data.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    return preset
+
+
+def own_data(paper: str, preset: str, variant: str, options: DataOptions) -> OwnData | None:
+    """Data of one's own that the options of an inner command name."""
+    from reproductions.protocol import papers
+
+    return papers.load(paper).preset(preset).task(variant).own_data(options) if options.given else None

@@ -1,0 +1,67 @@
+"""What a command writes and prints once its runs are scored: results, figures, pages and tables."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from reproductions.cli.choosing import Chosen
+
+if TYPE_CHECKING:
+    from reproductions.protocol.results import Result
+    from reproductions.protocol.runs import Outcome
+
+
+def write_results(chosen: Chosen, outcomes: list[Outcome], *, publish: bool) -> None:
+    """Write what follows from scored networks, those that earlier commands scored included, and print the table."""
+    from reproductions.protocol import conclude, papers, publishing, runner
+    from reproductions.protocol.runs import Outcome, in_order
+    from reproductions.protocol.tables import sample_warning, terminal_tables
+
+    started = time.time()
+    reproduction, preset, first = papers.load(chosen.paper), chosen.preset, chosen.runs[0]
+    others = [] if publish else runner.scored_before(preset, chosen.runs)
+    outcomes = [*outcomes, *map(Outcome.of, others)]
+    outcomes = in_order([*outcomes, *runner.combine_all(preset, [*chosen.runs, *others])], preset.names)
+    result = _result(chosen, outcomes, started)
+    result.write(first.root / "results.json")
+    files = {"results": first.root / "results.json"}
+    drawn = conclude.draw_figures(reproduction, preset, outcomes, first.root / "figures")
+    files |= {f"figure, {title}": path for title, path in drawn.items()}
+    files |= conclude.write_pages(reproduction, preset, outcomes, first.root)
+    if publish:
+        if chosen.variants or chosen.seeds:
+            outcomes = publishing.with_published(chosen.paper, preset, outcomes)
+            result = _result(chosen, outcomes, started)
+        publishing.publish(chosen.paper, preset, outcomes, result)
+    Console(markup=False).print(terminal_tables(reproduction, preset, result))
+    for title, path in files.items():
+        print(f"{title}: {path}")
+    print(sample_warning(result.on_sample), end="")
+
+
+def _result(chosen: Chosen, outcomes: Sequence[Outcome], started: float) -> Result:
+    """Rows, claims and manifest of these outcomes."""
+    from reproductions.protocol import papers
+    from reproductions.protocol.conclude import conclude
+    from reproductions.protocol.manifest import manifest
+    from reproductions.protocol.results import Result
+    from reproductions.protocol.training import threads_of
+
+    first = chosen.runs[0]
+    rows, claims = conclude(papers.load(chosen.paper), chosen.preset, outcomes)
+    record = manifest(outcomes, _command(), started, threads_of(first), first.profile)
+    return Result(first.paper_name, chosen.preset.name, rows, claims, record)
+
+
+def _command() -> str:
+    """The command as it was given, without the folder of the runs, which is local and changes no number."""
+    words = sys.argv[1:]
+    if "--runs" in words:
+        position = words.index("--runs")
+        del words[position : position + 2]
+    return " ".join(["gluon-attn", *(word for word in words if not word.startswith("--runs="))])
