@@ -16,11 +16,12 @@ import numpy as np
 
 from preprocessing.bitext.bounded import chunks as chunking, overlap
 from preprocessing.bitext.bounded.chunks import Chunk, chunks
+from preprocessing.bitext.bounded.columns import reserve
 from preprocessing.bitext.bounded.copies import FindCopies
 from preprocessing.bitext.bounded.first_pass import FirstPass
 from preprocessing.bitext.bounded.last_pass import FINAL, Destination, LastPass, Sizes
 from preprocessing.bitext.bounded.pool import Pool, workers
-from preprocessing.bitext.bounded.shards import Column, Shards, packed, strings_of
+from preprocessing.bitext.bounded.shards import Shards, packed, strings_of
 from preprocessing.bitext.bounded.steps import Translating, find
 from preprocessing.bitext.bounded.words import (
     BLOCK,
@@ -303,7 +304,8 @@ class BoundedRun:
             start += len(split.shards)
         if "created" not in self.shards:
             for split in self.splits:
-                self._create(split, width[split.name])
+                seen = [self.seen.marks.get((split.name, side)) for side in SIDES]
+                reserve(self.out, split.name, self.sizes[split.name], width[split.name], seen)
             self.shards.save("created", {})
         last = LastPass(
             self.shards.folder, self.out, self.languages, self.lowercase, (self.states[0], self.states[1]), width
@@ -324,31 +326,6 @@ class BoundedRun:
             lines = self.shards.load(shard, ["line"])["line"]
             longest = max(longest, len(part) + 1 + len(str(int(lines[-1]))) if len(lines) else 1)
         return longest
-
-    def _create(self, split: Rows, width: int) -> None:
-        """Reserve the arrays of a split, and write those that no chunk writes."""
-        rows, *rest = self.sizes[split.name].tolist()
-        for number, side in enumerate(SIDES):
-            text, tokens = rest[number], rest[2 + number]
-            dtypes = {
-                "row_id": (f"<U{width}", rows if side == "source" else None),
-                "text.utf8": ("u1", text),
-                "text.offsets": ("<i8", rows + 1),
-                "label": ("i1", rows),
-                "seen_in_train": ("?", rows),
-                "tokens.ids": ("<i4", tokens),
-                "tokens.offsets": ("<i8", rows + 1),
-                "encoded.ids": ("<i4", tokens),
-            }
-            columns = {name: Column(self.out / f"{side}.{split.name}.{name}.npy") for name in dtypes}
-            for name, (dtype, length) in dtypes.items():
-                if length is not None:
-                    columns[name].create(np.dtype(dtype), length)
-            columns["label"].write(0, np.full(rows, -1, np.int8))
-            seen = self.seen.marks.get((split.name, side))
-            columns["seen_in_train"].write(0, np.zeros(rows, np.bool_) if seen is None else seen)
-            for name in ("text.offsets", "tokens.offsets"):
-                columns[name].write(0, np.zeros(1, np.int64))
 
 
 def added(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -144,26 +144,27 @@ def _stop(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+NOT_UTF_8 = ("train.de", b"a\n" * 49 + b"\xff\n" + b"a\n" * 150, r"train\.de, line 50: invalid UTF-8 \(byte 0xff")
+
+
 @pytest.mark.parametrize(
-    ("part", "content", "message"),
+    ("part", "content", "message", "processes"),
     [
-        ("train.de", b"a\n" * 30, r"train\.en, line 31: 200 lines, but train\.de has 30: they are not parallel"),
-        ("train.de", b"a\n" * 49 + b"\xff\n" + b"a\n" * 150, r"train\.de, line 50: invalid UTF-8 \(byte 0xff"),
-        ("train.en", b"a\n" * 60 + b" \n" + b"a\n" * 139, r"train\.en, line 61: the en side is empty"),
-        ("train.en", b"a\n" * 60 + b"x\r\n" + b"a\n" * 139, r"train\.en, line 61: Windows line endings"),
-        ("train.en", b"a\n" * 199 + b"a", r"train\.en, line 200: the last line has no line feed"),
-        ("train.en", b"a\n" * 70 + b"y" * 10_001 + b"\n" + b"a\n" * 129, r"train\.en, line 71: a sentence of 10001"),
-        ("train.en", b"a\n" * 70 + b"y\0\n" + b"a\n" * 129, r"train\.en, line 71: contains a NUL character"),
-        ("test.en", b"\xef\xbb\xbfa\n" * 26, r"test\.en, line 1: begins with a byte order mark"),
-        ("test.en", b"", r"test\.en, line 1: 0 lines, but test\.de has 26"),
+        (*NOT_UTF_8, 1),
+        (*NOT_UTF_8, 2),
+        ("train.de", b"a\n" * 30, r"train\.en, line 31: 200 lines, but train\.de has 30: they are not parallel", 1),
+        ("train.en", b"a\n" * 60 + b" \n" + b"a\n" * 139, r"train\.en, line 61: the en side is empty", 1),
+        ("train.en", b"a\n" * 60 + b"x\r\n" + b"a\n" * 139, r"train\.en, line 61: Windows line endings", 1),
+        ("train.en", b"a\n" * 199 + b"a", r"train\.en, line 200: the last line has no line feed", 1),
+        ("train.en", b"a\n" * 70 + b"y" * 10_001 + b"\n" + b"a\n" * 129, r"train\.en, line 71: a sentence of 10001", 1),
+        ("train.en", b"a\n" * 70 + b"y\0\n" + b"a\n" * 129, r"train\.en, line 71: contains a NUL character", 1),
+        ("test.en", b"\xef\xbb\xbfa\n" * 26, r"test\.en, line 1: begins with a byte order mark", 1),
+        ("test.en", b"", r"test\.en, line 1: 0 lines, but test\.de has 26", 1),
     ],
 )
-@pytest.mark.parametrize("processes", [1, 2])
 def test_faults_name_file_and_line(
     corpus: CorpusFiles, part: str, content: bytes, message: str, processes: int
 ) -> None:
-    if processes == 2 and "UTF-8" not in message:
-        pytest.skip("one fault in two processes is enough")
     corpus.paths[part].write_bytes(content)
     with pytest.raises(InputError, match=message) as error:
         run(corpus, bounded=True, processes=processes)
