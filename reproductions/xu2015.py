@@ -194,5 +194,6 @@ REPRODUCTION = Reproduction(
     notes=(
         "The `paper` preset has the sizes of the authors' code, which the paper does not state, for features of "
         "VGG-19. Its weights are not here: parameters are counted, nothing is trained.",
+        "The paper's BLEU has no brevity penalty (as we remember it, not checked); ours has.",
     ),
 )
