@@ -180,6 +180,13 @@ REPRODUCTION = Reproduction(
             points_at_nouns,
         ),
         Measured(
+            "points-free",
+            "The same holds for soft attention without the penalty",
+            "Figures 2 to 5",
+            ("soft-free",),
+            points_at_nouns,
+        ),
+        Measured(
             "raises",
             "What a noun attends to shows its class better than the whole image",
             "Figures 2 to 5",
