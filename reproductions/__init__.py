@@ -1,1 +1,1 @@
-"""One script per paper, and the protocol they share. The only package that imports both of the others."""
+"""One script per paper, and the protocol that they share. This is the only package that imports both of the others."""

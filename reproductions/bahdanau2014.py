@@ -1,21 +1,21 @@
 """Bahdanau, Cho and Bengio (2015), "Neural machine translation by jointly learning to align and translate".
 
-The paper trains two networks on 348 million words of English and French (WMT'14): RNNencdec, which reads the source
-into one vector (Cho et al., 2014), and RNNsearch, whose decoder attends to the states of every source word. Both are
-trained on sentences of up to 30 and of up to 50 words. Table 1, BLEU of newstest2014: RNNencdec-30 13.93, RNNsearch-30
-21.50, RNNencdec-50 17.82, RNNsearch-50 26.75. Figure 2: RNNencdec gets worse on long sentences, RNNsearch-50 does not.
-Figure 3: alignments are mostly monotone.
+The paper trains two networks on 348 million words of English and French (WMT'14): RNNencdec, which encodes the source
+sentence in one vector (Cho et al., 2014), and RNNsearch, whose decoder attends to the encoder states of all source
+words. Each is trained on sentences of up to 30 words and of up to 50 words. Table 1, BLEU on newstest2014: RNNencdec-30
+13.93, RNNsearch-30 21.50, RNNencdec-50 17.82, RNNsearch-50 26.75. Figure 2: RNNencdec gets worse on long sentences,
+RNNsearch-50 does not. Figure 3: alignments are mostly monotone.
 
-Here: Multi30k, 29 000 captions of 13 words, so numbers do not compare with the paper's, systems do. Networks of 256
-units instead of 1 000, joint byte pairs instead of 30 000 words, Adam (lazy updates of the source embeddings) and not
-Adadelta, dropout and label smoothing because the corpus is a thousand times smaller. *Short* is for the paper's 30
-words: the captions of up to 12 words, about half of them. The four systems of Table 1 are trained at one smaller
-setting, next to the full training of RNNsearch. Figure 2's long sentences are made by joining two and three consecutive
-test captions, source and reference alike. Korean both ways as well, one seed: Tatoeba's sentences with KorSTS's
-machine-translated training set.
+Here we train on Multi30k, 29 000 captions of 13 words on average. Scores are therefore not comparable with the paper's;
+differences between systems are. The networks have 256 units instead of 1 000 and read joint byte pairs instead of 30
+000 words. Adam (with lazy updates of the source embeddings) replaces Adadelta. Dropout and label smoothing are added
+because the corpus is a thousand times smaller. *Short* stands for the paper's limit of 30 words: captions of up to 12
+words, about half of all. The four systems of Table 1 are trained with smaller networks, next to the full RNNsearch. For
+Figure 2, long sentences are made by joining two or three consecutive test captions, source and reference alike. Korean
+is translated in both directions, with one seed: Tatoeba's sentences and KorSTS's machine-translated training set.
 
-Claims: attention is better than one vector; trained on short sentences with attention is better than trained on all
-without; one vector loses more on long sentences; alignments are mostly monotone.
+Claims: attention is better than one vector; with attention, training on short sentences is better than training without
+attention on all; one vector loses more on long sentences; alignments are mostly monotone.
 """
 
 from __future__ import annotations

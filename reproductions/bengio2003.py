@@ -1,37 +1,41 @@
-"""Bengio, Ducharme, Vincent and Janvin (2003), "A neural probabilistic language model", JMLR 3: a word is predicted
-from features of the n - 1 words before it, learned with the network, instead of from counts of n words.
+"""Bengio, Ducharme, Vincent and Janvin (2003), "A neural probabilistic language model", JMLR 3.
 
-Tables 1 and 2, perplexity on test: on the Brown corpus (a million words) 252 for a network mixed with trigrams against
-312 for the best n-grams, on AP News (14 million) 109 against 117. A network of five words is better than one of three,
-while longer contexts do not help n-grams; whether direct connections from features to output help is left open (sec.
-4.2). The numbers were checked in summaries only, and the sizes of the `paper` preset are from memory.
+A network predicts a word from the features of the n - 1 words before it, and learns these features, instead of counting
+n-grams. Tables 1 and 2, test perplexity: on the Brown corpus (one million words) 252 for a network mixed with trigrams
+against 312 for the best n-gram model; on AP News (14 million words) 109 against 117. Reading five words is better than
+reading three, while longer contexts do not help n-grams. Whether direct connections from the features to the output
+help is left open (sec. 4.2). These numbers were checked in summaries only, and the sizes of the `paper` preset are from
+memory.
 
-Here: the Penn Treebank, 930 000 words with the ends of lines, Mikolov's vocabulary of 10 000, split, and way of
-counting: token-weighted perplexity of all words and ends of lines, as in `cheng2016`, whose language model is in the
-table too. On this corpus Mikolov et al. (2011) report 140.2 for a network of this kind, 141.2 for Kneser-Ney 5-grams.
-The text is one stream for both: what is before a line is the line before.
+Here we use the Penn Treebank: 930 000 words including the ends of lines, with Mikolov's vocabulary of 10 000 words, his
+split and his way of counting: perplexity over all words and ends of lines, as in `cheng2016`, whose language model is
+in the table too. On this corpus Mikolov et al. (2011) report 140.2 for a network of this kind and 141.2 for Kneser-Ney
+5-grams. For both kinds of model the text is one stream: the context at the start of a line is the end of the previous
+line.
 
-N-grams: interpolated Kneser-Ney with three estimated discounts (`gluon_attn/models/kneser_ney.py`), of 2 to 8 words.
-On validation 5-grams have a perplexity of 147.7; with contexts that start at the line 148.0, with one discount 151.4.
-They are deterministic: one run is compared with each seed of a network.
+The n-gram models use interpolated Kneser-Ney smoothing with three estimated discounts
+(`gluon_attn/models/kneser_ney.py`), for n = 2 to 8. The perplexity of 5-grams on validation is 147.7; it is 148.0 if
+contexts start at the line, and 151.4 with a single discount. N-gram models are deterministic: one run is compared with
+each seed of a network.
 
-Networks read 1, 2, 4 or 7 words before. The tanh layer has 512 units and a word 128 features, more than the paper's; a
-batch has 512 words from anywhere in the text. Not in the paper: a word's features are its weights in the output layer
-too, after a projection; dropout of features (0.1) and of the tanh layer (0.3); Adam with a rate that rises to 0.002 in
-200 updates and falls to 0 as a cosine over eight epochs; gradients clipped to a norm of 1. All networks are trained by
-this recipe. It was chosen in short runs on validation, in which output weights of their own (200 units, 100 features)
-were worse and took as long: perplexity after one of three epochs 199.5 against 192.4.
+The networks read 1, 2, 4 or 7 previous words. The tanh layer has 512 units and a word has 128 features, more than in
+the paper. A batch is 512 words drawn from the whole text. Not in the paper: the features of a word are also its output
+weights, after a projection; dropout on the features (0.1) and on the tanh layer (0.3); Adam with a learning rate that
+rises to 0.002 over 200 updates and decays to 0 as a cosine over eight epochs; gradients clipped to a norm of 1. All
+networks are trained by this recipe. It was chosen on validation in short runs. There, separate output weights (200
+units, 100 features) were worse at the same training time: perplexity 199.5 against 192.4 after one of three epochs.
 
-Mixtures: the paper mixes half and half. Here the weight of the network depends on how many of the words before occur
-together as a context in training, and maximises the likelihood of validation; the results have both.
+The paper mixes both models with equal weights. Here the weight of the network depends on how often the context occurs
+in the training text, and maximises the likelihood of the validation text. The results include both mixtures.
 
-Features are compared with skip-gram's vectors of the same text and width, by whether a word's nearest ones share its
-sentiment, as in `mikolov2013`. News is not rated: the sentiment of a word is that in IMDb's training reviews.
+The learned features are compared with skip-gram vectors of the same text and width, by whether the nearest neighbours
+of a word share its sentiment, as in `mikolov2013`. News articles have no ratings, so the sentiment of a word is taken
+from IMDb's training reviews.
 
-Claims: the network is better than n-grams of as many words; the mixture is better than both; longer contexts help the
-network, more than they help n-grams; n-grams of more than five words are no better; direct connections, of which the
-paper says that a network without them generalises better (Brown); words with similar features are alike (section 1),
-and skip-gram's vectors are better in meaning (Mikolov et al., 2013).
+Claims: the network is better than n-grams of the same order; the mixture is better than both; longer contexts help the
+network, and more than they help n-grams; n-grams longer than five words are no better; direct connections (the paper
+finds on Brown that the network generalises better without them); words with similar features have similar meaning
+(section 1), and skip-gram vectors capture meaning better (Mikolov et al., 2013).
 """
 
 from __future__ import annotations

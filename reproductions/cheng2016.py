@@ -1,31 +1,33 @@
-"""Cheng, Dong and Lapata (2016), "Long short-term memory-networks for machine reading": an LSTM whose previous state is
-a weighted sum of all its states so far.
+"""Cheng, Dong and Lapata (2016), "Long short-term memory-networks for machine reading".
 
-Section 5.1, Table 1, perplexity on the Penn Treebank with a memory of 300: LSTM 115, LSTMN 108; with three layers LSTMN
-102, other deep LSTMs 107 to 115. Section 5.2, sentiment: the mean of the states classifies a sentence of SST. The
-numbers and sizes of the paper are from memory; its sentiment results are omitted, since we could not check them.
+In the paper's LSTM (LSTMN) the previous state is replaced by a weighted sum of all previous states. Section 5.1, Table
+1, perplexity on the Penn Treebank with a memory of 300 units: LSTM 115, LSTMN 108; with three layers LSTMN 102, other
+deep LSTMs 107 to 115. Section 5.2, sentiment: a sentence of SST is classified from the mean of the states. The paper's
+numbers and sizes are from memory; its sentiment results are omitted because we could not check them.
 
-Language: one layer of 300 units, embeddings of 150, Mikolov's 10 000 words. The text is one stream in which the end of
-a line is a word like any other. 20 rows of it are read in parallel, 35 words at a time; the state is carried from one
-call to the next, gradients are not. In one call of a hundred a row starts without a state; otherwise an LSTMN does not
-learn to start (:mod:`gluon_attn.training.bptt`). *The tape is bounded* to the last 3 states, those of the previous call
-included. Test perplexity is that of the whole file read as one row: each word is predicted from all words before it.
+Language modelling: one layer of 300 units, embeddings of 150 units, Mikolov's 10 000 words. The text is one stream in
+which the end of a line is a word like any other. 20 rows of the stream are read in parallel, 35 words at a time; the
+state is carried over between calls, gradients are not. Once in a hundred calls a row starts without a state, since an
+LSTMN otherwise never learns to start (:mod:`gluon_attn.training.bptt`). *The tape is bounded* to the last 3 states,
+including those of the previous call. Test perplexity is computed over the whole file as one row: each word is predicted
+from all words before it.
 
-Memories have no order, so an LSTMN has to learn which one is the latest; the longer the tape, the slower it learns. A
-tape of 15 states was tried: after three epochs its validation perplexity was a fifth above the LSTM's.
+Memories are not ordered, so an LSTMN has to learn which memory is the latest. The longer the tape, the slower it
+learns. We tried a tape of 15 states: after three epochs its validation perplexity was a fifth higher than the LSTM's.
 
-Both encoders are trained by one recipe: Adam, lazy for embeddings, with a rate that rises to 0.002 in 200 updates and
-falls to 0 as a cosine over 10 epochs, gradients clipped to a norm of 1, dropout 0.2. It was chosen on validation as one
-that both learn by: SGD with a rate of 20, in short runs, is better than Adam for the LSTM (121 against 135 after three
-epochs) and worse for the LSTMN (186 against 155 after two). Six epochs without dropout are worse for both (LSTM 126,
-LSTMN 129 against 121 and 121); in ten without dropout the LSTM overfits. The biases of the forget gates are initialised
-to 1. Equal memory is not equal size: attention adds 4 % of parameters.
+Both encoders are trained by the same recipe: Adam, lazy for embeddings, with a learning rate that rises to 0.002 over
+200 updates and decays to 0 as a cosine over 10 epochs, gradients clipped to a norm of 1, dropout of 0.2. It was chosen
+on validation as a recipe by which both learn. In short runs, SGD with a rate of 20 is better than Adam for the LSTM
+(121 against 135 after three epochs) and worse for the LSTMN (186 against 155 after two). Six epochs without dropout are
+worse for both (LSTM 126, LSTMN 129, against 121 and 121); in ten epochs without dropout the LSTM overfits. Forget gate
+biases are initialised to 1. Equal memory does not mean equal size: attention adds 4 % more parameters.
 
-Sentiment: 168 units and embeddings of 300, initialised at random where the paper's are GloVe's; trained on whole
-sentences of the official split; a tape of 56 states, as long as the longest sentence. Adam for 8 epochs, dropout 0.5.
+Sentiment: 168 units and embeddings of 300 units, initialised at random where the paper uses GloVe; training on whole
+sentences of the official split; a tape of 56 states, the length of the longest sentence; Adam for 8 epochs, dropout of
+0.5.
 
-Claims: the LSTMN predicts better than the LSTM of equal memory, and classifies better; of the states on its tape, it
-attends to the latest most. With a tape of 3, the last claim is close to self-evident.
+Claims: the LSTMN is a better language model and a better classifier than the LSTM with the same memory; it attends most
+to the latest state on its tape. With a tape of 3 states the last claim is close to self-evident.
 """
 
 from __future__ import annotations

@@ -1,23 +1,25 @@
 """Devlin, Chang, Lee and Toutanova (2019), "BERT: Pre-training of deep bidirectional Transformers for language
 understanding".
 
-A Transformer's encoder is pretrained on text without labels: it predicts masked tokens from both sides, and whether one
-text follows another. Fine-tuned with one more layer it was the best on eleven tasks. The base network (12 layers of 768
-units, 110 million parameters) has an accuracy of 93.5 on the test sentences of SST-2, the large one (24 of 1024, 340
-million) 94.9. Table 5 takes parts away: without the second task SST-2 (validation) loses 0.1, from left to right alone
-0.6, with a bidirectional LSTM on top of that 1.1. Table 6: larger networks have lower perplexities and better scores.
+A Transformer encoder is pretrained on unlabelled text: it predicts masked tokens from both sides, and whether one text
+follows another. Fine-tuned with one more layer, it was the best system on eleven tasks. On the test sentences of SST-2
+the base network (12 layers of 768 units, 110 million parameters) has an accuracy of 93.5, the large one (24 layers of 1
+024 units, 340 million) 94.9. Table 5 removes parts of the pretraining; accuracy on the validation split of SST-2 drops
+by 0.1 without next sentence prediction, by 0.6 from left to right only, and by 1.1 from left to right with a
+bidirectional LSTM on top. Table 6: larger networks have lower perplexities and better scores.
 
-Here: Korean film reviews. Text for pretraining are the reviews of the crawl that NSMC was drawn from, without those of
-NSMC's test split and of our validation split, their copies and near copies; 8 000 SentencePiece pieces are learned on
-the same text, whole words are masked, drawn again in every pass, and pairs are two reviews of one film or of two, since
-a review has no next sentence. 15 % of the pieces are predicted, 80 % of these are <mask>, 10 % another piece. 4 layers
-of 256 units, five to six hours of one core; Adam without weight decay, no dropout in pretraining.
+Here we pretrain on Korean film reviews: the crawl that NSMC was drawn from, without the reviews of NSMC's test split
+and of our validation split, their copies and their near copies. A SentencePiece model with 8 000 pieces is learned from
+the same text. Whole words are masked, and the masks are drawn again in every epoch. Reviews have no next sentence, so a
+pair is either two reviews of one film or reviews of two films. 15 % of the pieces are predicted: 80 % of these are
+replaced by <mask>, 10 % by another piece. The network has 4 layers of 256 units and is pretrained for five to six hours
+on one core, with Adam, without weight decay and without dropout.
 
-*bert-90*, *bert-30* and *bert-10* are pretrained for about as many minutes, each with a rate that falls to zero. Tables
-5 and 6 are repeated with the first of them. Each network is fine-tuned on the 135 000 training reviews of NSMC, or on
-100, 1 000 and 10 000 of them; those that read few labels are selected on the same whole validation split. Next to them
-are the same network from random weights, the best recurrent network of `naver_self_attention` with and without word
-vectors, which are pretrained on the same crawl, and fastText.
+*bert-90*, *bert-30* and *bert-10* are pretrained for about as many minutes, each with a learning rate that decays to
+zero. Tables 5 and 6 are repeated at the size of *bert-90*. Each network is fine-tuned on the 135 000 training reviews
+of NSMC, or on 100, 1 000 or 10 000 of them; networks trained on few labels are still selected on the full validation
+split. They are compared with the same network from random weights, with the best recurrent network of
+`naver_self_attention` with and without word vectors pretrained on the same crawl, and with fastText.
 """
 
 from __future__ import annotations

@@ -1,26 +1,27 @@
 """Dosovitskiy, Beyer, Kolesnikov and others (2021, arXiv 2020), "An image is worth 16x16 words: Transformers for image
 recognition at scale".
 
-An image is cut into patches, each becomes a token, and a Transformer's encoder classifies: no convolution. With 300
-million images to learn from the Vision Transformer (ViT) is ahead of the best residual networks, 88.55 per cent on
-ImageNet and 99.50 on CIFAR-10 (Table 2); with 9 million or fewer it is behind (Figure 3). A hybrid, patches of the
-feature map of a convolutional network, is ahead at small compute (Figure 5). Positions that are learned are needed, of
-which kind does not matter (Table 8), and the mean of all tokens classifies as well as a class token, if the learning
-rate is tuned for it (Figure 9).
+An image is cut into patches, each patch becomes a token, and a Transformer encoder classifies the sequence, without
+convolutions. Pretrained on 300 million images, the Vision Transformer (ViT) is better than the best residual networks:
+88.55 % on ImageNet and 99.50 % on CIFAR-10 (Table 2). With 9 million images or fewer it is worse (Figure 3). A hybrid,
+which reads patches of a convolutional feature map, is better at small compute budgets (Figure 5). Position embeddings
+are needed, but their kind does not matter (Table 8). The mean of all tokens classifies as well as a class token if the
+learning rate is tuned for it (Figure 9).
 
-Here: CIFAR-10, 45 133 images of 32 x 32 pixels, from scratch, nothing from JFT or ImageNet; so numbers do not compare
-with the paper's, systems do. `hybrid` is three convolutions, then a Transformer over their 4 x 4 cells, trained for at
-most two hours on one core. `patches` is the pure ViT, with patches of 4 x 4 pixels. `resnet` has as many parameters as
-`hybrid` and as many minutes of training. For the claims a smaller ViT of 96 units and 3 layers is trained for a fifth
-of that time, next to a residual network of 20 layers with as many parameters.
+Here we train on CIFAR-10, 45 133 images of 32 x 32 pixels, from scratch, without JFT or ImageNet. Accuracies are
+therefore not comparable with the paper's; differences between systems are. `hybrid` has three convolutions and a
+Transformer over the resulting grid of 4 x 4 positions; it trains for at most two hours on one core. `patches` is the
+pure ViT with patches of 4 x 4 pixels. `resnet` has as many parameters and as many minutes of training as `hybrid`. The
+claims are tested with a smaller ViT of 96 units and 3 layers, trained for a fifth of that time, next to a residual
+network of 20 layers with as many parameters.
 
-A tenth of the training images, by the SHA-256 of their pixels, is for validation, which chooses the epoch of each
-training. Images are cropped and reflected at random. Optimiser is Adam with warm-up, a cosine and label smoothing, for
-every system, where the paper has weight decay and, for fine-tuning, SGD.
+A tenth of the training images, chosen by the SHA-256 of their pixels, is the validation split, which selects the epoch
+of each training. Training images are cropped and mirrored at random. All systems are trained by Adam with warm-up,
+cosine decay and label smoothing; the paper uses weight decay, and SGD for fine-tuning.
 
-Claims: on little data ViT is below the ResNet, and the gap closes as data grow; without positions it is worse, and
-their kind does not matter; the hybrid is ahead at small compute; the class token equals the mean when the rate is
-tuned.
+Claims: on little data ViT is worse than the ResNet, and the gap closes as the data grow; without positions it is worse,
+and the kind of position does not matter; the hybrid is better at small compute budgets; class token and mean are equal
+if the learning rate is tuned.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
 """Bag of tricks: fastText's linear classifier (Joulin, Grave, Bojanowski and Mikolov, 2017, EACL, arXiv:1607.01759).
 
-The mean of the vectors of a text's words and bigrams, and one linear layer: no order beyond two words, no attention.
-Table 1, accuracy on Yelp's polarity: 93.8 with words, 95.7 with bigrams. Here it is the baseline that every network
-with attention has to beat, on the same texts, tokenised by the same rules: morphemes of NSMC, words of IMDb's reviews
-and of the sentences of SST. It reads them whole, and with its own vocabulary: words seen once are unknown, those of SST
-are not.
+A linear layer classifies a text from the mean of the vectors of its words and bigrams: no word order beyond two words
+and no attention. Table 1, accuracy on Yelp polarity: 93.8 with words, 95.7 with bigrams. Here it is the baseline that
+every network with attention has to beat, on the same texts with the same tokenisation: morphemes on NSMC, words on IMDb
+and SST. It reads whole texts and has its own vocabulary: words that occur once are unknown, except on SST.
 
-Bigrams are hashed into buckets that share one table with the words (sec. 2.2); the hash is FNV-1a of the ids. The
-paper's ten million buckets are a hundred thousand to one million here, for corpora a hundredth of its size. Vectors
-have 16 units, the paper's 10; Adam and a rate that falls as a cosine replace its SGD and linear decay. The rate and the
-share of dropped words were chosen on the validation split of NSMC and are the same everywhere; the smaller the corpus,
-the more epochs.
+Bigrams are hashed into buckets that share one table with the words (sec. 2.2); the hash is FNV-1a of the ids. There are
+a hundred thousand to one million buckets instead of ten million, for corpora a hundredth of the size. Vectors have 16
+units instead of 10. Adam with cosine decay replaces SGD with linear decay. The learning rate and the word dropout were
+chosen on the validation split of NSMC and are the same for all corpora; smaller corpora are trained for more epochs.
 
 Claim: bigrams help (Table 1).
 """

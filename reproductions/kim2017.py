@@ -1,43 +1,46 @@
-"""Kim and Canny (2017), "Interpretable learning for self-driving cars by visualizing causal attention", ICCV: a network
-steers by what its attention selects of a frame, and causal filtering tells which of that it uses.
+"""Kim and Canny (2017), "Interpretable learning for self-driving cars by visualizing causal attention", ICCV.
 
-The paper trains on about 16 hours of road: comma.ai, the Udacity challenge and a set of its own. Its table, mean
-absolute error on test in degrees: comma.ai CNN+FCN 2.54, CNN+LSTM 2.58, attention with lambda of 0, 10, 20 2.52, 2.56,
-2.44; Udacity 4.12, 4.15, 4.15, 4.15, 4.19. Attention costs no accuracy. Causal filtering removes about 60 % of the
-attended regions; what it keeps are road edges, lane markings and cars. All numbers and sizes of the paper are from
-memory, so each has a dagger.
+A network attends to regions of the camera's frame and predicts the steering from them; causal filtering tells which
+attended regions it really uses. The paper trains on about 16 hours of driving: comma.ai, the Udacity challenge and the
+authors' own recordings. Its table, mean absolute test error in degrees: comma.ai CNN+FCN 2.54, CNN+LSTM 2.58, attention
+with lambda = 0, 10, 20 2.52, 2.56, 2.44; Udacity 4.12, 4.15, 4.15, 4.15, 4.19. Attention costs no accuracy. Causal
+filtering removes about 60 % of the attended regions and keeps road edges, lane markings and cars. All numbers and sizes
+of the paper are from memory and are marked with a dagger.
 
-Here: seven minutes of the Udacity simulator, five laps around a lake steered by mouse, and five minutes on another road
-that no network is trained on. It is another road, another driver and another car: only differences compare. Nearly half
-of the frames are steered exactly straight ahead, so that always 0 is the system to beat.
+Here we use seven minutes of the Udacity simulator, five laps around a lake steered by mouse, and five minutes on
+another road that is only used for testing. Road, driver and car are not the paper's, so only differences are
+comparable. In nearly half of the frames the car is steered exactly straight ahead, which makes "always 0" the baseline
+to beat.
 
-Data (`preprocessing/driving.py`): frames of 160 x 80 in HSV in the order of the drive; the target is the steering in
-degrees, smoothed with a factor of 0.2; blocks of 20 seconds are train, train, validation, train, test, and so on, with
-2 seconds left out where the split changes. A split by frame would leak: there the target of the most similar training
-frame has an error of 0.52 degrees, on test blocks of 1.15; always 0 has 1.41 and 1.10. The paper predicts the inverse
-of the turning radius, for which the simulator's log has no wheel base; its inputs are between 0 and 1, ours between -2
-and 2.
+Data (`preprocessing/driving.py`): frames of 160 x 80 pixels in HSV, in the order of the drive. The target is the
+steering angle in degrees, smoothed with a factor of 0.2. Blocks of 20 seconds are assigned to train, train, validation,
+train and test in turn, and 2 seconds are left out wherever the split changes. A split by frame would leak: the target
+of the most similar training frame would then have an error of 0.52 degrees (always 0: 1.41), against 1.15 on our test
+blocks (always 0: 1.10). The paper predicts the inverse turning radius, which needs the wheel base; the simulator's log
+does not have it. The paper's inputs are between 0 and 1, ours between -2 and 2.
 
-Networks: five convolutions without pooling give 10 x 20 regions; an LSTM of 64 units attends to these, or reads all of
-them (`cnn-lstm`), or a layer reads a single frame (`cnn`). They have 16 to 48 channels where the paper has 24 to 64.
-Sequences have 20 frames and begin anywhere in train; half of them are mirrored, and their brightness varies by 30 %.
-All are trained by one recipe, chosen on validation, with 40 frames in a batch (`cnn` 32): with twice the rate and a
-shorter rise two of seven trainings with a penalty learned little or nothing, and the others had larger errors. The
-epoch is chosen on validation for each training. In tests a network reads a block from its first frame to its last.
+Networks: five convolutions without pooling give 10 x 20 regions. An LSTM of 64 units attends to them or reads all of
+them (`cnn-lstm`), or a dense layer reads a single frame (`cnn`). The convolutions have 16 to 48 channels where the
+paper has 24 to 64. Training sequences have 20 frames and start anywhere in the training blocks; half of them are
+mirrored, and brightness varies by 30 %. All networks are trained by one recipe, chosen on validation, with batches of
+40 frames (`cnn`: 32). With twice the learning rate and a shorter warm-up, two of seven trainings with a penalty learned
+little or nothing, and the others had larger errors. The epoch is selected on validation for each training. At test time
+a network reads each block from its first to its last frame.
 
 The objective is the mean absolute error plus lambda / 20 times the mean over regions of (1 - sum_t alpha)^2; the paper
 sums over frames and regions.
 
-Causal filtering, on every other test frame: cells of more than the uniform weight are clustered by DBSCAN to regions
-with 1.5 times the uniform weight around their core; the weights of each are set to 0, and it is kept if the steering
-changes by 0.1 degrees or more. The paper clusters particles drawn from the map; its threshold is not known to us.
+Causal filtering is applied to every other test frame. Positions with more than the uniform weight are clustered by
+DBSCAN into regions around cores of 1.5 times the uniform weight. The weights of each region are set to 0 in turn, and
+the region is kept if the steering changes by 0.1 degrees or more. The paper clusters particles drawn from the attention
+map; we do not know its threshold.
 
-Claims: attention costs no accuracy; the error is at most 0.60 of that of always 0, and less than all of it on the other
-road; filtering removes most regions, and those that are kept are nearer to the edges of the road.
+Claims: attention costs no accuracy; the error is at most 0.60 of that of "always 0", and below it on the other road;
+filtering removes most regions, and those that are kept are nearer to the edges of the road.
 
-Result: attention costs no accuracy, but it selects little here, without a penalty too: in the sharpest turns the
-largest of 200 weights is 1.1 to 2.4 times the uniform one. No region has what the filter asks for, so that the last two
-claims cannot be measured.
+Result: attention costs no accuracy, but it selects little, even without a penalty: in the sharpest turns the largest of
+200 weights is 1.1 to 2.4 times the uniform one. No region meets the conditions of the filter, so the last two claims
+cannot be measured.
 """
 
 from __future__ import annotations

@@ -1,30 +1,31 @@
 """Structured self-attentive sentence embedding (Lin et al., 2017, ICLR, arXiv:1703.03130).
 
-A bidirectional LSTM reads a text, r hops of attention weigh its states, and their r weighted sums are the embedding of
-the text; a penalty ||A A^T - I||_F^2 makes the hops attend to different words. The paper's corpora, half a million
-reviews of Yelp and the Age corpus of tweets, need licences; IMDb's reviews (Maas et al., 2011), long texts of two
-classes, replace Yelp's, and the sentences of SST, short ones of five classes, replace the tweets. Others have tried
-this network on NSMC.
+A bidirectional LSTM reads a text, r hops of attention weight its states, and the r weighted sums are the embedding of
+the text. A penalty ||A A^T - I||_F^2 makes the hops attend to different words. The paper's corpora, half a million Yelp
+reviews and the Age corpus of tweets, need licences. IMDb's reviews (Maas et al., 2011; long texts, two classes) replace
+Yelp, and the sentences of SST (short texts, five classes) replace the tweets. Others have tried this network on NSMC.
 
-*best* reads whole reviews of NSMC as the Naver script's best network does: morphemes with their syllables, a token
-dropout of 0.3. All others have one smaller setting with a penalty of 0.1 where nothing else is stated, whatever the
-corpus; IMDb's reviews are cut to 400 words. So rows of one corpus differ in what their title states and in nothing
-else. Everything was chosen on the validation split: of NSMC a tenth of the official training file, of IMDb a tenth of
-the training reviews, by the SHA-256 of the text; that of SST is official.
+*best* reads whole NSMC reviews like the best network of the Naver script: morphemes with their syllables, token dropout
+of 0.3. All other variants share one smaller setting on all corpora, with a penalty of 0.1 unless stated otherwise;
+IMDb's reviews are cut to 400 words. Rows of one corpus therefore differ only in what their titles state. Everything was
+chosen on the validation split: on NSMC a tenth of the official training file and on IMDb a tenth of the training
+reviews, by the SHA-256 of the text; SST's is official.
 
-With one hop the penalty has no other hop to separate it from: it would only concentrate its weight on one word. So one
-hop and six are compared without it. The embeddings of one network are initialised from the skip-gram vectors of
-``mikolov2013``, as the paper's are from word2vec's, and compared with a network of the same size with random ones.
+With one hop the penalty has no other hop to compare with and would only concentrate the weight on one word. One hop and
+six hops are therefore compared without it. One variant initialises its embeddings from the skip-gram vectors of
+``mikolov2013``, as the paper does from word2vec's, and is compared with a network of the same size with random
+embeddings.
 
-On NSMC the penalty cannot reach zero: r hops over T < r tokens cost at least (r - T) + (r / T - 1)^2
+On NSMC the penalty cannot reach zero: r hops over T < r tokens have a penalty of at least (r - T) + (r / T - 1)^2
 (:func:`gluon_attn.evaluation.attention.least_penalty`), and a third of the reviews have fewer than ten tokens. A figure
-shows the penalty of the hops next to this minimum.
+shows the penalty next to this minimum.
 
-Adam, which is MXNet's lazy one for embeddings, replaces the paper's SGD. The paper's other sizes are preset ``paper``,
-without its L2 penalty and with gradients clipped by norm, not by element.
+Adam, with MXNet's lazy updates of embeddings, replaces the paper's SGD. The preset ``paper`` has the paper's other
+sizes, without its L2 penalty and with gradients clipped by norm instead of by element.
 
 Claims: the penalty helps on long texts (Table 3); one hop is worse than many (Figure 5); with the penalty the hops
-differ more (Figures 1 and 2), measured as what two hops share; attention beats the maximum over time (Table 1).
+differ more (Figures 1 and 2), measured by the overlap of two hops; attention is better than max pooling over time
+(Table 1).
 """
 
 from __future__ import annotations

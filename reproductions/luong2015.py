@@ -1,21 +1,23 @@
 """Luong, Pham and Manning (2015), "Effective approaches to attention-based neural machine translation".
 
-A deep LSTM encoder-decoder whose top layer attends to the source: to all of it (*global*), or to a window around one
-position (*local*), which is the step itself (*local-m*) or predicted (*local-p*); with *input feeding* each step also
-reads the attentional vector of the step before. The paper trains four layers of 1 000 units on 4.5 million pairs of
-English and German (WMT'14). Table 1 adds one thing after another: 11.3 BLEU, reversed source 12.6, dropout 14.0, global
-attention (location) 16.8, input feeding 18.1, local-p (general) 19.0, unknown words replaced 20.9. Table 4 compares
-attentions and scores: global dot 18.6, general 17.3; local-m general 18.6; local-p dot 18.0, general 19.0. Table 6,
-alignment error rates, needs manual alignments, which Multi30k does not have.
+The top layer of a deep LSTM encoder-decoder attends to the source: to the whole sentence (*global*) or to a window
+around one position (*local*), which is the current step (*local-m*) or is predicted (*local-p*). With *input feeding*,
+each step also reads the attentional vector of the previous step. The paper trains four layers of 1 000 units on 4.5
+million pairs of English and German (WMT'14). Table 1 adds one component after another: baseline 11.3 BLEU, reversed
+source 12.6, dropout 14.0, global attention (location) 16.8, input feeding 18.1, local-p (general) 19.0, replacement of
+unknown words 20.9. Table 4 compares attentions and scores: global dot 18.6, general 17.3; local-m general 18.6; local-p
+dot 18.0, general 19.0. Table 6 reports alignment error rates, which need manual alignments; Multi30k has none.
 
-Here: Multi30k, 29 000 captions of 13 words; numbers do not compare with the paper's, systems do. The best has one layer
-of 256 units over joint byte pairs (with two, attention takes epochs longer to form). Those of the tables have a smaller
-setting, over words that occur three times or more, so that there are unknown ones to replace: by the most likely
-translation (IBM Model 1 on the training text) of the word that is attended to, or by that word itself. Windows are 11
-words wide, not 21. Adam (lazy for source embeddings), dropout of 0.2 as in the paper (best: 0.3), label smoothing.
+Here we train on Multi30k, 29 000 captions of 13 words on average. Scores are not comparable with the paper's;
+differences between systems are. The best system has one layer of 256 units over joint byte pairs (with two layers,
+attention takes epochs longer to form). The systems of both tables are smaller and read words that occur at least three
+times, so that there are unknown words to replace: by the most likely translation (IBM Model 1, trained on the training
+split) of the source word with the largest weight, or by that source word itself. Windows are 11 words wide instead of
+21. Training uses Adam (lazy for source embeddings), a dropout of 0.2 as in the paper (best system: 0.3) and label
+smoothing.
 
-Claims: each step of Table 1 helps; of global attentions dot is better than general and concat, of local ones general is
-better than dot (Table 4); attention helps more on long sentences (sec. 5.2, Figure 6).
+Claims: each step of Table 1 helps; among global attentions dot is better than general and concat, among local ones
+general is better than dot (Table 4); attention helps more on long sentences (sec. 5.2, Figure 6).
 """
 
 from __future__ import annotations

@@ -1,34 +1,36 @@
 """Word vectors by skip-gram and continuous bag of words (CBOW) with negative sampling.
 
 Mikolov, Chen, Corrado and Dean (2013a), "Efficient estimation of word representations in vector space", propose both
-networks; Mikolov, Sutskever, Chen, Corrado and Dean (2013b), "Distributed representations of words and phrases and
-their compositionality", negative sampling and the subsampling of frequent words. They train on hundreds of millions to
-billions of English words and count analogies ("Athens is to Greece as Oslo to ..."). 2013a, Table 3, 640 units, 320
-million words, semantic and syntactic analogies in per cent: skip-gram 55 and 59, CBOW 24 and 64.
+networks. Mikolov, Sutskever, Chen, Corrado and Dean (2013b), "Distributed representations of words and phrases and
+their compositionality", add negative sampling and the subsampling of frequent words. They train on hundreds of millions
+to billions of English words and evaluate on analogies ("Athens is to Greece as Oslo to ..."). 2013a, Table 3, 640
+units, 320 million words, accuracy on semantic and syntactic analogies in per cent: skip-gram 55 and 59, CBOW 24 and 64.
 
-Corpora: the 712 404 Korean film reviews that were crawled for NSMC, without every review whose text is in NSMC's test
-split (63 981 with duplicates) or in our validation split (15 207), so that a classifier of NSMC may be initialised from
-these vectors. One hundredth of the rest is held out for validation and one for test, which leaves eleven million Mecab
-morphemes to train on, a thirtieth of the text of Table 3. Words that occur less than five times are removed before
-windows are cut, as the authors do. 200 units, as many as the embeddings of the best networks of `naver_self_attention`
-and `lin2017`. In English, for `yang2016`: skip-gram on the training reviews of IMDb, with that script's splits.
+Corpora: the 712 404 Korean film reviews crawled for NSMC, without every review whose text is in NSMC's test split (63
+981 including duplicates) or in our validation split (15 207), so that the vectors may initialise a classifier of NSMC.
+One hundredth of the rest is held out for validation and one for testing. This leaves eleven million Mecab morphemes for
+training, a thirtieth of the text of Table 3. Words that occur fewer than five times are removed before windows are
+formed, as the authors do. Vectors have 200 units, as many as the embeddings of the best networks of
+`naver_self_attention` and `lin2017`. For `yang2016` there are English vectors, trained on the training reviews of IMDb
+with that script's splits.
 
-What is measured: the corpora of this project include no Korean list of analogies or of rated word pairs. The loss on
-held-out reviews compares only within one network and threshold. What compares is whether neighbouring words share
-their sentiment, which training has not seen. A word's sentiment is positive when it occurs more often in reviews rated
-9 or 10 (of IMDb 7 to 10) than in those rated 1 to 4, counted in training reviews; it is clear when the odds ratio is e
-or more and three standard errors from 1. Of the ten nearest words among those in a hundred rated reviews or more, we
-count the share with the same sentiment. Half of the clear words, chosen by hash, are queries on validation, the others
-on test. Words of opposite sentiment occur in similar contexts, so this test is not easy.
+Evaluation: the corpora of this project include no Korean analogies and no rated word pairs. The loss on held-out
+reviews is comparable only within one network and threshold. What can be compared is whether neighbouring words share
+their sentiment, which training does not see. The sentiment of a word is positive if it occurs more often in reviews
+rated 9 or 10 (IMDb: 7 to 10) than in those rated 1 to 4, counted on training reviews; it is clear if the odds ratio is
+at least e and three standard errors away from 1. Among the ten nearest words that occur in at least a hundred rated
+reviews, we count the share with the same sentiment. Half of the words with clear sentiment, chosen by hash, are queries
+on validation, the others on test. Words of opposite sentiment occur in similar contexts, so the test is not easy.
 
-What differs: Adam (lazy: rows outside a batch are not updated) with a cosine decay, where the authors' SGD decays
-linearly; the noise words are shared within a batch (`gluon_attn/models/word2vec.py`). The epoch with the lowest
+What differs from the papers: Adam (lazy: rows outside a batch are not updated) with cosine decay replaces SGD with
+linear decay, and noise words are shared within a batch (`gluon_attn/models/word2vec.py`). The epoch with the lowest
 validation loss is kept.
 
 Claims: subsampling improves rarer words; skip-gram is better than CBOW in meaning, and for rare words; neighbouring
-words are alike, beyond chance. The agreement of CBOW's neighbours is highest after two epochs, long before its loss is
-lowest. So in meaning the two are compared on validation, each at the epoch at which its neighbours agree most; on test,
-and for rare words, only the epochs of lowest loss were measured.
+words share their sentiment more often than by chance. The agreement of CBOW's neighbours is highest after two epochs,
+long before its loss is lowest. For the claim on meaning, both networks are therefore compared on validation, each at
+the epoch at which its neighbours agree most; on test, and for rare words, only the epochs with the lowest loss were
+measured.
 """
 
 from __future__ import annotations

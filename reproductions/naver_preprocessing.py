@@ -1,20 +1,21 @@
-"""What the preprocessing that nobody describes is worth, on Naver film reviews.
+"""How much undescribed preprocessing changes the accuracy on Naver film reviews.
 
-The GluonNLP post (freesearch.pe.kr/archives/4876) says why results of NLP are hard to repeat: preprocessing is not
-described. Here every choice that a description of it leaves open is made in another way, one at a time, with the
-post's network and with a stronger one; then several at random, as twelve careful people might have made them.
+The GluonNLP post (freesearch.pe.kr/archives/4876) names the reason why NLP results are hard to repeat: the
+preprocessing is not described. Here every choice that such a description leaves open is changed, one at a time, with
+the post's network and with a stronger one. Then several choices are changed together at random, as twelve careful
+people might have made them.
 
-The base is that of ``naver_self_attention``: Mecab, tokens that are seen 5 times or more, the first 30 of a review,
-the official text, nothing cleaned or removed, copies kept, a tenth held out by the hash of its text. The test split is
-the same for all. The rules are those in use: soynlp's for repetitions, the cleaning and the lists of stop words of the
-tutorials at wikidocs.net/44249 and 94600, the stop tags of Lucene's Korean analyser.
+The base is that of ``naver_self_attention``: Mecab, tokens that occur at least 5 times, the first 30 tokens of a
+review, the official text, nothing cleaned or removed, duplicates kept, a tenth held out by the hash of its text. The
+test split is the same for all. The rules are those in common use: soynlp's for repeated characters, the cleaning rules
+and stop word lists of the tutorials at wikidocs.net/44249 and 94600, and the stop tags of Lucene's Korean analyser.
 
-The stronger network reads up to 120 tokens by two directions of a GRU of 96 units, attention and the maximum. Okt,
+The stronger network reads up to 120 tokens with a bidirectional GRU of 96 units, attention and max pooling. Okt,
 Komoran, Hannanum and Kkma need Java (``make jvm``).
 
-Claims: "we used Mecab and removed stop words" leaves more than half a point open; removing stop words, or all but
-Hangul, harms; morphemes are better than words between spaces; copies of test reviews in the training file help; the end
-of a review says more than its beginning; a longer limit is worth more with syllables.
+Claims: "we used Mecab and removed stop words" leaves more than half a point open; removing stop words, or everything
+but Hangul, lowers accuracy; morphemes are better than words between spaces; copies of test reviews in the training file
+raise accuracy; the end of a review is more informative than its beginning; a longer limit helps more with syllables.
 """
 
 from __future__ import annotations

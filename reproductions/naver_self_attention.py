@@ -1,25 +1,26 @@
 """The GluonNLP post "Attention API로 간단히 어텐션 사용하기" on the Naver sentiment movie corpus.
 
 The post (freesearch.pe.kr/archives/4876) classifies Korean film reviews with one self-attention layer over a
-bidirectional GRU and reads the attention matrix of one review. It reports no accuracy, so ours are next to what others
-report for other networks on the same test split.
+bidirectional GRU and reads the attention matrix of one review. It reports no accuracy, so our results are shown next to
+those that others report for other networks on the same test split.
 
-What the post says: Mecab morphemes, reviews cut and padded to 30 tokens, dropout 0.3 on the embeddings,
-``MLPAttentionCell(30, dropout=0.2)`` on the GRU's states as query, key and value, and one dense layer over all 30
-positions; padding is nowhere masked. What it leaves open was chosen on the validation split: embeddings of 128, 32
-units in each direction, tokens seen 5 times or more, Xavier initialisation, Adam on batches of 128 for three epochs
-with a rate that falls from 0.001 to 0 as a cosine, the epoch with the best validation accuracy. The validation split is
-a tenth of the official training file, chosen by the SHA-256 of the text, so that copies of a review are never on both
-sides. Networks that do not depend on padding read batches of similar length; those of the post read random ones.
+The post states: Mecab morphemes, reviews cut or padded to 30 tokens, dropout of 0.3 on the embeddings,
+``MLPAttentionCell(30, dropout=0.2)`` with the GRU's states as query, key and value, and one dense layer over all 30
+positions; padding is never masked. What it leaves open was chosen on the validation split: embeddings of 128 units, 32
+GRU units in each direction, tokens that occur at least 5 times, Xavier initialisation, Adam with batches of 128 for
+three epochs and a learning rate that decays from 0.001 to 0 as a cosine, and the epoch with the best validation
+accuracy. The validation split is a tenth of the official training file, chosen by the SHA-256 of the text, so that
+copies of a review are never in both. Networks that do not depend on padding read batches of similar length; the post's
+read random batches.
 
-Adam is MXNet's lazy one: of the embeddings only those in a batch are updated, momentum included.
+Adam is MXNet's lazy version: only the embeddings of tokens in a batch are updated, momentum included.
 
 *wide* and *vectors* measure the effect of initialising the embeddings with the skip-gram vectors of ``mikolov2013``
-(200 units), trained on the crawl without the reviews of the test and the validation split: the two networks differ in
-nothing else. All seeds use the vectors of one training.
+(200 units), trained on the crawl without the reviews of the test and validation splits. The two networks are otherwise
+identical. All seeds use the vectors of one training.
 
-Claims: attention is better than none; additive against dot-product; what masking the padding does; word vectors help;
-and the post's remark that a badly trained model shows no readable weights.
+Claims: attention is better than none; additive against dot-product attention; the effect of masking the padding; word
+vectors help; and the post's remark that a badly trained model has no readable weights.
 """
 
 from __future__ import annotations

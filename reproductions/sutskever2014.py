@@ -1,18 +1,19 @@
 """Sutskever, Vinyals and Le (2014), "Sequence to sequence learning with neural networks".
 
-A stack of LSTM layers reads the sentence into its last states, and a second stack generates the translation from them,
+A stack of LSTM layers encodes the sentence in its last states, and a second stack generates the translation from them,
 without attention. The paper trains four layers of 1 000 units, 384 million parameters, on 12 million pairs of English
-and French (WMT'14). Section 3.3: reading the source backwards lowers the test perplexity from 5.8 to 4.7 and raises
-BLEU from 25.9 to 30.6. Table 1: a single network that reads forwards 26.17, backwards 30.59 (beam 12); five of them
-33.00 with greedy search (beam 1), 34.50 with a beam of 2 and 34.81 with 12; two of them with a beam of 12, 33.27.
+and French (WMT'14). Section 3.3: reversing the source lowers the test perplexity from 5.8 to 4.7 and raises BLEU from
+25.9 to 30.6. Table 1: a single network scores 26.17 with the source in order and 30.59 with the source reversed (beam
+12); five reversed networks score 33.00 with greedy search (beam 1), 34.50 with beam 2 and 34.81 with beam 12; two of
+them with beam 12 score 33.27.
 
-Here: Multi30k, English to French as in the paper, 29 000 captions of 13 words; numbers do not compare with the
-paper's, systems do. Two layers of 256 units, joint byte pairs instead of 160 000 and 80 000 words, Adam (lazy updates
-of the source embeddings) instead of plain gradient descent, dropout and label smoothing because the corpus is four
-hundred times smaller. The search is the paper's: no length normalisation. The ensemble averages the probabilities of
-both seeds.
+Here we train on Multi30k, English to French as in the paper, 29 000 captions of 13 words on average. Scores are not
+comparable with the paper's; differences between systems are. The networks have two layers of 256 units and joint byte
+pairs instead of 160 000 and 80 000 words. Adam (with lazy updates of the source embeddings) replaces plain gradient
+descent. Dropout and label smoothing are added because the corpus is four hundred times smaller. As in the paper, search
+does not normalise by length. The ensemble averages the probabilities of the networks of both seeds.
 
-Claims: backwards is better, in BLEU and in perplexity; a beam of 2 gives most of the gain of a beam of 12; an ensemble
+Claims: reversing the source is better, in BLEU and in perplexity; beam 2 has most of the gain of beam 12; an ensemble
 is better than its members; long sentences are hardly worse than short ones (sec. 3.7, Figure 3).
 """
 

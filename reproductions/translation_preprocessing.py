@@ -1,17 +1,18 @@
-"""What undescribed preprocessing is worth, on translation of captions.
+"""How much undescribed preprocessing changes the BLEU of caption translation.
 
-The companion of ``naver_preprocessing``, smaller. One network, RNNsearch of 128 units on Multi30k, English to German,
-is trained on text that is prepared in several ways: words or pieces, how many of them, with and without case. And the
-translations of one network are scored in several ways, since a BLEU without its tokenizer and its case names no number
-(Post, 2018, "A call for clarity in reporting BLEU scores", finds differences of up to 1.8 points on WMT).
+The smaller companion of ``naver_preprocessing``. One network, RNNsearch of 128 units on Multi30k from English to
+German, is trained on text that is prepared in several ways: words or subwords, the number of merges, with and without
+case. In addition, the translations of one network are scored in several ways, since a BLEU score without its tokenizer
+and case is not defined (Post, 2018, "A call for clarity in reporting BLEU scores", finds differences of up to 1.8
+points on WMT).
 
-The base is that of ``bahdanau2014`` at its smaller setting: lower-cased Moses tokens, 5 000 byte pairs learned on both
-sides. BLEU is that of the peers, on lower-cased tokens, so that networks with and without case compare. Further columns
-score the same translations: of pieces that are not joined to words, and of detokenised text by sacreBLEU with its
-tokenizers 13a, intl, none and char, lower-cased but for one.
+The base is that of the smaller networks of ``bahdanau2014``: lower-cased Moses tokens and 5 000 byte pair merges
+learned on both languages. BLEU is computed on lower-cased tokens, as peers on Multi30k do, so that networks with and
+without case are comparable. Further columns score the same translations as subwords that are not joined to words, and
+as detokenised text by sacreBLEU with its tokenizers 13a, intl, none and char, all lower-cased except for one.
 
-Claims: byte pairs are better than words; lower-casing helps; scored with case a network without case loses more than 5
-points, and against one with case; BLEU of pieces is more than 2 points higher.
+Claims: byte pairs are better than words; lower-casing helps; a network without case loses more than 5 points when it is
+scored with case, and is then worse than a network with case; BLEU on subwords is more than 2 points higher.
 """
 
 from __future__ import annotations

@@ -1,21 +1,22 @@
 """Vaswani, Shazeer, Parmar, Uszkoreit, Jones, Gomez, Kaiser and Polosukhin (2017), "Attention is all you need".
 
-The Transformer translates with attention alone: no recurrence, so that all tokens of a sentence are computed at once.
+The Transformer translates with attention alone. It has no recurrence, so all tokens of a sentence are computed at once.
 On WMT'14 the base network (6 + 6 layers of 512 units, 8 heads, 65 million parameters) reaches 27.3 BLEU to German and
-38.1 to French, the big one (1024 units, 16 heads, 213 million) 28.4 and 41.8. Table 3 changes one thing at a time, on
-newstest2013: one head is 0.9 BLEU worse than eight, small keys are worse, wider and deeper is better, without dropout
-1.2 are lost, label smoothing raises perplexity and BLEU, learned positions are as good as sinusoids.
+38.1 to French, the big one (1 024 units, 16 heads, 213 million) 28.4 and 41.8. Table 3 changes one thing at a time,
+evaluated on newstest2013: one head is 0.9 BLEU worse than eight, small keys are worse, wider and deeper networks are
+better, training without dropout loses 1.2, label smoothing raises both perplexity and BLEU, learned positions are as
+good as sinusoids.
 
-Here: Multi30k, 29 000 captions, so numbers do not compare with the paper's, systems do. The network is the
-Transformer-Tiny that Wu et al. (2021) found best for this corpus: 4 + 4 layers of 128 units, 4 heads, hidden layers of
-256 units, one matrix of embeddings for source, target and output. It is trained on smaller batches and for fewer epochs
-than theirs, at a rate that falls to zero instead of with the root of the step. Layers are normalised before each
-sublayer, not after (pre-norm); the paper's order is a row of the table. RNNsearch (Bahdanau et al., 2015) is trained on
-the same pairs with as many parameters, for as long as its validation BLEU rises. Table 3 is repeated on a network of 2
-+ 2 layers.
+Here we train on Multi30k, 29 000 captions. Scores are not comparable with the paper's; differences between systems are.
+The network is the Transformer-Tiny that Wu et al. (2021) found best for this corpus: 4 + 4 layers of 128 units, 4
+heads, feed-forward layers of 256 units, and one embedding matrix for source, target and output. It is trained with
+smaller batches and for fewer epochs than theirs, with a learning rate that decays to zero instead of with the inverse
+square root of the step. Inputs of each sublayer are normalised, not its outputs (pre-norm); the paper's post-norm is a
+row of the table. RNNsearch (Bahdanau et al., 2015) is trained on the same pairs with as many parameters, until its
+validation BLEU stops rising. Table 3 is repeated with a network of 2 + 2 layers.
 
-Claims: the Transformer is better than RNNsearch with as many parameters, and reaches RNNsearch's BLEU in less time; and
-those of Table 3.
+Claims: the Transformer is better than RNNsearch with as many parameters and reaches RNNsearch's BLEU in less time; and
+the claims of Table 3.
 """
 
 from __future__ import annotations

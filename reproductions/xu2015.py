@@ -1,23 +1,25 @@
 """Xu et al. (2015), "Show, attend and tell: neural image caption generation with visual attention".
 
-An LSTM writes the caption of an image and attends, before each word, to a 14 x 14 grid of features of a convolutional
-network. Two attentions: soft, the expected feature, and hard, one sampled position, trained by REINFORCE. Table 1, test
-of Flickr8k: soft BLEU-1 to BLEU-4 67.0, 44.8, 29.9, 19.5; hard 67.0, 45.7, 31.4, 21.3; Google's network without
-attention 63, 41, 27. A penalty makes soft attention pay equal attention to every part of the image (eq. 14).
+An LSTM generates the caption of an image. Before each word it attends to a 14 x 14 grid of features of a convolutional
+network. *Soft* attention reads the expected feature; *hard* attention samples one position and is trained by REINFORCE.
+A penalty makes soft attention attend equally to every part of the image over the caption (eq. 14). Table 1, test split
+of Flickr8k, BLEU-1 to BLEU-4: soft 67.0, 44.8, 29.9, 19.5; hard 67.0, 45.7, 31.4, 21.3; Google's network without
+attention 63, 41, 27.
 
-Here: the same corpus and split, in copies of 224 x 224 pixels that were encoded again. Features are those of
-EfficientNet-Lite0 (75.1 % on ImageNet) instead of VGG-19's; the main grid is its last, 7 x 7 at stride 32, and soft
-attention over the 14 x 14 grid at stride 16 is in the table. Words are those that occur five times in training, 2 541
-with the special ones, instead of 10 000. Networks of 384 units; annotations are a learned map of the features; output
-weights are those of the embeddings; label smoothing, dropout, Adam with a rate that falls to 0, parameters averaged
-over four epochs. One search for all: a beam of 5 with length penalty, the same that the translators here have.
+Here we use the same corpus and split, in re-encoded copies of 224 x 224 pixels. The features are those of
+EfficientNet-Lite0 (75.1 % on ImageNet) instead of VGG-19. The main grid is its last, 7 x 7 at stride 32; soft attention
+over the 14 x 14 grid at stride 16 is a row of the table. The vocabulary has the words that occur at least five times in
+training, 2 541 including special tokens, instead of 10 000. The networks have 384 units, annotations are a learned
+projection of the features, and output weights are tied to the embeddings. Training uses label smoothing, dropout, Adam
+with a learning rate that decays to 0, and parameters averaged over four epochs. All systems use one search: beam 5 with
+a length penalty, the same as for the translators.
 
 The best public implementations that we know: Lam and Liu (a course project at Cornell) report 68.0, 48.3, 34.4, 24.2
-with soft and 68.3, 48.8, 34.7, 24.4 with hard attention on ResNet-50 features; fuqianya/show-attend-and-tell-paddle
-67.7, 49.4, 35.0, 24.3.
+for soft and 68.3, 48.8, 34.7, 24.4 for hard attention on ResNet-50 features; fuqianya/show-attend-and-tell-paddle 67.7,
+49.4, 35.0, 24.3.
 
 Claims: attention is better than the mean feature, and than random weights; hard attention is at least as good as soft
-in BLEU-2 to BLEU-4; the penalty helps; attention points where the word is.
+attention in BLEU-2 to BLEU-4; the penalty helps; the network attends to the place that the word names.
 """
 
 from __future__ import annotations

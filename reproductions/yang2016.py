@@ -1,25 +1,26 @@
 """Hierarchical attention networks (Yang et al., 2016, NAACL, "Hierarchical attention networks for document
 classification").
 
-Words make a sentence and sentences make a document; on both levels a bidirectional GRU reads and attention weighs what
-counts. The paper's corpora, Yelp's reviews and 348 415 of IMDb in ten classes, were never published as they were used;
-here are the 50 000 reviews of Maas et al. (2011) in two classes, official halves. So the paper's accuracies do not
-compare with ours; its differences do.
+Words form sentences and sentences form documents. On both levels a bidirectional GRU encodes the sequence and attention
+selects what matters. The paper's corpora, Yelp reviews and 348 415 IMDb reviews in ten classes, were never published as
+they were used. Here we use the 50 000 reviews of Maas et al. (2011) in two classes with the official split. The paper's
+accuracies are therefore not comparable with ours; its differences are.
 
-A review is split into sentences and words by rule (:mod:`preprocessing.documents`); a sentence of more than 50 words
-continues as another, so nothing is left out. Words seen more often than five times have an embedding, as in the paper,
-initialised from word2vec vectors that were trained on the same reviews, as there: the variant *imdb* of
-``mikolov2013``. Adam, which is MXNet's lazy one for embeddings, replaces the paper's SGD; dropout of embeddings, of
-words and of the vectors of sentences and document makes up for a corpus a tenth of its size. Batches are reviews with
-similar numbers of sentences. Everything was chosen on the validation split, a tenth of the training reviews by the
-SHA-256 of the text.
+A review is split into sentences and words by rule (:mod:`preprocessing.documents`). A sentence of more than 50 words is
+continued in a new one, so nothing is left out. Words that occur more than five times have an embedding, as in the
+paper, initialised from word2vec vectors trained on the same reviews, as in the paper: the variant *imdb* of
+``mikolov2013``. Adam, with MXNet's lazy updates of embeddings, replaces the paper's SGD. Dropout on embeddings, words,
+and sentence and document vectors compensates for a corpus a tenth of the paper's size. A batch has reviews with similar
+numbers of sentences. Everything was chosen on the validation split, a tenth of the training reviews by the SHA-256 of
+the text.
 
-*best* is the network of the paper at twice its width; the systems compared all have the paper's width, 50 units each
-way and a context vector of 100, and one shorter training. *flat* reads the first 400 words as one sequence with the
-same GRU and the same attention, but for its bias, once; it has no sentences, so no dropout of theirs.
+*best* is the paper's network at twice its width. The systems compared all have the paper's width, 50 units in each
+direction and a context vector of 100, and share one shorter training. *flat* reads the first 400 words as one sequence
+with the same GRU and one level of the same attention, without its bias; it has no sentences and therefore no dropout on
+sentence vectors.
 
-Claims: attention is better than the mean (HN-AVE) and the maximum (HN-MAX), which are alike; hierarchical is better
-than flat; and the weight of a word depends on its context, measured as the paper shows it: "good" weighs more in
+Claims: attention is better than mean (HN-AVE) and max pooling (HN-MAX), which are equal; hierarchical is better than
+flat; and the weight of a word depends on its context, measured as the paper shows it: "good" has more weight in
 positive reviews, "bad" in negative ones (Figures 3 and 4).
 """
 
