@@ -1,8 +1,8 @@
-"""Additive attention: a hidden layer compares query and key (Bahdanau et al., 2015, appendix A.1.2, equation for e_ij).
+"""Additive attention: query and key are compared by a hidden layer (Bahdanau et al., 2015, appendix A.1.2, e_ij).
 
     score = v . tanh(W q + U k + b)
 
-:class:`AdditiveScore` is the equation as a decoder needs it, :class:`AdditiveAttention` the same as a cell of GluonNLP.
+:class:`AdditiveScore` is the score for decoders, :class:`AdditiveAttention` the same as a GluonNLP attention cell.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class AdditiveScore(HybridBlock):
     Args:
         units: width of the hidden layer.
         query_units, memory_units: widths of query and memory.
-        use_bias: whether there is a b; neither paper writes one, GluonNLP's ``MLPAttentionCell`` has it.
+        use_bias: whether to add the bias b; neither paper has one, GluonNLP's ``MLPAttentionCell`` does.
 
     Shapes: query (batch, queries, query_units), memory (batch, memory_length, memory_units), keys (batch,
     memory_length, units), scores (batch, queries, memory_length).
@@ -40,11 +40,11 @@ class AdditiveScore(HybridBlock):
             self.value = nn.Dense(1, use_bias=False, flatten=False, in_units=units)  # v
 
     def keys(self, F: Operators, memory: Tensor) -> Tensor:
-        """U k, once for a sentence."""
+        """Project the keys, U k, once per sentence."""
         return self.key(memory)
 
     def hybrid_forward(self, F: Operators, query: Tensor, keys: Tensor) -> Tensor:
-        # A product with ones repeats the queries for every key; its backward pass is a product too, not a slow sum.
+        # A product with ones repeats the queries for every key; its backward pass is also a product, not a slow sum.
         ones = F.ones_like(F.slice_axis(keys, axis=2, begin=0, end=1))
         repeated = F.batch_dot(ones, F.reshape(self.query(query), (0, 1, -1)))
         sums = F.broadcast_add(F.reshape(repeated, (0, 0, -1, self._units)), F.expand_dims(keys, axis=2))
@@ -53,18 +53,18 @@ class AdditiveScore(HybridBlock):
 
 
 class AdditiveAttention(MLPAttentionCell):
-    """The same as a cell: GluonNLP's ``MLPAttentionCell``, with the sums of all pairs computed by one matrix product.
+    """GluonNLP's ``MLPAttentionCell`` with the sums of all query-key pairs computed by one matrix product.
 
-    Same parameters, same results, same call: ``(query, key, value=None, mask=None) -> (context, weights)``. GluonNLP's
+    Parameters, results and call are the same: ``(query, key, value=None, mask=None) -> (context, weights)``. GluonNLP's
     cell adds every projected query to every projected key by ``broadcast_add``, whose backward pass sums over an axis
-    at a tenth of the speed of a product. Here a constant 0/1 matrix selects one query and one key for each pair out of
-    the stacked vectors; products with 0 and 1 are exact, so the sums are the same numbers.
+    at a tenth of the speed of a product. Here a constant 0/1 matrix selects the query and the key of each pair from the
+    stacked vectors. Products with 0 and 1 are exact, so the sums are identical.
 
     Args:
         units: width of the hidden layer.
-        dropout: dropout of the weights.
-        length: the length of query and memory where it is fixed, else None. ``FullyConnected``, twice as fast as
-            ``dot`` here, needs its width when the graph is built.
+        dropout: dropout rate of the weights.
+        length: length of query and memory if it is fixed, else None. ``FullyConnected`` is twice as fast as ``dot``
+            here, but needs its width when the graph is built.
         **parameters: ``normalized``, initializers, ``prefix`` and ``params`` of ``MLPAttentionCell``.
 
     Shapes: query (batch, query_length, query_units), key (batch, memory_length, key_units), value (batch,
@@ -73,7 +73,7 @@ class AdditiveAttention(MLPAttentionCell):
     """
 
     def __init__(self, units: int, dropout: float = 0.0, length: int | None = None, **parameters: Any) -> None:
-        # The default `act` of MLPAttentionCell is one block, shared by all cells that take the default.
+        # The default `act` of MLPAttentionCell is a single block that all cells share.
         super().__init__(units, act=nn.Activation("tanh"), dropout=dropout, **parameters)
         self._length = length
 
@@ -97,7 +97,8 @@ class AdditiveAttention(MLPAttentionCell):
 
 
 def _pair_selector(F: Operators, query: Tensor, key: Tensor) -> Tensor:
-    """0/1 of shape (query_length, memory_length, query_length + memory_length): selects query and key of each pair."""
+    """0/1 matrix (query_length, memory_length, query_length + memory_length) that selects query and key of each
+    pair."""
     i = F.contrib.arange_like(query, axis=1)
     j = F.contrib.arange_like(key, axis=1)
     same_query = F.broadcast_equal(F.reshape(i, (-1, 1, 1)), F.reshape(i, (1, 1, -1)))

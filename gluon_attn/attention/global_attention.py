@@ -2,10 +2,10 @@
 
     weights = softmax over s of score(q, m_s)
 
-A cell of GluonNLP projects the keys at every call. A decoder attends to the same memory at every step, so here the two
-are separate: ``keys`` is called once for a sentence, the block itself at each step. Scores and weights equal those of
-GluonNLP's cells. A sentence has one query a step in training and one for each translation of its beam in search; they
-share the memory.
+GluonNLP's cells project the keys at every call. A decoder attends to the same memory at every step, so projection and
+attention are separate here: ``keys`` is called once per sentence, the block itself at each step. Scores and weights
+equal those of GluonNLP's cells. In training, a sentence has one query per step; in beam search it has one per
+hypothesis, and all of them share the memory.
 
 Scores: :class:`~gluon_attn.attention.multiplicative.DotScore`,
 :class:`~gluon_attn.attention.multiplicative.GeneralScore`, :class:`~gluon_attn.attention.additive.AdditiveScore`
@@ -26,10 +26,10 @@ from gluon_attn.typing import Operators, Tensor
 
 
 class LocationScore(HybridBlock):
-    """W q, one score for each position of the source, whatever token is there (Luong et al., 2015, eq. 8, *location*).
+    """W q: one score for each source position, regardless of its token (Luong et al., 2015, eq. 8, *location*).
 
     Args:
-        positions: number of positions with a score of their own; later ones get no weight.
+        positions: number of positions that have a score; later positions get no weight.
         query_units: width of the query.
     """
 
@@ -48,17 +48,17 @@ class LocationScore(HybridBlock):
         return F.slice_like(F.concat(scores, beyond, dim=2), beyond, axes=2)
 
 
-_BEYOND = -1e4  # the score of positions without one: far below any score, far above what masks padding
+_BEYOND = -1e4  # score of later positions: far below any score, far above the value that masks padding
 
 
 class GlobalAttention(HybridBlock):
-    """Weights over the whole memory: the softmax of the scores (Luong et al., 2015, sec. 3.1).
+    """Softmax of the scores over the whole memory (Luong et al., 2015, sec. 3.1).
 
     Args:
         score: one of the scores listed above.
 
-    Call: ``(query, keys, mask, step) -> weights`` with mask (batch, memory_length) of 0/1, step (batch, queries) the
-    number of the target token, which only local attention uses, and weights (batch, queries, memory_length).
+    Call: ``(query, keys, mask, step) -> weights`` with a 0/1 mask (batch, memory_length), step (batch, queries), the
+    index of the target token, which only local attention uses, and weights (batch, queries, memory_length).
     """
 
     def __init__(self, score: HybridBlock, **parameters: Any) -> None:
@@ -67,7 +67,7 @@ class GlobalAttention(HybridBlock):
             self.score = score
 
     def keys(self, F: Operators, memory: Tensor) -> Tensor:
-        """The keys of a memory, once for a sentence."""
+        """Compute the keys of a memory, once per sentence."""
         return self.score.keys(F, memory)
 
     def hybrid_forward(self, F: Operators, query: Tensor, keys: Tensor, mask: Tensor, step: Tensor | None) -> Tensor:

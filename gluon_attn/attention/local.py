@@ -1,13 +1,13 @@
 """Local attention: a decoder step attends to a window of the source around one position (Luong et al., 2015, sec. 3.2).
 
     local-m    p_t = t                                weights = softmax over s in the window
-    local-p    p_t = S sigmoid(v . tanh(W q))         the same times exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2
+    local-p    p_t = S sigmoid(v . tanh(W q))         times exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2
 
-The window is [p_t - D, p_t + D], cut at the ends of the sentence; weights outside it are 0. Positions count from 0 in
-the order of the source sentence, also where the encoder reads it reversed.
+The window is [p_t - D, p_t + D], clipped at the ends of the sentence; weights outside it are 0. Positions count from 0
+in the order of the source sentence, even if the encoder reads it reversed.
 
-Both blocks are called as :class:`~gluon_attn.attention.global_attention.GlobalAttention`: ``(query, keys, mask, step)
--> weights``, with the same shapes and the same scores.
+Both blocks are called like :class:`~gluon_attn.attention.global_attention.GlobalAttention`: ``(query, keys, mask,
+step) -> weights``, with the same shapes and the same scores.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gluon_attn.typing import Operators, Tensor
 
 
 class MonotonicAttention(HybridBlock):
-    """*local-m*: the softmax over a window centred at p_t = t, or at the last token where the source is shorter.
+    """*local-m*: softmax over a window centred at p_t = t, or at the last token if the source is shorter than t.
 
     Args:
         score: a score, see :mod:`gluon_attn.attention.global_attention`.
@@ -45,7 +45,7 @@ class MonotonicAttention(HybridBlock):
 
 
 class PredictiveAttention(HybridBlock):
-    """*local-p*: p_t = S sigmoid(v . tanh(W q)) for a sentence of S tokens (eq. 9), and the softmax over the window
+    """*local-p*: p_t = S sigmoid(v . tanh(W q)) for a sentence of S tokens (eq. 9), and a softmax over the window
     times exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2 (eq. 10). These weights do not sum to 1.
 
     Here p_t is between 0 and S - 1, because positions count from 0; in the paper it is between 0 and S.
@@ -56,7 +56,7 @@ class PredictiveAttention(HybridBlock):
         query_units: width of the query.
 
     Raises:
-        ValueError: a radius below 1.
+        ValueError: if the radius is below 1.
     """
 
     def __init__(self, score: HybridBlock, radius: int, query_units: int, **parameters: Any) -> None:
@@ -76,13 +76,13 @@ class PredictiveAttention(HybridBlock):
         last = F.sum(mask, axis=1, keepdims=True) - 1.0
         center = F.broadcast_mul(F.reshape(self.place(self.hidden(query)), (0, -1)), last)
         distance = _distance(F, mask, center)
-        # The edges of the window pass no gradient to p_t; the Gaussian does.
+        # The edges of the window have no gradient with respect to p_t; the Gaussian has one.
         window = F.broadcast_mul(F.BlockGrad(distance <= self._radius), F.expand_dims(mask, axis=1))
         weights = F.softmax(self.score(query, keys) + additive_mask(window), axis=-1)
         return weights * F.exp(-2.0 * F.square(distance / self._radius))
 
 
 def _distance(F: Operators, mask: Tensor, center: Tensor) -> Tensor:
-    """The distance of each position from ``center`` (batch, queries): (batch, queries, memory_length)."""
+    """Distance of each position from ``center`` (batch, queries): (batch, queries, memory_length)."""
     positions = F.reshape(F.contrib.arange_like(mask, axis=1), (1, 1, -1))
     return F.abs(F.broadcast_sub(positions, F.expand_dims(center, axis=2)))

@@ -10,22 +10,22 @@ def token_mask(F: Operators, sequence: Tensor, valid_length: Tensor) -> Tensor:
 
     Args:
         F: ``mxnet.nd`` or ``mxnet.sym``.
-        sequence: (batch, length, ...), of which only the length matters.
-        valid_length: (batch,), number of tokens, at least 1; of the type of ``sequence``.
+        sequence: (batch, length, ...); only its length is used.
+        valid_length: (batch,), number of tokens, at least 1; same dtype as ``sequence``.
 
     Returns:
-        (batch, length) of 0/1, of the same type.
+        0/1 mask (batch, length) of the same dtype.
     """
     position = F.expand_dims(F.contrib.arange_like(sequence, axis=1), axis=0)
     return F.broadcast_lesser(position, F.expand_dims(valid_length, axis=1))
 
 
 def memory_mask(F: Operators, query: Tensor, mask: Tensor) -> Tensor:
-    """Repeat a token mask of the memory for every query, as ``AttentionCell`` expects it.
+    """Repeat a token mask of the memory for every query, as ``AttentionCell`` expects.
 
     Args:
         F: ``mxnet.nd`` or ``mxnet.sym``.
-        query: (batch, query_length, ...), of which only the length matters.
+        query: (batch, query_length, ...); only its length is used.
         mask: (batch, memory_length).
 
     Returns:
@@ -36,8 +36,8 @@ def memory_mask(F: Operators, query: Tensor, mask: Tensor) -> Tensor:
 
 
 def additive_mask(mask: Tensor) -> Tensor:
-    """What to add to scores before the softmax: 0 for a token, -1e18 for padding (GluonNLP's value).
+    """Mask that is added to the scores before the softmax: 0 for tokens, -1e18 for padding (GluonNLP's value).
 
-    Adding costs a tenth of ``where`` on a CPU. Every sentence must have a token.
+    On a CPU, adding takes a tenth of the time of ``where``. Every sentence must have at least one token.
     """
     return (mask - 1.0) * 1e18

@@ -3,14 +3,15 @@
     head_i = softmax(Q_i K_i^T / sqrt(d_k)) V_i    Q_i = W_i^Q query, K_i = W_i^K memory, V_i = W_i^V memory
     MultiHead = W^O [head_1; ...; head_h]
 
-Two forms of the same equations with the same parameters. All queries at once, as in training: the projections of all
-heads are one product, the batch is the second axis, and MXNet's interleaved products read each head where that product
-wrote it, which takes half the time of transposing. One query at a time, as in search: keys and values of the memory are
-projected once and cached by head.
+The same equations are implemented in two forms that share their parameters. In training, all queries are processed at
+once: one product computes the projections of all heads, the batch is the second axis, and MXNet's interleaved products
+read each head in place, which takes half the time of transposing. In search, one query is processed at a time, and the
+projected keys and values are cached by head.
 
-As in the paper there are no biases by default; one of the keys would add the same to all scores of a query, which
-changes nothing. BERT (Devlin et al., 2019) has all of them.
-Masks are additive (:func:`~gluon_attn.attention.masks.additive_mask`), made once for all layers.
+As in the paper there are no biases by default. A bias of the keys would have no effect: it adds the same number to all
+scores of a query. BERT (Devlin et al., 2019) has biases everywhere.
+
+Masks are additive (:func:`~gluon_attn.attention.masks.additive_mask`) and are built once for all layers.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class HeadProjections(HybridBlock):
-    """Several projections of one input for all heads, by one product.
+    """Several projections of one input for all heads, computed by one product.
 
     Args:
         heads: number of heads.
-        width: of a head in the output; a projection that is narrower is filled up with zeros.
+        width: width of a head in the output; narrower projections are padded with zeros.
         in_units: width of the input.
-        widths: of a head in each projection, by the projection's name.
-        bias: whether to add one; no projection may be narrower then.
+        widths: width of a head in each projection, by the projection's name.
+        bias: whether to add a bias; then no projection may be narrower than ``width``.
 
-    Call: x (..., in_units) -> (..., heads * projections * width), for each head all projections in their order.
+    Call: x (..., in_units) -> (..., heads * projections * width); head by head, all projections in order.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class HeadProjections(HybridBlock):
         self._heads, self._width, self._in_units, self._widths = heads, width, in_units, widths
         with self.name_scope():
             for name, own in widths.items():
-                # The variance that Xavier's gives the query, key and value of self-attention as one matrix.
+                # The variance that Xavier's initialisation gives query, key and value of self-attention as one matrix.
                 weight = self.params.get(name, shape=(heads * own, in_units), init=Xavier(magnitude=1.5))
                 setattr(self, name, weight)
             if bias:
@@ -64,10 +65,11 @@ class HeadProjections(HybridBlock):
 
 
 class _MultiHead(HybridBlock):
-    """What self- and cross-attention share.
+    """Base class of self- and cross-attention.
 
     Raises:
-        UsageError: the width is not a multiple of the heads, keys are wider than values, or narrower with biases.
+        UsageError: if ``units`` is not a multiple of ``heads``, or if keys are wider than values, or narrower while
+            there are biases.
     """
 
     def __init__(
@@ -95,14 +97,14 @@ class _MultiHead(HybridBlock):
         return HeadProjections(self._heads, self._width, units, {name: widths[name] for name in names}, self._bias)
 
     def _weights(self, F: Operators, scores: Tensor, mask: Tensor | None) -> Tensor:
-        """From MXNet's interleaved products, which divide by the root of the width of a head."""
+        """Weights from MXNet's interleaved products, which divide by the square root of the width of a head."""
         if self._key_width < self._width:
             scores = scores * (self._width / self._key_width) ** 0.5
         return F.softmax(scores if mask is None else scores + mask, axis=-1)
 
     def _attend(self, F: Operators, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Query (batch, heads, queries, width), keys and values (batch, heads, memory_length, width), mask (batch,
-        memory_length); contexts as the query, weights (batch, heads, queries, memory_length)."""
+        """Attend with query (batch, heads, queries, width), keys and values (batch, heads, memory_length, width), mask
+        (batch, memory_length); contexts have the query's shape, weights (batch, heads, queries, memory_length)."""
         query, keys, values = (F.reshape(each, (-3, 0, 0)) for each in (query, keys, values))
         scores = F.batch_dot(query * self._key_width**-0.5, keys, transpose_b=True)
         scores = F.broadcast_add(F.reshape(scores, (-4, -1, self._heads, 0, 0)), F.reshape(mask, (0, 1, 1, -1)))
@@ -115,13 +117,13 @@ class SelfAttention(_MultiHead):
     """Every token attends to the tokens of its own sequence.
 
     Args:
-        units: width of tokens and output, *d_model*; the values of a head are ``units / heads`` wide, *d_v*.
+        units: width of tokens and output, *d_model*; values of a head have width ``units / heads``, *d_v*.
         heads: *h*.
-        key_units: *d_k*, width of queries and keys of a head; at most ``units / heads``, the default.
+        key_units: *d_k*, width of the queries and keys of a head; at most ``units / heads``, the default.
         bias: whether the projections and the output have biases.
 
-    Call: ``(tokens, mask=None) -> (context, weights)`` with tokens (length, batch, units), mask (batch * heads, length,
-    length), context as tokens and weights as mask.
+    Call: ``(tokens, mask=None) -> (context, weights)`` with tokens and context (length, batch, units), mask and weights
+    (batch * heads, length, length).
     """
 
     def _add_projections(self, units: int) -> None:
@@ -137,16 +139,16 @@ class SelfAttention(_MultiHead):
     def step(
         self, F: Operators, token: Tensor, keys: Tensor, values: Tensor, mask: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Attend from one more token to itself and those before it.
+        """Attend from the next token to itself and to the tokens before it.
 
         Args:
             F: ``mxnet.nd`` or ``mxnet.sym``.
             token: (batch, units).
-            keys, values: (batch, heads, capacity, width), those of the last ``capacity`` tokens; of 2 or more.
-            mask: (1, capacity), which of these there are after this step; additive.
+            keys, values: (batch, heads, capacity, width), the cache of the last ``capacity`` tokens, at least 2.
+            mask: (1, capacity), additive; marks the entries of the cache that are filled after this step.
 
         Returns:
-            context (batch, units), and keys and values with those of this token last, the first ones dropped.
+            context (batch, units), and the keys and values with this token appended and the oldest dropped.
         """
         projected = F.reshape(self.projection(token), (0, self._heads, 3, self._width))
         query, key, value = (F.slice_axis(projected, axis=2, begin=part, end=part + 1) for part in range(3))
@@ -159,10 +161,10 @@ class SelfAttention(_MultiHead):
 
 
 class CrossAttention(_MultiHead):
-    """Every token attends to a memory, the encoder's states. Arguments as :class:`SelfAttention`.
+    """Every token attends to a memory, the encoder's states. Arguments as in :class:`SelfAttention`.
 
-    Call: ``(tokens, memory, mask=None) -> (context, weights)`` with tokens (length, batch, units), memory
-    (memory_length, batch, units), mask (batch * heads, length, memory_length), context as tokens and weights as mask.
+    Call: ``(tokens, memory, mask=None) -> (context, weights)`` with tokens and context (length, batch, units), memory
+    (memory_length, batch, units), mask and weights (batch * heads, length, memory_length).
     """
 
     def _add_projections(self, units: int) -> None:
@@ -179,8 +181,8 @@ class CrossAttention(_MultiHead):
         return self.output(context), weights
 
     def keys_and_values(self, F: Operators, memory: Tensor) -> Tensors:
-        """Keys and values (batch, heads, memory_length, width) of a memory (memory_length, batch, units), once for a
-        sentence."""
+        """Keys and values (batch, heads, memory_length, width) of a memory (memory_length, batch, units), computed once
+        per sentence."""
         projected = F.reshape(self.memory(memory), (0, 0, self._heads, 2, self._width))
         projected = F.transpose(projected, axes=(3, 1, 2, 0, 4))
         return tuple(
@@ -190,14 +192,14 @@ class CrossAttention(_MultiHead):
     def step(
         self, F: Operators, tokens: Tensor, keys: Tensor, values: Tensor, mask: Tensor, beam: int
     ) -> tuple[Tensor, Tensor]:
-        """Attend from one token of each translation.
+        """Attend from one token of each hypothesis.
 
         Args:
             F: ``mxnet.nd`` or ``mxnet.sym``.
             tokens: (batch * beam, units).
-            keys, values: of :meth:`keys_and_values`.
+            keys, values: from :meth:`keys_and_values`.
             mask: (batch, memory_length), additive.
-            beam: number of translations of a sentence, which all attend to the same memory.
+            beam: number of hypotheses per sentence, all of which attend to the same memory.
 
         Returns:
             context (batch * beam, units), weights (batch * beam, heads, memory_length).

@@ -1,12 +1,12 @@
-"""Multiplicative attention: query and key are compared by a product.
+"""Multiplicative attention: query and key are compared by a dot product.
 
     dot         q . k                  Luong et al. (2015), sec. 3.1
     general     q . (W k)              Luong et al. (2015), sec. 3.1
     scaled dot  q . k / sqrt(width)    Vaswani et al. (2017), eq. 1
 
 Luong et al.'s third score, *concat*, is :class:`~gluon_attn.attention.additive.AdditiveScore` without bias.
-:func:`dot`, :func:`general` and :func:`scaled_dot` are cells of GluonNLP; :class:`DotScore` and :class:`GeneralScore`
-are the first two as a decoder needs them.
+:func:`dot`, :func:`general` and :func:`scaled_dot` return GluonNLP cells; :class:`DotScore` and :class:`GeneralScore`
+are the first two as scores for decoders.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from gluon_attn.typing import Operators, Tensor
 
 
 def dot(dropout: float = 0.0) -> DotProductAttentionCell:
-    """q . k (Luong et al., 2015, sec. 3.1); query and key have the same width. ``dropout`` is that of the weights."""
+    """q . k (Luong et al., 2015, sec. 3.1); query and key have the same width. ``dropout`` applies to the weights."""
     return DotProductAttentionCell(scaled=False, dropout=dropout)
 
 
 def general(units: int, dropout: float = 0.0) -> DotProductAttentionCell:
-    """(W q) . k (Luong et al., 2015, sec. 3.1), ``units`` being the width of the key; the query may have another."""
+    """(W q) . k (Luong et al., 2015, sec. 3.1); ``units`` is the width of the key, the query may have another width."""
     return DotProductAttentionCell(units, luong_style=True, scaled=False, use_bias=False, dropout=dropout)
 
 
@@ -62,5 +62,5 @@ class GeneralScore(DotScore):
             self.key = nn.Dense(query_units, use_bias=False, flatten=False, in_units=memory_units)
 
     def keys(self, F: Operators, memory: Tensor) -> Tensor:
-        """W k, once for a sentence."""
+        """Project the keys, W k, once per sentence."""
         return self.key(memory)

@@ -1,4 +1,4 @@
-"""Pooling of a sequence into one vector: attention with a learned query (Yang et al., 2016, eq. 5-7), mean, maximum."""
+"""Pooling a sequence into one vector: attention with a learned query (Yang et al., 2016, eq. 5-7), mean, maximum."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gluon_attn.typing import Operators, Tensor
 
 
 class AttentionPooling(HybridBlock):
-    """u_t = tanh(W h_t + b); weights = softmax(u_t . u_w) over the tokens; context = the weighted sum of the h_t.
+    """u_t = tanh(W h_t + b); weights = softmax(u_t . u_w) over the tokens; context = weighted sum of the h_t.
 
     Args:
         units: width of the hidden layer.
         in_units: width of the states.
 
-    Call: ``(states, mask) -> (context, weights)`` with states (batch, length, in_units), mask (batch, length) of 0/1,
+    Call: ``(states, mask) -> (context, weights)`` with states (batch, length, in_units), 0/1 mask (batch, length),
     context (batch, in_units), weights (batch, length), zero on padding.
     """
 
@@ -35,11 +35,12 @@ class AttentionPooling(HybridBlock):
 
 
 def mean_pooling(F: Operators, states: Tensor, mask: Tensor) -> Tensor:
-    """Mean of the states (batch, length, units) over the tokens that ``mask`` (batch, length) marks: (batch, units)."""
+    """Mean of the states (batch, length, units) over the tokens marked by ``mask`` (batch, length): (batch, units)."""
     total = F.reshape(F.batch_dot(F.expand_dims(mask, axis=1), states), (0, -1))
     return F.broadcast_div(total, F.sum(mask, axis=1, keepdims=True))
 
 
 def max_pooling(F: Operators, states: Tensor, mask: Tensor) -> Tensor:
-    """Maximum of the states (batch, length, units) over tokens that ``mask`` (batch, length) marks: (batch, units)."""
+    """Maximum of the states (batch, length, units) over the tokens marked by ``mask`` (batch, length): (batch,
+    units)."""
     return F.max(F.broadcast_add(states, F.expand_dims(additive_mask(mask), axis=2)), axis=1)

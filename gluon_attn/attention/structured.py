@@ -15,17 +15,17 @@ from gluon_attn.typing import Operators, Tensor
 
 
 class StructuredAttention(HybridBlock):
-    """A = softmax(W_s2 tanh(W_s1 H^T)), the softmax over the tokens; M = A H (sec. 2.1). Neither map has a bias.
+    """A = softmax(W_s2 tanh(W_s1 H^T)) over the tokens; M = A H (sec. 2.1). Neither projection has a bias.
 
-    With one hop this is attention pooling with a learned query.
+    With one hop, this is attention pooling with a learned query.
 
     Args:
-        hops: *r*, rows of A.
+        hops: *r*, number of rows of A.
         units: width of the hidden layer, *d_a*.
         in_units: width of the states, *2u* in the paper.
 
-    Call: ``(states, mask=None) -> (matrix, weights)`` with states (batch, length, in_units), mask (batch, length) of
-    0/1, matrix (batch, hops, in_units), weights (batch, hops, length), zero on padding.
+    Call: ``(states, mask=None) -> (matrix, weights)`` with states (batch, length, in_units), 0/1 mask (batch, length),
+    matrix (batch, hops, in_units), weights (batch, hops, length), zero on padding.
     """
 
     def __init__(self, hops: int, units: int, in_units: int, **parameters: Any) -> None:
@@ -43,9 +43,10 @@ class StructuredAttention(HybridBlock):
 
 
 def redundancy_penalty(F: Operators, weights: Tensor, hops: int) -> Tensor:
-    """P = ||A A^T - I||_F^2 for each sentence (sec. 2.2): 0 when each hop attends to a single token that no other does.
+    """P = ||A A^T - I||_F^2 of each sentence (sec. 2.2): 0 if each hop attends to a single token and no two to the
+    same.
 
-    The square is the paper's; GluonNLP's tutorial and its descendants take the norm itself.
+    The norm is squared as in the paper; GluonNLP's tutorial and its descendants use the norm itself.
 
     Args:
         F: ``mxnet.nd`` or ``mxnet.sym``.
@@ -54,9 +55,9 @@ def redundancy_penalty(F: Operators, weights: Tensor, hops: int) -> Tensor:
 
     Returns:
         (batch,), between :func:`~gluon_attn.evaluation.attention.least_penalty` and hops * (hops - 1), which is reached
-        when all hops attend to one token.
+        if all hops attend to the same single token.
     """
     products = F.batch_dot(weights, weights, transpose_b=True)
     excess = F.broadcast_sub(products, F.expand_dims(F.eye(hops), axis=0))
     excess = F.reshape(excess, (0, 1, -1))
-    return F.reshape(F.batch_dot(excess, excess, transpose_b=True), (-1,))  # a product costs a tenth of a sum
+    return F.reshape(F.batch_dot(excess, excess, transpose_b=True), (-1,))  # a tenth of the time of a sum
