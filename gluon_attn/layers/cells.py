@@ -1,7 +1,7 @@
-"""Recurrent cells: one step of a decoder, with everything that does not depend on the step computed beforehand.
+"""Recurrent cells: one step of a decoder. Everything that does not depend on the step is computed beforehand.
 
-The names of parameters, and with them the hashes of published parameters, come from the attributes that hold them.
-Where an attribute is named otherwise than its argument or its equation, that is why.
+Parameter names derive from attribute names, and the published hashes of parameters depend on them. That is why some
+attributes are not named like their argument or their equation.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class StepGRU(HybridBlock):
     Args:
         units: width of the state.
         in_units: width of a token's embedding e.
-        context_units: width of the vectors of which the context c is a weighted sum; 0 for a unit without context.
+        context_units: width of the context c, a weighted sum of memory vectors; 0 for a unit without context.
 
     Call, for one step: ``(state, embedding_gates, embedding_candidate[, weights, context_gates, context_candidate]) ->
-    state``. The state is (batch * beam, units); the two of the embedding are one step of :meth:`inputs`; those of the
-    context are what :meth:`contexts` returns, with the attention's weights (batch, beam, memory_length).
+    state``. The state is (batch * beam, units), the embedding arguments are one step of :meth:`inputs`, the context
+    arguments come from :meth:`contexts`, and weights (batch, beam, memory_length) are those of the attention.
     """
 
     def __init__(self, units: int, in_units: int, context_units: int, **parameters: Any) -> None:
@@ -49,11 +49,11 @@ class StepGRU(HybridBlock):
             self.proposal = nn.Dense(units, use_bias=False, in_units=units)
 
     def inputs(self, embedded: Tensor) -> tuple[Tensor, Tensor]:
-        """The tokens' part of gates and candidate, for all steps at once: embedded (batch, steps, in_units)."""
+        """Project the embeddings for gates and candidate, all steps at once: embedded (batch, steps, in_units)."""
         return self.gates_in(embedded), self.proposal_in(embedded)
 
     def contexts(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """The memory's part, once for a sentence: memory (batch, memory_length, context_units)."""
+        """Project the memory for gates and candidate, once per sentence: (batch, memory_length, context_units)."""
         return self.gates_of(memory), self.proposal_of(memory)
 
     def hybrid_forward(
@@ -80,17 +80,17 @@ class StepGRU(HybridBlock):
 
 
 class StepLSTM(HybridBlock):
-    """One step of a long short-term memory with forget gate, without peepholes (the equations of MXNet's LSTM).
+    """One step of an LSTM with forget gate and without peepholes (the equations of MXNet's LSTM).
 
         i, f, o = sigmoid(W x + U [h, fed] + b)    g = tanh(W x + U [h, fed] + b)    c' = f c + i g    h' = o tanh(c')
 
-    The rows of the weights are in the order i, f, o, g with one bias; MXNet's layer has i, f, g, o and two biases. The
-    bias of the forget gate is initialised to 1 (Jozefowicz et al., 2015).
+    The rows of the weights are in the order i, f, o, g and there is one bias; MXNet's layer has the order i, f, g, o
+    and two biases. The bias of the forget gate is initialised to 1 (Jozefowicz et al., 2015).
 
     Args:
         units: width of the state.
         in_units: width of the input.
-        fed_units: width of what is fed back from the previous step, 0 for nothing.
+        fed_units: width of the vector that is fed back from the previous step; 0 for none.
 
     Call, for one step: ``(inputs, hidden, cell[, fed]) -> (hidden, cell)`` with inputs one step of :meth:`inputs`,
     hidden and cell (batch, units), fed (batch, fed_units).
@@ -104,7 +104,7 @@ class StepLSTM(HybridBlock):
             self.h2h = nn.Dense(4 * units, use_bias=False, in_units=units + fed_units)
 
     def inputs(self, sequence: Tensor) -> Tensor:
-        """The input's part of the gates, for all steps at once or for one: (..., in_units)."""
+        """Project the inputs for the gates, all steps at once or a single one: (..., in_units)."""
         return self.i2h(sequence)
 
     def hybrid_forward(
@@ -115,7 +115,7 @@ class StepLSTM(HybridBlock):
         # Input, forget and output gate are adjacent, so that one sigmoid computes them; the candidate is last.
         sigmoids = F.Activation(F.slice_axis(gates, axis=1, begin=0, end=3 * self._units), act_type="sigmoid")
         candidate = F.Activation(F.slice_axis(gates, axis=1, begin=3 * self._units, end=None), act_type="tanh")
-        # Three slices cost a quarter of a split.
+        # Three slices take a quarter of the time of a split.
         input_gate, forget_gate, output_gate = (
             F.slice_axis(sigmoids, axis=1, begin=i * self._units, end=(i + 1) * self._units) for i in range(3)
         )

@@ -1,4 +1,4 @@
-"""Embeddings of tokens that include how a token is spelled."""
+"""Token embeddings that include the spelling of a token."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from gluon_attn.typing import Operators, Tensor
 
 
 class SpelledEmbedding(HybridBlock):
-    """The vector of a token plus a linear map of the vectors of its first syllables.
+    """The embedding of a token plus a linear map of the embeddings of its first syllables.
 
-    Rare and misspelled words, whose own vectors are poorly trained or missing, share the vectors of their syllables.
+    Rare and misspelled words have poorly trained embeddings or none; they share the embeddings of their syllables.
 
     Args:
         vocabulary_size: number of tokens.
-        units: width of the result.
-        syllables: number of syllables.
-        syllable_units: width of the vector of a syllable.
-        width: number of syllables of each token in ``ids``.
+        units: width of the output.
+        syllables: number of distinct syllables.
+        syllable_units: width of a syllable's embedding.
+        width: number of syllables per token in ``ids``.
 
-    Call: ``(ids) -> (batch, length, units)`` with ids (batch, length, 1 + width) of int32: the token, its syllables.
+    Call: ``(ids) -> (batch, length, units)`` with int32 ids (batch, length, 1 + width): the token and its syllables.
     """
 
     def __init__(
@@ -42,5 +42,5 @@ class SpelledEmbedding(HybridBlock):
 
 
 def token_table(embedding: HybridBlock) -> nn.Embedding:
-    """The vectors of the tokens of an embedding layer, without those of their syllables."""
+    """Return the token embeddings of a layer, without those of the syllables."""
     return embedding.token if isinstance(embedding, SpelledEmbedding) else embedding

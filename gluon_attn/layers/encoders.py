@@ -1,4 +1,4 @@
-"""Encoders that several models share."""
+"""Recurrent encoders that several models share."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _CELLS = {"gru": rnn.GRU, "lstm": rnn.LSTM}
 class BidirectionalEncoder(HybridBlock):
     """A stack of bidirectional recurrent layers whose states do not depend on padding.
 
-    A fused bidirectional layer starts its backward pass in the padding, so its states change with the length of the
-    batch. Here the backward direction reads the sentence reversed by its own length. Dropout between the layers is a
-    separate block, because the ``dropout`` of MXNet's fused layers has no effect on a CPU with oneDNN.
+    In a fused bidirectional layer the backward direction starts in the padding, so its states depend on the length of
+    the batch. Here it reads each sentence reversed within its own length. Dropout between layers is a separate block,
+    because the ``dropout`` of MXNet's fused layers has no effect on a CPU with oneDNN.
 
     Args:
         cell: ``gru`` or ``lstm``.
@@ -49,7 +49,7 @@ class BidirectionalEncoder(HybridBlock):
                     self.backwards.add(layer(units, input_size=width))
 
     def hybrid_forward(self, F: Operators, sequence: Tensor, valid_length: Tensor) -> tuple[Tensor, Tensor]:
-        states = F.transpose(sequence, axes=(1, 0, 2))  # the fused layers run time first
+        states = F.transpose(sequence, axes=(1, 0, 2))  # fused layers read (length, batch, units)
         reversal = _reversal(F, states, valid_length)
         pairs = _pair_rows(F, reversal)
         for index, (forward, backward) in enumerate(zip(self.forwards, self.backwards, strict=True), start=1):
@@ -57,16 +57,17 @@ class BidirectionalEncoder(HybridBlock):
             backward_states = backward(_take_rows(F, states, reversal))
             if index < len(self.forwards):
                 states = self.dropout(_paired(F, forward_states, backward_states, pairs))
-        # Both directions are in the order of reading, so the last state of each is at the same position.
+        # Both directions are in reading order, so the last states of both are at the same position.
         directions = forward_states, backward_states
         last = (F.SequenceLast(one, valid_length, use_sequence_length=True) for one in directions)
         return _paired(F, *directions, F.transpose(pairs, axes=(1, 0, 2))), F.concat(*last, dim=1)
 
 
 def _reversal(F: Operators, states: Tensor, valid_length: Tensor) -> Tensor:
-    """Where each state of the reversed sentences comes from: (length, batch), rows of the flattened states.
+    """Source row, in the flattened states, of each state of the reversed sentences: (length, batch).
 
-    With :func:`_take_rows` the same as ``SequenceReverse``, which leaves padding in its place, at a tenth of the cost.
+    Together with :func:`_take_rows` this equals ``SequenceReverse``, which keeps padding in place, in a tenth of the
+    time.
     """
     rows = F.contrib.arange_like(F.reshape(F.slice_axis(states, axis=2, begin=0, end=1), (-1,)))
     rows = F.reshape_like(rows, states, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2)
@@ -78,33 +79,33 @@ def _reversal(F: Operators, states: Tensor, valid_length: Tensor) -> Tensor:
 
 
 def _take_rows(F: Operators, states: Tensor, rows: Tensor) -> Tensor:
-    """The states (length, batch, units) at ``rows`` (length, batch) of the flattened states."""
+    """Take ``rows`` (length, batch) of the flattened states: (length, batch, units)."""
     return F.take(F.reshape(states, (-3, 0)), rows, axis=0)
 
 
 def _pair_rows(F: Operators, reversal: Tensor) -> Tensor:
-    """The rows of both states of each token (length, batch, 2) in the flattened states of both directions, where the
-    backward states follow the forward states."""
+    """Rows of the two states of each token (length, batch, 2) in the flattened states of both directions, forward
+    states first."""
     forward = F.reshape_like(F.contrib.arange_like(F.reshape(reversal, (-1,))), reversal)
     states = F.cast(F.reshape(F.size_array(reversal), (1, 1)), "float32")
     return F.BlockGrad(F.stack(forward, F.broadcast_add(reversal, states), axis=2))
 
 
 def _paired(F: Operators, forward: Tensor, backward: Tensor, pairs: Tensor) -> Tensor:
-    """Both states of each token concatenated, in the order of ``pairs``: (length, batch, 2 * units), or batch first.
+    """Concatenate the two states of each token in the order of ``pairs``: (length, batch, 2 * units), or batch first.
 
-    One copy of rows reorders the backward states, concatenates and transposes; its backward pass costs a fifth of that
-    of ``concat`` along the units.
+    A single copy of rows reorders the backward states, concatenates and transposes. Its backward pass takes a fifth of
+    the time of that of ``concat`` along the units.
     """
     rows = F.reshape(F.concat(forward, backward, dim=0), (-3, 0))
     return F.reshape(F.take(rows, pairs, axis=0), (0, 0, -3))
 
 
 class StatePreservingLSTM(HybridBlock):
-    """LSTM layer that carries its state unchanged through padding; the final state is that of the last token.
+    """LSTM layer that keeps its state unchanged on padding, so that the final state is that of the last token.
 
-    A fused layer returns the cell state of the last step of the batch only. Here one more input, 1 on padding, closes
-    the input gate and opens the forget gate there by fixed weights so large that the gates are exactly 0 and 1.
+    A fused layer returns the cell state of the batch's last step only. Here an additional input, 1 on padding, closes
+    the input gate and opens the forget gate, with fixed weights so large that the gates are exactly 0 and 1.
 
     Args:
         units: width of the states.
@@ -136,7 +137,7 @@ class StatePreservingLSTM(HybridBlock):
         h2h_bias: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
         column = F.ones((self._units, 1))
-        # The rows of the weights are in the order input, forget, cell, output.
+        # Rows of the weights: input, forget, cell, output.
         gates = F.concat(-_SATURATED * column, _SATURATED * column, 0.0 * column, 0.0 * column, dim=0)
         weight = F.concat(i2h_weight, gates, dim=1)
         vectors = (F.reshape(array, (-1,)) for array in (weight, h2h_weight, i2h_bias, h2h_bias))
@@ -156,11 +157,11 @@ class StatePreservingLSTM(HybridBlock):
         return states, hidden, F.reshape(cell, (-3, 0))
 
 
-_SATURATED = 1e4  # a sigmoid of this is exactly 1, of its negative exactly 0
+_SATURATED = 1e4  # its sigmoid is exactly 1, that of its negative exactly 0
 
 
 class LSTMEncoder(HybridBlock):
-    """A stack of LSTM layers that reads each sentence forwards or reversed and returns all states and the last ones.
+    """A stack of LSTM layers that reads each sentence forwards or reversed and returns all states and the final ones.
 
     Args:
         units: width of a layer.
@@ -170,8 +171,8 @@ class LSTMEncoder(HybridBlock):
         dropout: dropout before every layer but the first.
 
     Call: ``(sequence, valid_length) -> (states, hidden, cells)`` with sequence (batch, length, in_units), states
-    (batch, length, units) in the order of the sentence, also if it is read reversed, and for each layer hidden and cell
-    (batch, units) after the last token that is read. States on padding are undefined; mask them.
+    (batch, length, units) in sentence order even if it is read reversed, and for each layer hidden and cell (batch,
+    units) after the last token read. States on padding are undefined; mask them.
     """
 
     def __init__(

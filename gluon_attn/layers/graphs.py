@@ -1,4 +1,4 @@
-"""Methods of a block as compiled graphs, one for each combination of shapes."""
+"""Compile methods of a block, one graph per combination of shapes."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from gluon_attn.typing import Operators, Tensor
 class Graphs:
     """Calls methods of a block as compiled graphs.
 
-    A compiled graph of MXNet has one memory plan and computes it again whenever the shapes of its inputs change; and a
-    loop over the target's tokens is unrolled when the graph is built. So each method has a graph for each combination
-    of shapes, and batches should come in few shapes. Before the block is hybridized its methods are called directly.
+    A compiled MXNet graph has one memory plan, which is computed again whenever the shapes of its inputs change, and a
+    loop over target tokens is unrolled when the graph is built. Therefore each method has one graph per combination of
+    shapes, and batches should have few distinct shapes. Until the block is hybridized, its methods are called directly.
 
-    Graphs are built without ``static_alloc`` and ``static_shape``, whatever the owner was hybridized with. Static plans
-    for dozens of shapes take 9 GB instead of 1 GB and save 4 % of the time. With ``static_shape``, MXNet 1.9.1 returns
-    stale weight gradients if a graph is called twice within one ``autograd.record()`` before ``backward()``.
+    Graphs are built without ``static_alloc`` and ``static_shape``, regardless of how the owner was hybridized. Static
+    plans for dozens of shapes take 9 GB instead of 1 GB and save 4 % of the time. With ``static_shape``, MXNet 1.9.1
+    returns stale weight gradients if a graph is called twice within one ``autograd.record()`` before ``backward()``.
 
     Args:
-        owner: the block whose methods are called; compiled once it is hybridized.
+        owner: the block whose methods are called; they are compiled once it is hybridized.
     """
 
     def __init__(self, owner: HybridBlock) -> None:
@@ -33,7 +33,7 @@ class Graphs:
         self._graphs: dict[Any, _Graph] = {}
 
     def __call__(self, method: Callable[..., Any], *arrays: nd.NDArray, **numbers: int) -> Any:
-        """``method(F, *arrays, **numbers)``, where ``method`` knows no shapes but those that the numbers state.
+        """Call ``method(F, *arrays, **numbers)``. The method must not depend on shapes other than those in ``numbers``.
 
         Args:
             method: a bound method of the owner; it may call any of the owner's children.
@@ -47,13 +47,13 @@ class Graphs:
             return self._graphs[key](*arrays)
         self._graphs[key] = _Graph(self._owner, partial(method, **numbers))
         with warnings.catch_warnings():
-            # The graph of one method does not use the parameters of the others, and is not meant to.
+            # The graph of one method need not use the parameters of the others.
             warnings.filterwarnings("ignore", message=".*not used by any computation")
             return self._graphs[key](*arrays)
 
 
 class _Graph(HybridBlock):
-    """One method of a block as a separate block, which shares the parameters."""
+    """One method of a block, wrapped as a block that shares the owner's parameters."""
 
     def __init__(self, owner: HybridBlock, method: Callable[..., Any]) -> None:
         super().__init__(prefix="")

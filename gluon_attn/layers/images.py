@@ -3,8 +3,8 @@
     z_0 = [x_class; x_p^1 E; ...; x_p^N E] + E_pos    (eq. 1)
 
 x_p^i is the i-th patch of P x P pixels, row by row, or of the feature map of a convolutional stem (the hybrid). E_pos
-is learned: a table with a row for each patch (1-D), or half a vector for each column and half for each row (2-D, app.
-D.4). Relative positions change the scores of attention instead of the tokens.
+is learned: one vector per patch (1-D), or half a vector per column and half a vector per row (2-D, app. D.4). Relative
+positions change the attention scores instead of the tokens.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ POSITION_DEVIATION = 0.02
 
 
 class ConvolutionalStem(HybridBlock):
-    """Convolutions of 3 x 3 with batch normalisation and ReLU, after each a maximum over 3 x 3 with stride 2 (Hassani
-    et al., 2021, sec. 3.1, with normalisation). The paper has the first stages of a ResNet instead.
+    """3 x 3 convolutions with batch normalisation and ReLU, each followed by 3 x 3 max pooling with stride 2 (Hassani
+    et al., 2021, sec. 3.1, with normalisation added). The paper uses the first stages of a ResNet instead.
 
     Args:
-        channels: of each convolution.
+        channels: number of channels of each convolution.
 
     Call: images (batch, channels, height, width) -> (batch, channels[-1], height / 2^n, width / 2^n).
     """
@@ -49,12 +49,12 @@ class ConvolutionalStem(HybridBlock):
 
 
 class PatchEmbedding(HybridBlock):
-    """Cut images, or the feature map of a stem, into patches, and project each linearly.
+    """Cut images, or the feature map of a stem, into patches, and project each patch linearly.
 
     Args:
         units: width of an embedding.
         patch: height and width of a patch.
-        stem: channels of a :class:`ConvolutionalStem`, whose output is cut; empty to cut the image itself.
+        stem: channels of a :class:`ConvolutionalStem` whose output is cut; empty to cut the image itself.
 
     Call: images (batch, 3, height, width) -> (patches, batch, units), patches row by row.
     """
@@ -63,7 +63,7 @@ class PatchEmbedding(HybridBlock):
         super().__init__(**parameters)
         with self.name_scope():
             self.stem = ConvolutionalStem(stem) if stem else None
-            # A linear map of patches that do not overlap is a convolution with their size as its stride.
+            # A linear map of non-overlapping patches is a convolution whose stride is the patch size.
             self.projection = nn.Conv2D(units, patch, strides=patch, in_channels=stem[-1] if stem else 3)
 
     def hybrid_forward(self, F: Operators, images: Tensor) -> Tensor:
@@ -72,10 +72,10 @@ class PatchEmbedding(HybridBlock):
 
 
 def grid_of(size: int, patch: int, stem: tuple[int, ...] = ()) -> int:
-    """Rows, and columns, of the patches of a square image of ``size`` pixels.
+    """Number of rows (and of columns) of patches in a square image of ``size`` pixels.
 
     Raises:
-        UsageError: they do not fill it.
+        UsageError: if patches do not fill the image.
     """
     pixels = patch * 2 ** len(stem)
     if size % pixels:
@@ -84,15 +84,15 @@ def grid_of(size: int, patch: int, stem: tuple[int, ...] = ()) -> int:
 
 
 class GridPositions(HybridBlock):
-    """Learned vectors for the positions of a square grid of patches, and one for the class token.
+    """Learned position embeddings of a square grid of patches, and one of the class token.
 
     Args:
         kind: ``1-d`` or ``2-d``.
-        units: width.
-        grid: rows, and columns, of patches.
-        class_token: whether a class token is before the patches.
+        units: width of an embedding.
+        grid: number of rows (and of columns) of patches.
+        class_token: whether a class token precedes the patches.
 
-    Call: x (tokens, batch, units) -> x plus the vector of each position.
+    Call: x (tokens, batch, units) -> x plus the position embeddings.
     """
 
     def __init__(self, kind: str, units: int, grid: int, class_token: bool, **parameters: Any) -> None:
@@ -112,11 +112,11 @@ class GridPositions(HybridBlock):
         return F.broadcast_add(x, F.expand_dims(self.vectors(F, **vectors), axis=1))
 
     def own_vectors(self) -> dict[str, Tensor]:
-        """The parameters by name, for :meth:`vectors`."""
+        """Return the parameters by name, for :meth:`vectors`."""
         return {name: parameter.data() for name, parameter in self._reg_params.items()}
 
     def vectors(self, F: Operators, first: Tensor | None = None, **vectors: Tensor) -> Tensor:
-        """The vector of each position, (tokens, units)."""
+        """Compute the position embeddings (tokens, units)."""
         if self._kind == "2-d":
             rows = F.repeat(vectors["rows"], repeats=self._grid, axis=0)
             patches = F.concat(rows, F.tile(vectors["columns"], reps=(self._grid, 1)), dim=1)
@@ -126,13 +126,13 @@ class GridPositions(HybridBlock):
 
 
 class RelativePositions(HybridBlock):
-    """A learned score for each offset between two patches in each head, added before the softmax (as Shaw et al., 2018,
-    without vectors; Liu et al., 2021, eq. 4). The class token has one score as a query and one as a key.
+    """A learned score per head for each offset between two patches, added before the softmax (Liu et al., 2021, eq. 4;
+    Shaw et al., 2018, use vectors instead). The class token has one score as a query and one as a key.
 
     Args:
         heads: number of heads.
-        grid: rows, and columns, of patches.
-        class_token: whether a class token is before the patches.
+        grid: number of rows (and of columns) of patches.
+        class_token: whether a class token precedes the patches.
 
     Call: x (tokens, batch, units) -> (batch * heads, tokens, tokens).
     """
@@ -148,14 +148,14 @@ class RelativePositions(HybridBlock):
 
     def hybrid_forward(self, F: Operators, x: Tensor, table: Tensor) -> Tensor:
         scores = F.reshape(F.take(table, F.reshape(self._offsets(F), (-1,)), axis=1), (-1, 1))
-        # Repeated for each image by a product: its gradient is one too, where that of a broadcast is a slow sum.
+        # Repeated for each image by a product, whose gradient is also a product; that of a broadcast is a slow sum.
         ones = F.ones_like(F.slice_axis(F.slice_axis(x, axis=0, begin=0, end=1), axis=2, begin=0, end=1))
         count = self._heads * self._tokens * self._tokens
         repeated = F.FullyConnected(F.reshape(ones, (-1, 1)), scores, no_bias=True, num_hidden=count)
         return F.reshape(repeated, (-1, self._tokens, self._tokens))
 
     def _offsets(self, F: Operators) -> Tensor:
-        """The number of the offset of each pair of tokens (tokens, tokens)."""
+        """Index of the offset of each pair of tokens (tokens, tokens)."""
         span, patches = 2 * self._grid - 1, self._grid * self._grid
         number = F.arange(patches)
         row = F.floor(number / self._grid)

@@ -10,15 +10,16 @@ from gluon_attn.typing import Operators, Tensor
 
 
 class LayerNorm(HybridBlock):
-    """(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last axis: ``nn.LayerNorm``, in less time on a CPU.
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last axis: ``nn.LayerNorm``, but faster on a CPU.
 
-    The backward pass of MXNet's operator takes a quarter of the time of a small Transformer's step. Here means are
-    products with a row of 1/units, and a column spreads them again: gamma is the column that spreads the reciprocal
-    deviation, and beta spreads ones. Outputs and gradients are equal up to rounding, in a third to a fifth of the time.
+    The backward pass of MXNet's operator takes a quarter of the training step of a small Transformer. Here means are
+    products with a row of 1/units, and products with a column broadcast them back: the column gamma broadcasts the
+    reciprocal deviation, the column beta broadcasts ones. Outputs and gradients are equal up to rounding, in a third to
+    a fifth of the time.
 
     Args:
-        units: width of the last axis.
-        epsilon: added to the variance.
+        units: size of the last axis.
+        epsilon: constant added to the variance.
 
     Call: x (..., units) -> (..., units).
     """

@@ -1,4 +1,4 @@
-"""Where a token is in its sequence, as a vector that is added to its embedding (Vaswani et al., 2017, sec. 3.5)."""
+"""Position embeddings, which are added to token embeddings (Vaswani et al., 2017, sec. 3.5)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ POSITIONS = ("sinusoidal", "learned", "none")
 
 
 class SinusoidalPositions(HybridBlock):
-    """sin(p / 10000^(2i / units)) for each i below units / 2, then the cosines of the same (sec. 3.5).
+    """sin(p / 10000^(2i / units)) for each i below units / 2, then the cosines of the same angles (sec. 3.5).
 
-    The paper alternates sines and cosines; in this order the dimensions are others, the code is the same. A position
-    may be larger than any that was trained on.
+    The paper alternates sines and cosines; only the order of the dimensions differs. Positions may be larger than any
+    seen in training.
 
     Args:
-        units: width, an even number.
+        units: width, which must be even.
 
     Call: positions (n,), counted from 0 -> (n, units).
     """
@@ -39,10 +39,10 @@ class SinusoidalPositions(HybridBlock):
 
 
 class LearnedPositions(HybridBlock):
-    """A learned vector for each position (Gehring et al., 2017); all positions after the last one share its vector.
+    """A learned vector per position (Gehring et al., 2017); all positions after the last one share its vector.
 
     Args:
-        units: width.
+        units: width of a vector.
         length: number of positions.
 
     Call: positions (n,), counted from 0 -> (n, units).
@@ -58,7 +58,7 @@ class LearnedPositions(HybridBlock):
 
 
 class NoPositions(HybridBlock):
-    """Zeros: the network does not know the order of its tokens, except what a causal mask tells.
+    """Zeros: the network knows nothing of the order of its tokens, except through a causal mask.
 
     Args:
         units: width.
@@ -75,10 +75,10 @@ class NoPositions(HybridBlock):
 
 
 def positions(kind: str, units: int, length: int) -> HybridBlock:
-    """The block of one of ``POSITIONS``; ``length`` is that of learned ones.
+    """Return the block of one of ``POSITIONS``; ``length`` is the number of learned positions.
 
     Raises:
-        UsageError: the kind is unknown.
+        UsageError: if the kind is unknown.
     """
     if kind not in POSITIONS:
         raise UsageError(f"positions {kind!r} are unknown; choose one of {', '.join(POSITIONS)}")

@@ -1,4 +1,4 @@
-"""Readouts: from decoder state, previous token and context to the features that predict the next token."""
+"""Readouts map decoder state, previous token and context to the features that predict the next token."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gluon_attn.typing import Operators, Tensor
 
 
 class MaxoutReadout(HybridBlock):
-    """The sum of a linear map of each input, and of each two units the larger (Goodfellow et al., 2013; Bahdanau et
+    """Sum of a linear map of each input, then the maximum of each pair of units (Goodfellow et al., 2013; Bahdanau et
     al., 2015, appendix A.2.2).
 
     Args:
@@ -33,7 +33,7 @@ class MaxoutReadout(HybridBlock):
 
 
 class TanhReadout(HybridBlock):
-    """The hyperbolic tangent of the sum of a linear map of each input. Arguments and call as :class:`MaxoutReadout`."""
+    """Hyperbolic tangent of the sum of a linear map of each input. Arguments and call as in :class:`MaxoutReadout`."""
 
     def __init__(self, units: int, in_units: tuple[int, ...], **parameters: Any) -> None:
         super().__init__(**parameters)
@@ -45,7 +45,7 @@ class TanhReadout(HybridBlock):
 
 
 def _linear_maps(units: int, in_units: tuple[int, ...]) -> nn.HybridSequential:
-    """A linear map for each width; only the first has a bias."""
+    """Return a linear map per width; only the first has a bias."""
     maps = nn.HybridSequential()
     with maps.name_scope():
         for index, width in enumerate(in_units):

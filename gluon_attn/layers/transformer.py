@@ -1,10 +1,10 @@
-"""Layers of a Transformer (Vaswani et al., 2017, sec. 3.1-3.3).
+"""Transformer layers (Vaswani et al., 2017, sec. 3.1-3.3).
 
-    post-norm, the paper's    x <- LayerNorm(x + Dropout(sublayer(x)))
-    pre-norm                  x <- x + Dropout(sublayer(LayerNorm(x)))    Wang et al. (2019); Xiong et al. (2020)
+    post-norm (the paper)    x <- LayerNorm(x + Dropout(sublayer(x)))
+    pre-norm                 x <- x + Dropout(sublayer(LayerNorm(x)))    Wang et al. (2019); Xiong et al. (2020)
 
-Sublayers are self-attention, in a decoder attention to the encoder's states, and a feed-forward network with one hidden
-layer. Sequences are (length, batch, units), as the interleaved products of attention read them.
+Sublayers are self-attention, in decoders also attention to the encoder's states, and a feed-forward network with one
+hidden layer. Sequences are (length, batch, units), the layout of MXNet's interleaved attention products.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ NORMS = ("post", "pre")
 
 
 class Residual(HybridBlock):
-    """The connection around a sublayer: layer normalisation, dropout and residual.
+    """Residual connection around a sublayer, with layer normalisation and dropout.
 
     Args:
         units: width.
-        dropout: of the sublayer's output (sec. 5.4).
+        dropout: dropout rate of the sublayer's output (sec. 5.4).
         norm: ``post`` or ``pre``.
     """
 
@@ -41,7 +41,7 @@ class Residual(HybridBlock):
             self.dropout = nn.Dropout(dropout)
 
     def around(self, x: Tensor, sublayer: Callable[[Tensor], tuple[Tensor, Any]]) -> tuple[Tensor, Any]:
-        """Apply a sublayer, which returns its output and whatever else; returns the new x and the latter."""
+        """Apply a sublayer that returns its output and anything else; return the new x and the latter."""
         output, more = sublayer(self.norm(x) if self._is_pre else x)
         total = x + self.dropout(output)
         return (total if self._is_pre else self.norm(total)), more
@@ -65,18 +65,18 @@ class FeedForward(HybridBlock):
 
     def hybrid_forward(self, F: Operators, x: Tensor) -> Tensor:
         hidden = self.hidden(x)
-        if self._activation == "gelu":  # a tenth of the time of one composed of erf
+        if self._activation == "gelu":  # a tenth of the time of a GELU composed of erf
             return self.output(F.LeakyReLU(hidden, act_type="gelu"))
         return self.output(F.Activation(hidden, act_type=self._activation))
 
 
 class EncoderLayer(HybridBlock):
-    """Self-attention and a feed-forward network.
+    """Encoder layer: self-attention and a feed-forward network.
 
     Args:
-        units, heads, key_units, bias: of :class:`SelfAttention`.
-        hidden_units, activation: of :class:`FeedForward`.
-        dropout, norm: of :class:`Residual`.
+        units, heads, key_units, bias: see :class:`SelfAttention`.
+        hidden_units, activation: see :class:`FeedForward`.
+        dropout, norm: see :class:`Residual`.
 
     Call: ``(x, mask=None) -> (x, weights)`` with x (length, batch, units), mask and weights (batch * heads, length,
     length).
@@ -109,8 +109,8 @@ class EncoderLayer(HybridBlock):
 
 
 class DecoderLayer(HybridBlock):
-    """Masked self-attention, attention to a memory, and a feed-forward network. Arguments as :class:`EncoderLayer`,
-    without biases.
+    """Decoder layer: masked self-attention, attention to a memory, and a feed-forward network. Arguments as in
+    :class:`EncoderLayer`, without biases.
 
     Call: ``(x, memory, mask, memory_mask) -> (x, weights, memory_weights)`` with x (length, batch, units), memory
     (memory_length, batch, units), mask and weights (batch * heads, length, length), memory_mask and memory_weights
@@ -155,18 +155,18 @@ class DecoderLayer(HybridBlock):
         masks: tuple[Tensor, Tensor],
         beam: int,
     ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
-        """One more token of each translation.
+        """Decode the next token of each hypothesis.
 
         Args:
             F: ``mxnet.nd`` or ``mxnet.sym``.
             x: (batch * beam, units).
-            cache: keys and values of the tokens before, see :meth:`SelfAttention.step`.
-            memory: keys and values of the memory, :meth:`CrossAttention.keys_and_values`.
-            masks: of the cache and of the memory.
-            beam: number of translations of a sentence.
+            cache: keys and values of the previous tokens, see :meth:`SelfAttention.step`.
+            memory: keys and values of the memory, see :meth:`CrossAttention.keys_and_values`.
+            masks: masks of the cache and of the memory.
+            beam: number of hypotheses per sentence.
 
         Returns:
-            x; memory_weights (batch * beam, heads, memory_length); the cache with this token.
+            x; memory_weights (batch * beam, heads, memory_length); the updated cache.
         """
 
         def attend(x: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
