@@ -1,13 +1,13 @@
-"""One architecture a file, readable next to its paper.
+"""One architecture per file, readable next to its paper.
 
 ==================================  ==================================================================================
-:mod:`.encoder_decoder`             what all encoder-decoders share
+:mod:`.encoder_decoder`             base class of all encoder-decoders
 :mod:`.rnnencdec`                   RNN encoder-decoder: Cho et al. (2014)
 :mod:`.deep_lstm`                   deep LSTM: Sutskever et al. (2014), and with attention Luong et al. (2015)
 :mod:`.rnnsearch`                   RNNsearch: Bahdanau et al. (2015)
 :mod:`.transformer`                 Transformer: Vaswani et al. (2017)
 :mod:`.self_attention_classifier`   the network of the GluonNLP post on Naver reviews, and its baselines
-:mod:`.stacked_classifier`          stacked recurrent layers with attention and maximum pooling
+:mod:`.stacked_classifier`          stacked recurrent layers with attention and max pooling
 :mod:`.structured_classifier`       structured self-attention: Lin et al. (2017)
 :mod:`.hierarchical_attention`      hierarchical attention networks: Yang et al. (2016)
 :mod:`.lstmn`                       long short-term memory-networks: Cheng et al. (2016)
@@ -16,6 +16,6 @@
 :mod:`.word2vec`                    skip-gram and CBOW: Mikolov et al. (2013)
 :mod:`.vision_transformer`          Vision Transformer: Dosovitskiy et al. (2021)
 :mod:`.resnet`                      a small residual network: He et al. (2016)
-:mod:`.outputs`                     what they return, by name
+:mod:`.outputs`                     the named tuples that models return
 ==================================  ==================================================================================
 """

@@ -1,13 +1,13 @@
 """BERT (Devlin et al., 2019, "BERT: Pre-training of deep bidirectional Transformers for language understanding").
 
-    x_t = LayerNorm(E_token[t] + E_segment[t] + E_position[t])              the input (Figure 2)
+    x_t = LayerNorm(E_token[t] + E_segment[t] + E_position[t])              input (Figure 2)
     H = encoder layers of x                                                 post-norm, GELU, with biases
-    p(token_t) = softmax(E_token LayerNorm(gelu(W h_t + b)) + c)            of tokens that are masked (Task 1)
-    p(pair) = softmax(V tanh(W' h_1 + b'))                                  h_1 is that of the first token (Task 2)
+    p(token_t) = softmax(E_token LayerNorm(gelu(W h_t + b)) + c)            masked tokens (Task 1)
+    p(pair) = softmax(V tanh(W' h_1 + b'))                                  h_1: state of the first token (Task 2)
 
-The vocabulary is multiplied with the states of predicted tokens alone, which saves six sevenths of the largest product.
-With ``causal`` a token attends to itself and those before it, and predicts the next one: the left-to-right network of
-Table 5.
+The output layer is computed for the states of predicted tokens only, which saves six sevenths of the largest product.
+With ``causal``, a token attends to itself and to the tokens before it, and predicts the next one: the left-to-right
+network of Table 5.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ POOLINGS = ("first", "last", "lstm")
 
 
 class Bert(HybridBlock):
-    """The encoder.
+    """BERT's encoder.
 
     Args:
         vocabulary_size: number of tokens.
         units: width, *H*.
-        layers: *L*.
-        heads: *A*.
-        hidden_units: width of the hidden layers.
-        length: number of positions; a longer text is an error of MXNet.
-        dropout: of the embeddings and of the output of every sublayer.
-        causal: whether tokens attend to those before them only.
+        layers: number of layers, *L*.
+        heads: number of heads, *A*.
+        hidden_units: width of the feed-forward layers.
+        length: number of positions; MXNet raises an error for longer texts.
+        dropout: dropout rate of the embeddings and of the output of every sublayer.
+        causal: whether a token attends only to itself and to the tokens before it.
 
     Call: ``(ids, segments, valid_length) -> (states, weights)`` with ids and segments (batch, length) of int32,
     valid_length (batch,), states (length, batch, units), weights of the last layer (batch * heads, length, length).
@@ -91,14 +91,14 @@ class Bert(HybridBlock):
         return x, weights[-1]
 
     def attend(self, ids: nd.NDArray, segments: nd.NDArray, valid_length: nd.NDArray) -> Tensors:
-        """The attention weights of each layer, (batch, heads, length, length)."""
+        """Return the attention weights of each layer, (batch, heads, length, length)."""
         _, weights = self._read(nd, ids, segments, valid_length, self.position.data())
         return tuple(nd.reshape(each, (-4, -1, self._heads, 0, 0)) for each in weights)
 
     def _read(
         self, F: Operators, ids: Tensor, segments: Tensor, valid_length: Tensor, position: Tensor
     ) -> tuple[Tensor, list[Tensor]]:
-        """The states, and the weights of each layer."""
+        """Return the states, and the weights of each layer."""
         x = self.token(F.transpose(ids)) + self.segment(F.transpose(segments))
         x = self.dropout(self.norm(F.broadcast_add(x, F.slice_like(position, x, axes=(0,)))))
         mask = self._mask(F, x, valid_length)
@@ -109,7 +109,7 @@ class Bert(HybridBlock):
         return x, weights
 
     def _mask(self, F: Operators, x: Tensor, valid_length: Tensor) -> Tensor:
-        """What to add to the scores, (batch * heads, length, length)."""
+        """Additive mask of the scores, (batch * heads, length, length)."""
         places = F.contrib.arange_like(x, axis=0)
         visible = token_mask(F, F.swapaxes(x, 0, 1), valid_length)
         by_head = F.expand_dims(F.repeat(visible, repeats=self._heads, axis=0), axis=1)
@@ -124,13 +124,13 @@ class BertForPretraining(HybridBlock):
 
     Args:
         bert: the encoder.
-        vocabulary_size, units: its sizes.
-        pairs: whether the second task is learned too.
+        vocabulary_size, units: sizes of the encoder.
+        pairs: whether to train the second task as well.
 
     Call: ``(ids, segments, valid_length, places, targets, together) -> PretrainingOutput`` with the inputs of
-    :class:`Bert`, places (predictions,) of int32: the number ``position * batch + row`` of the state that predicts;
-    targets (predictions,) its token; together (batch,) 1 for texts that belong together, otherwise 0; without
-    ``pairs`` there is no such input.
+    :class:`Bert`; places (predictions,) of int32, the index ``position * batch + row`` of each state that predicts;
+    targets (predictions,), the tokens to predict; together (batch,), 1 for texts that belong together, otherwise 0.
+    Without ``pairs``, the last input is left out.
     """
 
     def __init__(self, bert: Bert, *, vocabulary_size: int, units: int, pairs: bool = True, **parameters: Any) -> None:
@@ -177,7 +177,7 @@ class BertForPretraining(HybridBlock):
         return F.FullyConnected(features, vocabulary, bias, num_hidden=self._size, flatten=False)
 
     def predict(self, ids: Tensor, segments: Tensor, valid_length: Tensor, places: Tensor) -> Tensor:
-        """The probability of each token, (predictions, vocabulary), at some places; not differentiated."""
+        """Return the probability of each token at the given places, (predictions, vocabulary), without gradients."""
         states, _ = self.bert(ids, segments, valid_length)
         return nd.softmax(self._logits(nd, states, places, self.vocabulary.data(), self.bias.data()), axis=-1)
 
@@ -187,16 +187,16 @@ class BertClassifier(Classifier):
 
     Args:
         bert: the encoder, which reads ``<cls> text <sep>``.
-        units: its width.
+        units: width of the encoder.
         classes: number of labels.
-        pooling: what is classified: ``first``, the state of the first token through the pooler, as in the paper;
-            ``last``, that of the last token, for a causal encoder; ``lstm``, the last states of a bidirectional LSTM of
-            half the width in each direction that reads all states.
-        dropout: before the dense layer.
+        pooling: features of the classifier: ``first``, the pooled state of the first token, as in the paper; ``last``,
+            the state of the last token, for a causal encoder; ``lstm``, the final states of a bidirectional LSTM over
+            all states, with half the width in each direction.
+        dropout: dropout rate before the dense layer.
 
-    Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length) of int32 with the special tokens,
-    valid_length (batch,) with them; logits, and with ``first`` weights (batch, length - 1): what the first token
-    attends to in the last layer, averaged over the heads, among the tokens of the text alone.
+    Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length) of int32 and valid_length (batch,), both
+    including special tokens; logits, and with ``first`` weights (batch, length - 1): the attention of the first token
+    in the last layer, averaged over the heads and restricted to the tokens of the text.
     """
 
     outputs = ("weights",)
@@ -248,5 +248,5 @@ class BertClassifier(Classifier):
 
 
 def pooler(units: int) -> nn.Dense:
-    """tanh(W h + b) of one state."""
+    """The pooler, tanh(W h + b)."""
     return nn.Dense(units, activation="tanh", in_units=units)

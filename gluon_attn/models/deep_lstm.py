@@ -1,6 +1,6 @@
-"""Deep LSTM encoder-decoder, alone (Sutskever et al., 2014, "Sequence to sequence learning with neural networks") or
-with attention on its top layer (Luong et al., 2015, "Effective approaches to attention-based neural machine
-translation")."""
+"""Deep LSTM encoder-decoder, without attention (Sutskever et al., 2014, "Sequence to sequence learning with neural
+networks") or with attention on its top layer (Luong et al., 2015, "Effective approaches to attention-based neural
+machine translation")."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class DeepLSTM(EncoderDecoder):
-    """A stack of LSTM layers encodes the source; a second one, initialised with its last states, generates the target.
+    """A stack of LSTM layers encodes the source; a second stack, initialised with its final states, decodes the target.
 
     With attention, the top state h of each step attends to the encoder's top states m: context = sum of weights_s m_s,
-    and the features are the attentional vector tanh(W [context, h]) (Luong et al., eq. 5), which with input feeding
-    (sec. 3.3) is also an input of the first layer at the next step. Without attention the features are h.
+    and the features are the attentional vector tanh(W [context, h]) (Luong et al., eq. 5). With input feeding (sec.
+    3.3) this vector is also an input of the first layer at the next step. Without attention the features are h.
 
     Args:
         units: width of every layer.
-        layers: number of layers of the encoder, and of the decoder.
-        reverse_source: the encoder reads the source from its last token to its first (Sutskever et al., sec. 3.3).
+        layers: number of layers of the encoder and of the decoder.
+        reverse_source: whether the encoder reads the source from its last token to its first (Sutskever et al., sec.
+            3.3).
         attention: ``GlobalAttention`` or one of :mod:`gluon_attn.attention.local`, with queries and memory of
             ``units``; None for none.
         input_feeding: whether the attentional vector is an input of the next step; needs attention.
-        layer_dropout: dropout before every layer but the first, and of the features.
-        **common: of :class:`EncoderDecoder`.
+        layer_dropout: dropout rate before every layer but the first, and of the features.
+        **common: arguments of :class:`EncoderDecoder`.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class DeepLSTM(EncoderDecoder):
         return decode(F, embedded, memory, state, steps, beam)
 
     def _parts(self, state: Tensors) -> tuple[list[Tensor], list[Tensor], Tensors]:
-        """Hidden states and cells of all layers, and the rest of the state: step and attentional vector."""
+        """Split the state into hidden states and cells of all layers, and the rest: step and attentional vector."""
         return list(state[: self._layers]), list(state[self._layers : 2 * self._layers]), state[2 * self._layers :]
 
     def _decode_layer_by_layer(

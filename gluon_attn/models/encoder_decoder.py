@@ -1,4 +1,4 @@
-"""What all encoder-decoders share: p(target | source) token by token, by the same code in training and in search."""
+"""Base class of all encoder-decoders: p(target | source) token by token, by the same code in training and in search."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 class EncoderDecoder(HybridBlock):
     """A network that encodes a source, a sentence or something else, and predicts the target token by token.
 
-    A subclass defines ``encode`` and ``decode``; training unrolls ``decode`` over the target, search calls it for one
-    token at a time for all translations of a beam. What is passed between them is the memory, whose first axis is the
-    batch, and the state, whose first axis is the translations, those of one sentence adjacent.
+    A subclass defines ``encode`` and ``decode``. Training unrolls ``decode`` over the target; search calls it for one
+    token at a time, for all hypotheses of a beam. They exchange the memory, whose first axis is the batch, and the
+    state, whose first axis is the hypotheses, with those of one sentence adjacent.
 
     Args:
-        source_vocabulary, target_vocabulary: number of tokens, including the special ones; None for a source that has
-            no tokens, such as an image, and so no embeddings.
+        source_vocabulary, target_vocabulary: number of tokens, including the special ones; None for a source without
+            tokens and embeddings, such as an image.
         padding: id of the padding after a target.
         source_units, target_units: width of an embedding.
         feature_units: width of the features that ``decode`` returns for the output layer.
-        dropout: dropout of both embeddings.
-        smoothing: share of the probability that label smoothing distributes uniformly over the vocabulary (Szegedy et
-            al., 2016, sec. 7).
-        tied: the output layer's weights are the target embeddings; needs ``feature_units == target_units``.
-        shared: source and target embeddings are one matrix; needs one vocabulary and ``source_units == target_units``.
+        dropout: dropout rate of both embeddings.
+        smoothing: probability mass that label smoothing distributes uniformly over the vocabulary (Szegedy et al.,
+            2016, sec. 7).
+        tied: whether the output layer's weights are the target embeddings; needs ``feature_units == target_units``.
+        shared: whether source and target embeddings are one matrix; needs one vocabulary and ``source_units ==
+            target_units``.
 
     Call: ``(source, source_length, inputs, targets) -> TranslationOutput``: source (batch, source_length) of int32, or
-    whatever else the subclass's ``encode`` reads, source_length (batch,), inputs (batch, steps) the target after its
-    begin-of-sentence token, targets (batch, steps) the target with its end-of-sentence token, padded.
+    any other input of the subclass's ``encode``; source_length (batch,); inputs (batch, steps), the target preceded by
+    the begin-of-sentence token; targets (batch, steps), the target followed by the end-of-sentence token; padded.
     """
 
     def __init__(
@@ -61,8 +62,8 @@ class EncoderDecoder(HybridBlock):
         self._graphs = Graphs(self)
         self._vocabulary, self._padding, self._smoothing = target_vocabulary, padding, smoothing
         with self.name_scope():
-            # Vectors of about length 1. Initializers that depend on the shape make those of a large vocabulary tiny,
-            # and attention then starts to distinguish positions only epochs later.
+            # Vectors of length about 1. Initializers that depend on the shape make the embeddings of a large
+            # vocabulary tiny, and attention then takes epochs longer to distinguish positions.
             if source_vocabulary is not None:
                 self.source_embedding = nn.Embedding(
                     source_vocabulary,
@@ -86,8 +87,8 @@ class EncoderDecoder(HybridBlock):
             )
 
     def encode(self, F: Operators, source: Tensor, source_length: Tensor) -> tuple[Tensors, Tensors]:
-        """Encode source sentences: ``(memory, state)``, the arrays that stay the same for all target tokens and those
-        that each target token changes.
+        """Encode source sentences: ``(memory, state)``, the arrays that are constant over target tokens and those that
+        change with each target token.
 
         Args:
             F: ``mxnet.nd`` or ``mxnet.sym``.
@@ -103,10 +104,10 @@ class EncoderDecoder(HybridBlock):
 
         Args:
             F: ``mxnet.nd`` or ``mxnet.sym``.
-            embedded: (batch * beam, steps, target_units) embeddings of the previous tokens.
-            memory, state: of ``encode`` or of the previous call.
+            embedded: (batch * beam, steps, target_units), embeddings of the previous tokens.
+            memory, state: from ``encode`` or from the previous call.
             steps: number of tokens.
-            beam: number of translations of a sentence, which all attend to the same memory.
+            beam: number of hypotheses per sentence, all of which attend to the same memory.
 
         Returns:
             features (batch * beam, steps, feature_units) for the output layer; weights (batch * beam, steps,
@@ -121,7 +122,7 @@ class EncoderDecoder(HybridBlock):
         return TranslationOutput(*self._graphs(self._losses, *arrays, steps=inputs.shape[1]))
 
     def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Tensors, Tensors]:
-        """Encode source sentences: ``(memory, state)`` for :meth:`step`, with a beam of one translation."""
+        """Encode source sentences: ``(memory, state)`` for :meth:`step`, with one hypothesis per sentence."""
         memory, state = self._graphs(self.encode, source, source_length)
         return tuple(memory), tuple(state)
 
@@ -131,8 +132,8 @@ class EncoderDecoder(HybridBlock):
         """Predict the next token.
 
         Args:
-            tokens: (batch * beam,) of int32, the previous tokens; begin of sentence at first.
-            memory, state: of :meth:`start` or of the previous call.
+            tokens: (batch * beam,) of int32, the previous tokens; begin-of-sentence at first.
+            memory, state: from :meth:`start` or from the previous call.
 
         Returns:
             ln p (batch * beam, target_vocabulary); weights (batch * beam, memory_length), or None without attention;
@@ -144,7 +145,7 @@ class EncoderDecoder(HybridBlock):
         return log_p, weights[0] if weights else None, tuple(state)
 
     def align(self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray) -> nd.NDArray:
-        """The attention weights (batch, steps, memory_length) for given targets: the alignment of a translation."""
+        """Return the attention weights (batch, steps, memory_length) for given targets: the alignment."""
         weights: nd.NDArray = self._graphs(self._weights, source, source_length, inputs, steps=inputs.shape[1])
         return weights
 

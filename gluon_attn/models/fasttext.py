@@ -1,5 +1,5 @@
-"""Bag of tricks: a linear classifier over the mean of word and n-gram vectors (Joulin, Grave, Bojanowski and Mikolov,
-2017, "Bag of tricks for efficient text classification", sec. 2), with hashed n-grams (sec. 2.2)."""
+"""fastText: a linear classifier over the mean of word and n-gram vectors (Joulin, Grave, Bojanowski and Mikolov, 2017,
+"Bag of tricks for efficient text classification", sec. 2), with hashed n-grams (sec. 2.2)."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from gluon_attn.attention.pooling import mean_pooling
 from gluon_attn.models.outputs import Classifier
 from gluon_attn.typing import Operators, Tensor
 
-# Fowler, Noll and Vo's hash 1a of 64 bits.
+# FNV-1a with 64 bits (Fowler, Noll and Vo).
 _OFFSET_BASIS, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
 
 def ngrams(ids: np.ndarray, n: int, buckets: int) -> np.ndarray:
-    """The bucket of each n-gram of a sequence: FNV-1a of its ids, modulo the number of buckets.
+    """Return the bucket of each n-gram of a sequence: FNV-1a of its ids, modulo the number of buckets.
 
-    The 64-bit hash runs over the bytes of the n ids in order, four little-endian bytes each. So a bucket depends on the
-    ids alone: not on the machine, the process or the order of the texts.
+    The 64-bit hash is computed over the bytes of the n ids in order, four little-endian bytes each. A bucket therefore
+    depends only on the ids, not on the machine, the process or the order of the texts.
 
     Args:
-        ids: (tokens,) integers from 0 to 2**32 - 1; words of a vocabulary, or code points for n-grams of characters.
-        n: ids of an n-gram, one or more.
+        ids: (tokens,) integers from 0 to 2**32 - 1; ids of words, or code points for character n-grams.
+        n: length of an n-gram, one or more.
         buckets: number of buckets, one or more.
 
     Returns:
-        (tokens - n + 1,) of int64, in the order of the sequence; empty where it is shorter than n.
+        (tokens - n + 1,) of int64, in the order of the sequence; empty if the sequence is shorter than n.
     """
     if n < 1 or buckets < 1:
         raise ValueError(f"n-grams of {n} ids in {buckets} buckets: both must be one or more")
@@ -45,19 +45,19 @@ def ngrams(ids: np.ndarray, n: int, buckets: int) -> np.ndarray:
 
 
 def bags(sequences: Sequence[np.ndarray], orders: Sequence[int], buckets: int, first: int) -> list[np.ndarray]:
-    """The n-grams of each sequence as rows of an embedding table: bucket b is row ``first + b``.
+    """Return the n-grams of each sequence as rows of an embedding table: bucket b is row ``first + b``.
 
-    All orders share the buckets. The layout of the table is the caller's choice: words from 0, their n-grams from the
-    size of the vocabulary on, n-grams of characters after those.
+    All orders share the buckets. The caller chooses the layout of the table, for example words first, then word n-grams
+    from the size of the vocabulary on, then character n-grams.
 
     Args:
         sequences: (tokens,) ids of each text.
-        orders: n of the n-grams wanted.
+        orders: the values of n.
         buckets: number of buckets.
         first: row of the first bucket.
 
     Returns:
-        For each sequence (n-grams,) of int32, those of the first order first.
+        For each sequence (n-grams,) of int32, in the order of ``orders``.
     """
     lengths = np.array([len(sequence) for sequence in sequences], np.int64)
     flat = np.concatenate([np.empty(0, np.int64), *sequences])
@@ -74,15 +74,15 @@ def bags(sequences: Sequence[np.ndarray], orders: Sequence[int], buckets: int, f
 
 
 class NgramClassifier(Classifier):
-    """softmax(B mean(A x)): the mean of the vectors of a text's words and n-grams, and one linear layer.
+    """softmax(B mean(A x)): the mean of the vectors of a text's words and n-grams, followed by a linear layer.
 
     Args:
-        rows: rows of the table A: words, and buckets of n-grams.
+        rows: number of rows of the table A: words and buckets of n-grams.
         units: width of a vector.
         classes: number of labels.
 
     Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length) of int32, words and n-grams in any order,
-    valid_length (batch,); the output has logits alone.
+    valid_length (batch,); the output has only logits.
     """
 
     def __init__(self, *, rows: int, units: int, classes: int, **parameters: Any) -> None:

@@ -1,5 +1,5 @@
 """Hierarchical attention networks (Yang et al., 2016, "Hierarchical attention networks for document classification",
-sec. 2.2), and the same with mean or maximum pooling instead of attention."""
+sec. 2.2), and the same networks with mean or max pooling instead of attention."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _POOLINGS = ("attention", "mean", "max")
 
 
 class LevelEncoder(HybridBlock):
-    """One level: a bidirectional GRU over the words of a sentence or the sentences of a document, pooled to a vector.
+    """One level: a bidirectional GRU over the words of a sentence or the sentences of a document, and pooling.
 
     Args:
         pooling: ``attention``, ``mean`` or ``max``.
         units: width of one direction.
         attention_units: width of the context vector u_w or u_s and of the hidden layer.
-        in_units: width of the vectors.
+        in_units: width of the input vectors.
 
     Call: ``(sequence, lengths) -> (vector, weights)``, or ``(vector,)`` without attention: sequence (batch, length,
     in_units), lengths (batch,) of 1 or more, vector (batch, 2 * units), weights (batch, length), zero on padding.
 
     Raises:
-        ValueError: an unknown pooling.
+        ValueError: if the pooling is unknown.
     """
 
     def __init__(self, pooling: str, units: int, attention_units: int, in_units: int, **parameters: Any) -> None:
@@ -56,7 +56,7 @@ class LevelEncoder(HybridBlock):
 
 
 class HierarchicalAttentionNetwork(Classifier):
-    """Words are pooled into sentences and sentences into a document, on both levels by attention.
+    """Pools words into sentences and sentences into a document, with attention on both levels.
 
         h_it = BiGRU over the embeddings of sentence i      s_i = sum over t of alpha_it h_it      (eq. 1-7)
         h_i  = BiGRU over the s_i                           v = sum over i of alpha_i h_i          (eq. 8-10)
@@ -65,9 +65,9 @@ class HierarchicalAttentionNetwork(Classifier):
     with the weights of :class:`~gluon_attn.attention.pooling.AttentionPooling`, whose last layer is the context vector
     u_w of the words and u_s of the sentences. ``pooling`` replaces both by a mean (HN-AVE) or a maximum (HN-MAX).
 
-    Only real sentences are encoded, those of similar length together (:func:`length_groups`), so padding costs nothing
-    and changes no bit of the result. The lengths have to be known before any graph runs, so the counts are copied to
-    NumPy first.
+    Only existing sentences are encoded, in groups of similar length (:func:`length_groups`), so padding costs no time
+    and does not change the result. Lengths must be known before any graph runs, so the counts are first copied to
+    NumPy.
 
     Args:
         vocabulary_size: number of words.
@@ -76,16 +76,17 @@ class HierarchicalAttentionNetwork(Classifier):
         attention_units: width of both context vectors and of the hidden layers before them.
         classes: number of labels.
         pooling: ``attention`` (HN-ATT), ``mean`` (HN-AVE) or ``max`` (HN-MAX), on both levels.
-        embedding_dropout: dropout of the embeddings.
-        dropout: dropout of the vectors of sentences and documents; the paper has none.
+        embedding_dropout: dropout rate of the embeddings.
+        dropout: dropout rate of sentence and document vectors; the paper has none.
         embedding: maps ids (batch, words) to vectors (batch, words, embedding_units); an ``Embedding`` if None.
 
-    Call: ``(words, sentence_counts, word_counts) -> ClassifierOutput``: words (documents, sentences, words) of int32,
-    sentence_counts (documents,) sentences of a document, word_counts (documents, sentences) words of a sentence,
-    anything after a document's last; logits, and with attention word_weights and sentence_weights.
+    Call: ``(words, sentence_counts, word_counts) -> ClassifierOutput``: words (documents, sentences, words) of int32;
+    sentence_counts (documents,), the number of sentences of each document; word_counts (documents, sentences), the
+    number of words of each sentence, arbitrary after a document's last; logits, and with attention word_weights and
+    sentence_weights.
 
     Raises:
-        ValueError: a document without sentences, a sentence without words, or more of them than there is room for.
+        ValueError: if a document has no sentences or a sentence no words, or if a count exceeds the shape of ``words``.
     """
 
     outputs = ("word_weights", "sentence_weights")
@@ -126,9 +127,9 @@ class HierarchicalAttentionNetwork(Classifier):
         positions, lengths = (
             np.flatnonzero(real),
             lengths[real],
-        )  # the real sentences: where they are, and their lengths
+        )  # indices and lengths of the existing sentences
 
-        # Encode sentences of similar length together; `row` is where the vector of each sentence is afterwards.
+        # Encode sentences of similar length together; `row` is the row of each sentence's vector in the result.
         flat, encoded = words.reshape((-3, 0)), []
         row, total = np.zeros(real.size, np.int32), 0
         for group, width in length_groups(lengths):
@@ -163,7 +164,7 @@ def _check(counts: np.ndarray, lengths: np.ndarray, longest: int) -> None:
     """Check the numbers of sentences (documents,) and of words (documents, sentences).
 
     Raises:
-        ValueError: there are none, or more than there is room for.
+        ValueError: if a count is zero or exceeds the shape.
     """
     sentences = lengths.shape[1]
     wrong = (counts < 1) | (counts > sentences)
@@ -178,16 +179,16 @@ def _check(counts: np.ndarray, lengths: np.ndarray, longest: int) -> None:
 
 
 def length_groups(lengths: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
-    """Group sequences of similar length, the longest first, so that few shapes are compiled and little is padded.
+    """Group sequences of similar length, the longest first, so that few shapes are compiled and padding is short.
 
-    Widths and sizes of groups are 8, 12, 16, 24, 32, ..., so rounding up to one of them wastes a sixth on average. A
-    group is filled with the next shorter sequences, and the last one by repeating its last sequence.
+    Widths and sizes of groups are 8, 12, 16, 24, 32, ..., so rounding up wastes a sixth on average. A group is filled
+    up with the next shorter sequences, the last group by repeating its last sequence.
 
     Args:
         lengths: (sequences,), 1 or more each.
 
     Yields:
-        The numbers of the sequences of a group, and the width to pad them to.
+        The indices of the sequences of a group, and the width to pad them to.
     """
     order = np.argsort(-lengths, kind="stable")
     while len(order):
@@ -201,12 +202,12 @@ _SIZES = np.sort(np.outer([8, 12], 2 ** np.arange(24)).ravel())
 
 
 def _rounded_up(numbers: Any) -> Any:
-    """The smallest of the sizes that is not below a number, for one number or an array."""
+    """Round a number, or each number of an array, up to the next of the sizes."""
     return _SIZES[np.searchsorted(_SIZES, numbers)]
 
 
 def _resized(values: nd.NDArray, width: int) -> nd.NDArray:
-    """The first ``width`` columns of (rows, columns), zeros where there are fewer."""
+    """Return the first ``width`` columns of (rows, columns), padded with zeros if there are fewer."""
     missing = width - values.shape[1]
     if missing <= 0:
         return nd.slice_axis(values, axis=1, begin=0, end=width)
