@@ -1,16 +1,16 @@
 """The neural probabilistic language model (Bengio, Ducharme, Vincent and Janvin, 2003, JMLR 3, section 2, eq. 1).
 
-    x = (C(w_{t-1}), C(w_{t-2}), ..., C(w_{t-n+1}))        the features of the n - 1 words before, one after the other
-    y = b + W x + U tanh(d + H x)                          W is zero without direct connections
+    x = (C(w_{t-1}), C(w_{t-2}), ..., C(w_{t-n+1}))        concatenated features of the n - 1 previous words
+    y = b + W x + U tanh(d + H x)                          W = 0 without direct connections
     p(w_t | w_{t-1}, ..., w_{t-n+1}) = softmax(y)_{w_t}
 
 C has m features for each word, shared by all positions; the tanh layer has h units. There are |V| (1 + nm + h) +
 h (1 + (n - 1) m) parameters with direct connections, |V| (n - 1) m less without.
 
-Two things are not in the paper, and off by default: dropout of the features and of the tanh layer, and ``tied``, where
-an output word's weights are its features: y = b + C (P tanh(d + H x) + Q x) with P (m, h), and Q (m, (n - 1) m) where
-connections are direct; so U = C P and W = C Q. The paper proposes features for output words as well, in another form
-(section 5, the energy-minimisation network).
+Two options are not in the paper and off by default: dropout on the features and on the tanh layer, and ``tied``, with
+which the output weights of a word are its features: y = b + C (P tanh(d + H x) + Q x) with P (m, h), and Q (m,
+(n - 1) m) for direct connections; that is, U = C P and W = C Q. The paper also proposes features for output words, in
+another form (section 5, the energy-minimisation network).
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ from gluon_attn.typing import Operators, Tensor
 
 
 class NeuralLanguageModel(HybridBlock):
-    """p(word | the n - 1 words before it), by features of words and one layer of tanh.
+    """p(word | the n - 1 previous words), from word features and one tanh layer.
 
     Args:
         vocabulary_size: number of words, |V|.
-        order: *n*; the network reads the ``order - 1`` words before the one that it predicts.
-        feature_units: features of a word, *m*.
+        order: *n*; the network reads the ``order - 1`` words before the predicted one.
+        feature_units: number of features of a word, *m*.
         hidden_units: units of the tanh layer, *h*.
-        direct: whether features are connected to the output directly, by *W*.
-        tied: whether the output layer's weights are the features, after a projection of what it reads to their width.
-        feature_dropout, dropout: of the features and of the tanh layer.
+        direct: whether the features are directly connected to the output, by *W*.
+        tied: whether the output weights are the word features; the output layer's input is then projected to their
+            width.
+        feature_dropout, dropout: dropout rates of the features and of the tanh layer.
 
     Call: ``(contexts, targets) -> (batch,)``: -ln p of each target in nats; contexts (batch, order - 1) of int32, the
-    word directly before first, and targets (batch,) of int32.
+    nearest word first, and targets (batch,) of int32.
 
     Raises:
-        ValueError: an order without a word before.
+        ValueError: if ``order`` is below 2.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class NeuralLanguageModel(HybridBlock):
             self.feature_dropout = nn.Dropout(feature_dropout)
             self.hidden = nn.Dense(hidden_units, in_units=width, activation="tanh", flatten=False)
             self.dropout = nn.Dropout(dropout)
-            # U and W are one matrix, and so are P and Q: of the tanh layer and the features one after the other.
+            # U and W are one matrix, and so are P and Q: its input is the tanh layer and the features, concatenated.
             read = hidden_units + (width if direct else 0)
             self.projection = nn.Dense(feature_units, in_units=read, use_bias=False, flatten=False) if tied else None
             self.output = nn.Dense(
@@ -78,7 +79,7 @@ class NeuralLanguageModel(HybridBlock):
                 flatten=False,
                 params=self.features.params if tied else None,
             )
-        # The paper's weight decay is of all weights, features among them, and of no bias (sec. 2, eq. 2).
+        # In the paper, weight decay applies to all weights including the features, but not to biases (sec. 2, eq. 2).
         for layer in (self.hidden, self.output):
             layer.bias.wd_mult = 0.0
 
@@ -92,6 +93,6 @@ class NeuralLanguageModel(HybridBlock):
         return -F.pick(F.log_softmax(self.output(hidden), axis=-1), targets, axis=-1)
 
     def vectors(self) -> np.ndarray:
-        """The features (vocabulary, feature_units) of all words."""
+        """Return the features (vocabulary, feature_units) of all words."""
         vectors: np.ndarray = self.features.weight.data().asnumpy()
         return vectors

@@ -1,7 +1,7 @@
-"""What the networks return, by name.
+"""Named tuples of what the networks return.
 
-A hybridized block of Gluon returns a plain list, whatever tuple it computes, and None cannot be in it. So a network
-computes a tuple of the outputs that it has, and its base class names them when it is called.
+A hybridized Gluon block returns a plain list, even if it computes a named tuple, and the list cannot contain None. A
+network therefore computes a tuple of the outputs it has, and its base class names them when it is called.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from gluon_attn.typing import Tensor
 
 
 class ClassifierOutput(NamedTuple):
-    """What a text classifier returns. Only the logits are never None; weights are zero on padding that is masked.
+    """Output of a text classifier. Only the logits are never None; weights are zero on masked padding.
 
     Attributes:
         logits: (batch, classes).
         weights: (batch, tokens), one distribution over the tokens of each text.
-        matrix: (batch, tokens, tokens), a distribution for each query: row t is that of the query at position t.
-        hops: (batch, hops, tokens), a distribution for each hop.
-        word_weights: (batch, sentences, words), the weights of the words within their sentence.
-        sentence_weights: (batch, sentences), those of the sentences within their document.
-        penalty: (batch,), the penalty on redundant hops before its coefficient.
+        matrix: (batch, tokens, tokens), one distribution per query; row t belongs to the query at position t.
+        hops: (batch, hops, tokens), one distribution per hop.
+        word_weights: (batch, sentences, words), weights of the words within their sentence.
+        sentence_weights: (batch, sentences), weights of the sentences within their document.
+        penalty: (batch,), the penalty on redundant hops, without its coefficient.
     """
 
     logits: Tensor
@@ -37,10 +37,10 @@ class ClassifierOutput(NamedTuple):
 
 
 class Classifier(HybridBlock):
-    """A text classifier: it returns a :class:`ClassifierOutput`, eager and hybridized.
+    """A text classifier; returns a :class:`ClassifierOutput`, eager or hybridized.
 
-    A subclass computes a tuple, the logits first, and names the others in ``outputs``. It may leave out the last ones,
-    without attention for instance; those are None.
+    A subclass computes a tuple with the logits first and names the other outputs in ``outputs``. It may leave out the
+    last ones, for instance without attention; these are None.
     """
 
     outputs: ClassVar[tuple[str, ...]] = ()
@@ -48,7 +48,7 @@ class Classifier(HybridBlock):
 
     @property
     def token_embedding(self) -> nn.Embedding:
-        """The table with the vector of each token, which pretrained vectors may initialise."""
+        """Return the embedding of tokens, which pretrained vectors may initialise."""
         return token_table(self.embedding)
 
     def __call__(self, *inputs: Tensor) -> ClassifierOutput:
@@ -57,11 +57,11 @@ class Classifier(HybridBlock):
 
 
 class TranslationOutput(NamedTuple):
-    """What an encoder-decoder returns for given targets.
+    """Output of an encoder-decoder for given targets.
 
     Attributes:
-        loss: (batch, steps), -ln p of each target token in nats with smoothed labels, 0 on padding.
-        nll: (batch, steps), the same without smoothing.
+        loss: (batch, steps), -ln p of each target token in nats with label smoothing, 0 on padding.
+        nll: (batch, steps), the same without label smoothing.
     """
 
     loss: Tensor
@@ -69,7 +69,7 @@ class TranslationOutput(NamedTuple):
 
 
 class LanguageModelOutput(NamedTuple):
-    """What a language model returns.
+    """Output of a language model.
 
     Attributes:
         loss: (batch, steps), -ln p of each target in nats, 0 for ``NO_TARGET``.
@@ -83,12 +83,12 @@ class LanguageModelOutput(NamedTuple):
 
 
 class PretrainingOutput(NamedTuple):
-    """What a network that predicts masked tokens returns.
+    """Output of a masked language model.
 
     Attributes:
-        losses: (predictions,), -ln p of each token that is predicted, in nats.
-        pair_losses: (batch,), -ln p of whether a pair of texts belongs together; None without that task.
-        pair_logits: (batch, 2), of no and yes; None without that task.
+        losses: (predictions,), -ln p of each predicted token in nats.
+        pair_losses: (batch,), -ln p of whether a pair of texts belongs together, in nats; None without that task.
+        pair_logits: (batch, 2), logits of no and yes; None without that task.
     """
 
     losses: Tensor

@@ -1,9 +1,9 @@
-"""A published network of BERT's architecture: ``all-MiniLM-L6-v2``, of sentence-transformers, in GluonNLP's
-:class:`gluonnlp.model.BERTModel`, read without PyTorch.
+"""A published network with BERT's architecture: ``all-MiniLM-L6-v2`` of sentence-transformers, loaded into GluonNLP's
+:class:`gluonnlp.model.BERTModel` without PyTorch.
 
-It has 6 layers of 384 units. It is no network of Devlin et al.: its authors distilled it from a larger network (Wang
-et al., 2020, "MiniLM") and trained it further on a billion pairs of sentences, so that the means of its states are
-alike for sentences of one meaning.
+It has 6 layers of 384 units. It is not one of Devlin et al.'s networks: it was distilled from a larger network (Wang et
+al., 2020, "MiniLM") and trained further on a billion sentence pairs, so that sentences with the same meaning have
+similar mean states.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def bert_model(
     dropout: float = 0.0,
     with_pooler: bool = True,
 ) -> BERTModel:
-    """The encoder, also with its pooler, and without the outputs of pretraining; arguments as of
+    """Return the encoder, optionally with its pooler, without the pretraining outputs; arguments as in
     :class:`gluon_attn.models.bert.Bert`."""
     encoder = BERTEncoder(
         units=units,
@@ -75,14 +75,14 @@ class PublishedBertClassifier(Classifier):
 
     Args:
         bert: the encoder, which reads ``<cls> text <sep>``.
-        units: its width.
+        units: width of the encoder.
         classes: number of labels.
-        pooling: what is classified: ``first``, the state of the first token through the pooler; ``mean``, the mean of
-            all states, as the network was published, for an encoder without pooler.
-        dropout: before the dense layer.
+        pooling: features of the classifier: ``first``, the pooled state of the first token; ``mean``, the mean of all
+            states, as the network was published, for an encoder without pooler.
+        dropout: dropout rate before the dense layer.
 
-    Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length) of int32 with the special tokens,
-    valid_length (batch,) with them; logits alone.
+    Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length) of int32 and valid_length (batch,), both
+    including special tokens; only logits.
     """
 
     def __init__(
@@ -120,10 +120,10 @@ class PublishedBertClassifier(Classifier):
 
 
 def read_weights(path: Path, *, sha256: str = SHA256) -> dict[str, np.ndarray]:
-    """The tensors of a file of weights by their names there.
+    """Read the tensors of a weights file, by name.
 
     Raises:
-        UsageError: the file is missing, damaged or another one.
+        UsageError: if the file is missing or damaged, or is another file.
     """
     remedy = "install its package again"
     try:
@@ -141,15 +141,15 @@ def read_weights(path: Path, *, sha256: str = SHA256) -> dict[str, np.ndarray]:
 def published_parameters(
     tensors: Mapping[str, np.ndarray], names: Iterable[str], rows: Sequence[int]
 ) -> dict[str, np.ndarray]:
-    """The parameters of a :func:`bert_model` by name.
+    """Return the parameters of a :func:`bert_model` by name.
 
     Args:
-        tensors: of the file, by name.
-        names: of all parameters of the network.
-        rows: (vocabulary_size,) the row of the file's embedding of tokens for each token of the network.
+        tensors: tensors of the file, by name.
+        names: names of all parameters of the network.
+        rows: (vocabulary_size,), the row in the file's token embeddings of each token of the network.
 
     Raises:
-        UsageError: a tensor is missing.
+        UsageError: if a tensor is missing.
     """
     parameters = {}
     for name in names:
@@ -161,7 +161,7 @@ def published_parameters(
 
 
 def published_name(name: str) -> str:
-    """The name in the file of a parameter of :func:`bert_model`."""
+    """Return the file's name of a parameter of :func:`bert_model`."""
     for start, published in _NAMES:
         if name.startswith(start):
             name = published + name.removeprefix(start)

@@ -1,9 +1,9 @@
-"""A small residual network for images of 32 pixels (He et al., 2016, sec. 4.2), in the style of Gluon's model zoo.
+"""A small residual network for 32 x 32 images (He et al., 2016, sec. 4.2), in the style of Gluon's model zoo.
 
-    y = ReLU(F(x) + x)    F: two convolutions of 3 x 3, each with batch normalisation
+    y = ReLU(F(x) + x)    F: two 3 x 3 convolutions, each with batch normalisation
 
-Three stages of n blocks, of widths w, 2w and 4w; the first block of the second and third stage halves height and width.
-The shortcut then is a projection by a convolution of 1 x 1, the paper's option B. The network has 6n + 2 layers.
+There are three stages of n blocks with w, 2w and 4w channels. The first block of the second and third stage halves
+height and width; its shortcut is a 1 x 1 convolution, the paper's option B. The network has 6n + 2 layers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class ResidualBlock(HybridBlock):
     """Two convolutions and a shortcut.
 
     Args:
-        channels, in_channels: of output and input.
+        channels, in_channels: number of channels of output and input.
         stride: 2 to halve height and width.
 
     Call: (batch, in_channels, height, width) -> (batch, channels, height / stride, width / stride).
@@ -52,8 +52,8 @@ class ResNet(HybridBlock):
     """A residual network of 6 ``blocks`` + 2 layers.
 
     Args:
-        width: channels of the first stage.
-        blocks: of each of the three stages, *n*.
+        width: number of channels of the first stage.
+        blocks: number of blocks of each stage, *n*.
         classes: number of labels.
 
     Call: images (batch, 3, size, size) -> logits (batch, classes).

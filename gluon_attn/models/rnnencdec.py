@@ -1,4 +1,4 @@
-"""RNN encoder-decoder: the whole source in one vector, which every step reads (Cho et al., 2014, "Learning phrase
+"""RNN encoder-decoder: one vector encodes the source and is read at every step (Cho et al., 2014, "Learning phrase
 representations using RNN encoder-decoder", sec. 2 and appendix A; the *RNNencdec* of Bahdanau et al., 2015)."""
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class RNNEncDec(EncoderDecoder):
-    """A GRU reads the source from left to right; the decoder sees its last state only.
+    """A GRU reads the source from left to right; the decoder sees only its last state.
 
         c = tanh(V h_last)    s_0 = tanh(V' c)
         s_i = GRU(s_{i-1}, [E y_{i-1}, c])    features = maxout(U s_i + V E y_{i-1} + C c)
 
-    The decoder's GRU is that of Bahdanau et al. (the reset gate before the product, on the state alone; Cho et al. have
-    it after the product, on state and context), the encoder's that of MXNet and cuDNN (after it, on the state).
+    The decoder's GRU is that of Bahdanau et al.: the reset gate is applied before the product, to the state only (Cho
+    et al. apply it after the product, to state and context). The encoder's GRU is that of MXNet and cuDNN: the reset
+    gate is applied after the product, to the state.
 
     Args:
         units: width of the encoder, of c and of the decoder.
         maxout_units: width of the features.
-        context_at_every_step: whether every step and the readout read c, as in both papers; else only s_0 does.
-        maxout: whether the readout takes the larger of each two units; else the hyperbolic tangent of one.
-        feature_dropout: dropout of the features.
-        **common: of :class:`EncoderDecoder`.
+        context_at_every_step: whether every step and the readout read c, as in both papers; otherwise only s_0 does.
+        maxout: whether the readout is a maxout of pairs of units; otherwise a tanh.
+        feature_dropout: dropout rate of the features.
+        **common: arguments of :class:`EncoderDecoder`.
     """
 
     def __init__(

@@ -18,24 +18,25 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class RNNSearch(EncoderDecoder):
-    """A bidirectional GRU encodes the source; before each target token a GRU decoder attends to all its states.
+    """A bidirectional GRU encodes the source; before each target token, a GRU decoder attends to all of its states.
 
     For target token i, with E y the embedding of the previous token and h_j the encoder's states:
 
         e_ij = v . tanh(W s_{i-1} + U h_j)      weights = softmax over j      c_i = sum over j of weights_ij h_j
         s_i = GRU(s_{i-1}, [E y_{i-1}, c_i])    features = maxout(U s_{i-1} + V E y_{i-1} + C c_i)
 
-    The decoder's GRU is the paper's (the reset gate before the product), the encoder's that of MXNet and cuDNN (after
-    it). What does not depend on the step is computed once for all steps: U h_j, the embeddings' part of the gates, the
-    readout; and the projections of a context are weighted sums of states that are projected once.
+    The decoder's GRU is the paper's (reset gate before the product), the encoder's is that of MXNet and cuDNN (reset
+    gate after the product). Everything that does not depend on the step is computed once for all steps: U h_j, the
+    projections of the embeddings for the gates, and the readout. A projected context is computed as the weighted sum of
+    states projected once.
 
     Args:
         units: width of one direction of the encoder and of the decoder, *n*.
         attention_units: width of the hidden layer of the attention, *n'*.
         maxout_units: width of the features, *l*.
-        encoder_dropout: dropout of the encoder's states.
-        feature_dropout: dropout of the features.
-        **common: of :class:`EncoderDecoder`.
+        encoder_dropout: dropout rate of the encoder's states.
+        feature_dropout: dropout rate of the features.
+        **common: arguments of :class:`EncoderDecoder`.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Text classifiers around one self-attention layer over a bidirectional GRU, with and without the attention.
 
-The first is the network of the GluonNLP post on the attention API (Korean, Naver reviews), the others are the baselines
-for its claims. ``AsWritten`` is called with ``(ids,)``, ``Masked`` with ``(ids, valid_length)``: ids
-(batch, length) of int32, valid_length (batch,). Both return logits and, with attention, the matrix.
+``AsWritten`` is the network of the GluonNLP post on the attention API (Korean, Naver reviews), the others are the
+baselines for its claims. ``AsWritten`` is called with ``(ids,)``, ``Masked`` with ``(ids, valid_length)``: ids (batch,
+length) of int32, valid_length (batch,). Both return logits and, with attention, the matrix.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class AsWritten(Classifier):
-    """Embedding, dropout, bidirectional GRU, self-attention, one dense layer over all positions of a fixed length.
+    """Embedding, dropout, bidirectional GRU, self-attention, and a dense layer over all positions of a fixed length.
 
-    Padding is not masked: the GRU reads it, the softmax gives it weight and the dense layer has weights for it. This is
-    as in the post, and it ties the network to one length.
+    As in the post, padding is not masked: the GRU reads it, the softmax gives it weight, and the dense layer has
+    weights for it. The network therefore works for one length only.
 
     Args:
         vocabulary_size: number of tokens.
@@ -31,8 +31,8 @@ class AsWritten(Classifier):
         units: width of one direction of the GRU.
         length: the fixed length of a review in tokens.
         classes: number of labels.
-        dropout: dropout of the embeddings.
-        attention: an attention cell, or None for none.
+        dropout: dropout rate of the embeddings.
+        attention: an attention cell, or None for no attention.
     """
 
     outputs = ("matrix",)
@@ -68,12 +68,12 @@ class AsWritten(Classifier):
 
 
 class Masked(Classifier):
-    """The same network with all padding masked and the positions pooled, for texts of any length.
+    """The same network with masked padding and pooled positions, for texts of any length.
 
     Args:
-        pooling: the input of the dense layer: ``attention``, the mean over the tokens of the self-attention's contexts;
-            ``mean``, the mean of the GRU's states; ``last``, its last state of each direction.
-        vocabulary_size, embedding_units, units, classes, dropout, attention: as for :class:`AsWritten`.
+        pooling: input of the dense layer: ``attention``, the mean of the self-attention's contexts over the tokens;
+            ``mean``, the mean of the GRU's states; ``last``, the last state of each direction.
+        vocabulary_size, embedding_units, units, classes, dropout, attention: as in :class:`AsWritten`.
     """
 
     outputs = ("matrix",)

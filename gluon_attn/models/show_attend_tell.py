@@ -1,4 +1,4 @@
-"""Captions of images with attention (Xu et al., 2015, "Show, attend and tell", sec. 3 and 4)."""
+"""Image captioning with attention (Xu et al., 2015, "Show, attend and tell", sec. 3 and 4)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SAMPLED = 0.5
 
 
 class ShowAttendTell(EncoderDecoder):
-    """An LSTM writes a caption and attends to a grid of features, the annotations a_1 to a_L, before each word.
+    """An LSTM generates a caption; before each word it attends to a grid of features, the annotations a_1 to a_L.
 
     For word t, with E y the embedding of the previous word:
 
@@ -34,32 +34,32 @@ class ShowAttendTell(EncoderDecoder):
         z_t = beta_t sum over i of s_ti a_i        h_t, c_t = LSTM([E y_{t-1}, h_{t-1}, z_t])
         p(y_t) = softmax(L_o (E y_{t-1} + L_h h_t + L_z z_t))      h_0, c_0 = tanh(linear maps of the mean a_i)
 
-    - ``soft``: s_t = alpha_t (sec. 4.2). The loss has the penalty of eq. 14 on each position's total weight:
+    - ``soft``: s_t = alpha_t (sec. 4.2). The loss includes the penalty of eq. 14 on the total weight of each position:
       lambda sum over i of (1 - sum over t of alpha_ti)^2.
-    - ``hard``: s_t is one position, sampled by alpha_t; its gradient is REINFORCE's (eq. 11 and 12), with the moving
-      average b of the rewards as baseline and the entropy of alpha_t as a further reward. The reward of a caption is
-      ln p of its words divided by their number, so that one baseline serves captions of all lengths. Half of the
-      captions of a batch have s_t = alpha_t. A search takes the likeliest position (``argmax``), or alpha_t.
+    - ``hard``: s_t is a single position sampled from alpha_t and trained by REINFORCE (eq. 11 and 12), with the moving
+      average b of the rewards as baseline and the entropy of alpha_t as an additional reward. The reward of a caption
+      is ln p of its words divided by their number, so that one baseline serves captions of all lengths. For half of the
+      captions in a batch s_t = alpha_t. Search uses the most probable position (``argmax``), or alpha_t.
     - ``random``: alpha_t is the softmax of normal noise, drawn for each word.
     - ``none``: the context of every word is the mean annotation.
 
     Args:
-        attention: one of the four.
+        attention: ``soft``, ``hard``, ``random`` or ``none``.
         channels: width of the features.
-        annotation_units: width of an annotation, a linear map of the features and a rectifier; None for the features
-            themselves.
-        positions: L.
+        annotation_units: width of an annotation, a linear map of the features followed by ReLU; None to use the
+            features themselves.
+        positions: number of grid positions, L.
         units: width of the LSTM.
         attention_units: width of the hidden layer of the attention.
         embedding_units: width of a word's embedding.
         penalty: lambda of the doubly stochastic penalty.
         reinforce, entropy: lambda_r and lambda_e of hard attention.
-        argmax: how hard attention searches.
-        feature_dropout: dropout of annotations and of the features of the output layer.
-        **common: of :class:`EncoderDecoder`.
+        argmax: whether search with hard attention uses the most probable position, instead of alpha_t.
+        feature_dropout: dropout rate of the annotations and of the output layer's features.
+        **common: arguments of :class:`EncoderDecoder`.
 
-    Call: as :class:`EncoderDecoder`; source is (batch, positions, channels) of float32, source_length is not used. The
-    loss has a column after those of the words, (batch, steps + 1): what a caption adds besides its words.
+    Call: as in :class:`EncoderDecoder`; source is (batch, positions, channels) of float32, source_length is not used.
+    The loss (batch, steps + 1) has one more column than words, for the terms that belong to a caption as a whole.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class ShowAttendTell(EncoderDecoder):
     def encode(self, F: Operators, source: Tensor, source_length: Tensor) -> tuple[Tensors, Tensors]:
         annotations = source if self.annotation is None else self.annotation(source)
         annotations = self.annotation_dropout(annotations)
-        # A product with equal weights costs a tenth of a mean over an axis.
+        # A product with equal weights takes a tenth of the time of a mean over an axis.
         equal = F.ones_like(F.slice_axis(annotations, axis=2, begin=0, end=1)) / self._positions
         mean = F.batch_dot(equal, annotations, transpose_a=True)
         initial = self.initial(F.reshape(mean, (-3, 0)))
@@ -188,8 +188,8 @@ class ShowAttendTell(EncoderDecoder):
         beam: int,
         sampled: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensors]:
-        """As :meth:`decode`, and ln alpha (batch, steps) of the sampled positions; ``sampled`` (batch, 1) of 0/1 tells
-        which captions of a batch in training have them."""
+        """As :meth:`decode`, and ln alpha (batch, steps) of the sampled positions. In training, ``sampled`` (batch, 1)
+        of 0/1 marks the captions with sampled positions."""
         hidden, cell = state
         hiddens, contexts, weights, log_s = [], [], [], []
         for inputs in unstack(F, self.lstm.inputs(embedded), steps):
@@ -211,14 +211,14 @@ class ShowAttendTell(EncoderDecoder):
     def _attend(
         self, F: Operators, hidden: Tensor, memory: Tensors, beam: int, sampled: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The weights alpha and those that are used, (batch, beam, positions) both, and ln alpha (batch, 1) of the
-        sampled positions."""
+        """Return the weights alpha and the weights to use, both (batch, beam, positions), and ln alpha (batch, 1) of
+        the sampled positions."""
         query = F.reshape(hidden, (-4, -1, beam, 0))
         if self._attention == "none":
             one = F.ones_like(F.slice_axis(query, axis=2, begin=0, end=1))
             return one, one, None
         if self._attention == "random":
-            # One score for each translation of a beam and each position.
+            # One score per hypothesis and position.
             one = F.slice_axis(F.zeros_like(query), axis=2, begin=0, end=1)
             row = F.slice_axis(F.zeros_like(memory[0]), axis=2, begin=0, end=1)
             zeros = F.batch_dot(one, row, transpose_b=True)

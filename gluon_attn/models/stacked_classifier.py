@@ -1,4 +1,4 @@
-"""A stack of bidirectional recurrent layers, pooled by attention and by maximum, then one dense layer."""
+"""A stack of bidirectional recurrent layers, attention and max pooling, and a dense layer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gluon_attn.typing import Operators, Tensor
 
 
 class StackedClassifier(Classifier):
-    """Attention and maximum pooling of the states, and one dense layer. Results do not depend on padding.
+    """Attention and max pooling of recurrent states, and a dense layer. Results do not depend on padding.
 
     Args:
         vocabulary_size: number of tokens.
@@ -24,9 +24,9 @@ class StackedClassifier(Classifier):
         layers: number of recurrent layers.
         attention_units: width of the hidden layer of the attention pooling.
         classes: number of labels.
-        embedding_dropout: dropout of the embeddings.
-        dropout: dropout between the recurrent layers and before the dense layer.
-        embedding: maps ids to vectors (batch, length, embedding_units); an ``Embedding`` of one vector a token if None.
+        embedding_dropout: dropout rate of the embeddings.
+        dropout: dropout rate between the recurrent layers and before the dense layer.
+        embedding: maps ids to vectors (batch, length, embedding_units); a plain ``Embedding`` if None.
 
     Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length, ...) of int32, valid_length (batch,); logits
     and weights.

@@ -1,4 +1,4 @@
-"""The structured self-attentive sentence embedding as a classifier (Lin et al., 2017), and pooling as its baseline."""
+"""A classifier on the structured self-attentive sentence embedding (Lin et al., 2017), with pooling as a baseline."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WITHOUT_ATTENTION = {"mean": mean_pooling, "max": max_pooling}
 
 
 class StructuredClassifier(Classifier):
-    """Embedding, bidirectional recurrent layers, r hops of attention (or mean, or maximum), a hidden layer, classes.
+    """Embedding, bidirectional recurrent layers, r hops of attention (or mean or max pooling), and dense layers.
 
     Args:
         vocabulary_size: number of tokens.
@@ -27,23 +27,23 @@ class StructuredClassifier(Classifier):
         cell: ``lstm`` (the paper's) or ``gru``.
         units: width of one direction, *u*.
         layers: number of recurrent layers.
-        hops: rows of the attention, *r*; 0 for none.
+        hops: number of hops, *r*; 0 for no attention.
         attention_units: width of the hidden layer of the attention, *d_a*; 0 without attention.
-        pooling: what replaces attention when ``hops`` is 0: ``mean`` or ``max``.
-        hidden: units of the layer before the classes: a number, fully connected; two, *p* and *q* of
-            :class:`PrunedLayer`; or 0 for no such layer.
+        pooling: replaces attention if ``hops`` is 0: ``mean`` or ``max``.
+        hidden: units of the layer before the output: one number for a dense layer, two for *p* and *q* of a
+            :class:`PrunedLayer`, or 0 for no such layer.
         classes: number of labels.
-        embedding_dropout: dropout of the embeddings.
-        dropout: dropout between recurrent layers and before each layer after the pooling.
+        embedding_dropout: dropout rate of the embeddings.
+        dropout: dropout rate between recurrent layers and before each layer after pooling.
         masked: whether pooling excludes padding. If not, the softmax gives weight to padding, and mean and maximum
-            include its states: an ablation.
-        embedding: maps ids to vectors (batch, length, embedding_units); an ``Embedding`` of one vector a token if None.
+            include its states; this is an ablation.
+        embedding: maps ids to vectors (batch, length, embedding_units); a plain ``Embedding`` if None.
 
     Call: ``(tokens, lengths) -> ClassifierOutput``: tokens (batch, length, ...) of int32, lengths (batch,), 1 or more;
-    logits, and with attention hops and the penalty of :func:`redundancy_penalty`.
+    logits, and with attention the hops and the penalty of :func:`redundancy_penalty`.
 
     Raises:
-        ValueError: hops, pooling and hidden are inconsistent.
+        ValueError: if hops, pooling and hidden are inconsistent.
     """
 
     outputs = ("hops", "penalty")
@@ -119,14 +119,14 @@ class StructuredClassifier(Classifier):
 
 
 class PrunedLayer(HybridBlock):
-    """A hidden layer over a matrix with connections within a row or within a column only (appendix A).
+    """A hidden layer over a matrix whose units are connected to a single row or a single column (appendix A).
 
-    Each of the r rows has p units of its own and each of the columns has q, all rectified. The paper's size for Yelp,
-    30 rows and 600 columns, p = 150 and q = 10, has 2.9 million weights; 3 000 units fully connected have 54 million.
+    Each of the r rows has p units and each column has q units, all followed by ReLU. The paper's size for Yelp, 30 rows
+    and 600 columns with p = 150 and q = 10, has 2.9 million weights; 3 000 fully connected units have 54 million.
 
     Args:
-        row_units: *p*, units of a row.
-        column_units: *q*, units of a column.
+        row_units: *p*, units per row.
+        column_units: *q*, units per column.
         rows, columns: shape of the matrix.
 
     Call: ``(matrix) -> features`` with matrix (batch, rows, columns) and features (batch, rows * row_units + columns *
