@@ -62,9 +62,9 @@ ASPECTS: dict[str, dict[str, tuple[str, Changes]]] = {
     "tokenizer": {name: (name, {"tokenizer": name}) for name in TOKENIZERS if name != "mecab"},
     "vocabulary": {
         "min-freq-1": ("all tokens", {"min_freq": 1}),
-        "min-freq-2": ("tokens seen twice", {"min_freq": 2}),
-        "min-freq-10": ("tokens seen 10 times", {"min_freq": 10}),
-        "min-freq-50": ("tokens seen 50 times", {"min_freq": 50}),
+        "min-freq-2": ("minimum frequency 2", {"min_freq": 2}),
+        "min-freq-10": ("minimum frequency 10", {"min_freq": 10}),
+        "min-freq-50": ("minimum frequency 50", {"min_freq": 50}),
     },
     "length": {
         "length-15": ("first 15 tokens", {"max_length": 15}),
@@ -73,18 +73,18 @@ ASPECTS: dict[str, dict[str, tuple[str, Changes]]] = {
     },
     "cleaning": {f"clean-{rule}": (rule.replace("-", " "), {"clean": (rule,)}) for rule in CLEANING},
     "stop words": {
-        **{f"stop-{name}": (f"without those of {name}", {"stop_words": name}) for name in STOP_WORDS},
-        "stop-tags": ("without Lucene's stop tags", {"stop_words": "tags"}),
+        **{f"stop-{name}": (f"{name}'s removed", {"stop_words": name}) for name in STOP_WORDS},
+        "stop-tags": ("Lucene's stop tags removed", {"stop_words": "tags"}),
     },
     "rows": {
         "repaired": ("doubled quotes repaired", {"text": "repaired"}),
-        "no-copies": ("without copies in train", {"copies": "of-train"}),
-        "no-leaks": ("without copies of test", {"copies": "of-test"}),
-        "tail": ("validation from the tail", {"validation": "tail"}),
+        "no-copies": ("duplicates in train removed", {"copies": "of-train"}),
+        "no-leaks": ("copies of test removed", {"copies": "of-test"}),
+        "tail": ("last tenth for validation", {"validation": "tail"}),
     },
     "two of these": {
         "min-freq-1-stop-wikidocs-mecab": (
-            "all tokens, without those of wikidocs-mecab",
+            "all tokens, stop words of wikidocs-mecab removed",
             {"min_freq": 1, "stop_words": "wikidocs-mecab"},
         ),
         "syllable-length-60": ("syllables, first 60", {"tokenizer": "syllable", "max_length": 60}),
@@ -146,7 +146,7 @@ def titles(names: Mapping[str, tuple[str, Any]], prefix: str = "") -> dict[str, 
 
 better = partial(Better, source=SOURCE)
 REPRODUCTION = Reproduction(
-    title="What undescribed preprocessing is worth, on Naver film reviews",
+    title="The effect of undescribed preprocessing on Naver film reviews",
     source=SOURCE,
     task=ChosenNSMC(),
     reported=(AISOLAB.entry("self-attentive BiLSTM, pretrained vectors, Mecab", 86.37),),
@@ -155,7 +155,7 @@ REPRODUCTION = Reproduction(
         *(chosen(name, title, post, changes) for name, (title, changes) in SINGLE.items()),
         *(chosen(name, "several choices at random", post, drawn(number)) for number, name in enumerate(TOGETHER, 1)),
         *(chosen(name, title, settings, {}) for name, (title, settings) in KINDS.items()),
-        chosen(STRONG, "stronger network: tokens seen twice, the first 120 of a review", strong, {}),
+        chosen(STRONG, "stronger network: minimum frequency 2, first 120 tokens", strong, {}),
         *(
             chosen(f"strong-{name}", f"stronger network, {SINGLE[name][0]}", strong, SINGLE[name][1])
             for name in OF_STRONG
@@ -169,15 +169,20 @@ REPRODUCTION = Reproduction(
             (*(f"stop-{name}" for name in STOP_WORDS), "stop-tags"),
             partial(wider_than, 0.5),
         ),
-        better("stop-words", "Removing stop words by tag harms", BASE, "stop-tags"),
-        better("stop-words-strong", "The same with the stronger network", STRONG, "strong-stop-tags"),
+        better("stop-words", "Removing stop words by tag lowers accuracy", BASE, "stop-tags"),
+        better(
+            "stop-words-strong",
+            "Removing stop words by tag lowers the accuracy of the stronger network",
+            STRONG,
+            "strong-stop-tags",
+        ),
         better("morphemes", "Morphemes are better than words between spaces", BASE, "whitespace"),
-        better("hangul-only", "Removing all but Hangul harms", BASE, "clean-hangul-only"),
-        better("leaks", "Copies of test reviews in the training file help", BASE, "no-leaks"),
-        better("end", "The end of a review says more than its beginning", "last-30", BASE),
+        better("hangul-only", "Removing everything but Hangul lowers accuracy", BASE, "clean-hangul-only"),
+        better("leaks", "Copies of test reviews in the training file raise accuracy", BASE, "no-leaks"),
+        better("end", "The last 30 tokens of a review are more informative than the first 30", "last-30", BASE),
         Measured(
             "interaction",
-            "60 tokens instead of 30 are worth more with syllables than with morphemes",
+            "Reading 60 tokens instead of 30 helps syllables more than morphemes",
             SOURCE,
             ("syllable-length-60", "syllable", "length-60", BASE),
             interaction,

@@ -48,10 +48,10 @@ ASPECTS: dict[str, dict[str, tuple[str, Changes]]] = {
         "words": ("words", {"tokens": "words"}),
         "bpe-1000": ("1 000 byte pairs", {"operations": 1_000}),
         "bpe-10000": ("10 000 byte pairs", {"operations": 10_000}),
-        "sentencepiece-4000": ("4 000 pieces of SentencePiece", {"tokens": "sentencepiece", "pieces": 4_000}),
+        "sentencepiece-4000": ("SentencePiece, 4 000 pieces", {"tokens": "sentencepiece", "pieces": 4_000}),
     },
     "case": {
-        "cased": ("case kept", {"lowercase": False}),
+        "cased": ("original case", {"lowercase": False}),
         "truecased": ("truecased", {"lowercase": False, "truecase": True}),
     },
 }
@@ -69,7 +69,7 @@ def smoke(variant: Variant[RNNSearchSettings]) -> Variant[RNNSearchSettings]:
 
 
 REPRODUCTION = Reproduction(
-    title="What undescribed preprocessing is worth, on translation of captions",
+    title="The effect of undescribed preprocessing on caption translation",
     source=POST,
     task=GERMAN,
     reported=(),
@@ -80,17 +80,17 @@ REPRODUCTION = Reproduction(
     claims=(
         Better("subwords", "Byte pairs are better than words", BASE, "words"),
         Better("case", "Lower-casing helps", BASE, "cased"),
-        Better("cased", "Scored with case, a network with case is better", "cased", BASE, POST, metric="bleu_cased"),
+        Better("cased", "Scored with case, a network trained with case is better", "cased", BASE, POST, "bleu_cased"),
         Measured(
             "pieces",
-            "BLEU of pieces is more than 2 points higher than that of words",
+            "BLEU on subwords is more than 2 points higher than on words",
             POST,
             (BASE,),
             partial(one_network_two_ways, PIECES, "bleu", 2.0),
         ),
         Measured(
             "without-case",
-            "Scored with case, a network without it loses more than 5 points",
+            "Scored with case, a network trained without case loses more than 5 points",
             POST,
             (BASE,),
             partial(one_network_two_ways, "sacrebleu", "bleu_cased", 5.0),

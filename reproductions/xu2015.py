@@ -62,7 +62,7 @@ PEERS = (
     *scores("chiral-carbon", "without attention", (53.0, 28.7, 19.8, 9.4), "text", 1),
     *scores("Karpathy and Fei-Fei (2015)", "without attention", (57.9, 38.3, 24.5, 16.0), "memory", 1),
 )
-FEATURES = "features of EfficientNet-Lite0, not of VGG-19; re-encoded images of 224 pixels; beam and dropout are ours"
+FEATURES = "EfficientNet-Lite0 features, not VGG-19's; re-encoded images of 224 pixels; our beam size and dropout"
 
 CPU = Recipe(epochs=10, batch_size=64, learning_rate=1e-3, warmup_steps=200, decay="cosine", clip_norm=1.0, average=4)
 
@@ -150,13 +150,13 @@ REPRODUCTION = Reproduction(
         Variant("hard", "hard attention", hard, CPU, beside=HARD[3], comparable=True, differs=FEATURES),
         Variant("soft-free", "soft attention without the penalty", replace(soft, penalty=0.0), CPU),
         Variant("soft-16", "soft attention over the grid at stride 16", replace(soft, grid="stride-16"), CPU),
-        Variant("random", "random weights", replace(soft, attention="random", penalty=0.0), CPU),
-        Variant("none", "no attention, the mean feature", replace(soft, attention="none", penalty=0.0), CPU),
+        Variant("random", "random attention weights", replace(soft, attention="random", penalty=0.0), CPU),
+        Variant("none", "no attention (mean feature)", replace(soft, attention="none", penalty=0.0), CPU),
     ),
     claims=(
         Better("attention", "Soft attention is better than the mean feature (BLEU-4)", "soft", "none", "Table 1"),
         Better("attention-hard", "Hard attention is better than the mean feature (BLEU-4)", "hard", "none", "Table 1"),
-        Better("learned", "Soft attention is better than random weights (BLEU-4)", "soft", "random"),
+        Better("learned", "Soft attention is better than random attention weights (BLEU-4)", "soft", "random"),
         Measured(
             "hard",
             "Hard attention is at least as good as soft in BLEU-2, BLEU-3 and BLEU-4",
@@ -169,28 +169,28 @@ REPRODUCTION = Reproduction(
         Better("coarse", "The grid at stride 32 is better than that at stride 16 (BLEU-4)", "soft", "soft-16"),
         Measured(
             "points",
-            "Attention points where the word is: more than the weights of other images' nouns",
+            "Soft attention finds the object that a noun names, better than the weights of nouns in other images",
             "Figures 2 to 5",
             ("soft",),
             points_at_nouns,
         ),
         Measured(
             "points-hard",
-            "The same holds for hard attention",
+            "Hard attention finds the object that a noun names, better than the weights of nouns in other images",
             "Figures 2 to 5",
             ("hard",),
             points_at_nouns,
         ),
         Measured(
             "points-free",
-            "The same holds for soft attention without the penalty",
+            "Soft attention without the penalty finds the object that a noun names",
             "Figures 2 to 5",
             ("soft-free",),
             points_at_nouns,
         ),
         Measured(
             "raises",
-            "What a noun attends to shows its class better than the whole image",
+            "The place that a noun attends to shows its class better than the whole image does",
             "Figures 2 to 5",
             ("soft",),
             points_better_than_equal,
@@ -201,8 +201,8 @@ REPRODUCTION = Reproduction(
     smoke=Override(smoke),
     paper=Override(paper),
     notes=(
-        "The `paper` preset has the sizes of the authors' code, which the paper does not state, for features of "
-        "VGG-19. Its weights are not here: parameters are counted, nothing is trained.",
-        "The paper's BLEU has no brevity penalty (as we remember it, not checked); ours has.",
+        "The `paper` preset has the sizes of the authors' code, which the paper does not state, for VGG-19 features. "
+        "VGG-19's weights are not included: the preset only counts parameters.",
+        "The paper's BLEU has no brevity penalty (from memory, not checked); ours has one.",
     ),
 )

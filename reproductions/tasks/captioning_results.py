@@ -38,12 +38,12 @@ COLUMNS = (
     Column("perplexity", "perplexity"),
 )
 NOTES = (
-    "BLEU-n is the geometric mean of the precisions of n-grams up to n with the brevity penalty of the closest of "
-    "five references, by sacreBLEU's counts, of words in lower case without punctuation (the rule of neuraltalk2, "
-    "which most published numbers share), without smoothing. sacreBLEU is of the references as they were written, "
-    "with punctuation, which the captions lack. CIDEr and METEOR are 100 times those of the COCO evaluation "
-    "(pycocoevalcap), of the same words; its own tokenizer, PTBTokenizer, splits a few words otherwise. Images are "
-    "read by EfficientNet-Lite0, which is not trained further.",
+    "BLEU-n is the geometric mean of the n-gram precisions up to order n, times the brevity penalty for the closest "
+    "of five reference lengths, without smoothing. It is computed from sacreBLEU's counts on lower-cased words without "
+    "punctuation (the rule of neuraltalk2, which most published numbers share). The column sacreBLEU compares with "
+    "the original references, which have punctuation; the captions have none. CIDEr and METEOR are those of the COCO "
+    "evaluation code (pycocoevalcap), times 100, on the same words; its own PTBTokenizer would split a few words "
+    "differently. EfficientNet-Lite0, which computes the image features, is not fine-tuned.",
 )
 """How the numbers of a results README are counted."""
 
@@ -57,7 +57,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
     measured: list[tuple[str, str, str, Callable[[np.ndarray], float]]] = [
         *((name, "bleu", f"{PEERS.signature}; {search}", partial(bleu_n, name=name)) for name in reversed(ORDERS)),
         ("sacrebleu", "sacrebleu", f"{OFFICIAL.signature}; {search}", bleu),
-        ("perplexity", "likelihood", "of each word; with the end", perplexity),
+        ("perplexity", "likelihood", "per word, including the end of the caption", perplexity),
     ]
     made = []
     for metric, array, signature, score in measured:
@@ -70,7 +70,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
         if all(metric in outcome.predictions for outcome in outcomes):
             each = unit * stacked(outcomes, metric)
             interval = bootstrap(each.mean(axis=0), seed=0)
-            signature = f"pycocoevalcap 1.2, words of the pipeline; {search}"
+            signature = f"pycocoevalcap 1.2 on the pipeline's words; {search}"
             values = each.mean(axis=1).tolist()
             made.append(
                 row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
@@ -117,7 +117,7 @@ def points_at_nouns(outcomes: Sequence[Outcome]) -> Effect | None:
     def rise(totals: np.ndarray) -> float:
         return float(100 * (totals[0] - totals[1]) / max(totals[3], 1))
 
-    what = "points of probability of the noun's classes, own weights minus those of other images' nouns"
+    what = "percentage points of the noun's class probability: its own weights against those of nouns in other images"
     return Effect(bootstrap_metric(sums, rise, seed=0), what, "images")
 
 
@@ -130,7 +130,7 @@ def points_better_than_equal(outcomes: Sequence[Outcome]) -> Effect | None:
     def rise(totals: np.ndarray) -> float:
         return float(100 * (totals[0] - totals[2]) / max(totals[3], 1))
 
-    what = "points of probability of the noun's classes, own weights minus equal ones"
+    what = "percentage points of the noun's class probability: its own weights against equal weights"
     return Effect(bootstrap_metric(sums, rise, seed=0), what, "images")
 
 
