@@ -1,4 +1,4 @@
-"""Text or images in, ids or arrays out: one documented pipeline per corpus. Never imports MXNet by itself.
+"""Text or images in, ids or arrays out, with one documented pipeline per corpus. It never imports MXNet by itself.
 
 In a few lines:
 
@@ -17,7 +17,7 @@ English documents, sentences and running text:
     from preprocessing import documents, ptb, sentences
     documents.prepare("imdb", max_words=50), sentences.prepare("sst-5"), ptb.prepare("ptb")
 
-The modules of this folder are the entry points, one per kind of corpus. Below them: ``corpora/`` (where the files are
-and how they are fetched), ``pipeline/`` (steps, cache, card: independent of the kind of data), and the data and steps
-of each kind in ``text/``, ``bitext/`` and ``images/``.
+The modules of this folder are the entry points, one per kind of corpus. The folders below it are ``corpora/`` (where
+the files are and how they are fetched), ``pipeline/`` (steps, cache and card, independent of the kind of data), and
+``text/``, ``bitext/`` and ``images/`` (the data and steps of each kind).
 """

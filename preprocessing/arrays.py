@@ -1,4 +1,4 @@
-"""Arrays in ``.npz`` files: the one place where they are read and written. Damage is one error, whatever its form."""
+"""Read and write arrays in ``.npz`` files. Any kind of damage raises the same error."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _DEFLATED = 1100
 
 
 class DamagedError(Exception):
-    """A file is not whole, or is no ``.npz`` file of plain arrays."""
+    """A file is not complete, or is not an ``.npz`` file of plain arrays."""
 
 
 def write_arrays(file: BinaryIO | Path, arrays: Mapping[str, np.ndarray], *, compressed: bool = False) -> None:
-    """Write arrays, never objects, as ``numpy.savez`` does.
+    """Write arrays like ``numpy.savez``, but never Python objects.
 
-    ``numpy.savez`` itself leaves its archive open when the disk is full, and a second error is printed when that is
-    collected.
+    ``numpy.savez`` itself leaves its archive open when the disk is full, and a second error is printed when the archive
+    is garbage-collected.
     """
     compression = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
     with zipfile.ZipFile(file, "w", compression) as archive:
@@ -33,10 +33,10 @@ def write_arrays(file: BinaryIO | Path, arrays: Mapping[str, np.ndarray], *, com
 
 
 def read_arrays(path: Path, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """All arrays of a file, or those of these names that it has. Objects are refused, and so is an array whose stated
-    shape is not that of its bytes, before memory is allocated for it.
+    """All arrays of a file, or those of ``names`` that it contains. Arrays of objects are refused, and so are arrays
+    whose stated shape does not match their bytes, before memory is allocated for them.
 
-    Raises DamagedError for a file that is not whole, OSError for one that cannot be opened.
+    Raises DamagedError for a damaged file, OSError for one that cannot be opened.
     """
     with path.open("rb") as stream:
         try:
@@ -44,7 +44,7 @@ def read_arrays(path: Path, names: Sequence[str] | None = None) -> dict[str, np.
                 members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
                 wanted = members if names is None else [name for name in names if name in members]
                 return {name: _read(archive, members[name]) for name in wanted}
-        # zipfile, zlib and NumPy raise a dozen types for damaged bytes, none of them documented.
+        # zipfile, zlib and NumPy raise a dozen types of exceptions for damaged bytes, none of them documented.
         except Exception as error:
             raise DamagedError(" ".join(str(error).split()) or type(error).__name__) from error
 
@@ -52,7 +52,7 @@ def read_arrays(path: Path, names: Sequence[str] | None = None) -> dict[str, np.
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
     if info.file_size > _DEFLATED * (info.compress_size + 1):
         raise ValueError(f"{info.filename} states a size that cannot be compressed into {info.compress_size} bytes")
-    if info.comment:  # its wrong length hides the next array
+    if info.comment:  # a comment with a wrong length would hide the next array
         raise ValueError("an array with a comment")
     with archive.open(info) as member:
         version = np.lib.format.read_magic(member)

@@ -4,9 +4,9 @@
     result = cifar10.prepare()
     result.splits["train"].pixels, result.splits["train"].label, result.inputs(pixels), result.card
 
-The steps, in order: read-cifar, decode, check-size, split-validation, normalize. The archive is the official one of
-binaries, or the same images as files, which may be recompressed: the card says which. :func:`subset` gives nested parts
-of the training split.
+The steps, in order: read-cifar, decode, check-size, split-validation, normalize. The archive is the official one with
+binary files, or one with the same images as single files, which may be recompressed; the card states which.
+:func:`subset` selects nested subsets of the training split.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ RECOMPRESSED = "JPEG-recompressed images"
 
 
 def pipeline(*, size: int = SIZE) -> ImagePipeline:
-    """The pipeline for CIFAR-10 and files of its layout; ``size`` is the height and width to which images are resized.
+    """The pipeline for CIFAR-10 and files in its layout; ``size`` is the height and width to which images are resized.
     Raises InputError for an invalid size."""
     check_positive(size=size)
     resize = () if size == SIZE else (Resize(size, size),)
@@ -72,7 +72,7 @@ def own_images(path: Path, licence: str = "not stated") -> CorpusFiles:
 
 
 def archive_of(result: ImageResult) -> str:
-    """What the images of a result were read from, in words that belong next to its numbers."""
+    """A description of what the images of a result were read from, to be stated next to its numbers."""
     archive: str = result.card["facts"].get("archive", "")  # a restored result has no facts
     return archive
 
@@ -87,11 +87,12 @@ def encode(result: ImageResult, files: Sequence[bytes]) -> np.ndarray:
 
 
 def subset(split: ImageSplit, images: int) -> np.ndarray:
-    """Rows (images,) of a part of a split: of each class the same number of images, those whose pixels have the
-    smallest SHA-256. A larger part contains the smaller ones; the whole split is returned where ``images`` is its size.
+    """Rows (images,) of a subset of a split: the same number of images of each class, those whose pixels have the
+    smallest SHA-256. A larger subset contains the smaller ones; if ``images`` is the size of the split, all rows are
+    returned.
 
     Raises:
-        ParameterError: a class has not as many images, or the number is not a multiple of the classes.
+        ParameterError: a class has too few images, or the number is not a multiple of the number of classes.
     """
     if images == len(split):
         return np.arange(images)
@@ -109,7 +110,7 @@ def subset(split: ImageSplit, images: int) -> np.ndarray:
 def write(result: ImageResult, directory: Path, *, overwrite: bool = False, page: bool = False) -> None:
     """Write a result as files, the whole directory or nothing: ``train.npz``, ``validation.npz`` and ``test.npz`` with
     ``pixels`` (rows, 32, 32, 3) uint8, ``label`` (rows,) int64 and ``row_id`` (rows,) str; ``normalization.npz`` with
-    ``mean`` and ``std`` (3,) float32; ``card.json``; with ``page`` ``card.html``, the card to be read.
+    ``mean`` and ``std`` (3,) float32; ``card.json``; with ``page``, also ``card.html``, the card as a web page.
 
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result.
     """
@@ -188,7 +189,7 @@ class CheckSize(Step[ImageData]):
 
 @dataclass(frozen=True)
 class SplitValidation(Step[ImageData]):
-    """Split validation off train, by the pixels of each image."""
+    """Split validation images off train, by the pixels of each image."""
 
     name: ClassVar[str] = "split-validation"
     one_in: int = VALIDATION_SHARE

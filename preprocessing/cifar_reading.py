@@ -1,7 +1,8 @@
-"""Images of CIFAR-10, from the official binary archive, or one file per image in folders of splits and classes.
+"""Read the images of CIFAR-10, from the official binary archive or from one file per image in folders of splits and
+classes.
 
-Both layouts are read from a folder or a tar archive of any compression, without pickles; the order is that of the
-names, not that of the archive.
+Both layouts are read from a folder or a tar archive with any compression, without pickles. Images are ordered by name,
+not by their position in the archive.
 
     cifar-10-batches-bin/data_batch_<1-5>.bin, test_batch.bin    records of a label byte and 3 x 32 x 32 pixel bytes
     {train,test}/<class>/<name>.jpg (or .png)                    one image
@@ -47,8 +48,8 @@ class StoredImages:
 
     Attributes:
         layout: ``BINARY`` or ``FILES``.
-        splits: of each split the encoded images by row id, in order.
-        labels: of each split, in the same order.
+        splits: for each split, the encoded images by row id, in order.
+        labels: for each split, the labels in the same order.
     """
 
     layout: str
@@ -60,12 +61,12 @@ class StoredImages:
 
 
 def read_images(path: Path) -> StoredImages:
-    """All images of an archive or folder. A record of the binaries becomes a file of Portable Pixmap format, which has
-    the same pixels.
+    """Read all images of an archive or folder. A record of the binary files becomes a file in Portable Pixmap format
+    with the same pixels.
 
     Raises:
         InputError: with file, reason and remedy, for an archive that cannot be unpacked or whose members lead out of
-            it, both layouts at once, a folder that is no class, a batch that does not consist of whole records, a
+            it, both layouts at once, a folder that is not a class, a batch that does not consist of whole records, a
             label above 9, and a split without images.
     """
     files = dict(_unique(path, _folder(path) if path.is_dir() else _archive(path)))
@@ -81,7 +82,7 @@ def read_images(path: Path) -> StoredImages:
 
 
 def check_official(path: Path, stored: StoredImages, files: CorpusFiles) -> None:
-    """Raise InputError when the images are not those of the registry, by number and SHA-256."""
+    """Raise InputError unless the number and the SHA-256 of the images are those of the registry."""
     rows, content = files.rows.get(PART), files.contents.get(PART)
     if rows is not None and len(stored) != rows:
         raise InputError(path, f"{len(stored)} images, the official corpus has {rows}", remedy=FETCH_AGAIN)
@@ -91,7 +92,7 @@ def check_official(path: Path, stored: StoredImages, files: CorpusFiles) -> None
 
 
 def content_sha256(stored: StoredImages) -> str:
-    """SHA-256 over id, size and bytes of the images in their order: the same in any archive."""
+    """SHA-256 over the id, size and bytes of each image, in order; it is the same for any archive."""
     return sha256_of_named(image for images in stored.splits.values() for image in images.items())
 
 
@@ -129,7 +130,7 @@ def _of_files(path: Path, files: Mapping[str, bytes]) -> StoredImages:
 
 
 def _placed(path: Path, files: Iterable[str]) -> Iterator[tuple[str, str, str, int]]:
-    """Of each file its name, row id, split and label."""
+    """Yield the name, row id, split and label of each file."""
     for name in files:
         *_, split, label, file = PurePosixPath(name).parts
         if label not in CLASSES:
@@ -171,7 +172,7 @@ def _archive(path: Path) -> Iterator[tuple[str, bytes]]:
                 if ".." in parts or member.name.startswith("/"):
                     raise InputError(f"{path}: {member.name}", "leads out of the archive", remedy=FETCH_AGAIN)
                 if member.isfile() and _is_read(member.name):
-                    check_unpacked(path, member.size)  # a sparse member states more than the archive has
+                    check_unpacked(path, member.size)  # a sparse member can state a larger size than the archive has
                     content = archive.extractfile(member)
                     assert content is not None, "a regular file has content"
                     yield member.name, content.read()

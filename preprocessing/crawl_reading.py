@@ -1,7 +1,7 @@
-"""The raw crawl of the Naver sentiment movie corpus, read strictly: every fault is named with its file and review.
+"""Read the raw crawl of the Naver sentiment movie corpus strictly: every error names the file and the review.
 
 The crawl of ``e9t/nsmc`` has one ``<movie id>.json`` per movie: a list of reviews whose ``review_id``, ``review`` and
-``rating`` ("1" to "10") are text.
+``rating`` ("1" to "10") are strings.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FETCH_AGAIN = "fetch it again"
 
 
 class CrawlReview(NamedTuple):
-    """One review: its id at Naver, its text, and 0 (negative), 1 (positive) or None for a rating between."""
+    """One review: its id at Naver, its text, and 0 (negative), 1 (positive) or None for a rating in between."""
 
     id: str
     text: str
@@ -45,7 +45,7 @@ class Crawl(NamedTuple):
 
 
 def read_crawl(raw: Path) -> Crawl:
-    """Read and check every movie of the crawl: an archive as a stream, in any order of its members."""
+    """Read and check every movie of the crawl; an archive is read as a stream, whatever the order of its members."""
     movies: dict[str, list[CrawlReview]] = {}
     digests: dict[str, str] = {}
     for name, where, content in movie_files(raw):
@@ -90,10 +90,10 @@ def archive_files(raw: Path) -> Iterator[tuple[str, str, bytes]]:
             for member in archive:
                 name = member.name.rpartition("/")[2]
                 content = archive.extractfile(member) if _MOVIE_FILE.fullmatch(name) and member.isfile() else None
-                check_unpacked(raw, member.size)  # a sparse member states more than the archive has
+                check_unpacked(raw, member.size)  # a sparse member can state a larger size than the archive has
                 if content is not None:
                     yield name, f"{raw}:{member.name}", content.read()
-        # A tar ends before its xz does: only reading to the end lets xz check that nothing is missing.
+        # The tar archive ends before the xz stream: only reading to the end lets xz check that nothing is missing.
         while stream.read(1 << 20):
             pass
 
@@ -113,7 +113,7 @@ def parse_movie(where: str, content: bytes) -> list[CrawlReview]:
 
 
 def fault_of(review: Any) -> str:
-    """What is wrong with one review of the crawl, or nothing."""
+    """What is wrong with one review of the crawl; an empty string if nothing is."""
     if not isinstance(review, dict):
         return f"is not an object but {type(review).__name__}"
     for key in ("review_id", "review", "rating"):
@@ -131,5 +131,5 @@ def fault_of(review: Any) -> str:
 
 
 def single_spaces(text: str) -> str:
-    """The text with each run of white space as one space."""
+    """The text with each run of white space replaced by one space."""
     return _WHITESPACE.sub(" ", text)

@@ -1,6 +1,7 @@
-"""Labelled documents, one per file, in the folders of IMDB: ``{train,test}/{neg,pos}/<number>_<rating>.txt``.
+"""Read labelled documents, one per file, in the folders of IMDB: ``{train,test}/{neg,pos}/<number>_<rating>.txt``.
 
-Read from the folder or from a tar archive of any compression; the order is that of the names, not that of the archive.
+The files are in a folder or in a tar archive with any compression. Documents are ordered by name, not by their position
+in the archive.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ OWN_DOCUMENTS = "own documents"
 PART = "documents"
 _UNLABELLED = "unsup"
 _BLOCK = 1 << 20
-_LONGEST = 1_000_000  # characters of a document of one's own
+_LONGEST = 1_000_000  # characters of a document of your own
 _BROKEN: tuple[type[Exception], ...] = (tarfile.TarError, *BROKEN)
 _NAME = re.compile(r"(\d+)_\d+\.txt", re.ASCII)
 _LAYOUT = "the layout is {train,test}/{neg,pos}/<number>_<rating>.txt"
@@ -39,7 +40,7 @@ _LAYOUT = "the layout is {train,test}/{neg,pos}/<number>_<rating>.txt"
 
 @dataclass(frozen=True, order=True)
 class DocumentKey:
-    """What the path of a document states; documents are in the order of their keys."""
+    """The information in the path of a document; documents are sorted by their keys."""
 
     split: int
     label: int
@@ -90,7 +91,7 @@ class ReadDocuments(Step[Data]):
 
 
 def _odd_documents(path: Path, documents: Iterable[DocumentKey], splits: Mapping[str, Split]) -> list[str]:
-    """Warnings on documents of one's own. Raises InputError for texts that cannot be meant."""
+    """Warnings about the user's own documents. Raises InputError for texts that must be a mistake."""
     for name, split in splits.items():
         for row_id, text in zip(split.row_id, split.text, strict=True):
             check_text(f"{path}: {row_id}.txt", text, longest=_LONGEST)
@@ -113,10 +114,10 @@ def _rating(key: DocumentKey) -> int:
 
 
 def read_documents(path: Path) -> dict[DocumentKey, bytes]:
-    """The bytes of all documents of a folder or archive, in order.
+    """Read the bytes of all documents of a folder or archive, in order.
 
     Raises InputError with file, reason and remedy for an archive that cannot be unpacked, and for anything that
-    :class:`ReadDocuments` calls an error, except the encoding.
+    :class:`ReadDocuments` calls an error, except invalid UTF-8.
     """
     documents: dict[DocumentKey, bytes] = {}
     named: dict[tuple[int, int, int], str] = {}
@@ -137,14 +138,15 @@ def read_documents(path: Path) -> dict[DocumentKey, bytes]:
 
 
 def content_sha256(documents: Mapping[DocumentKey, bytes]) -> str:
-    """SHA-256 over id, size and bytes of the documents in their order: the same in any archive."""
+    """SHA-256 over the id, size and bytes of each document, in order; it is the same for any archive."""
     return sha256_of_named((key.row_id, raw) for key, raw in documents.items())
 
 
 def _key(path: Path, name: str) -> DocumentKey | None:
-    """The key of a file by its name; None for a file that is not a document.
+    """The key of a file, from its name; None for a file that is not a document.
 
-    Raises InputError for a text in a folder with an unknown name, and for an unknown name in a folder of texts.
+    Raises InputError for a text in a folder with an unknown name, and for a document that is not named
+    ``<number>_<rating>.txt``.
     """
     *_, split, label, file = ("", "", *PurePosixPath(name).parts)
     if file.startswith(".") or (split not in SPLITS and label not in LABELS):
@@ -174,7 +176,7 @@ def _archive(path: Path) -> Iterator[tuple[str, bytes]]:
         with unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK) as archive:
             for member in archive:
                 if member.isfile() and _key(path, member.name) is not None:
-                    check_unpacked(path, member.size)  # a sparse member states more than the archive has
+                    check_unpacked(path, member.size)  # a sparse member can state a larger size than the archive has
                     content = archive.extractfile(member)
                     assert content is not None, "a regular file has content"
                     yield member.name, content.read()

@@ -1,4 +1,4 @@
-"""Labelled documents such as IMDB's: from files to words, sentence by sentence, with every decision named.
+"""Labelled documents such as IMDB's: from files to words, sentence by sentence, with every decision stated.
 
     from preprocessing import documents
     result = documents.prepare("imdb", max_words=50)
@@ -36,11 +36,11 @@ def pipeline(
     min_freq: int = 5,
     max_size: int | None = None,
 ) -> TextPipeline:
-    """The pipeline for IMDB and documents of its layout.
+    """The pipeline for IMDB and documents in its layout.
 
-    ``max_sentences``: maximum per document, ``max_words``: maximum per sentence (None: no limit). The rest of a longer
-    sentence is lost with ``overlong="cut"``; with ``"wrap"`` it becomes further sentences, which ``max_sentences``
-    counts. ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the
+    ``max_sentences``: maximum per document, ``max_words``: maximum per sentence (None: no limit). With
+    ``overlong="cut"``, the rest of a longer sentence is lost; with ``"wrap"``, it becomes further sentences, which
+    count towards ``max_sentences``. ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the
     training split. Raises InputError for an invalid parameter.
     """
     check_positive(max_sentences=max_sentences, max_words=max_words, min_freq=min_freq, max_size=max_size)

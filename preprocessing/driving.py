@@ -70,13 +70,13 @@ def pipeline(
     target: str = "degrees",
     car: Mapping[str, float] | None = None,
 ) -> DrivePipeline:
-    """The pipeline of a drive.
+    """The pipeline for a drive.
 
-    ``height``, ``width``: of the frames after resizing. ``smoothing``: factor of the exponential smoothing of targets;
-    1 for none. ``block_seconds``, ``gap_seconds``, ``cycle``: of the splits (:class:`Blocks`). ``gaps``: whether a gap
-    in time of over a second is an error (``refuse``) or divides the drive (``divide``). ``target``: ``degrees``, or
-    ``inverse radius`` where the log states the speed; ``car``: what :class:`ReadInverseRadius` has of the car. Raises
-    InputError for an invalid parameter.
+    ``height``, ``width``: size of the frames after resizing. ``smoothing``: factor of the exponential smoothing of
+    targets; 1 for none. ``block_seconds``, ``gap_seconds``, ``cycle``: how the drive is split (:class:`Blocks`).
+    ``gaps``: whether a gap in time of over a second is an error (``refuse``) or divides the drive (``divide``).
+    ``target``: ``degrees``, or ``inverse radius`` if the log states the speed. ``car``: the attributes of the car in
+    :class:`ReadInverseRadius`. Raises InputError for an invalid parameter.
     """
     check_positive(height=height, width=width)
     if target not in TARGETS:
@@ -118,7 +118,7 @@ def own_folder(folder: Path) -> CorpusFiles:
     """Your own drive in one folder: a log with a name of :data:`LOGS` and its frames, a folder ``center`` or
     ``frames``, an archive ``center.tar`` or ``frames.tar`` of any compression, or ``camera.h5`` with ``log.h5``.
 
-    Raises InputError when there is none of them, or several.
+    Raises InputError when the log or the frames are missing or there are several.
     """
     if not folder.is_dir():
         raise InputError(folder, "no such folder", remedy="give the folder of a drive")
@@ -213,7 +213,7 @@ class ReadDrive(Step[DriveData]):
         return np.array([row.steering for row in rows])
 
     def resized(self, image: np.ndarray) -> np.ndarray:
-        """A frame (height, width, 3) uint8 in the size of this step."""
+        """A frame (height, width, 3) uint8, resized to the size of this step."""
         if image.shape[:2] == (self.height, self.width):
             return image
         return np.array(Image.fromarray(image).resize((self.width, self.height), Image.Resampling.BILINEAR))
@@ -221,13 +221,13 @@ class ReadDrive(Step[DriveData]):
 
 @dataclass(frozen=True)
 class ReadInverseRadius(ReadDrive):
-    """The same, with the inverse of the turning radius in place of the angle of the steering wheel (Kim and Canny,
-    2017, sec. 3.1): it depends less on the car and on its speed.
+    """Like :class:`ReadDrive`, with the inverse of the turning radius instead of the angle of the steering wheel (Kim
+    and Canny, 2017, sec. 3.1), because it depends less on the car and on its speed.
 
     Attributes:
-        wheel_base: of the car, metres.
-        steering_ratio: of the angle of the steering wheel to that of the front wheels.
-        slip: factor of the squared speed, (s/m)^2. The defaults are those of comma.ai's car
+        wheel_base: wheel base of the car in metres.
+        steering_ratio: ratio of the angle of the steering wheel to that of the front wheels.
+        slip: factor of the squared speed, in (s/m)^2. The defaults are those of comma.ai's car
             (``view_steering_model.py`` of github.com/commaai/research).
     """
 
@@ -280,7 +280,7 @@ class DriveResult(RunResult["DrivePipeline", DriveData]):
         return self.data.normalization(pixels)
 
     def encode(self, files: Sequence[bytes]) -> ImageSplit:
-        """New frames through the same steps, one row per file; without time and steering."""
+        """Process new frames with the same steps, one row per file, without time and steering."""
         read = self.pipeline.steps[0]
         assert isinstance(read, ReadDrive)
         names = [f"new {row}" for row in range(len(files))]
@@ -293,8 +293,8 @@ class DriveResult(RunResult["DrivePipeline", DriveData]):
 
 @dataclass(frozen=True)
 class DrivePipeline(Pipeline[DriveData, DriveResult]):
-    """A pipeline of a drive. Its card's facts: ``drive``, ``blocks`` {split: how it is driven}, ``leak`` {by_block,
-    by_frame: {nearest_frame, always_0}} in degrees, ``channels``."""
+    """A pipeline for a drive. The facts of its card are ``drive``, ``blocks`` {split: statistics of its driving},
+    ``leak`` {by_block, by_frame: {nearest_frame, always_0}} in the unit of the target, and ``channels``."""
 
     def files(self, corpus: str | CorpusFiles) -> CorpusFiles:
         return super().files("sample driving" if corpus == "sample" else corpus)
@@ -313,9 +313,9 @@ class DrivePipeline(Pipeline[DriveData, DriveResult]):
 
 
 def write(result: DriveResult, directory: Path, *, overwrite: bool = False, page: bool = False) -> None:
-    """Write a result as files, the whole directory or nothing: of each split ``<split>.npz`` with ``pixels`` (frames,
+    """Write a result as files, the whole directory or nothing: for each split, ``<split>.npz`` with ``pixels`` (frames,
     height, width, 3) uint8 in HSV, ``row_id``, ``seconds``, ``steering``, ``target`` and ``stretch`` (frames,);
-    ``card.json``; with ``page`` ``card.html``, the card to be read.
+    ``card.json``; with ``page``, also ``card.html``, the card as a web page.
 
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result.
     """

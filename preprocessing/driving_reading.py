@@ -1,13 +1,14 @@
-"""Driving logs and their frames, in three layouts, read strictly.
+"""Read driving logs and their frames strictly, in three layouts.
 
-- The Udacity simulator: a table ``frame,milliseconds,steering,...`` with the steering between -1 and 1 of 25 degrees.
+- The Udacity simulator: a table ``frame,milliseconds,steering,...`` with the steering from -1 to 1, where 1 is 25
+  degrees.
 - The Udacity challenge: ``interpolated.csv`` with ``timestamp`` in nanoseconds, ``frame_id``, ``filename`` and
   ``angle`` in radians, and ``speed`` in metres a second; only the rows of the centre camera are read.
-- comma.ai: an HDF5 file of frames ``X`` (frames, 3, height, width), and one of the log with ``times`` in seconds,
-  ``cam1_ptr``, the frame that was the latest at each time, ``steering_angle``, taken as degrees, and ``speed`` in
-  metres a second.
+- comma.ai: an HDF5 file with the frames ``X`` (frames, 3, height, width), and one with the log: ``times`` in seconds,
+  ``cam1_ptr``, the latest frame at each time, ``steering_angle``, which is taken as degrees, and ``speed`` in metres a
+  second.
 
-Frames of the first two are files in a folder or in a tar archive of any compression; the log states their order.
+Frames of the first two are files in a folder or in a tar archive with any compression; the log states their order.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from preprocessing.images.decoding import decode
 FULL_LOCK = 25.0
 """Degrees of the simulator's steering 1."""
 
-_WIDEST = 1080.0  # degrees to which a steering wheel can be turned, three times around
+_WIDEST = 1080.0  # degrees that a steering wheel can be turned: three full turns
 _BLOCK = 1 << 20
 _BROKEN: tuple[type[Exception], ...] = (tarfile.TarError, *BROKEN)
 _CAMERA = "center_camera"
@@ -42,7 +43,7 @@ _CAMERA = "center_camera"
 @dataclass(frozen=True)
 class LogRow:
     """One frame of a log: its line (in HDF5 its row, from 1), its name, its time in seconds, the steering in degrees,
-    and the speed in metres a second where the log states it."""
+    and the speed in metres a second if the log states it."""
 
     line: int
     frame: str
@@ -65,10 +66,10 @@ Shrink = Callable[[np.ndarray], np.ndarray]
 
 
 def read_drive(frames: Path, log: Path, shrink: Shrink) -> Drive:
-    """A drive in any of the layouts.
+    """Read a drive in any of the layouts.
 
     Raises InputError with file, row, reason and remedy for a table without the columns of a layout; a value that is not
-    a finite number or cannot be meant; rows or frames that are not in the order of time; a frame that is missing,
+    a finite number or must be a mistake; rows or frames that are not in the order of time; a frame that is missing,
     damaged, or not of the size of the first one; an archive with members outside it.
     """
     if log.is_dir():
@@ -183,8 +184,8 @@ def _numbers(name: str) -> list[int]:
 
 
 def _folder(folder: Path, wanted: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    """Files below a folder, by their path from the folder, or from the one around it where the log begins names with
-    that of the folder (``center/``)."""
+    """Files below a folder by their path relative to it, or relative to its parent if the names in the log begin with
+    the name of the folder (``center/``)."""
     for file in sorted(folder.rglob("*")):
         if file.is_file():
             name = file.relative_to(folder).as_posix()
@@ -238,7 +239,7 @@ def _read_comma(frames: Path, log: Path, shrink: Shrink) -> Drive:
 
 
 def _comma_rows(log: Path) -> list[LogRow]:
-    """The first row of the log of each frame."""
+    """The first row of the log for each frame."""
     try:
         with h5py.File(log, "r") as file:
             names = ["cam1_ptr", "times", "steering_angle", *(["speed"] if "speed" in file else [])]

@@ -1,4 +1,4 @@
-"""Errors that a user can fix: the one exception that the preprocessing raises, and its most common check."""
+"""Errors that a user can fix: the exception that the preprocessing raises, and the most common check."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 class InputError(Exception):
-    """Bad input, in one line: where, what is wrong, what to do about it.
+    """Bad input, described in one line: where it is, what is wrong and how to fix it.
 
-    The command line prints ``str(error)`` and exits with status 2. Nothing is left half-written where it is raised.
+    The command line prints ``str(error)`` and exits with status 2. When it is raised, no half-written file is left.
     """
 
     def __init__(self, where: str | PathLike[str], reason: str, *, line: int | None = None, remedy: str = "") -> None:
@@ -19,7 +19,7 @@ class InputError(Exception):
         super().__init__(f"{location}: {reason}" + (f"; {remedy}" if remedy else ""))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As it is sent by a worker process."""
+        """Pickle the error with its attributes, as a worker process sends it."""
         return _restored, (type(self), str(self), vars(self))
 
 
@@ -35,7 +35,7 @@ class MissingError(InputError):
 
 
 class ParameterError(InputError):
-    """A parameter with a value that it cannot have; ``parameter`` is its name and ``value`` what was given."""
+    """An invalid value of a parameter; ``parameter`` is its name and ``value`` the given value."""
 
     def __init__(self, parameter: str, value: object, reason: str, *, remedy: str = "") -> None:
         self.parameter, self.value = parameter, value
@@ -46,8 +46,8 @@ LARGEST = 2**31 - 1
 
 
 def check_positive(**values: float | None) -> None:
-    """Raise ParameterError for the first value that is not a number from 1 to 2147483647, the largest that arrays of
-    lengths and ids have, under the name it is given by; None is no value."""
+    """Raise ParameterError for the first value that is not a number from 1 to 2147483647, the largest number that
+    arrays of lengths and ids can hold. Each keyword is the name of a parameter; None is not checked."""
     for name, value in values.items():
         if value is None:
             continue

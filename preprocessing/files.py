@@ -1,4 +1,4 @@
-"""Files that are either whole or absent: written under a temporary name next to the final one, flushed, then
+"""Write files that are either complete or absent: under a temporary name next to the final one, flushed, then
 renamed."""
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a binary file that appears at ``path`` only if the block ends without an exception. What killed processes
-    left of earlier attempts is removed.
+    """Open a binary file that appears at ``path`` only if the block ends without an exception. Files that killed
+    processes left behind are removed.
 
     Raises InputError when the file cannot be written, for instance because the disk is full; nothing is left of it.
     """
@@ -45,11 +45,11 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """Yield a new empty directory that replaces ``path`` only if the block ends without an exception. Of a link the
-    directory that it leads to is replaced. What killed processes left of earlier attempts is removed.
+    """Yield a new empty directory that replaces ``path`` only if the block ends without an exception. If ``path`` is a
+    link, the directory that it points to is replaced. Directories that killed processes left behind are removed.
 
-    Raises InputError when the directory cannot be written, for instance because the disk is full, or is the current
-    one; nothing is left of it.
+    Raises InputError when the directory cannot be written, for instance because the disk is full, or when it is the
+    current one; nothing is left of it.
     """
     target = path.resolve()
     if target == Path.cwd():
@@ -80,7 +80,7 @@ def _part(path: Path) -> Path:
 
 @contextmanager
 def _named(path: Path, part: Path) -> Iterator[None]:
-    """An error of writing as one line that names what was to be written."""
+    """Turn an error while writing into one line that names the file or folder to be written."""
     try:
         yield
     except InputError as error:
@@ -88,7 +88,7 @@ def _named(path: Path, part: Path) -> Iterator[None]:
             raise
         raise InputError(path, error.reason, remedy=error.remedy) from error
     except OSError as error:
-        # An error of writing names no file; one of opening names the part, something in it, or a folder above it.
+        # An error in writing names no file; an error in opening names the part, a file in it, or a folder above it.
         about = Path(error.filename) if isinstance(error.filename, str) else part
         if about not in (path, *path.parents, *part.parents) and part not in (about, *about.parents):
             raise
@@ -110,7 +110,7 @@ def _remove_abandoned(path: Path) -> None:
 
 @contextmanager
 def result_directory(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    """As :func:`atomic_directory`, for a result with its card.
+    """Like :func:`atomic_directory`, for a result with its card.
 
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a
     ``card.json``), which is then replaced as a whole.

@@ -3,11 +3,11 @@
     from preprocessing import flickr8k
     result = flickr8k.prepare("flickr8k")
     result.train.ids, result.train.offsets      # a row for each caption, without begin and end
-    result.images("train")                      # the images of these rows: names, and which rows are theirs
+    result.images("train")                      # the images of these rows: their names, and the rows of each
     result.read(["1000268201_693b08cb0e.jpg"])  # their pixels, (rows, 224, 224, 3) uint8
 
-The steps, in order: read-captions, picture-sizes, tokenize, vocabulary, encode. Rows are captions; pixels are decoded
-when they are asked for, by the rule that the card states.
+The steps, in order: read-captions, picture-sizes, tokenize, vocabulary, encode. Rows are captions. Pixels are decoded
+on demand, by the rule that the card states.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ ImageNet's channels, which most networks want, are wrong for it."""
 def pipeline(*, min_freq: int = 5, max_size: int | None = None, reader: ImageReader = READER) -> CaptionPipeline:
     """The pipeline for captions.
 
-    ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split. ``reader``: how pixels
-    become inputs. Raises InputError for an invalid parameter.
+    ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the training split. ``reader``: how
+    pixels become inputs. Raises InputError for an invalid parameter.
     """
     check_positive(min_freq=min_freq, max_size=max_size)
     words = CaptionWords()
@@ -64,8 +64,8 @@ def pipeline(*, min_freq: int = 5, max_size: int | None = None, reader: ImageRea
 def prepare(
     corpus: str | CorpusFiles = "flickr8k", *, processes: int | None = None, cache: bool = True, **options: Any
 ) -> CaptionResult:
-    """Run :func:`pipeline` with ``options`` on ``flickr8k``, ``flickr30k``, ``coco``, ``sample`` or files of their
-    layouts."""
+    """Run :func:`pipeline` with ``options`` on ``flickr8k``, ``flickr30k``, ``coco``, ``sample`` or files in one of
+    their layouts."""
     return pipeline(**options).run(corpus, processes=processes, cache=cache)
 
 
@@ -74,8 +74,8 @@ class CaptionedImages:
     """The images of a split.
 
     Attributes:
-        names: in the order of the corpus.
-        rows: the rows of the split that are captions of each image.
+        names: names of the images, in the order of the corpus.
+        rows: for each image, the rows of the split that are its captions.
     """
 
     names: tuple[str, ...]
@@ -84,8 +84,8 @@ class CaptionedImages:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CaptionResult(Result):
-    """Captions and where their images are. ``folder``: of the images; None for a result that was loaded without its
-    corpus. ``reader``: how an image becomes an input."""
+    """Captions and the location of their images. ``folder``: folder of the images; None for a result that was loaded
+    without its corpus. ``reader``: how an image becomes an input."""
 
     folder: Path | None = None
     reader: ImageReader = READER
@@ -106,7 +106,7 @@ class CaptionResult(Result):
         """The pixels of images of the corpus, (rows, size, size, 3) uint8.
 
         Raises:
-            InputError: the corpus is not at hand, or a file is damaged.
+            InputError: the corpus is not available, or a file is damaged.
         """
         if self.folder is None:
             raise InputError("images", "the corpus is not at hand", remedy="prepare it again")
@@ -115,7 +115,7 @@ class CaptionResult(Result):
 
 @dataclass(frozen=True)
 class CaptionPipeline(TextPipeline):
-    """A pipeline of captions. ``reader``: how an image becomes an input."""
+    """A pipeline for captions. ``reader``: how an image becomes an input."""
 
     reader: ImageReader = READER
 
@@ -133,12 +133,12 @@ class CaptionPipeline(TextPipeline):
 
 
 def image_of(row_id: str) -> str:
-    """The image of a caption's row id, ``<image>#<number>``."""
+    """The name of the image in the row id of a caption, ``<image>#<number>``."""
     return row_id.rpartition("#")[0]
 
 
 class CaptionWords(Tokenizer):
-    """The words of a caption as Karpathy and most after him count them."""
+    """Tokenizer that divides a caption into words like Karpathy and most later work."""
 
     name = "caption-words"
     rule = (
@@ -249,7 +249,7 @@ def _read_karpathy(files: CorpusFiles) -> tuple[dict[str, _Images], int]:
 
 
 def _check_files(folder: Path, names: Sequence[str], part: str) -> None:
-    """Every image must be a file below the folder; a name that leads out of it is none."""
+    """Raise InputError unless every image is a file below the folder; a name that leads out of it counts as missing."""
     inside = [name for name in names if ".." not in Path(name).parts and not Path(name).is_absolute()]
     missing = sorted({*names} - {name for name in inside if (folder / name).is_file()})
     if missing:
@@ -301,12 +301,12 @@ def _header(path: Path) -> tuple[tuple[int, int], str]:
             warnings.simplefilter("ignore")
             with Image.open(path) as image:
                 return image.size, str(image.format)
-    except Exception as error:  # readers of damaged files raise whatever the damage leads to
+    except Exception as error:  # for a damaged file, Pillow's readers may raise any type of exception
         raise InputError(path, f"not an image ({type(error).__name__})", remedy=FETCH_AGAIN) from None
 
 
 @dataclass(frozen=True)
 class LearnCaptionVocabulary(LearnVocabulary):
-    """Learn a vocabulary of text that is generated."""
+    """Learn a vocabulary for generated text."""
 
     specials: ClassVar[tuple[str, ...]] = SEQUENCE_SPECIALS

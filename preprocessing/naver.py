@@ -1,4 +1,4 @@
-"""The Naver sentiment movie corpus: from the official TSV files to ids, with every decision named.
+"""The Naver sentiment movie corpus: from the official TSV files to ids, with every decision stated.
 
     from preprocessing import naver
     result = naver.prepare("nsmc", tokenizer="mecab", max_length=30, min_freq=2)
@@ -66,17 +66,18 @@ def pipeline(
     validation: str = "hash",
     labelled: int | None = None,
 ) -> TextPipeline:
-    """The pipeline for NSMC and files of its layout.
+    """The pipeline for NSMC and files in its layout.
 
-    ``max_length``: maximum tokens per review (None: no limit). ``min_freq`` and ``max_size``: of the vocabulary, which
-    is learned on the training split. ``text="repaired"`` restores the texts whose quotes were doubled when the corpus
-    was created; the rows of each split are the same in both cases.
+    ``max_length``: maximum tokens per review (None: no limit). ``min_freq`` and ``max_size``: limits of the vocabulary,
+    which is learned on the training split. ``text="repaired"`` restores the texts whose quotes were doubled when the
+    corpus was created; the rows of each split are the same in both cases.
 
-    What descriptions of experiments leave open. ``clean``: rules of :data:`.choices.CLEANING`, in this order.
-    ``stop_words``: a list of :data:`.choices.STOP_WORDS`; or ``tags``, by part of speech, with Mecab alone. ``keep``:
-    the ``first`` or the ``last`` tokens of a long review. ``copies``: ``keep`` equal texts in the training file, or
-    drop copies ``of-train`` or ``of-test``. ``validation``: a tenth of the training file by ``hash``, or its ``tail``.
-    ``labelled``: number of training rows whose labels are used (None: all); the vocabulary is of all texts.
+    The other parameters are choices that descriptions of experiments leave open. ``clean``: rules of
+    :data:`.choices.CLEANING`, applied in the given order. ``stop_words``: a list of :data:`.choices.STOP_WORDS`, or
+    ``tags`` to remove tokens by part of speech, only with Mecab. ``keep``: keep the ``first`` or the ``last`` tokens of
+    a long review. ``copies``: ``keep`` equal texts in the training file, or drop copies ``of-train`` or ``of-test``.
+    ``validation``: a tenth of the training file by ``hash``, or its ``tail``. ``labelled``: number of training rows
+    whose labels are used (None: all); the vocabulary is learned from all texts.
 
     Raises InputError for an invalid parameter.
     """
@@ -143,9 +144,9 @@ class ReadRatings(Step):
 
 
 def read_ratings(path: Path, *, rows: int | None = None) -> Split:
-    """One file of the NSMC layout as a Split. Raises InputError with file, line, reason and remedy for the first fault:
-    invalid UTF-8, another header, a wrong number of columns, a label that is not 0 or 1, a last line without its
-    line feed, or another number of rows than ``rows`` (when that is given)."""
+    """Read one file in the layout of NSMC as a Split. Raises InputError with file, line, reason and remedy for the
+    first error: invalid UTF-8, a wrong header, a wrong number of columns, a label that is not 0 or 1, a last line
+    without its line feed, or a number of rows other than ``rows`` (if given)."""
     table = read_table(path)
     for number, label in enumerate(table.labels, start=2):
         if label not in LABELS:

@@ -1,5 +1,5 @@
 """The raw crawl from which the Naver sentiment movie corpus was made, as text for word vectors: from JSON to ids,
-without the reviews on which the corpus evaluates.
+without the reviews that the corpus uses for evaluation.
 
     from preprocessing import naver_crawl
     result = naver_crawl.prepare("nsmc-raw", min_freq=5)
@@ -8,7 +8,7 @@ without the reviews on which the corpus evaluates.
 The crawl has 712 404 reviews with ratings 1 to 10, the corpus 200 000 of them. Reviews whose text occurs in the test
 file of the corpus or in the validation split of the pipeline ``naver`` are left out, so that vectors learned here can
 initialise a classifier of that corpus. Of the rest, one hundredth is held out for validation and one for test. The card
-counts all of it.
+states all these counts.
 
 The steps, in order: read-crawl, drop-empty, leave-out, hold-out, tokenize, vocabulary, encode.
 """
@@ -38,7 +38,7 @@ PARTS = ("raw", "train", "test")
 
 
 def files(corpus: str = "nsmc-raw") -> CorpusFiles:
-    """The crawl together with the official files of NSMC, or for ``sample`` the embedded sample of these.
+    """The crawl together with the official files of NSMC, or for ``sample`` the embedded sample of both.
 
     Raises MissingError when one of them is missing, InputError when an official file is damaged.
     """
@@ -61,10 +61,10 @@ def pipeline(
     max_size: int | None = None,
     one_in: int = 100,
 ) -> TextPipeline:
-    """The pipeline for the crawl and files of its layout.
+    """The pipeline for the crawl and files in its layout.
 
-    ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split. ``one_in``: one review in
-    this many is held out for validation, and one for test. Raises InputError for an invalid parameter.
+    ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the training split. ``one_in``: one
+    review in this many is held out for validation, and one for test. Raises InputError for an invalid parameter.
     """
     check_positive(min_freq=min_freq, max_size=max_size)
     if one_in < 3:
@@ -134,12 +134,12 @@ class ReadCrawl(Step[Data]):
         return data.with_splits({"train": split}), Notes(facts=facts)
 
     def row_ids(self, crawl: Crawl) -> list[str]:
-        """The id of each row: that of its review."""
+        """The id of each row, which is that of its review."""
         return [review.id for review in crawl.reviews]
 
 
 def _check(crawl: Crawl, corpus: CorpusFiles) -> None:
-    """Raise InputError unless the reviews are those of the official crawl, whose archives may differ in their bytes."""
+    """Raise InputError unless the reviews are those of the official crawl; its archives may differ in their bytes."""
     path, rows, content = corpus.path("raw"), corpus.rows.get("raw"), corpus.contents.get("raw")
     remedy = "fetch it again; pass a crawl of your own by locate.given"
     if rows is not None and len(crawl.reviews) != rows:
@@ -151,7 +151,7 @@ def _check(crawl: Crawl, corpus: CorpusFiles) -> None:
 
 @dataclass(frozen=True)
 class LeaveOut(Step[Data]):
-    """Leave out the reviews on which the corpus evaluates."""
+    """Leave out the reviews that the corpus uses for evaluation."""
 
     name: ClassVar[str] = "leave-out"
 
@@ -191,7 +191,7 @@ class LeaveOut(Step[Data]):
 
 
 def evaluated_texts(context: Context, step: str) -> dict[str, list[str]]:
-    """The texts of NSMC's splits ``test`` and ``validation``, without the quotes that were doubled in its files."""
+    """The texts of NSMC's splits ``test`` and ``validation``, with the doubled quotes of its files undone."""
     corpus = _given(context, step)
     official = {part: naver.read_ratings(corpus.path(part), rows=corpus.rows.get(part)) for part in ("train", "test")}
     divided, _ = SplitByHash().apply(Data(official), context)

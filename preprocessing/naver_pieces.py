@@ -1,11 +1,11 @@
-"""The Naver sentiment movie corpus as a pretrained network reads it: in the pieces and with the vocabulary that the
+"""The Naver sentiment movie corpus as input of a pretrained network: in the pieces and with the vocabulary that the
 pipeline ``naver_pretraining`` learned from the raw crawl.
 
     from preprocessing import naver_pieces
     result = naver_pieces.prepare("nsmc", pieces=8000)
 
-Rows, splits and texts are those of the pipeline ``naver``. What the crawl was prepared for is in the cache of results,
-so that it is read once.
+Rows, splits and texts are those of the pipeline ``naver``. The result of ``naver_pretraining`` is cached, so that the
+crawl is read only once.
 
 The steps, in order: read-ratings, drop-empty, split-by-hash, mark-leaks, pretrained-pieces, tokenize, truncate, encode,
 (limit-labelled).
@@ -34,7 +34,7 @@ CORPUS = "nsmc"
 
 
 def files(corpus: str = CORPUS) -> CorpusFiles:
-    """The official files of NSMC together with the crawl, or for ``sample`` the embedded sample of these.
+    """The official files of NSMC together with the crawl, or for ``sample`` the embedded sample of both.
 
     Raises MissingError when one of them is missing, InputError when one is damaged.
     """
@@ -54,9 +54,9 @@ def pipeline(
 ) -> TextPipeline:
     """The pipeline for NSMC with its crawl.
 
-    ``pieces``, ``pretraining_length``, ``one_in``: of the pipeline ``naver_pretraining``, there ``pieces``,
-    ``max_length`` and ``one_in``. ``max_length``: most pieces of a review. ``labelled``: number of training rows whose
-    labels are used; None for all.
+    ``pieces``, ``pretraining_length``, ``one_in``: parameters of the pipeline ``naver_pretraining``, called ``pieces``,
+    ``max_length`` and ``one_in`` there. ``max_length``: maximum pieces per review. ``labelled``: number of training
+    rows whose labels are used; None for all.
     """
     check_positive(max_length=max_length, labelled=labelled)
     learned = PretrainedPieces(pieces, pretraining_length, one_in)
@@ -78,7 +78,7 @@ def prepare(
 
 @dataclass(frozen=True)
 class PretrainedPieces(Step[Data]):
-    """Take pieces and vocabulary from the text for pretraining."""
+    """Use the pieces and the vocabulary that were learned from the text for pretraining."""
 
     name: ClassVar[str] = "pretrained-pieces"
     pieces: int
@@ -87,7 +87,7 @@ class PretrainedPieces(Step[Data]):
 
     @property
     def learned_by(self) -> TextPipeline:
-        """The pipeline that learns them."""
+        """The pipeline that learns the pieces and the vocabulary."""
         return naver_pretraining.pipeline(pieces=self.pieces, max_length=self.max_length, one_in=self.one_in)
 
     @property

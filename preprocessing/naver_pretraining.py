@@ -4,9 +4,9 @@
     result = naver_pretraining.prepare("nsmc-raw", pieces=8000)
     result.train.ids, result.train.offsets, result.train.row_id, result.vocabulary, result.card
 
-A network that is pretrained here and fine-tuned on NSMC must not have read what NSMC evaluates on: reviews of the test
-file and of the validation split are left out, with copies and near copies. What is masked and which reviews are paired
-is drawn anew in every epoch of training; the last two steps state the rules and count one draw.
+A network that is pretrained here and fine-tuned on NSMC must not have read the text that NSMC evaluates on: reviews of
+the test file and of the validation split are left out, with their copies and near copies. The masked tokens and the
+pairs of reviews are drawn again in every epoch of training; the last two steps state the rules and count one draw.
 
 The steps, in order: read-films, drop-empty, leave-out, leave-out-near-copies, drop-repeated, hold-out, tokenize,
 truncate, vocabulary, encode, pair-reviews, mask-words.
@@ -39,10 +39,10 @@ from preprocessing.text.writing import write as write
 def pipeline(
     *, pieces: int = 8000, max_length: int = 60, one_in: int = 100, masking: Masking | None = None
 ) -> TextPipeline:
-    """The pipeline for the crawl and files of its layout.
+    """The pipeline for the crawl and files in its layout.
 
-    ``pieces``: an upper bound on the number of pieces. ``max_length``: most pieces of a review. ``one_in``: one review
-    in this many is held out for validation, and one for test. Raises InputError for an invalid parameter.
+    ``pieces``: an upper bound on the number of pieces. ``max_length``: maximum pieces per review. ``one_in``: one
+    review in this many is held out for validation, and one for test. Raises InputError for an invalid parameter.
     """
     check_positive(pieces=pieces, max_length=max_length)
     if one_in < 3:
@@ -91,7 +91,7 @@ class ReadFilms(ReadCrawl):
 
 @dataclass(frozen=True)
 class LeaveOutNearCopies(Step[Data]):
-    """Leave out near copies of the reviews on which the corpus evaluates."""
+    """Leave out near copies of the reviews that the corpus uses for evaluation."""
 
     name: ClassVar[str] = "leave-out-near-copies"
     threshold: float = 0.5
@@ -150,7 +150,7 @@ class DropRepeated(Step[Data]):
 
 @dataclass(frozen=True)
 class LearnPieces(LearnVocabulary):
-    """Take the vocabulary from the pieces of the tokenizer."""
+    """Make the vocabulary from the pieces of the tokenizer."""
 
     name: ClassVar[str] = "vocabulary"
     specials: ClassVar[tuple[str, ...]] = MASKED_SPECIALS

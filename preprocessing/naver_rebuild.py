@@ -1,14 +1,14 @@
 """Rebuild the Naver sentiment movie corpus from its raw crawl, bit for bit equal to the official files.
 
 The official files follow from the crawl (``crawl_reading.py``) by the steps that :func:`rebuild` carries out and lists
-in ``rebuild.json``. Quotes are written by the CSV rule *minimal*: in a text with a double quote every one is doubled
-and the text is put between two more; any other text is not changed. ``ratings.txt`` was written so, read back without
-this rule, and the split was written so again: the official texts have their quotes escaped twice.
-``repaired/`` contains the same rows, order and split with the true text, in a TSV that quotes nothing.
+in ``rebuild.json``. Quotes are written by the CSV rule *minimal*: in a text with double quotes, each of them is doubled
+and the text is enclosed in two more; any other text is not changed. ``ratings.txt`` was written by this rule but read
+back without it, and the split was written by it again: the official texts have their quotes escaped twice.
+``repaired/`` contains the same rows, order and split with the true text, in TSV files without any quoting.
 
-Missing text needs no step. The official files were read back by pandas, which takes texts such as "NA" or "null" for
-missing and writes them empty; in the crawl only the empty text is spelled like that, so the rule changes nothing.
-``rebuild.json`` counts those texts. In another crawl they would stay, because users wrote them.
+Missing text needs no step. The official files were read back by pandas, which treats texts such as "NA" or "null" as
+missing and writes them as empty; in the crawl, the only such text is the empty one, so this changes nothing.
+``rebuild.json`` counts those texts. In another crawl they would be kept, because users wrote them.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ def rebuild(
     all; a folder that is not empty is replaced only with ``overwrite``, and only if a rebuild wrote all of its content.
     ``per_class`` (reviews per label) and ``train_rows`` are those of the corpus: other values give another corpus.
 
-    Raises InputError when the crawl is missing, unreadable, truncated, not a crawl or too small, or ``out`` is not
-    free.
+    Raises InputError when the crawl is missing, unreadable, truncated, not a crawl or too small, or when ``out`` must
+    not be overwritten.
     """
     refuse_to_lose(out, overwrite)
     crawl = read_crawl(raw)
@@ -182,7 +182,7 @@ def quote(text: str) -> str:
 
 
 def permute(reviews: Sequence[CrawlReview]) -> list[CrawlReview]:
-    """The rows as ``numpy.random.seed(1234); numpy.random.permutation`` orders them, global state untouched.
+    """The rows in the order of ``numpy.random.seed(1234); numpy.random.permutation``, without touching global state.
 
     NumPy freezes the stream of the legacy generator (NEP 19), so this holds for every version.
     """
@@ -190,7 +190,7 @@ def permute(reviews: Sequence[CrawlReview]) -> list[CrawlReview]:
 
 
 def first(reviews: Sequence[CrawlReview], label: int, count: int, raw: Path) -> list[CrawlReview]:
-    """The first ``count`` reviews with this label; InputError when the crawl has fewer."""
+    """The first ``count`` reviews with this label; raises InputError when the crawl has fewer."""
     selected = list(islice((review for review in reviews if review.label == label), count))
     if len(selected) < count:
         reason = f"has {len(selected)} reviews labelled {label}, {count} are needed"
@@ -219,7 +219,8 @@ def write_tsv(folder: Path, name: str, reviews: Sequence[CrawlReview], times: in
 
 
 def refuse_to_lose(out: Path, overwrite: bool) -> None:
-    """InputError unless ``out`` is free, or may be overwritten and contains nothing that a rebuild did not write."""
+    """Raise InputError unless ``out`` is missing or empty, or may be overwritten and contains only what a rebuild
+    wrote."""
     if not out.exists():
         return
     if not out.is_dir():

@@ -1,4 +1,4 @@
-"""Progress of whatever takes more than a second."""
+"""Progress bars for operations that take more than a second."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 def progress(items: Iterable[Any] | None, title: str, unit: str, total: int | None = None) -> tqdm[Any]:
-    """A progress bar on standard error, on a terminal alone, that is removed when it ends.
+    """A progress bar on standard error, shown only on a terminal and removed when it ends.
 
     Args:
-        items: counted while they are iterated over; None where ``update`` counts.
-        title, unit: shown next to the bar; B are bytes.
-        total: number of items, where they have no length.
+        items: counted while they are iterated over; None if the caller counts with ``update``.
+        title, unit: shown next to the bar; the unit ``B`` means bytes.
+        total: number of items, if ``items`` has no length.
     """
-    from tqdm import tqdm  # commands that only print help do without it
+    from tqdm import tqdm  # not needed by commands that only print help
 
     return tqdm(items, title, total, unit=unit, unit_scale=unit == "B", delay=1, leave=False, disable=None)

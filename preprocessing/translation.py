@@ -1,18 +1,15 @@
-"""Parallel corpora: from the official files to ids on both sides and back to text, with every decision named.
+"""Parallel corpora: from the official files to ids on both sides and back to text, with every decision stated.
 
     from preprocessing import translation
     result = translation.prepare("multi30k en-de", source="en", target="de", tokens="bpe")
     result.splits["train"].source.sequences(), result.target_vocabulary, result.detokenize(["ein", "Hund", "."])
 
-The steps, in order: read-pairs, normalize, (split-by-hash or hold-out), (lower-case), (deduplicate), overlap, then one
-of
-``words``: tokenize, (truecase), filter-lengths;
-``bpe``: the same, learn-bpe, bpe;
-``sentencepiece``: learn-pieces, tokenize, filter-lengths;
-and for all: vocabulary, encode, check-round-trip.
+The steps, in order: read-pairs, normalize, (split-by-hash or hold-out), (lower-case), (deduplicate), overlap, then, by
+the kind of tokens, ``words``: tokenize, (truecase), filter-lengths; ``bpe``: the same, then learn-bpe, bpe;
+``sentencepiece``: learn-pieces, tokenize, filter-lengths; and for all kinds: vocabulary, encode, check-round-trip.
 
-Encoded rows have neither a begin nor an end: a model adds ``vocabulary.BEGIN_ID`` (2) and ``END_ID`` (3) where needed.
-Padding is 1, unknown 0, as in all vocabularies here.
+Encoded rows have neither a begin nor an end token: a model adds ``vocabulary.BEGIN_ID`` (2) and ``END_ID`` (3) where
+needed. Padding is 1, unknown 0, as in all vocabularies here with padding.
 """
 
 from __future__ import annotations
@@ -78,14 +75,14 @@ def pipeline(
     ``source`` and ``target``: two of its languages (default: the first and the second). ``tokens``: ``"words"``,
     ``"bpe"`` (``operations`` merges, learned jointly) or ``"sentencepiece"`` (at most ``pieces`` pieces, learned
     jointly). ``lowercase`` or ``truecase`` or neither; truecasing needs words and does not apply to Korean.
-    ``min_freq`` and ``max_size``: of the vocabulary of each side, without the four specials; ``min_freq`` defaults to
-    2, and to 1 with sentencepiece, whose model itself leaves out rare pieces. ``joint_vocabulary``: one for both sides.
-    ``max_length`` (tokens of a side: words with words and bpe, pieces with sentencepiece) and ``max_ratio`` leave out
-    train pairs only; None is no limit. A ratio of 4 leaves out broken pairs: two rows of Multi30k whose German is
-    ``@@``, truncated machine translations of KorSTS, nothing of Tatoeba en-fr. ``deduplicate``: train on each pair
-    once. ``drop_overlap``: leave out train pairs with a sentence of another split (default: only where the corpus has
-    test sets of several origins, ``tatoeba ko-en``). ``extra``: further collections of the corpus to train on.
-    ``empty``: refuse a pair with an empty side, or drop it (default: refuse, with WMT'14 drop).
+    ``min_freq`` and ``max_size``: limits of the vocabulary of each side, without the four special tokens; ``min_freq``
+    defaults to 2, and to 1 with sentencepiece, whose model itself leaves out rare pieces. ``joint_vocabulary``: use one
+    vocabulary for both sides. ``max_length`` (tokens of a side: words with words and bpe, pieces with sentencepiece)
+    and ``max_ratio`` leave out train pairs only; None is no limit. A ratio of 4 leaves out broken pairs: two rows of
+    Multi30k whose German is ``@@``, truncated machine translations of KorSTS, nothing of Tatoeba en-fr.
+    ``deduplicate``: train on each pair once. ``drop_overlap``: leave out train pairs with a sentence of another split
+    (default: only if the corpus has test sets of several origins, ``tatoeba ko-en``). ``extra``: further collections of
+    the corpus to train on. ``empty``: refuse a pair with an empty side, or drop it (default: refuse, with WMT'14 drop).
 
     Raises InputError for an unknown name or language or an invalid value.
     """
@@ -164,9 +161,10 @@ def prepare(
 
 
 def own_files(folder: Path, source: str, target: str, licence: str = "not stated") -> CorpusFiles:
-    """The files ``train``, ``validation`` and ``test``, each as ``.<source>`` and ``.<target>``, of a folder, one
-    sentence per line; each may be compressed (``.gz``, ``.xz``). Those of validation may be left out: then one in
-    twenty train pairs is held out. Raises InputError for a missing one."""
+    """Your own parallel files in a folder, as a corpus: ``train``, ``validation`` and ``test``, each with the endings
+    ``.<source>`` and ``.<target>``, one sentence per line; each may be compressed (``.gz``, ``.xz``). If both
+    validation files are missing, one in twenty train pairs is held out. Raises InputError for any other missing
+    file."""
     paths, absent = {}, set()
     for part in (f"{split}.{language}" for split in ("train", "validation", "test") for language in (source, target)):
         candidates = [folder / f"{part}{ending}" for ending in ("", ".gz", ".xz")]

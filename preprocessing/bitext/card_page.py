@@ -1,4 +1,4 @@
-"""The card of parallel text as a page, and what its ``tokens``, ``splits`` and ``facts`` state (for the rest see
+"""The card of parallel text as a page, and the contents of its ``tokens``, ``splits`` and ``facts`` (for the rest see
 ``pipeline/card.py``, for facts of one side ``text/card_page.py``):
 
     steps           tokens by ``<split> <side>``; a step applied to each side has parameters {source, target}
@@ -6,16 +6,16 @@
     facts
       collections   {part: {split, note, rows, distinct_source, distinct_target, repeated_pairs, padded_with_space,
                     characters: {side: profile}}} of the files as read
-      missing       {part: message}, only where a corpus is used without one of its collections
-      stand_ins     {language: message}, only where the text of another language is used instead
+      missing       {part: message}, only if a corpus is used without one of its collections
+      stand_ins     {language: message}, only if the text of another language is used instead
       normalized    {side: {split: rows changed by normalisation}}
       hash_split    {pairs, groups, groups_of_one_pair, largest_group, groups_with_pairs_of_train, rows: {split: rows}}
       overlap       {split: {rows, letters: counts, verbatim: counts}}, counts {source, target, either, pair}: rows
                     whose source, target, either, or pair occurs in train
       truecase      {side: {words, with_several_ways}}
-      bpe           {asked_for, learned, types_in_train}: merges; learned_from_types, only where not from all of them
+      bpe           {asked_for, learned, types_in_train}: merges; learned_from_types, only if not from all types
       lengths, vocabulary, unknown
-                    as of one text, by side; lengths are those before train pairs are left out for them
+                    as for one text, by side; lengths are those before train pairs are left out because of them
       piece_lengths {side: {split: profile}} after words are split into pieces
       round_trip    {side: {split: {rows, exact, but_for_spaces}}}: rows restored by detokenisation
 """
@@ -63,6 +63,6 @@ def write(card: Mapping[str, Any], path: Path) -> None:
 
 
 def _by_split(fact: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """A fact by side and split as one by ``<split>, <side>``."""
+    """A fact by side and split, regrouped by ``<split>, <side>``."""
     splits = dict.fromkeys(name for side in fact.values() for name in side)
     return {f"{name}, {side}": fact[side][name] for name in splits for side in fact}

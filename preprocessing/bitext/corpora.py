@@ -15,10 +15,10 @@ OWN_FILES = "own files"
 class ParallelCorpus:
     """The languages, collections and splits of a parallel corpus.
 
-    ``extra``: collections that are read only on request. ``one_in``: of the split by hash. ``hold_out``: one in
-    how many train pairs goes to validation where no validation files are given. ``drop_overlap``: the
-    default for leaving out train pairs with a sentence of another split. ``stand_ins``: languages that the corpus does
-    not have, and their replacements. ``empty``: the default for pairs with an empty side. ``longest``: characters of a
+    ``extra``: collections that are read only on request. ``one_in``: parameter of the split by hash. ``hold_out``: one
+    train pair in this many goes to validation if no validation files are given. ``drop_overlap``: the default for
+    leaving out train pairs with a sentence of another split. ``stand_ins``: languages that the corpus does not have,
+    and their replacements. ``empty``: the default for pairs with an empty side. ``longest``: maximum characters of a
     sentence.
     """
 
@@ -45,8 +45,8 @@ _TRIPLES = ("ko", "en", "fr")
 
 
 def _wmt14(language: str, *names: str) -> ParallelCorpus:
-    """The training text is from the web and from proceedings: it has empty sides, which are left out, carriage returns
-    and long lines."""
+    """A corpus of WMT'14. Its training text is from the web and from proceedings: it has carriage returns, long lines
+    and empty sides, which are left out."""
     train = tuple(Collection(name, "train", carriage_returns=True) for name in names)
     held_out = (("newstest2013", "validation"), ("newstest2014", "test"))
     sets = tuple(Collection(name, split, markup=True) for name, split in held_out)

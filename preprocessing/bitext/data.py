@@ -53,7 +53,7 @@ class Bitext:
 
     @property
     def splits(self) -> dict[str, Pair]:
-        """The splits by name; the two sides of each."""
+        """The two sides of each split, by its name."""
         return {name: Pair(split, self.target.splits[name]) for name, split in self.source.splits.items()}
 
     def with_splits(self, splits: Mapping[str, Pair]) -> Bitext:
@@ -85,7 +85,7 @@ class Bitext:
         return Bitext(self.source.without_rows(), self.target.without_rows())
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """Everything as plain arrays, the names beginning with ``source.`` or ``target.``."""
+        """Everything as plain arrays, with names that begin with ``source.`` or ``target.``."""
         return {f"{side}.{name}": array for side in SIDES for name, array in getattr(self, side).to_arrays().items()}
 
     @classmethod

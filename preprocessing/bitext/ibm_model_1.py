@@ -16,10 +16,11 @@ def translations(
 
     Args:
         source, target: words of each pair of sentences, (pairs,) each.
-        iterations: of expectation maximisation, from the uniform distribution.
+        iterations: iterations of expectation maximisation, starting from the uniform distribution.
 
     Returns:
-        Source words in the order of their first occurrence; of equally likely translations the one that occurred first.
+        The translations of the source words, which are in the order of their first occurrence; of equally likely
+        translations, the one that occurred first.
 
     Raises:
         ValueError: the two sides have different numbers of sentences.
@@ -30,7 +31,7 @@ def translations(
         return {}
     source_words, source_ids = _numbered(source)
     target_words, target_ids = _numbered(target)
-    # Every co-occurrence of a source and a target word, sentence by sentence, as one number; and the number of its
+    # Each co-occurrence of a source and a target word, sentence by sentence, as one number, and the number of its
     # target token in the corpus.
     links: list[np.ndarray] = []
     target_tokens: list[np.ndarray] = []

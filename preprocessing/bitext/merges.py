@@ -1,10 +1,10 @@
-"""Merges of byte pair encoding as ``subword_nmt.learn_bpe`` learns them, for millions of distinct words: the same
-codes, in a fifth of the time.
+"""Learn the merges of byte pair encoding like ``subword_nmt.learn_bpe``, for millions of distinct words: the same codes
+in a fifth of the time.
 
-The symbols of all words are one array, in which each merge is a few NumPy operations on its occurrences. Frequencies of
-pairs are kept, pruned and compared as there. Words that repeat a part of themselves three times in a row, and those in
-which a merge gives a symbol that the word has already by other merges, are handled by the functions of subword-nmt
-themselves, one by one: its counts depend on the order of its updates there.
+The symbols of all words are in one array, and each merge is a few NumPy operations on the occurrences of its pair.
+Frequencies of pairs are kept, pruned and compared as in subword-nmt. Words that repeat a part of themselves three times
+in a row, and words in which a merge gives a symbol that they already have from other merges, are processed one by one
+by the functions of subword-nmt itself: for these words, its counts depend on the order of its updates.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _REPEATED = re.compile(r"(.+?)\1\1", re.DOTALL)
 
 
 def learn_merges(counts: Mapping[str, int], operations: int, least: int = 2) -> list[tuple[str, str]]:
-    """At most so many merges, the most frequent pair first; no pair that occurs less than ``least`` times. ``counts``:
-    of each word; some word has two characters or more."""
+    """Learn at most ``operations`` merges, the most frequent pair first, and none of a pair that occurs less than
+    ``least`` times. ``counts``: the count of each word; at least one word must have two characters or more."""
     symbols = _Symbols()
     plain = [word for word in counts if not _REPEATED.search(word)]
     flat = _Flat(symbols, plain, np.fromiter((counts[word] for word in plain), np.int64, len(plain)))
@@ -71,7 +71,7 @@ def learn_merges(counts: Mapping[str, int], operations: int, least: int = 2) -> 
 
 
 class _Symbols:
-    """Numbers of symbols. A pair is one number: the first symbol times 2^32, plus the second."""
+    """The numbers of symbols. A pair is one number: that of the first symbol times 2^32, plus that of the second."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -91,7 +91,7 @@ class _Symbols:
 
 
 class _Flat:
-    """Words as one array of symbols; a symbol that was merged into the one on its left is -1."""
+    """Words as one array of symbols, in which a symbol that was merged into the one on its left is -1."""
 
     def __init__(self, symbols: _Symbols, words: list[str], counts: np.ndarray) -> None:
         self._symbols, self._counts = symbols, counts
@@ -111,13 +111,13 @@ class _Flat:
         self._where: dict[int, list[np.ndarray]] = {}
 
     def initial(self) -> Iterator[tuple[int, int]]:
-        """All pairs and their frequencies."""
+        """Yield all pairs and their frequencies."""
         left = np.flatnonzero(self._next >= 0).astype(np.int32)
         codes = (self._at[left].astype(np.int64) << _SHIFT) | self._at[left + 1]
         return self._indexed(left, codes, self._counts[self._word[left]])
 
     def words_with_both(self, pair: int, symbol: int) -> list[tuple[tuple[str, ...], int]]:
-        """Take out the words that contain both a pair and a symbol: their symbols and their counts."""
+        """Remove the words that contain both a pair and a symbol; return their symbols and their counts."""
         taken = []
         for word in np.unique(self._word[self._occurrences(pair)]).tolist():
             places = slice(self._starts[word], self._starts[word + 1])
@@ -128,7 +128,7 @@ class _Flat:
         return taken
 
     def merge(self, first: int, second: int, merged: int) -> Iterator[tuple[int, int]]:
-        """Merge all occurrences of a pair: the pairs around it and how much their frequencies change."""
+        """Merge all occurrences of a pair; yield the pairs around it and the changes of their frequencies."""
         pair = (first << _SHIFT) | second
         left = self._occurrences(pair)
         self._where.pop(pair, None)
@@ -137,7 +137,7 @@ class _Flat:
         counts = self._counts[self._word[left]]
         right, before = self._next[left], self._previous[left]
         after = self._next[right]
-        # Of occurrences next to each other, the pair in between belongs to the second one.
+        # The pair between two adjacent occurrences belongs to the second one.
         has_before, has_after = before >= 0, after >= 0
         has_after[:-1] &= after[:-1] != left[1:]
         lost = (self._at[before[has_before]].astype(np.int64) << _SHIFT) | first
@@ -155,7 +155,7 @@ class _Flat:
         yield from self._indexed(left[has_after], gained, counts[has_after])
 
     def _occurrences(self, pair: int) -> np.ndarray:
-        """Where a pair is, in order."""
+        """The positions of a pair, in order."""
         lists = self._where.get(pair, [])
         if not lists:
             return np.empty(0, np.int32)
@@ -165,7 +165,7 @@ class _Flat:
         return places[self._at[self._next[places]] == pair & ((1 << _SHIFT) - 1)]
 
     def _indexed(self, places: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> Iterator[tuple[int, int]]:
-        """Note where pairs are; each pair and its frequency."""
+        """Record the positions of pairs; yield each pair and its frequency."""
         order = np.argsort(codes, kind="stable")
         codes, places, counts = codes[order], places[order], counts[order]
         bounds = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])) if len(codes) else codes
@@ -195,7 +195,7 @@ class _Singly:
         self._indices: defaultdict[tuple[str, str], defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
 
     def add(self, word: tuple[str, ...], count: int) -> None:
-        """Add a word; the frequencies of its pairs are those of its symbols."""
+        """Add a word, given as its symbols, and index its pairs."""
         for pair in pairwise(word):
             self._indices[pair][len(self._words)] += 1
         self._words.append((word, count))
@@ -206,7 +206,7 @@ class _Singly:
         return [(self._symbols.code(pair), count) for pair, count in frequency.items()]
 
     def merge(self, first: str, second: str) -> list[tuple[int, int]]:
-        """Merge a pair in all words: the pairs around it and how much their frequencies change."""
+        """Merge a pair in all words; return the pairs around it and the changes of their frequencies."""
         pair = (first, second)
         if pair not in self._indices:
             return []

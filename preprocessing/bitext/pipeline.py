@@ -27,7 +27,7 @@ LARGE = 1 << 26
 
 @dataclass(frozen=True)
 class TranslationPipeline(Pipeline[Bitext, "TranslationResult"]):
-    """The pipeline of a parallel corpus. ``source`` and ``target`` are the languages of the text that is read."""
+    """The pipeline for a parallel corpus. ``source`` and ``target`` are the languages of the text that is read."""
 
     source: str
     target: str
@@ -36,8 +36,8 @@ class TranslationPipeline(Pipeline[Bitext, "TranslationResult"]):
     parts: tuple[str, ...]
 
     def files(self, corpus: str | CorpusFiles) -> CorpusFiles:
-        """As :meth:`Pipeline.files`, restricted to the parts that this pipeline reads; of the embedded sample always
-        its sentences."""
+        """Like :meth:`Pipeline.files`, restricted to the parts that this pipeline reads; for the embedded sample,
+        always its sentences."""
         files = super().files(corpus)
         if files.origin == "embedded":
             files = locate.find("sample sentences")
@@ -51,11 +51,11 @@ class TranslationPipeline(Pipeline[Bitext, "TranslationResult"]):
         cache: bool = True,
         bounded: bool | None = None,
     ) -> TranslationResult:
-        """As :meth:`Pipeline.run`. ``bounded``: in memory that does not grow with the corpus, its result on disk and
-        mapped into memory; the same bytes. By default that is done for files of more than ``LARGE`` bytes, and where
-        the result of such a run is in the cache.
+        """Like :meth:`Pipeline.run`. ``bounded``: run in memory that does not grow with the corpus, with the result on
+        disk and mapped into memory; its bytes are the same. By default, this is done for files of more than ``LARGE``
+        bytes, and if the result of such a run is in the cache.
 
-        Raises InputError where ``bounded`` is true and a step needs all text at once.
+        Raises InputError if ``bounded`` is true and a step needs all text at once.
         """
         check_positive(processes=processes)
         files = self.files(corpus)
@@ -92,17 +92,17 @@ class TranslationResult(RunResult["TranslationPipeline", Bitext]):
 
     @property
     def splits(self) -> dict[str, Pair]:
-        """train, validation, test, and further test sets if the corpus has any."""
+        """The splits train, validation, test, and further validation and test sets if the corpus has any."""
         return self.data.splits
 
     @property
     def source_vocabulary(self) -> Vocabulary:
-        """Learned on the source side of train."""
+        """The vocabulary learned on the source side of train."""
         return _learned(self.data.source)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        """Learned on the target side of train."""
+        """The vocabulary learned on the target side of train."""
         return _learned(self.data.target)
 
     @property
@@ -129,14 +129,14 @@ class TranslationResult(RunResult["TranslationPipeline", Bitext]):
         return list(whole_words(getattr(self.data, side), tokens))
 
     def references(self, split: str) -> list[str]:
-        """The target sentences of a split as in the file: the references of sacreBLEU."""
+        """The target sentences of a split as in the file: the references for sacreBLEU."""
         texts: list[str] = self.splits[split].target.text.tolist()
         return texts
 
     def evaluation_tokens(self, texts: Sequence[str]) -> list[str]:
         """Target sentences as lines of normalised, lower-cased words, on which the peers' ``bleu`` is computed,
-        whatever the tokens of the model are: for Korean, Mecab's morphemes without the marks of their spacing. A
-        generated unknown word is one word, which no reference contains."""
+        whatever the tokens of the model are. For Korean, the words are Mecab's morphemes without the marks of their
+        spacing. A generated unknown word is one word, which no reference contains."""
         normalize, words = normalizer(self.pipeline.target), words_of(self.pipeline.target)
 
         def tokens(text: str) -> list[str]:
@@ -156,5 +156,5 @@ def _learned(data: Data) -> Vocabulary:
 
 
 def _bytes(files: CorpusFiles) -> int:
-    """Bytes of text in files, about, where they are compressed."""
+    """Bytes of text in files; an estimate for compressed ones."""
     return sum(path.stat().st_size * (4 if path.suffix in (".gz", ".xz") else 1) for path in files.paths.values())

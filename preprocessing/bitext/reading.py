@@ -29,11 +29,11 @@ _WEB = " In the training text a carriage return is white space like any other."
 class Collection:
     """A collection of pairs in one corpus, and the split to which it belongs.
 
-    Without ``columns`` it is two files, ``<part>.<language>``, one sentence per line. With ``columns`` it is one
-    file, ``<part>``, of columns between tabs; ``columns`` are the languages of the first ones, ``ignored`` how many
-    more may follow. ``member``: the name of the file in a zip archive, if it is in one. ``without``: what happens where
-    an ``optional`` one is missing. ``carriage_returns``: they are white space like any other, also at the end of a line
-    (web text has them). ``markup``: its files may be SGML.
+    Without ``columns`` it is two files, ``<part>.<language>``, one sentence per line. With ``columns`` it is one file,
+    ``<part>``, of columns between tabs; ``columns`` are the languages of the first ones, ``ignored`` how many more may
+    follow. ``member``: the name of the file in a zip archive, if it is in one. ``without``: what happens if an
+    ``optional`` collection is missing. ``carriage_returns``: carriage returns are white space like any other, also at
+    the end of a line (web text has them). ``markup``: the files may be SGML.
     """
 
     part: str
@@ -133,19 +133,19 @@ class ReadPairs(Step[Bitext]):
 
 
 def missing_part(collection: Collection) -> str:
-    """What a card states of an optional collection that is missing."""
+    """What a card states about an optional collection that is missing."""
     return f"{collection.note} Not found; {collection.without}.".strip()
 
 
 def stand_in(requested: str, replacement: str) -> str:
-    """What a card states of a language that another one replaces."""
+    """What a card states about a language that another one replaces."""
     return f"The corpus has no text in {requested}; its text in {replacement} is used instead."
 
 
 def read_collection(
     files: CorpusFiles, collection: Collection, source: str, target: str, *, longest: int
 ) -> list[tuple[str, str, str]]:
-    """(id, source, target) of each pair, as in the files; raises InputError for the first fault."""
+    """Read (id, source, target) of each pair, as in the files; raises InputError for the first error."""
     paths = [files.path(part) for part in collection.parts(source, target)]
     texts = (
         read_columns(paths[0], collection, (source, target))
@@ -170,7 +170,7 @@ def read_collection(
 
 
 def read_parallel(source: Path, target: Path, collection: Collection | None = None) -> tuple[list[str], list[str]]:
-    """The lines of two parallel files; raises InputError when one has more."""
+    """The lines of two parallel files; raises InputError when one has more lines than the other."""
     web = collection is not None and collection.carriage_returns
 
     def lines_of(path: Path) -> list[str]:

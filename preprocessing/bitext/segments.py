@@ -24,8 +24,8 @@ def is_markup(path: Path) -> bool:
 
 
 def read_segments(path: Path) -> list[str]:
-    """The sentences of a file. Raises InputError for invalid UTF-8, for a segment that does not end, and where there is
-    none."""
+    """The sentences of a file. Raises InputError for invalid UTF-8, for a segment that does not end, and for a file
+    without segments."""
     content = decoded(path, read_bytes(path))
     segments = list(_SEGMENT.finditer(content))
     for number, opening in enumerate(_OPENING.finditer(content)):

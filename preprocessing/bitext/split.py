@@ -1,4 +1,5 @@
-"""Train, validation and test of parallel text without official splits: by hash, and no sentence is in two splits."""
+"""Split parallel text without official splits into train, validation and test: by hash, with no sentence in two
+splits."""
 
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ class SplitPairs(Step[Bitext]):
 
 @dataclass(frozen=True)
 class HoldOutPairs(Step[Bitext]):
-    """Hold out validation pairs where no validation files are given."""
+    """Hold out validation pairs if no validation files are given."""
 
     name: ClassVar[str] = "hold-out"
     one_in: int
@@ -107,8 +108,8 @@ class HoldOutPairs(Step[Bitext]):
 
 
 def groups(source: Sequence[str], target: Sequence[str]) -> list[int]:
-    """For each pair the number of its group: the row of one of its pairs. Pairs with equal source or equal target are
-    in one group, and so are those that others connect (union-find)."""
+    """For each pair, the number of its group: the row of one of the group's pairs. Pairs with equal source or equal
+    target are in one group, and so are those that are connected through others (union-find)."""
     parent = list(range(len(source)))
 
     def root(row: int) -> int:
@@ -141,7 +142,7 @@ def concatenated(pairs: Sequence[Pair]) -> Pair:
 
 
 def _firsts(group: Sequence[int], keys: Sequence[str]) -> dict[int, str]:
-    """The first key of each group by code points."""
+    """For each group, the first of its keys by code points."""
     first: dict[int, str] = {}
     for root, key in zip(group, keys, strict=True):
         if root not in first or key < first[root]:

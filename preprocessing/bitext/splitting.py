@@ -1,4 +1,4 @@
-"""Words split into pieces by merges, as ``subword_nmt.apply_bpe`` does it, in a third of the time."""
+"""Split words into pieces by merges like ``subword_nmt.apply_bpe``, in a third of the time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NO_MERGE = 1 << 60
 
 
 class Splitter:
-    """``pieces(word)`` is ``BPE(codes).segment_tokens([word])``: every piece but the last ends in the separator."""
+    """``pieces(word)`` equals ``BPE(codes).segment_tokens([word])``: every piece but the last ends in the separator."""
 
     def __init__(self, codes: str) -> None:
         """``codes``: the merges as subword-nmt writes them."""
@@ -43,7 +43,7 @@ class Splitter:
 
 
 def _merged(symbols: list[str], ranks: list[int], first: int) -> list[str]:
-    """Every pair of that rank as one symbol; of pairs that overlap the left one."""
+    """The symbols with every pair of rank ``first`` merged; of pairs that overlap, the left one."""
     merged = []
     at = 0
     while at < len(symbols):

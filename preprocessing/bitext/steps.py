@@ -146,7 +146,7 @@ class FilterLengths(Step[Bitext]):
         return _with_train(data, keep, "")[0], Notes(dropped=dropped, examples=examples)
 
     def faults(self, source: np.ndarray, target: np.ndarray) -> dict[str, np.ndarray]:
-        """The rows that are left out by reason, from the tokens of either side, (rows,) each."""
+        """The rows that are left out, (rows,) of bool by reason, given the number of tokens of each side, (rows,)."""
         shorter, longer = np.minimum(source, target), np.maximum(source, target)
         faults = {"a side without tokens": shorter == 0}
         if self.max_length is not None:
@@ -187,7 +187,7 @@ class LearnSequenceVocabulary(LearnVocabulary):
 
 @dataclass(frozen=True)
 class LearnJointVocabulary(Step[Bitext]):
-    """Learn one vocabulary of both sides."""
+    """Learn one vocabulary for both sides."""
 
     name: ClassVar[str] = "vocabulary"
     learn: LearnSequenceVocabulary
@@ -245,8 +245,8 @@ class CheckRoundTrip(Step[Data]):
 
 
 def detokenized(data: Data, tokens: Sequence[str]) -> str:
-    """Tokens of one side as text: pieces joined to words, sentences capitalised where they were truecased, words joined
-    by the rules of the language. Any tokens are accepted; specials among them are treated as words."""
+    """Tokens of one side as text: pieces are joined into words, sentences are capitalised if they were truecased, and
+    words are joined by the rules of the language. Any tokens are accepted; special tokens are treated as words."""
     tokens = whole_words(data, tokens)
     if TRUECASED in data.learned:
         tokens = detruecased(tokens)
@@ -258,7 +258,7 @@ def detokenized(data: Data, tokens: Sequence[str]) -> str:
 
 
 def whole_words(data: Data, tokens: Sequence[str]) -> Sequence[str]:
-    """Tokens of one side with the pieces of byte pair encoding joined to words."""
+    """Tokens of one side with the pieces of byte pair encoding joined into words."""
     return joined(tokens) if CODES in data.learned else tokens
 
 

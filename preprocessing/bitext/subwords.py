@@ -1,4 +1,4 @@
-"""Byte pair encoding (Sennrich et al., 2016): one set of merges for both languages, by subword-nmt."""
+"""Byte pair encoding (Sennrich et al., 2016) by subword-nmt, with one set of merges for both languages."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def learn(counts: Counter[str], operations: int) -> str:
 
 
 def most_frequent(counts: Mapping[str, int], types: int) -> dict[str, int]:
-    """The ``types`` words that occur most often, ties by the word; in the order in which they are given."""
+    """The ``types`` most frequent words, ties by the word, in the order in which they are given."""
     if len(counts) <= types:
         return dict(counts)
     least = sorted(counts.values(), reverse=True)[types - 1]
@@ -122,13 +122,13 @@ def most_frequent(counts: Mapping[str, int], types: int) -> dict[str, int]:
 
 
 def facts_of_merges(operations: int, codes: str, types: int) -> dict[str, Any]:
-    """What a card states of merges: ``types`` is the number of distinct words in train."""
+    """What a card states about merges: ``types`` is the number of distinct words in train."""
     facts = {"asked_for": operations, "learned": codes.count("\n") - 1, "types_in_train": types}
     return {"bpe": facts | ({"learned_from_types": TYPES} if types > TYPES else {})}
 
 
 def joined(tokens: Sequence[str]) -> list[str]:
-    """The words of pieces; a last piece with a separator ends its word."""
+    """Pieces joined into words; a separator at the end of the last piece is ignored."""
     words: list[str] = []
     start = ""
     for token in tokens:
@@ -155,12 +155,12 @@ def _pieces(counts: Counter[str], splitter: Splitter) -> Counter[str]:
 
 
 def written(frequency: Counter[str]) -> bytes:
-    """Pieces in subword-nmt's form, ``piece count`` on each line, by descending frequency, ties by the piece."""
+    """Pieces in the format of subword-nmt, ``piece count`` on each line, by descending frequency, ties by the piece."""
     listed = sorted(frequency, key=lambda piece: (-frequency[piece], piece))
     return "".join(f"{piece} {frequency[piece]}\n" for piece in listed).encode("utf-8")
 
 
 def frequent(pieces: str, min_freq: int) -> set[str]:
-    """The pieces of a file as of :func:`written` that are frequent enough."""
+    """The pieces in the format of :func:`written` that occur at least ``min_freq`` times."""
     listed = (line.split(" ") for line in pieces.split("\n") if line)
     return {piece for piece, count in listed if int(count) >= min_freq}

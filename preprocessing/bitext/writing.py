@@ -1,4 +1,4 @@
-"""A result on parallel text as files that any framework reads."""
+"""Write a result on parallel text as files that any framework can read."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from preprocessing.text.truecasing import LEARNED as TRUECASED
 def write(result: TranslationResult, directory: Path, *, overwrite: bool = False, page: bool = False) -> None:
     """Write a result as files, the whole directory or nothing:
 
-    ``train.npz`` and the same for every split (spaces in its name become hyphens): for each side (``source_``,
+    ``train.npz``, and the same for every split (spaces in its name become hyphens): for each side (``source_``,
     ``target_``) ``ids`` (tokens,) int32, ``offsets`` (rows + 1,) int64, ``text_utf8`` (bytes,) uint8 and
     ``text_offsets`` (rows + 1,) int64 of the raw text, ``seen_in_train`` (rows,) bool; and ``row_id`` (rows,) str.
     ``train.tsv``...: id, source tokens, target tokens. ``vocab.source.json``, ``vocab.target.json``
     (``gluonnlp.Vocab.from_json`` reads them); ``card.json``. With bpe ``bpe.codes`` and ``bpe.source.pieces``,
     ``bpe.target.pieces``, as ``subword-nmt apply-bpe --codes C --vocabulary P`` reads them; with sentencepiece
-    ``sentencepiece.model``; with truecasing ``truecase.source.json``: lower-cased words and their cased forms.
-    With ``page`` ``card.html``, the card to be read.
+    ``sentencepiece.model``; with truecasing ``truecase.source.json``: lower-cased words and their cased forms. With
+    ``page``, also ``card.html``, the card as a web page.
 
-    A result on disk (see ``bounded``) has a folder for each split instead, ``train`` and so on, in it a file for each
-    array, ``source_ids.npy`` and so on, that ``numpy.load(path, mmap_mode="r")`` maps into memory; and no ``.tsv``.
+    A result on disk (see ``bounded``) has a folder for each split instead (``train`` and so on) with a file for each
+    array (``source_ids.npy`` and so on) that ``numpy.load(path, mmap_mode="r")`` maps into memory, and no ``.tsv``.
 
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a
     ``card.json``), which is then replaced as a whole.

@@ -1,4 +1,4 @@
-"""What is known of each corpus, and how its files are found or downloaded."""
+"""The registered corpora, and how their files are found or downloaded."""
 
 from preprocessing.corpora.locate import CorpusFiles, find, given
 

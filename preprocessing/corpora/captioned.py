@@ -1,4 +1,4 @@
-"""Images with captions."""
+"""Registered corpora of images with captions."""
 
 from __future__ import annotations
 

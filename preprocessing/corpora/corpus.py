@@ -1,4 +1,4 @@
-"""What is known of a corpus before any of its bytes are read: address, hash, licence, layout, rows."""
+"""What is known about a corpus before any of its bytes are read: address, hash, licence, layout, rows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 class CorpusFile:
     """One file of a corpus. ``layout``: its path below the data root, then other accepted paths.
 
-    ``member``: the one file that is read in a zip archive; ``sha256`` is then that of the member, because archives of
-    the same text differ. ``content``: SHA-256 of the files in an archive or folder, as computed by the step that reads
-    it (``document_reading.content_sha256``, ``crawl_reading.read_crawl``) and checked there, so that the same text is
-    accepted in any archive. ``optional``: the corpus is usable without it.
+    ``member``: the only file that is read from a zip archive; ``sha256`` is then that of the member, because archives
+    of the same text differ. ``content``: SHA-256 of the files in an archive or folder, as computed by the step that
+    reads it (``document_reading.content_sha256``, ``crawl_reading.read_crawl``) and checked there, so that the same
+    text is accepted in any archive. ``optional``: the corpus is usable without it.
     """
 
     layout: tuple[str, ...]
@@ -27,7 +27,7 @@ class CorpusFile:
 
 @dataclass(frozen=True)
 class RegisteredCorpus:
-    """A corpus of the registry. ``files``: part name (``train``...) to file."""
+    """A corpus of the registry. ``files``: the file of each part, by its name (``train``...)."""
 
     name: str
     title: str

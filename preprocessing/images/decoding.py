@@ -1,4 +1,4 @@
-"""One image file as pixels, whatever odd form it comes in: a result, or an error of one line."""
+"""Decode one image file to pixels, whatever its form: the outcome is a result or an error of one line."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def decode(name: str, file: bytes) -> np.ndarray:
     """The pixels (height, width, 3) uint8 of an encoded image, by :data:`RULE`.
 
     Args:
-        name: of the image in messages.
+        name: name of the image in messages.
         file: the bytes of the file.
 
     Raises:
-        InputError: not an image, damaged, truncated, too large, or of values that have no range.
+        InputError: the file is not an image, is damaged, truncated or too large, or has values without a range.
     """
     try:
         with warnings.catch_warnings():
-            # Pillow warns of large images, where there is a limit of our own, and of damaged metadata.
+            # Pillow warns about large images, for which we have our own limit, and about damaged metadata.
             warnings.simplefilter("ignore")
             with Image.open(io.BytesIO(file)) as image:
                 if image.width * image.height > MAX_PIXELS:
@@ -43,7 +43,7 @@ def decode(name: str, file: bytes) -> np.ndarray:
         raise _too_large(name, "far more pixels than any photograph") from None
     except InputError:
         raise
-    except Exception as error:  # readers of damaged files raise whatever the damage leads to
+    except Exception as error:  # for a damaged file, Pillow's readers may raise any type of exception
         reason = str(error) or type(error).__name__
         if isinstance(error, Image.UnidentifiedImageError):
             reason = "no known image format"  # Pillow names the buffer in memory

@@ -1,4 +1,4 @@
-"""The data of a drive: frames in the order in which they were taken, each with its time and how the car was steered."""
+"""The data of a drive: frames in the order in which they were taken, each with its time and the steering of the car."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class DriveSplit(ImageSplit):
     """The frames of one split, column by column, in the order of time.
 
     Besides the columns of :class:`ImageSplit`, all (rows,): ``seconds`` float64 since the first frame of the drive;
-    ``steering`` float64, degrees as logged, negative to the left; ``target`` float64, degrees that a network is to
-    predict; ``stretch`` int64: rows of one number follow each other without a gap, and no sequence crosses from one to
-    another.
+    ``steering`` float64 as logged, negative to the left; ``target`` float64, what a network is to predict, both in
+    degrees, or in 1/km for the target ``inverse radius``; ``stretch`` int64: rows with the same number follow each
+    other without a gap, and no sequence crosses from one stretch to another.
     """
 
     seconds: np.ndarray = field(default_factory=lambda: np.empty(0, np.float64))

@@ -5,8 +5,8 @@ facts
   drive         {frames, frames_without_a_row, seconds, median_interval, longest_interval, frame_before_error}
   blocks        {split: {frames, stretches, seconds, mean_absolute_steering, steering_exactly_0,
                 mean_absolute_target, largest_absolute_target}}, steering and target in the unit of the target
-  leak          {by_block, by_frame: {nearest_frame, always_0}}: errors of the target of the most similar training
-                frame, and of always 0; only with train and test
+  leak          {by_block, by_frame: {nearest_frame, always_0}}: errors of predicting the target of the most similar
+                training frame, and of always predicting 0; only with train and test
   channels      {mean, std}: of the normalization
 """
 

@@ -1,5 +1,5 @@
-"""The steps that any drive can use: colours as HSV, targets smoothed over time, splits by blocks of time, and what a
-split by frame would leak."""
+"""The steps that any drive can use: conversion of colours to HSV, smoothing of targets over time, splits by blocks of
+time, and a measure of what a split by frame would leak."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHOLE = "drive"
 
 @dataclass(frozen=True)
 class ToHSV(Step[DriveData]):
-    """Write colours as hue, saturation and value."""
+    """Convert colours to hue, saturation and value."""
 
     name: ClassVar[str] = "hsv"
     for_new_rows: ClassVar[bool] = True
@@ -45,7 +45,8 @@ def to_hsv(pixels: np.ndarray) -> np.ndarray:
 
 
 def to_rgb(pixels: np.ndarray) -> np.ndarray:
-    """HSV (rows, height, width, 3) uint8 as RGB of the same shape; through HSV a value changes by a few units."""
+    """HSV (rows, height, width, 3) uint8 as RGB of the same shape; a round trip through HSV changes values by a few
+    units."""
     return _converted(pixels, "HSV", "RGB")
 
 
@@ -56,7 +57,7 @@ def _converted(pixels: np.ndarray, source: str, target: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class SmoothSteering(Step[DriveData]):
-    """Smooth the logged steering: what a network is to predict is not the jerk of a hand."""
+    """Smooth the logged steering, so that a network does not have to predict jerks of the hand."""
 
     name: ClassVar[str] = "smooth"
     factor: float = 0.2
@@ -86,7 +87,7 @@ class SmoothSteering(Step[DriveData]):
 
 
 def smoothed(values: np.ndarray, factor: float) -> np.ndarray:
-    """Single exponential smoothing of values (rows,) that follow each other, one or more."""
+    """Single exponential smoothing of one or more successive values (rows,)."""
     result = [float(values[0])]
     for value in values[1:].tolist():
         result.append(factor * value + (1 - factor) * result[-1])
@@ -95,10 +96,10 @@ def smoothed(values: np.ndarray, factor: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Blocks(Step[DriveData]):
-    """Divide a drive into blocks of time, and these among the splits.
+    """Divide a drive into blocks of time, and distribute these among the splits.
 
     Attributes:
-        seconds: of a block.
+        seconds: length of a block.
         gap: seconds that are left out where a block of one split follows one of another.
         cycle: the splits of successive blocks, repeated to the end of the drive.
     """
@@ -126,7 +127,7 @@ class Blocks(Step[DriveData]):
 
     def apply(self, data: DriveData, context: Context) -> tuple[DriveData, Notes]:
         drive = data.splits[WHOLE]
-        # Differences of times such as 8.2 - 8 are not exact; a microsecond is.
+        # Differences of times such as 8.2 - 8 are not exact in floating point; whole microseconds are.
         seconds = np.rint(1e6 * drive.seconds)
         block = np.floor(seconds / (1e6 * self.seconds)).astype(np.int64)
         split_of = np.array([SPLITS.index(name) for name in self.cycle])
@@ -160,7 +161,7 @@ def _stretches(stretch: np.ndarray, split: np.ndarray, in_gap: np.ndarray) -> np
 
 
 def _survey(split: DriveSplit) -> dict[str, Any]:
-    """How a split is driven; degrees are rounded to three digits."""
+    """Statistics of the driving in a split, rounded to three digits."""
     target = np.abs(split.target)
     return {
         "frames": len(split),
@@ -208,7 +209,7 @@ class MeasureLeak(Step[DriveData]):
         return data, Notes(facts={"leak": facts})
 
     def _features(self, pixels: np.ndarray) -> np.ndarray:
-        """(rows, cells) sums of the value channel, whole numbers."""
+        """Sums of the value channel over each cell of the grid, (rows, cells), whole numbers."""
         height, width = pixels.shape[1] // self.rows, pixels.shape[2] // self.columns
         if not height or not width:
             size = f"{pixels.shape[2]} x {pixels.shape[1]}"
@@ -219,8 +220,9 @@ class MeasureLeak(Step[DriveData]):
 
 
 def _nearest_error(features: np.ndarray, target: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, float]:
-    """Errors in degrees of the nearest training frame and of always 0, rounded to three digits. Features are whole
-    numbers, so that their products are exact in whatever order they are summed."""
+    """Errors, in the unit of the target, of predicting the target of the nearest training frame and of always
+    predicting 0, rounded to three digits. Features are whole numbers, so that sums of their products are exact in any
+    order."""
     squares = (features**2).sum(axis=1)
     distances = squares[train] - 2 * features[test] @ features[train].T
     nearest = target[train][distances.argmin(axis=1)]

@@ -1,4 +1,4 @@
-"""Pipelines of images, and what running one gives."""
+"""Pipelines for images, and their results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ImageResult(RunResult["ImagePipeline", ImageData]):
         return self.data.normalization(pixels)
 
     def encode(self, files: Sequence[bytes]) -> ImageSplit:
-        """New images through the same steps, one row per file."""
+        """Process new images with the same steps, one row per file."""
         names = [f"new {row}" for row in range(len(files))]
         data = ImageData({"new": ImageSplit.of(files, row_id=names)}, self.data.normalization)
         for step in self.pipeline.steps:
@@ -42,8 +42,9 @@ class ImageResult(RunResult["ImagePipeline", ImageData]):
 
 @dataclass(frozen=True)
 class ImagePipeline(Pipeline[ImageData, ImageResult]):
-    """A pipeline of images. Its card has no units besides rows; ``splits``: {split: {rows, labels: {label: rows}}};
-    facts: ``heights`` and ``widths`` {split: profile} of the decoded files, ``channels`` {mean, std} of the inputs."""
+    """A pipeline for images. Its card has no units besides rows. ``splits``: {split: {rows, labels: {label: rows}}};
+    facts: ``heights`` and ``widths`` {split: profile} of the decoded files, ``channels`` {mean, std} of the
+    normalization."""
 
     def empty(self) -> ImageData:
         return ImageData()

@@ -1,4 +1,4 @@
-"""How an image file becomes the input of a network, in one rule: decoding, size, interpolation, range."""
+"""How an image file becomes the input of a network, as one rule: decoding, size, interpolation, range."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from preprocessing.images.steps import Normalize, Resize
 
 @dataclass(frozen=True)
 class ImageReader:
-    """Images as a network of square inputs expects them.
+    """Read images as a network with square inputs expects them.
 
     Attributes:
         size: height and width of the input.
-        interpolation: of resizing.
-        mean, std: of the channels, of pixels between 0 and 1.
+        interpolation: interpolation for resizing.
+        mean, std: of the channels, for pixels scaled to the range from 0 to 1.
     """
 
     size: int
@@ -54,10 +54,10 @@ class ImageReader:
         }
 
     def pixels(self, name: str, file: bytes) -> np.ndarray:
-        """An encoded image as (size, size, 3) uint8; ``name`` is that of the image in messages.
+        """An encoded image as (size, size, 3) uint8; ``name`` is the name of the image in messages.
 
         Raises:
-            InputError: it cannot be decoded.
+            InputError: the image cannot be decoded.
         """
         return self.resize.resized(decode(name, file))
 

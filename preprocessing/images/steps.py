@@ -51,7 +51,7 @@ class Decode(Step[ImageData]):
 
 @dataclass(frozen=True)
 class Resize(Step[ImageData]):
-    """Bring all images to one size."""
+    """Resize all images to one size."""
 
     name: ClassVar[str] = "resize"
     for_new_rows: ClassVar[bool] = True
@@ -84,7 +84,7 @@ class Resize(Step[ImageData]):
         return replace(data, splits=splits), Notes()
 
     def resized(self, image: np.ndarray) -> np.ndarray:
-        """One image (height, width, 3) uint8 at this size."""
+        """One image (height, width, 3) uint8, resized to the size of this step."""
         if image.shape[:2] == (self.height, self.width):
             return image
         method = INTERPOLATIONS[self.interpolation]
@@ -93,7 +93,7 @@ class Resize(Step[ImageData]):
 
 @dataclass(frozen=True)
 class Normalize(Step[ImageData]):
-    """Decide how pixels become floats: by the statistics of the training split, or by given ones (a mean and a
+    """Decide how pixels become floats: by the statistics of the training split, or by given ones (a mean and a standard
     deviation of 0.5 map pixels to the range from -1 to 1)."""
 
     name: ClassVar[str] = "normalize"
@@ -124,7 +124,7 @@ class Normalize(Step[ImageData]):
 
 
 def _statistics(data: ImageData) -> tuple[list[float], list[float]]:
-    """Mean and standard deviation of each channel of train, from sums of integers: exact, in whatever order."""
+    """Mean and standard deviation of each channel of train, from sums of integers, which are exact in any order."""
     images = data.splits["train"].decoded
     pixels = sum(image.shape[0] * image.shape[1] for image in images)
     if not pixels:

@@ -1,1 +1,1 @@
-"""The engine: steps, pipelines, the cache and the card. Knows nothing of text."""
+"""The engine: steps, pipelines, the cache and the card, independent of the kind of data."""

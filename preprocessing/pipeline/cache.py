@@ -1,6 +1,6 @@
-"""Results on disk: one file per result, written whole or not at all, used only if its bytes have their digest.
+"""Results on disk: one file per result, written whole or not at all, used only if its bytes match its digest.
 
-A cache that cannot be written is done without, with a warning: results are the same, they only take longer.
+If the cache cannot be written, pipelines run without it, with a warning: the results are the same, but take longer.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def path_of(name: str, key: str) -> Path:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Lock an entry, so that of several processes that need the same result the first computes it and the others read
-    it. A process that has to wait says for which one.
+    """Lock an entry: if several processes need the same result, the first one computes it and the others read it. A
+    process that has to wait logs which process it is waiting for.
 
-    Where the folder cannot be written there is no lock: each process computes the result.
+    If the folder cannot be written, there is no lock and each process computes the result.
     """
     stream = _lock_file(path)
     if stream is None:
@@ -51,7 +51,7 @@ def locked(path: Path) -> Iterator[None]:
             owner = stream.read().strip() or "another process"
             _log.warning("%s: waiting for %s, which is computing it", path, owner)
             fcntl.flock(stream, fcntl.LOCK_EX)
-        with suppress(OSError):  # a disk that is full does not matter for this
+        with suppress(OSError):  # a full disk does not matter here
             stream.seek(0)
             stream.truncate()
             stream.write(f"process {os.getpid()}\n")
@@ -60,7 +60,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def _lock_file(path: Path) -> TextIO | None:
-    """The lock file of an entry; None, with a warning, where it cannot be written."""
+    """The lock file of an entry; None, with a warning, if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return os.fdopen(os.open(path.with_name(f".{path.stem}.lock"), os.O_RDWR | os.O_CREAT, 0o666), "r+")
@@ -70,11 +70,11 @@ def _lock_file(path: Path) -> TextIO | None:
 
 
 def store(path: Path, arrays: Mapping[str, np.ndarray], card: dict[str, Any]) -> None:
-    """Write a result; where that is not possible there is a warning and no entry."""
+    """Write a result; if that fails, there is a warning and no entry."""
     text = json.dumps(card, ensure_ascii=False).encode("utf-8")
     extra = {_CARD: np.frombuffer(text, np.uint8), _CARD_SHA256: np.frombuffer(hashlib.sha256(text).digest(), np.uint8)}
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        return  # the lock has said so
+        return  # the lock has already warned about it
     try:
         with atomic_file(path) as stream:
             write_arrays(stream, {**arrays, **extra})

@@ -1,4 +1,4 @@
-"""The card of a result: everything needed to make the same data again, and what is known of the data.
+"""The card of a result: everything needed to make the same data again, and what is known about the data.
 
 All numbers are computed from the data. A card holds no path, date, host or number of processes: the same input gives
 the same card, byte for byte. Its structure (``card.json``; every rate is a fraction between 0 and 1):
@@ -9,17 +9,17 @@ the same card, byte for byte. Its structure (``card.json``; every rate is a frac
     sample        true for the embedded sample, whose numbers are not results
     corpus        name, title, licence, homepage,
                   files: {part: {file, url or null, sha256, rows: official count or null}};
-                  file is ``archive: member`` where one file of a zip archive is read, sha256 is then the member's
+                  file is ``archive: member`` if one file of a zip archive is read; sha256 is then the member's
     steps         in order, each: name, version, rule, parameters: {name: value}
                     rows     {split: {in, out}}   (in is 0 for a split that the step made)
-                    tokens   further units of the data, as rows; null as long as the data has none
+                    tokens   further units of the data, counted like rows; null as long as the data has none
                     dropped  [{split, reason, rows, examples: [row id]}]
                     examples [{before, after}]
     splits        {split: {rows, ...}} of the finished data
     facts         {topic: value}, computed by the steps
 
-The units, ``splits`` and ``facts`` of each kind of data: ``text/card_page.py``, ``bitext/card_page.py``,
-``images/pipeline.py``.
+The units, ``splits`` and ``facts`` of each kind of data are described in ``text/card_page.py``, ``bitext/card_page.py``
+and ``images/pipeline.py``.
 
 A profile is {rows, total, mean, min, max, percentiles: {"1", "5", "10", "25", "50", "75", "90", "95", "99"},
 histogram: {width, counts}}; counts[i] rows have a length from i * width to (i + 1) * width - 1. Without rows, mean,
@@ -50,7 +50,7 @@ def build(
     splits: dict[str, Any],
     digest: str,
 ) -> dict[str, Any]:
-    """The card as a JSON-able dict; its structure is in the module's docstring."""
+    """The card as a JSON-able dict; its structure is described in the docstring of the module."""
     return {
         "format": FORMAT,
         "pipeline": pipeline,
@@ -97,7 +97,7 @@ def _in_and_out(before: Mapping[str, int | None], after: Mapping[str, int | None
 
 
 def label_counts(label: np.ndarray) -> dict[str, int]:
-    """Rows of each label (-1 is none), in ascending order of the labels."""
+    """Number of rows with each label (-1 means no label), in ascending order of the labels."""
     values, counts = np.unique(label[label >= 0], return_counts=True)
     return {str(value): int(count) for value, count in zip(values, counts, strict=True)}
 
@@ -108,7 +108,7 @@ def profile(lengths: np.ndarray, width: int = 1) -> dict[str, Any]:
 
 
 def profile_of_counts(counts: np.ndarray, width: int = 1) -> dict[str, Any]:
-    """:func:`profile` of lengths of which ``counts[n]`` are ``n``."""
+    """:func:`profile` of lengths given as counts: ``counts[n]`` rows have length ``n``."""
     rows = int(counts.sum())
     if rows == 0:
         return {
@@ -155,5 +155,5 @@ def truncation(rows: Mapping[str, Ragged], max_lengths: Sequence[int]) -> list[d
 
 
 def rate(part: int, whole: int) -> float:
-    """The fraction, rounded to six digits; 0 of nothing is 0."""
+    """The fraction ``part / whole``, rounded to six digits; 0.0 if ``whole`` is 0."""
     return round(part / whole, 6) if whole else 0.0

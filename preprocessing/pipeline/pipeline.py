@@ -34,7 +34,7 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RunResult(Generic[PipelineT, DataT]):
-    """What running a pipeline gives. ``digest`` is the SHA-256 of the canonical bytes of the data."""
+    """The result of running a pipeline. ``digest`` is the SHA-256 of the canonical bytes of the data."""
 
     pipeline: PipelineT
     data: DataT
@@ -53,13 +53,13 @@ class RunResult(Generic[PipelineT, DataT]):
 
     @property
     def warnings(self) -> list[str]:
-        """What is odd in the data, each in one line."""
+        """Warnings about oddities in the data, one line each."""
         warnings: list[str] = self.card["facts"].get(WARNINGS, [])
         return warnings
 
     def save(self, path: Path) -> None:
-        """Write what the steps learned, without rows: :meth:`Pipeline.load` restores a result that encodes new rows
-        where the corpus is not at hand.
+        """Write what the steps learned, without rows. From this file, :meth:`Pipeline.load` restores a result that can
+        encode new rows without the corpus.
 
         Raises:
             InputError: the file cannot be written.
@@ -77,7 +77,7 @@ class RunResult(Generic[PipelineT, DataT]):
 
 @dataclass(frozen=True)
 class Pipeline(ABC, Generic[DataT, ResultT]):
-    """A name and an ordered list of steps; the first step reads the corpus files. A subclass states which kind of data
+    """A name and an ordered list of steps; the first step reads the corpus files. A subclass defines which kind of data
     flows through it and what a run returns."""
 
     name: str
@@ -100,7 +100,7 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
         """What :meth:`run` returns."""
 
     def files(self, corpus: str | CorpusFiles) -> CorpusFiles:
-        """The files that this pipeline reads: those of a registered corpus by its name, or files as they are given."""
+        """The files that this pipeline reads: those of a registered corpus, by its name, or the given files."""
         return corpora.find(corpus) if isinstance(corpus, str) else corpus
 
     def describe(self) -> list[dict[str, Any]]:
@@ -151,7 +151,7 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
         return self.result(self.restored(arrays), card, description["digest"])
 
     def _run(self, files: CorpusFiles, processes: int | None) -> tuple[DataT, dict[str, Any], dict[str, np.ndarray]]:
-        """Run all steps: the data, its card and its canonical arrays."""
+        """Run all steps; return the data, its card and its canonical arrays."""
         data, records, warnings = self.empty(), [], list[str]()
         facts: dict[str, Any] = {}
         try:

@@ -70,7 +70,7 @@ class Ragged(Sequence[np.ndarray]):
         return self._gather(self.offsets[1:] - lengths, lengths)
 
     def where(self, kept: np.ndarray) -> Ragged:
-        """The ids that are marked in ``kept`` (ids,) of bool; rows may become empty."""
+        """The ids for which ``kept`` (ids,) of bool is true; rows may become empty."""
         counts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
         return Ragged(self.ids[kept], counts[self.offsets])
 
@@ -129,8 +129,8 @@ def unpack_strings(utf8: np.ndarray, offsets: np.ndarray) -> list[str]:
 
 
 class PackedStrings(Sequence[str]):
-    """Strings that stay packed, possibly on disk, and are decoded when they are read. Indexed like an object array of
-    strings: rows or a mask give such an array."""
+    """Strings that stay packed, possibly on disk, and are decoded when they are read. They are indexed like an object
+    array of strings: row numbers or a mask return such an array."""
 
     def __init__(self, utf8: np.ndarray, offsets: np.ndarray) -> None:
         """``utf8`` and ``offsets`` are those of :func:`pack_strings`."""

@@ -1,5 +1,4 @@
-"""What a pipeline learned from the training split, in one file: new rows are encoded by it where the corpus is not at
-hand."""
+"""What a pipeline learned from the training split, in one file, so that new rows can be encoded without the corpus."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ _REMEDY = "copy it again, or run the training again"
 
 
 def write(path: Path, arrays: Mapping[str, np.ndarray], description: Mapping[str, Any]) -> None:
-    """Write learned state, as arrays without objects, and the JSON-able description of what learned it.
+    """Write the learned state, as arrays without objects, and a JSON-able description of the pipeline that learned it.
 
     Raises:
         InputError: the file cannot be written.

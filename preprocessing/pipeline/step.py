@@ -21,11 +21,11 @@ def ordered(splits: Iterable[str]) -> list[str]:
 
 
 class Dataset(Protocol):
-    """What a pipeline and its card need of the data that flows through it, whatever its kind."""
+    """What a pipeline and its card need from the data that flows through it, whatever its kind."""
 
     def counts(self) -> dict[str, dict[str, int | None]]:
-        """What the card counts before and after each step: ``rows`` by split, and further units of the kind of data
-        (``tokens``), None where there are none yet."""
+        """What the card counts before and after each step: ``rows`` by split, and further units of this kind of data
+        (``tokens``), None if there are none yet."""
 
     def finished(self) -> Self:
         """The splits in the order train, validation, test, others, without the columns that only the steps need."""
@@ -66,8 +66,8 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Notes:
-    """What a step reports for the card: computed facts by topic, dropped rows, examples of (before, after); and
-    warnings, each one line, on what is odd in the data."""
+    """What a step reports for the card: computed facts by topic, dropped rows, examples of (before, after), and
+    warnings about oddities in the data, one line each."""
 
     facts: dict[str, Any] = field(default_factory=dict)
     dropped: list[Dropped] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Step(ABC, Generic[DataT]):
     """One pure transformation of the data of a pipeline. Subclasses are frozen dataclasses: their fields are the
     step's parameters.
 
-    ``version`` is raised whenever the same input and parameters would give another output. ``for_new_rows`` tells
+    ``version`` is raised whenever the same input and parameters would give a different output. ``for_new_rows`` tells
     whether the step also applies to rows that are encoded after training.
     """
 

@@ -1,1 +1,1 @@
-"""Data and steps of texts: rows of one text, documents, tokenizers, vocabularies."""
+"""Data and steps for text: rows with one text, documents, tokenizers, vocabularies."""

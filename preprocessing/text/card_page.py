@@ -1,4 +1,4 @@
-"""The card of rows with one text as a page, and what its ``splits`` and ``facts`` state (for the rest see
+"""The card of data with one text per row as a page, and the contents of its ``splits`` and ``facts`` (for the rest see
 ``pipeline/card.py``):
 
     splits          {split: {rows, tokens, labels: {label: rows}, rate_of_label_1}}; labels is {} for rows without
@@ -29,19 +29,19 @@ Documents have no doubled_quotes and no truncation, and also:
       sentences_per_document, words_per_sentence
                     {split: profile}, before either is limited
       word_truncation, sentence_truncation
-                    as truncation, of words per sentence and of sentences per document: their "rows" are sentences and
-                    documents, their "tokens" words and sentences
+                    like truncation, for words per sentence and for sentences per document: their "rows" are sentences
+                    and documents, their "tokens" words and sentences
 
 The raw crawl of NSMC has a survey of the part ``crawl``, without doubled_quotes and texts_with_both_labels, and also:
 
-      crawl         {films, sha256, reviews_without_label}, the SHA-256 of its films however they are packed
+      crawl         {films, sha256, reviews_without_label}; sha256 is that of the films, however they are packed
                     (``crawl_reading.read_crawl``)
       left_out      {test, validation: {official_rows, of_them_empty, of_them_in_the_crawl, reviews_left_out}}: rows of
                     these splits of NSMC, and reviews of the crawl with the text of one of them
 
-Sentences in official splits have ``copies`` {"<split> in <other>": as leaks, of_test is the share of the split} instead
-of the two leaks. Text for language modelling has ``lines`` {split: {lines, without_words, words, words_and_line_ends,
-unknown_as_it_stands, types}} instead of survey.
+Labelled sentences with official splits have ``copies`` {"<split> in <other>": like leaks; of_test is the share of the
+split} instead of the two leaks. Text for language modelling has ``lines`` {split: {lines, without_words, words,
+words_and_line_ends, unknown_as_it_stands, types}} instead of survey.
 """
 
 from __future__ import annotations
@@ -99,6 +99,6 @@ def write(card: Mapping[str, Any], path: Path) -> None:
 
 
 def _limit(card: Mapping[str, Any], parameter: str) -> int | None:
-    """The limit of the pipeline on rows, sentences or documents; None without one."""
+    """The limit that the pipeline sets on rows, sentences or documents; None without one."""
     limits = [step["parameters"].get(parameter) for step in card["steps"]]
     return next((limit for limit in limits if limit is not None), None)

@@ -1,7 +1,7 @@
 """Steps for choices that descriptions of experiments leave open: cleaning, stop words, copies, cuts and splits.
 
-Each is a rule that is in use, with its source. They are here to measure what such a choice is worth; the defaults of
-the pipelines use none of them.
+Each is a rule that is used in practice, with its source. They make it possible to measure the effect of such a choice;
+the defaults of the pipelines use none of them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ STOP_WORDS: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Clean(Step[Data]):
-    """Clean the text by rules of :data:`CLEANING`, in this order.
+    """Clean the text by rules of :data:`CLEANING`, in the given order.
 
     Raises:
         InputError: a rule is unknown.
@@ -132,8 +132,8 @@ class RemoveStopWords(Step[Data]):
 class MecabByTag(Mecab):
     """Mecab without the morphemes that Lucene's Korean analyser (Nori) leaves out by default.
 
-    Its stop tags (``KoreanPartOfSpeechStopFilter.DEFAULT_STOP_TAGS``) are those of the same dictionary; of an inflected
-    form, whose tag names several morphemes, the first counts.
+    The stop tags (``KoreanPartOfSpeechStopFilter.DEFAULT_STOP_TAGS``) are those of the same dictionary; for an
+    inflected form, whose tag names several morphemes, the first one counts.
     """
 
     name = "mecab-by-tag"
@@ -155,7 +155,7 @@ class MecabByTag(Mecab):
 
 @dataclass(frozen=True)
 class KeepLast(Step[Data]):
-    """Limit the length of each row, and keep its end."""
+    """Limit the length of each row, keeping its end."""
 
     name = "keep-last"
     for_new_rows = True
@@ -173,13 +173,14 @@ class KeepLast(Step[Data]):
 
 @dataclass(frozen=True)
 class DropCopies(Step[Data]):
-    """Leave out training rows whose text stands elsewhere; before validation rows are split off.
+    """Leave out training rows whose text occurs elsewhere, before validation rows are split off.
 
     Attributes:
-        of: ``train``, all but the first of equal texts; or ``test``, all whose text is in the test split.
+        of: ``train`` leaves out all but the first of equal texts; ``test`` leaves out all rows whose text is in the
+            test split.
 
     Raises:
-        InputError: neither of the two.
+        InputError: ``of`` is neither of the two.
     """
 
     name = "drop-copies"
@@ -215,7 +216,7 @@ class DropCopies(Step[Data]):
 
 @dataclass(frozen=True)
 class SplitTail(Step[Data]):
-    """Split the last training rows off as validation."""
+    """Split off the last training rows as validation rows."""
 
     name = "split-tail"
     one_in: int = 10
@@ -236,7 +237,7 @@ class SplitTail(Step[Data]):
 
 @dataclass(frozen=True)
 class LimitLabelled(Step[Data]):
-    """Keep a few training rows, as if no other were labelled; after what is learned from the texts of all."""
+    """Keep only some training rows, as if no others were labelled, after the steps that learn from all texts."""
 
     name = "limit-labelled"
     rows: int

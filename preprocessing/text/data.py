@@ -22,13 +22,12 @@ _LEARNED = "learned."
 class Split:
     """The rows of one split, column by column; all columns have the same number of rows.
 
-    ``row_id`` (rows,) str; ``text`` (rows,) object array of str, or a ``PackedStrings`` where it stays on disk;
-    ``label`` (rows,) int8, -1 without a label; ``seen_in_train`` (rows,) bool, never true in the training split.
-    ``tokens`` refers to ``symbols`` (the surface forms, shared by all splits) and ``encoded`` to the vocabulary;
-    both are None until their step has run. ``normalized`` (rows,) object array of str is the text as passed to the
-    tokenizer, where that differs from ``text``; it is set only while the steps run. ``sentences``, for rows that
-    are documents, has the number of tokens of each sentence of each row, in order; they sum to the length of the
-    row.
+    ``row_id`` (rows,) str; ``text`` (rows,) object array of str, or a ``PackedStrings`` if it stays on disk; ``label``
+    (rows,) int8, -1 without a label; ``seen_in_train`` (rows,) bool, never true in the training split. ``tokens``
+    refers to ``symbols`` (the surface forms, shared by all splits) and ``encoded`` to the vocabulary; both are None
+    until their step has run. ``normalized`` (rows,) object array of str is the text as passed to the tokenizer, if it
+    differs from ``text``; it is set only while the steps run. ``sentences``, for rows that are documents, has the
+    number of tokens of each sentence of each row, in order; they sum to the length of the row.
     """
 
     row_id: np.ndarray
@@ -83,7 +82,7 @@ class Split:
         return self._encoded.lengths
 
     def sequences(self) -> Sequence[np.ndarray]:
-        """The ids of each row as an array (tokens,) int32, a view; of ids on disk made when the row is read."""
+        """The ids of each row as an array (tokens,) int32, a view; for ids on disk, it is made when the row is read."""
         encoded = self._encoded
         return encoded if isinstance(encoded.ids, np.memmap) else [encoded[row] for row in range(len(encoded))]
 

@@ -24,7 +24,7 @@ _LONGEST_EXAMPLE = 300
 
 @dataclass(frozen=True)
 class PlainText(Step[Data]):
-    """Remove markup: paragraphs of plain text, one per line."""
+    """Remove markup, leaving paragraphs of plain text, one per line."""
 
     name: ClassVar[str] = "plain-text"
     for_new_rows: ClassVar[bool] = True
@@ -134,7 +134,7 @@ class LimitSentences(Step[Data]):
         return data.with_splits({n: self._limited(s, words[n]) for n, s in data.splits.items()}), Notes(facts=facts)
 
     def _limited(self, split: Split, words: Ragged) -> Split:
-        """``words``: those of the split, one row per sentence."""
+        """The split with its limits applied. ``words``: the words of the split, one row per sentence."""
         sentences = split.sentence_lengths
         if self.max_words is not None and self.overlong == "cut":
             words = words.truncated(self.max_words)
@@ -152,8 +152,8 @@ class LimitSentences(Step[Data]):
 
 
 def _of_sentences(split: Split, words: Ragged, sentences: np.ndarray) -> Split:
-    """``words`` has a row for each sentence, ``sentences`` (documents,) is the number of sentences of each document;
-    sentences without a word are left out."""
+    """The split with the words of its sentences. ``words`` has a row for each sentence, ``sentences`` (documents,) is
+    the number of sentences of each document; sentences without a word are left out."""
     lengths = Ragged.from_lengths(words.lengths, sentences)
     with_words = Ragged.from_lengths(words.lengths > 0, sentences).sums()
     return replace(

@@ -1,4 +1,4 @@
-"""English text from the web: plain text in paragraphs, sentences, words. The rules are our own, except those of
+"""English text from the web: paragraphs of plain text, sentences and words. The rules are our own, except those of
 Moses."""
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PLAIN_RULE = (
 
 
 def plain_text(text: str) -> str:
-    """The paragraphs of a text, one per line, by ``PLAIN_RULE``; an empty string for a text without any."""
+    """The paragraphs of a text, one per line, by ``PLAIN_RULE``; an empty string for a text without paragraphs."""
     if "<" in text:
         text = _STYLE.sub("", _BREAK.sub("\n\n", text))
     if "&" in text:
@@ -73,7 +73,7 @@ _LEADING = _listed(
 )
 # Not at the end when a number follows.
 _NUMBERED = _listed("No Nos no nos Vol vol pp p pg Ch ch Fig fig Ep ep Art Nr")
-# At the end only when the following word begins sentences more often than names.
+# At the end only when the following word begins a sentence more often than a name.
 _TRAILING = _listed(
     """Jr Sr jr sr Esq Inc Co Corp Ltd Bros co etc Etc ect al Ave Blvd Rd Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov
     Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun min mins sec secs hr hrs yr yrs dept Dept assoc orig Ph Ph.D Phd"""
@@ -168,8 +168,8 @@ def _ends_sentence(paragraph: str, start: int, stop: re.Match[str]) -> bool:
 # --- words ---
 
 
-# A sentence of plain ASCII that Moses splits character by character: apostrophes only between letters, single commas
-# not at the beginning, no full stop except the last. Nine sentences in ten are of this kind.
+# A sentence in plain ASCII that Moses splits character by character: apostrophes only between letters, single commas
+# not at the beginning, no full stop except at the end. Nine sentences in ten are of this kind.
 SIMPLE_SENTENCE = re.compile(
     r"""(?:[A-Za-z0-9 !"#$%&()*+/:;<=>?@\[\\\]^_{|}~-]|(?<=[A-Za-z])'(?=[A-Za-z](?!'))|(?<=[^,]),(?!,))*\.?"""
 )

@@ -1,8 +1,9 @@
-"""Which tokens are masked for a masked language model, and by what (Devlin et al., 2019, sec. 3.1 and appendix A.1).
+"""Which tokens are masked for a masked language model, and what replaces them (Devlin et al., 2019, sec. 3.1 and
+appendix A.1).
 
-Masking is dynamic (Liu et al., 2019): each epoch draws other masks. A draw is a hash of the epoch's key, the number of
-the text and the place of the token in it. So it depends neither on the batch that a text is in, nor on the order in
-which texts are read, nor on the number of processes.
+Masking is dynamic (Liu et al., 2019): each epoch draws different masks. A draw is a hash of the key of the epoch, the
+number of the text and the position of the token in it. It depends neither on the batch that a text is in, nor on the
+order in which texts are read, nor on the number of processes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _WORD, _FATE, _OTHER = (np.uint64(number) for number in (1, 2, 3))
 
 
 class Masked(NamedTuple):
-    """Tokens (tokens,) as they are read, and which of them (tokens,) are predicted."""
+    """The ids of the tokens after masking, (tokens,), and which of the tokens are predicted, (tokens,) of bool."""
 
     ids: np.ndarray
     chosen: np.ndarray
@@ -34,12 +35,12 @@ class Masked(NamedTuple):
 
 @dataclass(frozen=True)
 class Masking:
-    """The rule.
+    """The rule by which tokens are masked.
 
     Attributes:
-        rate: probability with which a word is chosen; all its tokens are predicted then.
-        masked, random: shares of the chosen tokens that become ``<mask>``, or another token; the others are unchanged.
-        whole_words: whether words are chosen as a whole; otherwise each token is chosen on its own.
+        rate: probability that a word is chosen; all its tokens are then predicted.
+        masked, random: shares of the chosen tokens that become ``<mask>`` or a random token; the others are unchanged.
+        whole_words: whether words are chosen as a whole; otherwise each token is chosen independently.
     """
 
     rate: float = 0.15
@@ -58,12 +59,12 @@ class Masking:
         """Mask the tokens of some texts.
 
         Args:
-            ids: (tokens,) of all texts, one after another, without special tokens.
+            ids: (tokens,) ids of all texts, one after another, without special tokens.
             rows: (tokens,) the number of each token's text in its split.
-            places: (tokens,) the place of each token in its text, from 0.
-            starts: (vocabulary,) of bool, which tokens begin a word; the first of a text always does.
-            size: of the vocabulary; another token is any that is not special.
-            key: of the epoch.
+            places: (tokens,) the position of each token in its text, from 0.
+            starts: (vocabulary,) of bool, which tokens begin a word; the first token of a text always does.
+            size: size of the vocabulary; a random token is any token that is not special.
+            key: key of the epoch.
         """
         begins = starts[ids] | (places == 0) if self.whole_words else np.ones(len(ids), np.bool_)
         of_word = np.maximum.accumulate(np.where(begins, np.arange(len(ids)), 0))
@@ -76,7 +77,8 @@ class Masking:
 
 
 def _uniform(key: int, stream: np.uint64, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Numbers from 0 to 1 by the finaliser of SplitMix64 (Steele et al., 2014), applied to key, stream, row, place."""
+    """Uniform numbers from 0 to 1 by the finaliser of SplitMix64 (Steele et al., 2014), applied to the key, the stream,
+    the row and the position."""
     values = np.full(len(rows), key, np.uint64)
     for part in (stream, rows.astype(np.uint64), places.astype(np.uint64)):
         values = values ^ part
@@ -95,7 +97,7 @@ def word_starts(tokens: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class MaskWords(Step[Data]):
-    """State and count how tokens are masked; the data hold the tokens as they were."""
+    """State and count how tokens are masked; the data keep the original tokens."""
 
     name: ClassVar[str] = "mask-words"
     masking: Masking = Masking()

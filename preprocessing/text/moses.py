@@ -1,9 +1,9 @@
-"""Moses' tokenizer in its port sacremoses, word by word: the same tokens in a twentieth of the time.
+"""Moses' tokenizer in its port sacremoses, applied word by word: the same tokens in a twentieth of the time.
 
-Nearly all rules of the tokenizer look at single characters and their neighbours, so what becomes of a word between
-spaces does not depend on the sentence, and is remembered. The exceptions are full stops after abbreviations, decided
-here by the following token, and apostrophes and commas at the ends of the sentence or next to each other: such a
-sentence goes through sacremoses as a whole.
+Nearly all rules of the tokenizer look at single characters and their neighbours, so the tokens of a word between spaces
+do not depend on the sentence, and are remembered. The exceptions are full stops after abbreviations, decided here by
+the following token, and apostrophes and commas at the ends of the sentence or next to each other: such a sentence is
+tokenised by sacremoses as a whole.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ REMEMBERED = 1 << 17
 _RULED = frozenset(".,'")
 """What has rules; of other characters each is a token if it is neither letter, digit, hyphen nor backtick."""
 
-_MARKER = "MULTI"  # sacremoses marks several full stops in the text itself
+_MARKER = "MULTI"  # sacremoses replaces runs of full stops by a marker with this word
 
 
 class WordwiseMoses:
-    """``tokenize(text)`` gives the tokens of ``MosesTokenizer(language).tokenize(text, escape=False)``."""
+    """``tokenize(text)`` returns the tokens of ``MosesTokenizer(language).tokenize(text, escape=False)``."""
 
     def __init__(self, language: str) -> None:
         self._whole = MosesTokenizer(language)
         self._letters, self._lower = frozenset(self._whole.IsAlpha), frozenset(self._whole.IsLower)
-        self._plain = frozenset(self._whole.IsAlnum) | {"-"}  # no rule changes a word of these
+        self._plain = frozenset(self._whole.IsAlnum) | {"-"}  # no rule changes a word of these characters
         self._before_numbers = frozenset(self._whole.NUMERIC_ONLY_PREFIXES)
         self._abbreviations = frozenset(self._whole.NONBREAKING_PREFIXES) - self._before_numbers
         whole = self._whole
@@ -93,10 +93,10 @@ class WordwiseMoses:
 
 @lru_cache
 def wordwise(language: str) -> WordwiseMoses:
-    """The tokenizer of a language, one for each process."""
+    """The tokenizer of a language, created once per process."""
     return WordwiseMoses(language)
 
 
 def _delicate(text: str) -> bool:
-    """Whether apostrophes are at the end of the sentence or next to each other: rules overlap there."""
+    """Whether apostrophes are at the end of the sentence or next to each other, where rules overlap."""
     return text[-1] == "'" or "''" in text or "' '" in text

@@ -1,4 +1,4 @@
-"""Near copies of texts: found exactly, without sampling, by character n-grams (a set-similarity join with prefix
+"""Find near copies of texts exactly, without sampling, by character n-grams (a set-similarity join with prefix
 filtering; Chaudhuri et al., 2006; Bayardo et al., 2007)."""
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _PAIRS_AT_ONCE = 1 << 18
 
 
 def collapsed_key(text: str) -> str:
-    """The letters and digits of a text in lower case (Unicode NFKC), each run of one character as a single one: equal
-    for texts that differ at most in spaces, punctuation, case, character forms and repetitions."""
+    """The letters and digits of a text in lower case (Unicode NFKC), with each run of one character reduced to a single
+    one: equal for texts that differ at most in spaces, punctuation, case, character forms and repetitions."""
     return _REPEATED.sub(r"\1", loose_key("".join(unicodedata.normalize("NFKC", text).split())))
 
 
 def near_copies(keys: Sequence[str], references: Sequence[str], threshold: float) -> np.ndarray:
-    """Which keys share so many n-grams with a reference.
+    """Which keys are near copies of a reference.
 
-    Two keys are near copies when the Jaccard index of their sets of n-grams, the number of shared ones over that of all
-    distinct ones, is at least the threshold. Of each set, sorted from the rarest n-gram to the most frequent one, only
-    a prefix has to be searched: sets of this similarity have an n-gram in common there.
+    Two keys are near copies when the Jaccard index of their sets of n-grams, the number of shared n-grams divided by
+    that of all distinct ones, is at least the threshold. Each set is sorted from the rarest n-gram to the most frequent
+    one, and only a prefix of it has to be searched: sets that are this similar share an n-gram in their prefixes.
 
     Args:
-        keys, references: of :func:`collapsed_key`; those that are shorter than ``SHORTEST`` are near nothing.
+        keys, references: from :func:`collapsed_key`; a key shorter than ``SHORTEST`` is not a near copy of any other.
         threshold: above 0, at most 1.
 
     Returns:
@@ -73,8 +73,8 @@ def near_copies(keys: Sequence[str], references: Sequence[str], threshold: float
 
 
 class _Sets(NamedTuple):
-    """Sets of n-grams, those of each key one after another, the rarest n-grams first: the n-grams as numbers by
-    ascending frequency, and the size of each set; 0 for a short key."""
+    """The sets of n-grams of all keys, one after another, each with its rarest n-grams first. N-grams are numbered by
+    ascending frequency; the size of the set of a short key is 0."""
 
     ngrams: np.ndarray
     sizes: np.ndarray
@@ -99,7 +99,7 @@ def _ngram_sets(keys: Sequence[str]) -> _Sets:
 
 
 def _shared(sets: _Sets, starts: np.ndarray, ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """The number of n-grams that two sets have in common, of each pair."""
+    """For each pair of sets, the number of n-grams that they have in common."""
     both: list[np.ndarray] = []
     for side in (ours, theirs):
         sizes = sets.sizes[side]

@@ -122,7 +122,7 @@ def normalizer(language: str) -> Callable[[str], str]:
     def normalize(text: str) -> str:
         text = visible(unicodedata.normalize("NFC", text))
         if not text.isascii():
-            for space in _NARROW_SPACES:  # faster than translate where there are none
+            for space in _NARROW_SPACES:  # faster than translate if the text has none
                 text = text.replace(space, "\u00a0")
             if language == "fr":
                 text = _GUILLEMETS.sub(lambda match: match[0].strip(), text)
@@ -136,8 +136,8 @@ def _korean(text: str) -> str:
 
 
 def _moses(language: str) -> Callable[[str], str]:
-    """``MosesPunctNormalizer(language).normalize``, without searching for what is not in the text: all its rules are
-    tried on every sentence, and nearly none of them applies."""
+    """``MosesPunctNormalizer(language).normalize``, but a rule is tried only if the text contains what it needs: the
+    original tries all its rules on every sentence, and nearly none of them applies."""
     rules = [
         (_NEEDS.get(rule, ""), re.compile(rule), replacement)
         for rule, replacement in MosesPunctNormalizer(language).substitutions
@@ -152,7 +152,7 @@ def _moses(language: str) -> Callable[[str], str]:
     return normalize
 
 
-# What a text contains where a rule of MosesPunctNormalizer changes it; rules that are not listed are always tried.
+# What a text must contain for a rule of MosesPunctNormalizer to change it; rules that are not listed are always tried.
 _NEEDS = {
     **{rule: rule for rule in "\r`„“”–—´‘‚’…«»"},
     **{
@@ -179,7 +179,7 @@ _NEEDS = {
 
 
 def visible(text: str) -> str:
-    """The text without its control and format characters, white space excepted."""
+    """The text without its control and format characters, except white space."""
     if text.isprintable():
         return text
     return "".join(
@@ -192,5 +192,5 @@ _NOT_LETTERS = re.compile(r"[\W_]+")
 
 def loose_key(text: str) -> str:
     """The letters and digits of a text in lower case: equal for sentences that differ at most in case, punctuation and
-    spacing. A text without any is its own key."""
+    spacing. A text without letters and digits is its own key."""
     return _NOT_LETTERS.sub("", text.casefold()) or text

@@ -1,4 +1,4 @@
-"""Labelled texts of one's own: TSV files for any pipeline of texts, whatever corpus it was written for."""
+"""Your own labelled texts: TSV files for any text pipeline, whatever corpus it was written for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_LABELS = 100
 
 
 def own_texts(train: Path, test: Path, validation: Path | None = None, licence: str = "not stated") -> CorpusFiles:
-    """Your own TSV files, in the layout of NSMC, as a corpus. Raises InputError for a missing one."""
+    """Your own TSV files, in the layout of NSMC, as a corpus. Raises InputError for a missing file."""
     paths = {"train": train, **({"validation": validation} if validation else {}), "test": test}
     return given(OWN_TEXTS, paths, licence)
 
@@ -42,7 +42,8 @@ def own_texts_of(folder: Path) -> CorpusFiles:
 
 
 def reading_own_texts(pipeline: TextPipeline) -> TextPipeline:
-    """A pipeline of labelled texts that reads :func:`own_texts` instead of its corpus; its other steps are the same."""
+    """A pipeline of labelled texts that reads :func:`own_texts` instead of its corpus, and holds out validation rows if
+    no validation file is given; its other steps are the same."""
     steps = [ReadTexts(), *(step for step in pipeline.steps[1:] if not isinstance(step, SplitByHash))]
     position = next(number for number, step in enumerate(steps, start=1) if isinstance(step, DropEmpty))
     steps.insert(position, HoldOut())
@@ -90,7 +91,7 @@ class ReadTexts(Step[Data]):
         return data.with_splits(splits).with_learned(**{LABELS: state}), Notes(facts=facts, warnings=warnings)
 
     def _read(self, path: Path, labels: tuple[str, ...], warnings: list[str]) -> tuple[Split, tuple[str, ...]]:
-        """One file, and the labels; those of train are learned where there are none yet."""
+        """Read one file; return its split and the labels, which are learned from this file if there are none yet."""
         table = read_table(path)
         for line, text in enumerate(table.texts, start=2):
             check_text(path, text, line=line, longest=self.longest)
@@ -140,7 +141,7 @@ def _odd_ids(path: Path, row_ids: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class HoldOut(SplitByHash):
-    """Hold out validation rows where no validation file is given."""
+    """Hold out validation rows if no validation file is given."""
 
     name: ClassVar[str] = "hold-out"
 

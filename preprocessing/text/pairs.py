@@ -1,4 +1,4 @@
-"""Pairs of reviews for next-sentence prediction: two of one film, or of two films."""
+"""Pairs of reviews for next-sentence prediction: both of one film, or of two films."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILM_SEPARATOR = "/"
 
 
 class Pairs(NamedTuple):
-    """Rows (pairs,) of the first and of the second text, and whether (pairs,) both are of one group."""
+    """The rows of the first and of the second text, (pairs,) each, and whether both are of one group, (pairs,)."""
 
     first: np.ndarray
     second: np.ndarray
@@ -31,15 +31,16 @@ def films(row_id: np.ndarray) -> np.ndarray:
 
 
 def pair_rows(group: np.ndarray, generator: np.random.RandomState) -> Pairs:
-    """Pair all rows, each once, so that as many pairs as possible up to half are of one group.
+    """Pair all rows, each once, so that half of the pairs, or as many as possible, are of one group.
 
-    Rows are shuffled within their group and paired two by two. A group of an odd size leaves one; these are paired with
-    each other. Of the pairs within a group so many, drawn at random, exchange their second rows in a circle that pairs
-    of two groups are as many as those of one. A single row may be left over at the end; it is in no pair.
+    Rows are shuffled within their group and paired two by two. A group of odd size leaves one row over; these rows are
+    paired with each other. Pairs within a group are then drawn at random and exchange their second rows in a circle:
+    just so many that there are as many pairs of two groups as of one. A single row may be left over at the end; it is
+    in no pair.
 
     Args:
-        group: (rows,) a number for each row.
-        generator: of the draws.
+        group: (rows,) the number of the group of each row.
+        generator: generator of the draws.
     """
     shuffled = generator.permutation(len(group))
     order = shuffled[np.argsort(group[shuffled], kind="stable")]
@@ -58,7 +59,7 @@ def pair_rows(group: np.ndarray, generator: np.random.RandomState) -> Pairs:
 
 @dataclass(frozen=True)
 class PairReviews(Step[Data]):
-    """State and count how reviews are paired; the data hold single reviews."""
+    """State and count how reviews are paired; the data keep single reviews."""
 
     name: ClassVar[str] = "pair-reviews"
 

@@ -47,7 +47,7 @@ def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | No
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in set(multiprocessing.active_children()) - others:
-                worker.kill()  # otherwise the end of the block would wait for all that it has begun
+                worker.kill()  # otherwise the end of the block would wait for all tasks that have begun
             raise
 
 
@@ -63,7 +63,8 @@ def tokenize_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> Chunk:
 
 
 def _numbering() -> defaultdict[str, int]:
-    """A table that assigns the next number to each new token. It is read millions of times, so its default is in C."""
+    """A table that assigns the next number to each new token. It is read millions of times, so its default factory is
+    in C."""
     return defaultdict(count().__next__)
 
 
@@ -75,13 +76,13 @@ def _start_worker(tokenizer: Tokenizer) -> None:
 
 
 def prepare_worker() -> None:
-    """Make this worker process end with its parent, and leave Ctrl-C to that."""
+    """Make this worker process end with its parent, and leave Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends its workers
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent ends, even if that was killed and could end no worker itself."""
+    """End this process when its parent ends, even if the parent was killed and could not end its workers itself."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -106,16 +107,16 @@ def _merge(chunks: Iterable[Chunk]) -> tuple[list[str], Ragged]:
 
 
 def start_method() -> str:
-    """``fork``, which is faster, or ``spawn`` where MXNet or a Java machine runs threads: such a process must not be
-    forked."""
+    """``fork``, which is faster, or ``spawn`` if MXNet or a Java virtual machine runs threads: such a process must not
+    be forked."""
     jpype = sys.modules.get("jpype")
     return "spawn" if "mxnet" in sys.modules or (jpype is not None and jpype.isJVMStarted()) else "fork"
 
 
 @contextmanager
 def lean_main() -> Iterator[None]:
-    """An empty ``__main__`` while workers are spawned: they would import that of the caller again, guarded or not, and
-    all of MXNet with it, but need only this package."""
+    """Replace ``__main__`` by an empty module while workers are spawned: they would import that of the caller again,
+    guarded or not, and all of MXNet with it, but need only this package."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:

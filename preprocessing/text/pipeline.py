@@ -1,4 +1,4 @@
-"""Pipelines of rows with one text, and the result of running one."""
+"""Pipelines for rows with one text, and their results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from preprocessing.text.vocabulary import SPECIALS, Vocabulary
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(RunResult["TextPipeline", Data]):
-    """Data, card and digest of one run on rows of one text."""
+    """Data, card and digest of one run on rows with one text."""
 
     @property
     def splits(self) -> dict[str, Split]:
@@ -54,8 +54,8 @@ class Result(RunResult["TextPipeline", Data]):
         return self.data.tokenizer
 
     def encode(self, texts: Sequence[str], *, processes: int | None = None) -> Split:
-        """Encode new texts by the same steps and the same learned state: one row per text, without tokens for blank
-        text."""
+        """Encode new texts by the same steps and the same learned state, one row per text; the row of a blank text has
+        no tokens."""
         data = Data({"new": Split.of(list(texts))}, self.data.tokenizer, self.data.vocabulary)
         for step in self.pipeline.steps:
             if step.for_new_rows:
@@ -65,10 +65,10 @@ class Result(RunResult["TextPipeline", Data]):
 
 @dataclass(frozen=True)
 class TextPipeline(Pipeline[Data, Result]):
-    """A pipeline of rows with one text.
+    """A pipeline for rows with one text.
 
-    ``tokenizer`` is the unfitted one. ``specials``: those of the vocabulary. ``sample``: the part of the embedded
-    sample that the pipeline reads.
+    ``tokenizer``: the unfitted tokenizer. ``specials``: the special tokens of the vocabulary. ``sample``: the part of
+    the embedded sample that the pipeline reads.
     """
 
     tokenizer: Tokenizer | None = None
@@ -76,7 +76,7 @@ class TextPipeline(Pipeline[Data, Result]):
     sample: str = "sample"
 
     def files(self, corpus: str | CorpusFiles) -> CorpusFiles:
-        """As :meth:`Pipeline.files`; of the embedded sample always this pipeline's own part."""
+        """Like :meth:`Pipeline.files`; for the embedded sample, always the part for this pipeline."""
         files = super().files(corpus)
         return corpora.find(self.sample) if files.origin == "embedded" else files
 

@@ -1,4 +1,4 @@
-"""Tokenizers with an inverse: tokens of a translation model are joined to readable text."""
+"""Tokenizers with an inverse, which joins the tokens of a translation model into readable text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ReversibleTokenizer(Tokenizer):
 
     @abstractmethod
     def detokenize(self, tokens: Sequence[str]) -> str:
-        """The text of the tokens. Any tokens are accepted: those of a model need not be an output of
+        """The text of the tokens. Any tokens are accepted: those that a model generates need not be an output of
         :meth:`tokenize`."""
 
 

@@ -96,7 +96,7 @@ class MarkLeaks(Step[Data]):
 
 
 def survey(split: Split, *, width: int) -> dict[str, Any]:
-    """Counts of a file before any step; ``width`` is that of the histogram of characters."""
+    """Counts of a file before any step; ``width`` is the bin width of the histogram of characters."""
     texts = split.text.tolist()
     labels: dict[str, int] = {}
     several = set()
@@ -115,7 +115,7 @@ def survey(split: Split, *, width: int) -> dict[str, Any]:
 
 
 def label_balance(label: np.ndarray) -> dict[str, Any]:
-    """Rows of each label (-1 is none), and the fraction with label 1."""
+    """Number of rows with each label (-1 means no label), and the fraction of rows with label 1."""
     labels = card.label_counts(label)
     return {"labels": labels, "rate_of_label_1": card.rate(labels.get("1", 0), len(label))}
 
@@ -229,7 +229,7 @@ class LearnVocabulary(Step[Data]):
         return replace(data, vocabulary=vocabulary), Notes(facts={"vocabulary": self.facts(vocabulary, train)})
 
     def learn(self, symbols: Sequence[str], counts: np.ndarray) -> Vocabulary:
-        """The vocabulary of tokens that occur so often. Raises InputError where none of them does."""
+        """The vocabulary of the tokens that occur often enough. Raises InputError if no token does."""
         vocabulary = Vocabulary.learn(
             symbols, counts, min_freq=self.min_freq, max_size=self.max_size, specials=self.specials
         )
@@ -239,11 +239,11 @@ class LearnVocabulary(Step[Data]):
         return vocabulary
 
     def facts(self, vocabulary: Vocabulary, train: Split) -> dict[str, Any]:
-        """What a card states of a vocabulary and the text that it is learned on."""
+        """What a card states about a vocabulary and the text that it is learned on."""
         return self.facts_of_counts(vocabulary, train.symbols, train.tokenized.counts(len(train.symbols)))
 
     def facts_of_counts(self, vocabulary: Vocabulary, symbols: Sequence[str], counts: np.ndarray) -> dict[str, Any]:
-        """:meth:`facts` of the tokens of train and how often each occurs there."""
+        """:meth:`facts` from the tokens of train and the count of each."""
         frequency = dict(zip(symbols, counts.tolist(), strict=True))
         learned = vocabulary.learned
         kept_tokens, all_tokens = sum(frequency.get(token, 0) for token in learned), int(counts.sum())
@@ -291,8 +291,8 @@ def _unknown(split: Split) -> dict[str, Any]:
 def unknown_facts(
     symbols: Sequence[str], counts: np.ndarray, *, tokens: int, rows: int, rows_with_unknown: int
 ) -> dict[str, Any]:
-    """What a card states of the unknown tokens of a split; ``counts``: how often each symbol occurs as an unknown one,
-    (len(symbols),) or the first of them."""
+    """What a card states about the unknown tokens of a split; ``counts``: how often each symbol occurs as an unknown
+    token, (len(symbols),) or only the first of them."""
     types = np.flatnonzero(counts).tolist()
     types.sort(key=lambda symbol: (-counts[symbol], symbols[symbol]))
     return {

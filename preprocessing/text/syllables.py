@@ -1,4 +1,4 @@
-"""The syllables of tokens: the id of a token with the ids of its first syllables, for models that read both."""
+"""The syllables of tokens: the id of each token with the ids of its first syllables, for models that read both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tables of labelled texts in the layout of NSMC: ``id``, ``document`` and ``label`` between tabs, below a header."""
+"""Tables of labelled texts in the layout of NSMC: ``id``, ``document`` and ``label`` between tabs, below a header
+line."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Read a file. Raises InputError with file, line, reason and remedy for the first fault: invalid UTF-8, another
+    """Read a file. Raises InputError with file, line, reason and remedy for the first error: invalid UTF-8, a wrong
     header, a wrong number of columns, Windows line endings, a last line without its line feed, no rows."""
     raw = path.read_bytes()
     content = decoded(path, raw)

@@ -22,7 +22,7 @@ from preprocessing.errors import InputError
 
 
 class Tokenizer(ABC):
-    """Base of all tokenizers. Cheap to create and to pickle: an analyser is loaded when it is first needed."""
+    """Base class of all tokenizers. They are cheap to create and to pickle: an analyser is loaded when first needed."""
 
     name: ClassVar[str]
     rule: str
@@ -30,7 +30,7 @@ class Tokenizer(ABC):
     needs_jvm: ClassVar[bool] = False
 
     def parameters(self) -> dict[str, Any]:
-        """What the caller chose, JSON-able."""
+        """The choices of the caller, JSON-able."""
         return {}
 
     def versions(self) -> dict[str, str]:
@@ -92,7 +92,7 @@ class Mecab(Tokenizer):
     """MeCab-ko with mecab-ko-dic: the tokens of KoNLPy's ``Mecab.morphs``, without its parsing of the feature columns.
 
     The two agree on every text whose only white space is ASCII. For other white space KoNLPy returns the space itself,
-    or empty strings, as tokens; here it only separates. MeCab stops at NUL: here NUL is a space.
+    or empty strings, as tokens; here it only separates. MeCab stops at NUL: here NUL is replaced by a space.
     """
 
     name = "mecab"
@@ -141,7 +141,7 @@ def mecab_dictionary() -> str:
 class KoNLPyJVM(Tokenizer):
     """KoNLPy's taggers that run in a Java virtual machine, with a guard against texts on which they hang.
 
-    They raise on blank text, and a syllable repeated a hundred times takes minutes or all memory.
+    They raise errors on blank text, and a syllable repeated a hundred times takes them minutes or all memory.
     """
 
     needs_jvm = True
@@ -161,7 +161,8 @@ class KoNLPyJVM(Tokenizer):
 
     @classmethod
     def guarded(cls, text: str) -> str:
-        """The text as passed to the tagger: repetitions shortened, long words cut, white space as single spaces."""
+        """The text as passed to the tagger: repetitions are shortened, long words cut, and runs of white space replaced
+        by single spaces."""
         shorter = text.replace("\0", " ")
         for unit in range(1, 5):
             times = cls.longest_run // unit
@@ -298,8 +299,8 @@ def get(name: str, **parameters: Any) -> Tokenizer:
 
 
 def _pieces(text: str, longest: int) -> Iterator[str]:
-    """Pieces of at most ``longest`` characters, cut at the last white space within that length, else anywhere; none is
-    blank."""
+    """Pieces of at most ``longest`` characters, cut at the last white space within that length, else anywhere; no piece
+    is blank."""
     start = 0
     while start < len(text):
         window = text[start : start + longest + 1]

@@ -1,4 +1,4 @@
-"""Truecasing: the first word of a sentence in its most frequent case inside sentences of the training split."""
+"""Truecasing: the first word of a sentence is written in its most frequent case inside training sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vocabulary: tokens by descending frequency, ties by the token, with the layout of ``gluonnlp.Vocab``."""
+"""The vocabulary: tokens by descending frequency, ties by the token, in the layout of ``gluonnlp.Vocab``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""WordPiece (Wu et al., 2016), as the networks of Devlin et al. (2019) read text: pieces of a vocabulary that was
-learned elsewhere."""
+"""The WordPiece tokenizer (Wu et al., 2016) of the networks of Devlin et al. (2019), with the pieces of a vocabulary
+that was learned elsewhere."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class WordPiece(Tokenizer):
 
 
 def read_tokens(path: Path, *, sha256: str = "") -> list[str]:
-    """The tokens of a ``vocab.txt``, one a line, by their number in the published network; the special ones have their
-    names here.
+    """The tokens of a ``vocab.txt``, one per line, in the order of their ids in the published network; special tokens
+    get the names used here.
 
-    Raises InputError where the file is missing, has another ``sha256`` (if given), or is no such vocabulary.
+    Raises InputError if the file is missing, has another ``sha256`` (if given), or is not such a vocabulary.
     """
     remedy = "install its package again"
     try:

@@ -1,4 +1,4 @@
-"""A result as files for any framework: arrays, tables, vocabulary and card."""
+"""Write a result as files for any framework: arrays, tables, vocabulary and card."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def write(result: Result, directory: Path, *, overwrite: bool = False, page: boo
 
     ``train.npz``, ``validation.npz``, ``test.npz``: ``ids`` (tokens,) int32, ``offsets`` (rows + 1,) int64, ``label``
     (rows,) int8, ``row_id`` (rows,) str, ``seen_in_train`` (rows,) bool, ``text_utf8`` (bytes,) uint8 and
-    ``text_offsets`` (rows + 1,) int64; where the rows are divided into sentences also ``sentence_offsets`` (sentences +
+    ``text_offsets`` (rows + 1,) int64; if the rows are divided into sentences, also ``sentence_offsets`` (sentences +
     1,) int64, the bounds of the sentences in ``ids``, and ``document_offsets`` (rows + 1,) int64, those of the rows
-    among the sentences. ``train.tsv``...: id, label, tokens joined by spaces, and with sentences the tokens of each,
-    joined by spaces. ``vocab.json`` (``gluonnlp.Vocab.from_json`` reads it); ``card.json``; ``tokenizer.model`` for a
-    trained tokenizer; with ``page`` ``card.html``, the card to be read.
+    among the sentences. ``train.tsv``...: id, label, tokens joined by spaces, and, with sentences, the number of tokens
+    of each, joined by spaces. ``vocab.json`` (``gluonnlp.Vocab.from_json`` reads it); ``card.json``;
+    ``tokenizer.model`` for a trained tokenizer; with ``page``, also ``card.html``, the card as a web page.
 
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a
     ``card.json``), which is then replaced as a whole.

@@ -1,2 +1,2 @@
-"""A translation pipeline in memory that does not grow with the corpus: in chunks of pairs, by several processes, with
-what they find on disk. The result is the same, byte for byte."""
+"""Run a translation pipeline in memory that does not grow with the corpus: in chunks of pairs, by several processes,
+with intermediate results on disk. The result is the same, byte for byte."""

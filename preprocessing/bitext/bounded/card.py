@@ -45,7 +45,7 @@ class _Counted:
 
 
 class BoundedCard:
-    """Builds the card of a run that is complete."""
+    """Build the card of a completed run."""
 
     def __init__(self, run: BoundedRun) -> None:
         self._run = run
@@ -150,7 +150,7 @@ class BoundedCard:
         return Notes(facts={"normalized": facts}, examples=examples)
 
     def _dropped(self, *reasons: str) -> Notes:
-        """What was left out of train for these reasons."""
+        """The notes on the rows that were left out of train for these reasons."""
         dropped, examples = [], []
         for reason in reasons:
             rows = self._run.dropped.get(reason, np.empty(0, np.int64))
@@ -254,7 +254,7 @@ class BoundedCard:
         return Notes(facts={"round_trip": facts}, examples=examples)
 
     def _pairs(self, rows: list[int]) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Id and texts of rows of train."""
+        """The id and the texts of rows of train."""
         for shard, part, row in self._locations(rows):
             arrays = self._run.shards.load(shard)
             texts = [_string(arrays, f"{side}.text", row) for side in SIDES]
@@ -274,7 +274,7 @@ class BoundedCard:
             )
 
     def _locations(self, rows: list[int]) -> Iterator[tuple[str, str, int]]:
-        """Shard, part and row of the shard of rows of train."""
+        """The shard, the part and the row in the shard of rows of train."""
         train: Rows = self._run.train
         ends = np.cumsum(train.rows)
         for row in rows:
@@ -283,7 +283,7 @@ class BoundedCard:
 
 
 def _kind(step: Step[Bitext]) -> type[Any]:
-    """The kind of a step, or of that of a side."""
+    """The type of a step; for a step on both sides, the type of the step that is applied to a side."""
     return type(next(iter(step.steps.values()))) if isinstance(step, BothSides) else type(step)
 
 

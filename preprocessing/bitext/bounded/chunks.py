@@ -1,4 +1,4 @@
-"""Two parallel files as chunks of the same lines, read once from the first line to the last."""
+"""Read two parallel files in chunks of the same lines, once from the first line to the last."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _LONGEST_LINE = 1 << 22
 
 @dataclass(frozen=True)
 class Chunk:
-    """The lines ``first`` and following (from 1) of both files of a collection, as bytes with their line feeds."""
+    """The lines from number ``first`` on (counted from 1) of both files of a collection, as bytes with their line
+    feeds."""
 
     number: int
     collection: Collection
@@ -33,13 +34,13 @@ class Chunk:
 
     @property
     def name(self) -> str:
-        """Name of the shard with what is read from it."""
+        """Name of the shard with what is read from the chunk."""
         return f"read-{self.number:06d}"
 
 
 def chunks(files: CorpusFiles, collection: Collection, paths: tuple[Path, Path], start: int) -> Iterator[Chunk]:
-    """The chunks of a collection, numbered from ``start``. Raises InputError for the first fault that concerns more
-    than one line: files of different lengths, a truncated one, an official one with another number of rows."""
+    """The chunks of a collection, numbered from ``start``. Raises InputError for the first error that concerns more
+    than one line: files of different lengths, a truncated file, an official file with another number of rows."""
     with _Lines(paths[0]) as source, _Lines(paths[1]) as target:
         first = 1
         while True:

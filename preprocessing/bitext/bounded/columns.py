@@ -1,4 +1,4 @@
-"""The arrays of a result, at their final size before the chunks write into them."""
+"""The arrays of a result, created at their final size before the chunks are written into them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def reserve(folder: Path, split: str, sizes: np.ndarray, width: int, seen: Seque
     """Create the arrays of a split, and write those that no chunk writes.
 
     Args:
-        folder: of all arrays.
-        split: its name.
-        sizes: its rows, the bytes of source and target, and their tokens.
-        width: characters of its longest row id.
-        seen: for source and target which rows occur in train; None for none.
+        folder: folder of all arrays.
+        split: name of the split.
+        sizes: rows of the split, bytes of the texts of source and target, and their tokens.
+        width: characters of the longest row id of the split.
+        seen: for source and target, which rows occur in train; None if none does.
     """
     rows, *rest = sizes.tolist()
     for number, side in enumerate(SIDES):

@@ -1,6 +1,7 @@
-"""Sentences and pairs that occur more than once, by hashes of 128 bits.
+"""Find sentences and pairs that occur more than once, by hashes of 128 bits.
 
-Hashes are sorted a part at a time, those that begin with the same bits: memory is bounded whatever their number.
+The hashes that begin with the same bits are sorted together, one such part at a time: memory is bounded whatever the
+number of hashes.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class FindCopies:
-    """The rows of shards whose hash occurs in an earlier one.
+    """Find the rows of shards whose hash occurs in an earlier row.
 
     Attributes:
         folder, shards: where the rows are, in order.
-        rows: of each shard.
-        kind: of the hashes.
-        sides: whose hashes are compared, one side or both.
+        rows: number of rows of each shard.
+        kind: kind of the hashes.
+        sides: the sides whose hashes are compared, one or both.
     """
 
     folder: Path
@@ -36,13 +37,13 @@ class FindCopies:
     sides: tuple[str, ...]
 
     def __call__(self) -> np.ndarray:
-        """Numbers of the copies over all shards, ascending."""
+        """The row numbers of the copies, counted over all shards, ascending."""
         bits = max(0, int(np.ceil(np.log2(max(1, sum(self.rows)) / AT_ONCE))))
         copies = [self._copies(*self._part(part, bits)) for part in range(1 << bits)]
         return np.sort(np.concatenate(copies))
 
     def _part(self, part: int, bits: int) -> tuple[np.ndarray, np.ndarray]:
-        """The hashes that begin with these bits, and the rows that they are of."""
+        """The hashes that begin with the bits of a part, and their rows."""
         hashes, rows = [np.empty((0, 2), np.uint64)], [np.empty(0, np.int64)]
         for start, own in self._hashes():
             chosen = np.flatnonzero(own[:, 0] >> np.uint64(64 - bits) == part) if bits else np.arange(len(own))
@@ -84,5 +85,5 @@ def members(hashes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def _joined(hashes: np.ndarray) -> np.ndarray:
-    """Each hash as one value that compares by all of its bits."""
+    """Each hash as one value that is compared by all its bits."""
     return np.ascontiguousarray(hashes).view([("first", "<u8"), ("second", "<u8")])[:, 0]

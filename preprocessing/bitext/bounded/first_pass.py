@@ -27,7 +27,7 @@ HASHES = ("raw", "prepared", "letters")
 
 @dataclass(frozen=True)
 class FirstPass:
-    """What the workers are told: the parameters of the steps up to ``tokenize``."""
+    """The first pass, as sent to the workers, with the parameters of the steps up to ``tokenize``."""
 
     folder: Path
     languages: tuple[str, str]
@@ -38,7 +38,7 @@ class FirstPass:
     given: bool
 
     def __call__(self, chunk: Chunk) -> str:
-        """Process a chunk and write its shard, unless that is there; the name of the shard."""
+        """Process a chunk and write its shard, unless the shard exists; return the name of the shard."""
         shards = Shards(self.folder)
         if chunk.name in shards:
             return chunk.name
@@ -61,7 +61,7 @@ class FirstPass:
         return chunk.name
 
     def _lines(self, chunk: Chunk, side: int) -> list[str]:
-        """The texts of a file, checked."""
+        """The checked texts of one side of a chunk."""
         raw, path = chunk.texts[side], chunk.paths[side]
         if b"\r\n" in raw and not chunk.collection.carriage_returns:
             line = chunk.first + raw.count(b"\n", 0, raw.index(b"\r\n"))
@@ -83,7 +83,7 @@ class FirstPass:
         return lines
 
     def _side(self, texts: list[str], side: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The columns of one side of a chunk, and what its card needs."""
+        """The columns of one side of a chunk, and what the card needs of it."""
         normalized = list(map(normalizer(self.languages[side]), texts))
         changed = [row for row, text in enumerate(normalized) if text != texts[row]]
         prepared = list(map(str.lower, normalized)) if self.lowercase else normalized

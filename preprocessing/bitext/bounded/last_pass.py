@@ -1,4 +1,4 @@
-"""The last pass over a chunk: its rows as ids, written to where they belong in the arrays of the result."""
+"""The last pass over a chunk: its rows are written as ids to their places in the arrays of the result."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Destination:
     """A shard of a split, and where its rows, the bytes of its texts and its tokens are in the arrays of that split.
 
     Attributes:
-        split: that it belongs to.
-        index: of the shard in the split.
-        part: of the corpus, which the ids of rows begin with.
-        row: of the result that its first row is.
-        text, tokens: where the first ones of source and target are.
+        split: the split that the shard belongs to.
+        index: index of the shard in the split.
+        part: the part of the corpus, with which the ids of rows begin.
+        row: position of the first row in the arrays.
+        text, tokens: positions of the first byte of text and of the first token, of source and target.
     """
 
     split: Rows
@@ -49,7 +49,7 @@ class Destination:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Rows of a shard that are selected, bytes of their texts, tokens, on source and target."""
+    """Count the selected rows of a shard, the bytes of their texts and their tokens, on source and target."""
 
     folder: Path
 
@@ -70,10 +70,11 @@ class LastPass:
     """Write the rows of a shard.
 
     Attributes:
-        folder: of the shards.
-        out: of the arrays.
-        languages, lowercase: of the text, to check that detokenisation restores it.
-        states: tokenizers and what was learned.
+        folder: folder of the shards.
+        out: folder of the arrays.
+        languages, lowercase: languages of the text, and whether it is lower-cased, to check that detokenisation
+            restores it.
+        states: tokenizers and what was learned, of source and target.
         width: characters of the ids of rows, by split.
     """
 
@@ -85,7 +86,7 @@ class LastPass:
     width: dict[str, int]
 
     def __call__(self, destination: Destination) -> str:
-        """Write the rows, unless that is done; the name of the shard with counts for the card."""
+        """Write the rows, unless that is done; return the name of the shard with counts for the card."""
         shards, name = Shards(self.folder), destination.shard.replace("read", "written")
         if name in shards:
             return name
@@ -125,7 +126,7 @@ class LastPass:
         return name
 
     def _round_trip(self, side: int, texts: list[str], tokens: Ragged) -> dict[str, Any]:
-        """How many texts their tokens are joined to, and the first that they are not."""
+        """Count the texts that detokenisation restores; keep the first one that it does not restore."""
         normalize, symbols = normalizer(self.languages[side]), _symbols(self.folder, SIDES[side])
         counts: dict[str, Any] = {"rows": len(texts), "exact": 0, "but_for_spaces": 0}
         for row, text in enumerate(texts):
@@ -139,7 +140,7 @@ class LastPass:
 
 
 def words_of_rows(shards: Shards, shard: str, side: str, selected: np.ndarray) -> tuple[Ragged, np.ndarray, Ragged]:
-    """The words of the rows of a shard that are selected; the id of each symbol, and the symbols of each word."""
+    """The words of the selected rows of a shard, the vocabulary id of each symbol, and the symbols of each word."""
     arrays = shards.load(shard, [f"{side}.tokens", f"{side}.lengths"])
     words = Ragged.from_lengths(arrays[f"{side}.tokens"], arrays[f"{side}.lengths"])
     numbers = shards.load(f"{WORDS}-{side}", [shard])[shard]

@@ -1,4 +1,4 @@
-"""Sentences of other splits that occur in train: their hashes against those of each chunk of train."""
+"""Find sentences of other splits that occur in train: their hashes are compared with those of each chunk of train."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _KINDS = {"letters": "letters", "verbatim": "prepared"}
 
 @dataclass(frozen=True)
 class Seen:
-    """What of the other splits occurs in train.
+    """Which sentences of the other splits occur in train.
 
     Attributes:
-        facts: of the card.
-        marks: rows of a split and side that occur there, (rows,) of bool.
-        elsewhere: rows of train with a sentence of another split, (rows,) of bool; None where they are not left out.
+        facts: facts for the card.
+        marks: for each split and side, which rows occur in train, (rows,) of bool.
+        elsewhere: rows of train with a sentence of another split, (rows,) of bool; None if they are not left out.
     """
 
     facts: dict[str, Any]
@@ -41,9 +41,9 @@ class Compare:
     """Compare the other splits with one shard of train.
 
     Attributes:
-        folder: of the shards.
+        folder: folder of the shards.
         others: the other splits.
-        drop: whether rows of train are left out for what they have of these.
+        drop: whether rows of train with a sentence of the other splits are left out.
     """
 
     folder: Path
@@ -51,8 +51,8 @@ class Compare:
     drop: bool
 
     def __call__(self, shard: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """By split, kind and side (``test.letters.source``) which rows of a split occur in the shard; and which rows of
-        the shard have a sentence of another split."""
+        """By split, kind and side (``test.letters.source``), which rows of a split occur in the shard; and which rows
+        of the shard have a sentence of another split."""
         train = _hashes(self.folder, (shard,))
         seen: dict[str, np.ndarray] = {}
         elsewhere = np.zeros(len(train["letters.source"]), np.bool_)

@@ -31,7 +31,7 @@ class Pool:
         self._executor, self._workers = executor, workers
 
     def map(self, function: Callable[[TaskT], ResultT], tasks: Iterable[TaskT]) -> Iterator[ResultT]:
-        """Results in the order of the tasks, of which only a few are taken in advance."""
+        """Yield the results in the order of the tasks; only a few tasks are taken in advance."""
         if self._executor is None:
             yield from map(function, tasks)
             return

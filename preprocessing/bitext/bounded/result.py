@@ -36,10 +36,10 @@ def is_complete(pipeline: Translating, files: CorpusFiles) -> bool:
 def run(
     pipeline: Translating, files: CorpusFiles, *, processes: int | None, keep: bool
 ) -> tuple[Bitext, dict[str, Any]]:
-    """Run a pipeline on files, or go on with a run that was killed, or read what is complete: the data, mapped into
-    memory, and its card. Without ``keep`` nothing stays on disk when the data is no longer used.
+    """Run a pipeline on files, continue a run that was killed, or read a complete result; return the data, mapped into
+    memory, and its card. Without ``keep``, nothing stays on disk when the data is no longer used.
 
-    Raises InputError for bad files and where the disk is full.
+    Raises InputError for bad files and if the disk is full.
     """
     if not keep:
         with tempfile.TemporaryDirectory(prefix="gluon-attn-") as temporary:
@@ -50,7 +50,7 @@ def run(
             try:
                 data, card = _load(pipeline, folder)
                 if digest_of_files(_paths(folder)) == card["digest"]:
-                    for shards in folder.glob("shards-*"):  # of a run that was killed while it deleted them
+                    for shards in folder.glob("shards-*"):  # left by a run that was killed while it deleted them
                         shutil.rmtree(shards)
                     return data, card
                 reason = "does not have its digest"
@@ -68,7 +68,7 @@ def _folder(pipeline: Translating, files: CorpusFiles) -> Path:
 def _finished(
     pipeline: Translating, files: CorpusFiles, folder: Path, processes: int | None
 ) -> tuple[Bitext, dict[str, Any]]:
-    """Compute what is missing in a folder. Where the corpus is at fault nothing stays there."""
+    """Compute what is missing in a folder. If the corpus is at fault, the folder is deleted."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         computed = BoundedRun(pipeline, files, folder)
@@ -102,7 +102,7 @@ def _load(pipeline: Translating, folder: Path) -> tuple[Bitext, dict[str, Any]]:
 
 
 def _paths(folder: Path) -> dict[str, Path]:
-    """The file of each array of the result; equal ones share a file."""
+    """The file of each array of the result; equal arrays share a file."""
     paths = {path.name.removesuffix(".npy"): path for path in sorted((folder / COLUMNS).glob("*.npy"))}
     for name, path in list(paths.items()):
         if name.endswith(".row_id"):

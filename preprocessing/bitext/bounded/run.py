@@ -1,7 +1,7 @@
 """The run of a translation pipeline in bounded memory: the passes over the chunks, and what is computed in between.
 
 Everything is written to a folder, the shards below ``shards-...`` and the arrays of the result below ``columns``. A run
-that was killed goes on with what is there; neither that nor the number of processes changes a byte.
+that was killed continues from what is there; neither that nor the number of processes changes a byte.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ class BoundedRun:
 
     Attributes:
         splits: the rows of each split, train first.
-        parts: of each split, the part of the corpus that each of its shards is of.
-        reading: notes of the first pass by shard.
-        survey: of each part, copies of its ``source``, ``target`` and ``pair``.
-        copies: rows of train whose pair occurs before; None where these stay.
-        seen: what of the other splits occurs in train.
-        dropped: rows of train by reason, and rows that are dropped by reason.
-        vocabularies, states: of source and target.
-        sizes: rows, bytes and tokens of each shard of each split.
+        parts: for each split, the part of the corpus to which each of its shards belongs.
+        reading: notes of the first pass, by shard.
+        survey: for each part, the number of copies of a ``source``, a ``target`` and a ``pair``.
+        copies: rows of train whose pair occurs in an earlier row; None if they are kept.
+        seen: which sentences of the other splits occur in train.
+        dropped: rows of train that are left out, by reason.
+        vocabularies, states: vocabulary and learned state, of source and target.
+        sizes: rows, bytes and tokens of each split.
     """
 
     def __init__(self, pipeline: Translating, files: CorpusFiles, folder: Path) -> None:
@@ -81,7 +81,7 @@ class BoundedRun:
         self.languages = (pipeline.source, pipeline.target)
 
     def compute(self, processes: int | None) -> None:
-        """All passes. Raises InputError for bad files or a full disk; what is finished stays."""
+        """Run all passes. Raises InputError for bad files or a full disk; what is finished is kept."""
         with workers(processes) as pool:
             self._read(pool)
             self._find_copies(pool)
@@ -171,7 +171,7 @@ class BoundedRun:
         self.copies = self.shards.load("copies").get("train")
 
     def _choose_rows(self) -> None:
-        """Which rows of train are tokenised and which are in the result."""
+        """Choose the rows of train that are tokenised and those that are in the result."""
         rows = sum(self.train.rows)
         tokenized = np.ones(rows, np.bool_)
         self.dropped: dict[str, np.ndarray] = {}
@@ -202,7 +202,7 @@ class BoundedRun:
             raise InputError("train split", "no pair is left", remedy="relax the filters, or give more pairs")
 
     def _lengths(self, split: Rows, side: str, tokenized: np.ndarray) -> np.ndarray:
-        """How many rows have each number of tokens, before any is left out for that."""
+        """How many rows have each number of tokens, before any are left out because of it."""
         counts = np.zeros(0, np.int64)
         start = 0
         for shard, rows in zip(split.shards, split.rows, strict=True):
@@ -229,7 +229,7 @@ class BoundedRun:
             pass
 
     def _learn_vocabularies(self) -> None:
-        """Both vocabularies, the state of both sides, and the ids of all symbols."""
+        """Learn both vocabularies, the state of both sides, and the ids of all symbols."""
         self.symbols: dict[str, list[str]] = {}
         self.counts: dict[str, dict[str, np.ndarray]] = {}
         self.words: dict[str, dict[str, int]] = {}

@@ -1,4 +1,5 @@
-"""A folder of arrays: each file is there when it is whole, so that a killed run goes on where it was."""
+"""A folder of arrays, in which each file exists only when it is complete, so that a killed run continues where it
+was."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _REMEDY = "delete the folder and run again"
 
 
 class Shards:
-    """Intermediate results of a run. A name is written once; what is there is not computed again."""
+    """Intermediate results of a run. A name is written once; an existing file is not computed again."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -31,13 +32,13 @@ class Shards:
         return self._path(name).exists()
 
     def save(self, name: str, arrays: Mapping[str, np.ndarray], notes: Any = None) -> None:
-        """Write arrays and JSON-able notes, whole or not at all. Raises InputError where the disk is full."""
+        """Write arrays and JSON-able notes, whole or not at all. Raises InputError if the disk is full."""
         text = json.dumps(notes, ensure_ascii=False).encode("utf-8", "surrogatepass")
         with atomic_file(self._path(name)) as stream:
             write_arrays(stream, {**arrays, _NOTES: np.frombuffer(text, np.uint8)})
 
     def load(self, name: str, columns: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-        """All arrays, or the ones that are named. Raises InputError for a damaged or missing file."""
+        """All arrays, or those of ``columns``. Raises InputError for a damaged or missing file."""
         path = self._path(name)
         try:
             arrays = read_arrays(path) if columns is None else read_arrays(path, columns)
@@ -52,7 +53,7 @@ class Shards:
         return json.loads(self.load(name, [_NOTES])[_NOTES].tobytes().decode("utf-8", "surrogatepass"))
 
     def remove(self, prefix: str) -> None:
-        """Delete all files whose names begin so."""
+        """Delete all files whose names begin with ``prefix``."""
         for path in self.folder.glob(f"{prefix}*.npz"):
             path.unlink()
 
@@ -78,7 +79,7 @@ class Column:
         self.path = path
 
     def create(self, dtype: np.dtype[Any], rows: int) -> None:
-        """Reserve the disk space of the array. Raises InputError where there is not enough."""
+        """Reserve disk space for the array. Raises InputError if there is not enough."""
         with self.path.open("wb") as stream:
             header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (rows,)}
             np.lib.format.write_array_header_2_0(stream, header)
@@ -100,7 +101,7 @@ class Column:
 
 
 def digest_of_files(paths: Mapping[str, Path]) -> str:
-    """``arrays.digest`` of arrays of one dimension on disk, a block at a time: pages that are mapped would count as
+    """``arrays.digest`` of one-dimensional arrays on disk, computed a block at a time: mapped pages would count as
     memory of this process."""
     sha = hashlib.sha256()
     for name in sorted(paths):
@@ -132,8 +133,8 @@ def mapped(path: Path) -> np.ndarray:
 
 
 def write_columns(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write each array to a file that can be mapped into memory; what is such a file already is linked or copied.
-    Raises OSError where the disk is full."""
+    """Write each array to a file that can be mapped into memory; an array that is already in such a file is linked or
+    copied. Raises OSError if the disk is full."""
     folder.mkdir()
     for name, array in arrays.items():
         target, file = folder / f"{name}.npy", getattr(array, "filename", None)

@@ -18,7 +18,7 @@ from preprocessing.text.truecasing import Truecase
 
 
 class Translating(Protocol):
-    """What is needed of a translation pipeline."""
+    """What a bounded run needs from a translation pipeline."""
 
     @property
     def name(self) -> str: ...
@@ -37,7 +37,7 @@ class Translating(Protocol):
 
 
 def obstacle(pipeline: Translating, files: CorpusFiles) -> str:
-    """Why a pipeline cannot run in bounded memory on these files; empty where it can."""
+    """Why a pipeline cannot run in bounded memory on these files; an empty string if it can."""
     steps = pipeline.steps
     read = find(steps, ReadPairs)
     if any(collection.columns for collection in read.collections):
@@ -54,7 +54,8 @@ def obstacle(pipeline: Translating, files: CorpusFiles) -> str:
 
 
 def find(steps: tuple[Step[Bitext], ...], kind: type[Any], *, required: bool = True) -> Any:
-    """The step of a kind, or of a side that has one of this kind; None without one that is not required."""
+    """The step of type ``kind``, or the step of a side if the sides have one of this type; None if there is none and it
+    is not ``required``."""
     for step in steps:
         sides = [each for each in (step.source, step.target) if each is not None] if isinstance(step, BothSides) else []
         if isinstance(step, kind) or any(isinstance(each, kind) for each in sides):

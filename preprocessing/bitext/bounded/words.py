@@ -30,11 +30,11 @@ class Rows:
     """The rows of one split.
 
     Attributes:
-        name: of the split.
-        shards: of its first pass, in order.
-        rows: of each shard.
-        masked: whether rows are left out. Then the shard ``rows-<name>`` has ``tokenized``, of the rows that are
-            tokenised, and ``selected``, of those in the result.
+        name: name of the split.
+        shards: shards of its first pass, in order.
+        rows: number of rows of each shard.
+        masked: whether rows are left out. If so, the shard ``rows-<name>`` has the mask ``tokenized`` of the rows that
+            are tokenised, and the mask ``selected`` of those in the result.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Rows:
     masked: bool = False
 
     def masks(self, shards: Shards, column: str) -> list[np.ndarray]:
-        """For each shard which rows are tokenised or selected, (rows,) of bool."""
+        """For each shard, which rows are tokenised or selected, (rows,) of bool."""
         ends = np.cumsum(self.rows)
         if not self.masked:
             return [np.ones(rows, np.bool_) for rows in self.rows]
@@ -53,8 +53,8 @@ class Rows:
 
 @dataclass(frozen=True)
 class NumberWords:
-    """Number and count the words of one side: arrays ``symbols``, ``counts.<split>`` and, for each shard, the number of
-    each of its symbols (-1 for those of rows that were left out)."""
+    """Number and count the words of one side. Saves the arrays ``symbols``, ``counts.<split>`` and, for each shard, the
+    number of each of its symbols (-1 for symbols that occur only in rows that are not tokenised)."""
 
     folder: Path
     splits: tuple[Rows, ...]
@@ -93,7 +93,7 @@ class NumberWords:
 
 @dataclass(frozen=True)
 class LearnMerges:
-    """Learn the merges from the words of train on both sides: the codes as subword-nmt writes them."""
+    """Learn the merges from the words of train on both sides. Saves the codes as subword-nmt writes them."""
 
     folder: Path
     operations: int
@@ -113,7 +113,7 @@ class LearnMerges:
 
 @dataclass(frozen=True)
 class SplitWords:
-    """Split some words of one side into pieces, whether these are known or not."""
+    """Split a block of words of one side into pieces, whether these are known or not."""
 
     folder: Path
 
@@ -137,8 +137,8 @@ class SplitWords:
 
 @dataclass(frozen=True)
 class JoinPieces:
-    """Number the pieces of all words of one side, and split rare ones again, as subword-nmt does with a vocabulary:
-    ``symbols``, the pieces of each word, and the ``frequency`` of pieces before."""
+    """Number the pieces of all words of one side, and split rare ones again, as subword-nmt does with a vocabulary.
+    Saves ``symbols``, the pieces of each word, and the ``frequency`` of the pieces before that."""
 
     folder: Path
     min_freq: int
@@ -166,7 +166,7 @@ class JoinPieces:
         return name
 
     def _known(self, shards: Shards, words: Ragged, names: list[str], known: set[str]) -> tuple[Ragged, list[str]]:
-        """The words in known pieces where that is possible; pieces numbered in the order of the words."""
+        """The words in known pieces if possible; pieces are numbered in the order of the words."""
         replaced: dict[int, list[str]] = {}
         if known:
             unknown = np.array([piece not in known for piece in names], np.bool_)
@@ -176,7 +176,7 @@ class JoinPieces:
             for word in np.flatnonzero(rare).tolist():
                 pieces = [names[piece] for piece in words[word].tolist()]
                 if len(pieces) == 1 == len(pieces[0]):
-                    continue  # subword-nmt takes a word of one character as it is
+                    continue  # subword-nmt leaves a word of one character unchanged
                 plain = (*(piece.removesuffix(SEPARATOR) for piece in pieces[:-1]), pieces[-1])
                 again = check_vocab_and_split(plain, merged, known, SEPARATOR)
                 replaced[word] = [*(piece + SEPARATOR for piece in again[:-1]), again[-1]]

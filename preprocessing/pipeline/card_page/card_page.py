@@ -1,4 +1,4 @@
-"""The preprocessing card as a page: one HTML file without scripts and without anything to download.
+"""The preprocessing card as a web page: one HTML file that contains no scripts and loads no other files.
 
 It shows ``card.json`` (for its structure see ``card.py``) and adds no numbers except shares of those in the card.
 """
@@ -43,7 +43,7 @@ class Histogram:
     """Everything the template needs to draw one distribution of lengths.
 
     ``ticks`` are (x, label) below, ``grid`` (y, label) at the left, ``marks`` (x, label, line, anchor) above, each
-    label on a line of its own so that labels of close marks do not overlap; ``anchor`` is the SVG text-anchor.
+    label on its own line so that labels of close marks do not overlap; ``anchor`` is the SVG text-anchor.
     """
 
     title: str
@@ -59,12 +59,12 @@ def write(
     """Write the page of a card, whole or not at all; the same card gives the same bytes.
 
     Args:
-        card: of ``card.build``, or read from ``card.json``.
+        card: the card from ``card.build``, or read from ``card.json``.
         path: the HTML file.
-        template: path below this room; for a kind of data with sections of its own, a template that extends
-            ``TEMPLATE``.
-        topics: those of ``card["facts"]`` that the template shows; any other is shown as JSON.
-        values: what else the template needs.
+        template: path below the folder ``preprocessing``; for a kind of data with its own sections, a template that
+            extends ``TEMPLATE``.
+        topics: topics of ``card["facts"]`` that the template shows; any other is shown as JSON.
+        values: other values that the template needs.
     """
     environment = Environment(
         loader=FileSystemLoader(_ROOM), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -111,7 +111,7 @@ def histograms(profiles: Mapping[str, Mapping[str, Any]], cut: int | None = None
     binned = {}
     for name, profile in profiles.items():
         width = profile["histogram"]["width"]
-        # Bars are a whole number of bins wide, so that every count is a sum of counts of the card.
+        # Bars are a whole number of bins wide, so that every count is a sum of counts in the card.
         grouped = width * ceil(min(reach, longest + 1) / width / _MOST_BARS)
         bars = ceil(min(reach, longest + 1) / grouped)
         binned[name] = grouped, _grouped(profile["histogram"]["counts"], grouped // width, bars)
@@ -120,7 +120,7 @@ def histograms(profiles: Mapping[str, Mapping[str, Any]], cut: int | None = None
 
 
 def _grouped(counts: list[int], together: int, bars: int) -> list[int]:
-    """Counts of ``bars`` groups of ``together`` bins, everything beyond them added to the last."""
+    """Counts of ``bars`` groups of ``together`` bins; all bins beyond them are added to the last group."""
     groups = [sum(counts[start : start + together]) for start in range(0, bars * together, together)]
     groups[-1] += sum(counts[bars * together :])
     return groups
@@ -151,7 +151,7 @@ def _draw(
         x = round(length * scale, 2)
         marks.append((x, label, line, "end" if x > 0.85 * WIDTH else "start"))
     stride = _nice(end / 8)
-    # At the middle of a bar of one length, at the left edge of a bar of several.
+    # A tick is at the middle of a bar for one length, at the left edge of a bar for several.
     shift = 0.5 if step == 1 else 0
     ticks = [(round((length + shift) * scale, 2), str(length)) for length in range(0, end, stride)]
     grid_stride = _nice(100 * highest / 3)
@@ -173,12 +173,12 @@ def _nice(least: float) -> int:
 
 
 def _count(number: int | None) -> str:
-    """12,345; a dash where there is nothing to count."""
+    """A count such as 12,345; a dash for None."""
     return "–" if number is None else f"{number:,}"
 
 
 def percent(fraction: float | None) -> str:
-    """Two decimals; a fraction above 0 is never shown as 0."""
+    """A fraction as a percentage with two decimals; a fraction above 0 is never shown as 0."""
     if fraction is None:
         return "–"
     return "< 0.01 %" if 0 < fraction < 5e-5 else f"{100 * fraction:.2f} %"
@@ -189,5 +189,5 @@ def _json(value: Any, indent: int | None = None) -> str:
 
 
 def _link(url: str | None) -> str:
-    """The address if it is a web address, else nothing: anyone may have edited the card."""
+    """The address if it is a web address, else an empty string: anyone may have edited the card."""
     return url if url and url.startswith(("https://", "http://")) else ""
