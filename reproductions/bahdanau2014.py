@@ -7,8 +7,8 @@ words. Each is trained on sentences of up to 30 words and of up to 50 words. Tab
 RNNsearch-50 does not. Figure 3: alignments are mostly monotone.
 
 Here we train on Multi30k, 29 000 captions of 13 words on average. Scores are therefore not comparable with the paper's;
-differences between systems are. The networks have 256 units instead of 1 000 and read joint byte pairs instead of 30
-000 words. Adam (with lazy updates of the source embeddings) replaces Adadelta. Dropout and label smoothing are added
+differences between systems are. The networks have 256 units instead of 1 000 and read joint byte pairs instead of
+30 000 words. Adam (with lazy updates of the source embeddings) replaces Adadelta. Dropout and label smoothing are added
 because the corpus is a thousand times smaller. *Short* stands for the paper's limit of 30 words: captions of up to 12
 words, about half of all. The four systems of Table 1 are trained with smaller networks, next to the full RNNsearch. For
 Figure 2, long sentences are made by joining two or three consecutive test captions, source and reference alike. Korean
@@ -62,7 +62,7 @@ class Settings(TranslationSettings):
     """The paper's values (sec. 4.2 and appendix A.2).
 
     Attributes:
-        attention: RNNsearch; RNNencdec if false.
+        attention: whether the network is RNNsearch; if false, RNNencdec.
         attention_units: n', width of the hidden layer of the attention.
         maxout_units: l, width of the readout.
     """
@@ -96,7 +96,7 @@ LONGER = replace(STANDARD, epochs=14)  # for Korean, with less than half as many
 
 
 def of_table(name: str, title: str, settings: Settings, beside: Reported) -> Variant[Settings]:
-    """A system of Table 1, at the smaller setting."""
+    """A system of Table 1, with the smaller setting."""
     words = f"captions of up to {SHORT} words" if settings.max_length == SHORT else "all captions"
     title = f"{title}, trained on {words}, smaller setting"
     return Variant(name, title, settings, SMALL, seeds=(1,), beside=beside, differs=SCALE)
@@ -113,7 +113,7 @@ def paper(variant: Variant[Settings]) -> Variant[Settings]:
     variant = replace(variant, settings=whole, recipe=recipe)
     if variant.task in (FROM_KOREAN, TO_KOREAN):
         return variant
-    task = GERMAN if variant.task == GERMAN else FRENCH  # what is measured besides BLEU
+    task = GERMAN if variant.task == GERMAN else FRENCH  # determines what is measured besides BLEU
     return replace(task, corpus="wmt14 en-fr", source="en", target="fr").at_scale(variant)
 
 

@@ -2,16 +2,16 @@
 
 A network predicts a word from the features of the n - 1 words before it, and learns these features, instead of counting
 n-grams. Tables 1 and 2, test perplexity: on the Brown corpus (one million words) 252 for a network mixed with trigrams
-against 312 for the best n-gram model; on AP News (14 million words) 109 against 117. Reading five words is better than
-reading three, while longer contexts do not help n-grams. Whether direct connections from the features to the output
-help is left open (sec. 4.2). These numbers were checked in summaries only, and the sizes of the `paper` preset are from
-memory.
+against 312 for the best n-gram model; on AP News (14 million words) 109 against 117. A network with n = 5 is better
+than one with n = 3, while longer contexts do not help n-grams. Whether direct connections from the features to the
+output help is left open (sec. 4.2). These numbers were checked in summaries only, and the sizes of the `paper` preset
+are from memory.
 
 Here we use the Penn Treebank: 930 000 words including the ends of lines, with Mikolov's vocabulary of 10 000 words, his
-split and his way of counting: perplexity over all words and ends of lines, as in `cheng2016`, whose language model is
-in the table too. On this corpus Mikolov et al. (2011) report 140.2 for a network of this kind and 141.2 for Kneser-Ney
-5-grams. For both kinds of model the text is one stream: the context at the start of a line is the end of the previous
-line.
+split and his way of counting: token-weighted perplexity over all words and ends of lines, as in `cheng2016`, whose
+language model is in the table too. On this corpus Mikolov et al. (2011) report 140.2 for a network of this kind and
+141.2 for Kneser-Ney 5-grams. For both kinds of model the text is one stream: the context at the start of a line is the
+end of the previous line.
 
 The n-gram models use interpolated Kneser-Ney smoothing with three estimated discounts
 (`gluon_attn/models/kneser_ney.py`), for n = 2 to 8. The perplexity of 5-grams on validation is 147.7; it is 148.0 if
@@ -25,8 +25,9 @@ rises to 0.002 over 200 updates and decays to 0 as a cosine over eight epochs; g
 networks are trained by this recipe. It was chosen on validation in short runs. There, separate output weights (200
 units, 100 features) were worse at the same training time: perplexity 199.5 against 192.4 after one of three epochs.
 
-The paper mixes both models with equal weights. Here the weight of the network depends on how often the context occurs
-in the training text, and maximises the likelihood of the validation text. The results include both mixtures.
+The paper mixes both models with equal weights. Here the weight of the network depends on how many of the previous words
+occur together as a context in the training text, and maximises the likelihood of the validation text. The results
+include both mixtures.
 
 The learned features are compared with skip-gram vectors of the same text and width, by whether the nearest neighbours
 of a word share its sentiment, as in `mikolov2013`. News articles have no ratings, so the sentiment of a word is taken
@@ -70,7 +71,7 @@ FEED_FORWARD = MIKOLOV.entry("feed-forward network", 140.2)
 KNESER_NEY_5 = MIKOLOV.entry("Kneser-Ney, 5 words", 141.2)
 NETWORKS, NGRAMS = (2, 3, 5, 8), (2, 3, 4, 5, 6, 7, 8)
 
-# What markets do, who acts in them, times, places, numbers' units and words of grammar, as the corpus spells them.
+# Words of markets, persons and institutions, places, times, units and function words, as the corpus spells them.
 LISTED = (
     *("rose", "fell", "gained", "profit", "loss", "stock", "bonds", "bank", "oil", "cars"),
     *("president", "chairman", "mr.", "company", "court", "congress", "japan", "california", "monday", "october"),
@@ -172,7 +173,7 @@ def smoke(variant: Variant[Any]) -> Variant[Any]:
 
 
 def paper(variant: Variant[Any]) -> Variant[Any]:
-    """One word at a time by gradient descent, with a rate of 0.001 and weight decay."""
+    """The paper's training: one word at a time by gradient descent, with a rate of 0.001 and weight decay."""
     if not isinstance(variant.settings, Settings):
         return variant
     own = Settings(order=variant.settings.order, direct=variant.settings.direct)

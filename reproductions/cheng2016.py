@@ -66,14 +66,14 @@ KIM_2 = replace(KIM, corpus="sst-2").entry(RANDOM_VECTORS, 82.7, "trained on phr
 
 @dataclass(frozen=True)
 class Tape:
-    """What an LSTMN attends to: the last ``window`` states, through a hidden layer of ``attention_units``."""
+    """The tape of an LSTMN: it attends to the last ``window`` states, through a hidden layer of ``attention_units``."""
 
     window: int
     attention_units: int
 
 
 def encoder(units: int, embedding_units: int, tape: Tape | None) -> SequenceEncoder:
-    """The LSTMN of a tape, or an LSTM without one."""
+    """An LSTMN with this tape, or an LSTM if there is none."""
     if tape is None:
         return FusedLSTM(units, embedding_units)
     return LSTMN(units, embedding_units, tape.window, tape.attention_units)
@@ -81,8 +81,8 @@ def encoder(units: int, embedding_units: int, tape: Tape | None) -> SequenceEnco
 
 @dataclass(frozen=True, kw_only=True)
 class Language(LanguageModelSettings):
-    """The paper's values (sec. 5.1); none of its sentences has more than 82 words, so that all states of a sentence are
-    on the tape. Steps and restarts are ours."""
+    """The paper's values (sec. 5.1). No sentence has more than 82 words, so the tape holds all states of a sentence.
+    Steps and restarts are ours."""
 
     embedding_units: int = 150
     units: int = 300
@@ -150,7 +150,7 @@ def paper(variant: Variant[Any]) -> Variant[Any]:
 
 
 def pair(corpus: str, what: str, beside: Reported) -> tuple[Variant[Any], ...]:
-    """The LSTM and the LSTMN on a corpus of sentiment."""
+    """The LSTM and the LSTMN on a sentiment corpus."""
     lstmn: Variant[Any] = Variant(
         f"{corpus.replace('-', '')}-lstmn",
         f"LSTM with intra-attention, {what}",

@@ -1,9 +1,9 @@
 """Cho et al. (2014), "Learning phrase representations using RNN encoder-decoder for statistical machine translation".
 
 The paper introduces the gated recurrent unit (GRU) and an encoder-decoder of two GRUs, in which one vector c summarises
-the source. It rescores the phrases of a statistical translation system (Table 1: 33.30 BLEU without, 33.87 with). Here
-the network itself translates Multi30k from English to French. Its parts are compared with smaller networks, which the
-paper does not do.
+the source. The paper's network rescores the phrases of a statistical translation system (Table 1: 33.30 BLEU without,
+33.87 with). Here the network itself translates Multi30k from English to French. In addition, its parts are compared in
+a smaller setting, which the paper does not do.
 """
 
 from __future__ import annotations

@@ -3,22 +3,22 @@ understanding".
 
 A Transformer encoder is pretrained on unlabelled text: it predicts masked tokens from both sides, and whether one text
 follows another. Fine-tuned with one more layer, it was the best system on eleven tasks. On the test sentences of SST-2
-the base network (12 layers of 768 units, 110 million parameters) has an accuracy of 93.5, the large one (24 layers of 1
-024 units, 340 million) 94.9. Table 5 removes parts of the pretraining; accuracy on the validation split of SST-2 drops
-by 0.1 without next sentence prediction, by 0.6 from left to right only, and by 1.1 from left to right with a
+the base network (12 layers of 768 units, 110 million parameters) has an accuracy of 93.5, the large one (24 layers of
+1 024 units, 340 million) 94.9. Table 5 removes parts of the pretraining; accuracy on the validation split of SST-2
+drops by 0.1 without next sentence prediction, by 0.6 from left to right only, and by 1.1 from left to right with a
 bidirectional LSTM on top. Table 6: larger networks have lower perplexities and better scores.
 
 Here we pretrain on Korean film reviews: the crawl that NSMC was drawn from, without the reviews of NSMC's test split
 and of our validation split, their copies and their near copies. A SentencePiece model with 8 000 pieces is learned from
-the same text. Whole words are masked, and the masks are drawn again in every epoch. Reviews have no next sentence, so a
-pair is either two reviews of one film or reviews of two films. 15 % of the pieces are predicted: 80 % of these are
-replaced by <mask>, 10 % by another piece. The network has 4 layers of 256 units and is pretrained for five to six hours
-on one core, with Adam, without weight decay and without dropout.
+the same text. Whole words are masked, and the masks are drawn again in every pass over the text. Reviews have no next
+sentence, so a pair is either two reviews of one film or reviews of two films. 15 % of the pieces are predicted: 80 % of
+these are replaced by <mask>, 10 % by another piece. The network has 4 layers of 256 units and is pretrained for five to
+six hours on one core, with Adam, without weight decay and without dropout.
 
 *bert-90*, *bert-30* and *bert-10* are pretrained for about as many minutes, each with a learning rate that decays to
-zero. Tables 5 and 6 are repeated at the size of *bert-90*. Each network is fine-tuned on the 135 000 training reviews
-of NSMC, or on 100, 1 000 or 10 000 of them; networks trained on few labels are still selected on the full validation
-split. They are compared with the same network from random weights, with the best recurrent network of
+zero. Tables 5 and 6 are repeated with as many updates as *bert-90*. Each network is fine-tuned on the 135 000 training
+reviews of NSMC, or on 100, 1 000 or 10 000 of them; networks trained on few labels are still selected on the full
+validation split. They are compared with the same network from random weights, with the best recurrent network of
 `naver_self_attention` with and without word vectors pretrained on the same crawl, and with fastText.
 """
 
@@ -77,7 +77,7 @@ fasttext = FastTextSettings(units=16, token_dropout=0.3, min_freq=2, buckets=500
 
 VECTORS = "mikolov2013/skip-gram"
 
-# One epoch is 500 updates of 4 096 pieces, about ten minutes of one core.
+# One epoch is 500 updates of 4 096 pieces, about ten minutes on one core.
 LONG = Recipe(epochs=34, batch_size=1, batch_tokens=4096, learning_rate=1e-3, warmup_steps=1_000, decay="cosine")
 LONG = replace(LONG, clip_norm=1.0)
 PAPER = replace(LONG, epochs=40, batch_tokens=131_072, learning_rate=1e-4, warmup_steps=10_000)
@@ -115,7 +115,7 @@ def on_sentences(name: str, published: bool, recipe: Recipe, **more: Any) -> Var
 
 
 def with_few_labels(count: int) -> tuple[Variant[Any], ...]:
-    """All systems with so many labelled reviews, in smaller batches and for more epochs."""
+    """All systems, trained on ``count`` labelled reviews, in smaller batches and for more epochs."""
     epochs, batch_size = FEW[count]
     texts: dict[str, tuple[str, Any, Recipe, Any, str | None]] = {
         "bert": ("BERT", tuned, TUNING, FineTuning(labelled=count), "devlin2018/pretraining"),
@@ -134,7 +134,7 @@ def with_few_labels(count: int) -> tuple[Variant[Any], ...]:
 
 
 def smoke(variant: Variant[Any]) -> Variant[Any] | None:
-    """All systems on the embedded sample, but those with the published network, which is no part of it."""
+    """All systems on the embedded sample, except those with the published network, which is not part of the sample."""
     if isinstance(variant.task, PublishedBert):
         return None
     settings, recipe, task = variant.settings, Recipe(epochs=2, batch_size=32, learning_rate=3e-3), variant.task
@@ -151,7 +151,7 @@ def smoke(variant: Variant[Any]) -> Variant[Any] | None:
 
 
 def paper(variant: Variant[Any]) -> Variant[Any] | None:
-    """The base and the large network, that of Table 6 with 3 layers, and fine-tuning of the base network."""
+    """The base and the large network, the network of Table 6 with 3 layers, and fine-tuning of the base network."""
     if variant.name == "bert":
         return replace(variant, settings=BertSettings(), recipe=replace(TUNING, batch_size=32, learning_rate=2e-5))
     sizes: dict[str, tuple[str, dict[str, Any]]] = {

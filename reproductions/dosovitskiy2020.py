@@ -64,7 +64,7 @@ LONGER = "another implementation: 200 epochs, stronger augmentation, the officia
 
 @dataclass(frozen=True, kw_only=True)
 class ViTSettings(ImageSettings):
-    """As the arguments of :class:`VisionTransformer`; defaults are ViT-B/16 (Table 1 and app. B.1)."""
+    """The arguments of :class:`VisionTransformer`; defaults are those of ViT-B/16 (Table 1 and app. B.1)."""
 
     size: int = 224
     patch: int = 16
@@ -86,7 +86,7 @@ class ViTSettings(ImageSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class ResNetSettings(ImageSettings):
-    """As the arguments of :class:`ResNet`; defaults are He et al.'s ResNet-20 for CIFAR-10."""
+    """The arguments of :class:`ResNet`; defaults are those of He et al.'s ResNet-20 for CIFAR-10."""
 
     width: int = 16
     blocks: int = 3
@@ -115,7 +115,7 @@ FAST = 2e-3
 SHORT = replace(ADAM, epochs=5, learning_rate=1e-3, warmup_steps=200)
 SMOKE = Recipe(epochs=2, batch_size=16, learning_rate=2e-3, clip_norm=1.0)
 PAPER = Recipe(epochs=300, batch_size=4096, learning_rate=3e-3, warmup_steps=10_000, decay="cosine", weight_decay=0.3)
-PASSES = {1_000: 12, 10_000: 4}  # training images of the curve, and passes over them in an epoch
+PASSES = {1_000: 12, 10_000: 4}  # number of training images of the curve: passes over them in an epoch
 TRAINING_IMAGES = 45_133
 
 BEST: ImageClassification[Any] = ImageClassification(part="best", measurements=(inspect,))
@@ -135,7 +135,7 @@ def smoke(variant: Variant[Any]) -> Variant[Any]:
 
 
 def paper(variant: Variant[Any]) -> Variant[Any] | None:
-    """The largest ViT is H/14 of Table 2, the smaller one B/16 with the positions of Table 8."""
+    """The pure ViT becomes H/14 of Table 2; the smaller ones become B/16 with their positions (Table 8) and pooling."""
     if variant.name == "patches":
         return replace(variant, settings=SIZES["H/14"], recipe=PAPER)
     if variant.task == ABLATION and not variant.settings.stem:

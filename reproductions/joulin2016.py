@@ -64,7 +64,8 @@ def pair(
     recipe: Recipe,
     **beside: dict[str, Any],
 ) -> tuple[Variant[FastTextSettings], Variant[FastTextSettings]]:
-    """Words alone and with bigrams; ``beside``: what is next to each in the table."""
+    """Two variants, with words only and with bigrams; ``beside`` has further arguments of each, such as the reported
+    number next to it."""
     bigrams = replace(settings, orders=(2,))
     return (
         Variant(f"{name}-words", f"{corpus}: words", settings, recipe, task, **beside.get("words", {})),

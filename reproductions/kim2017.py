@@ -78,7 +78,8 @@ MARGIN = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(DrivingSettings):
-    """The paper's network; ``attention_units`` of f_attn, ``unit`` and the random changes of frames are ours."""
+    """The paper's network; the width ``attention_units`` of f_attn, ``unit`` and the random changes of frames are
+    ours."""
 
     attention_units: int = 64
 
@@ -147,7 +148,7 @@ def smoke(variant: Variant[Any]) -> Variant[Any]:
 
 
 def paper(variant: Variant[Any]) -> Variant[Any]:
-    """Adam with a rate of 0.0001 and batches of 128 frames; the sizes are from memory."""
+    """The paper's training: Adam with a rate of 0.0001 and batches of 128 frames; the sizes are from memory."""
     settings = variant.settings
     if isinstance(settings, UntrainedSettings):
         return variant

@@ -99,7 +99,7 @@ PENALISED = "train, with the penalty"
 NSMC_HOPS = NSMC(measurements=(measure_hops,), train_label=PENALISED)
 IMDB_HOPS = IMDb(measurements=(measure_hops,), train_label=PENALISED)
 SST_HOPS = SST("sst-5", measurements=(measure_hops,), train_label=PENALISED)
-# Those that are drawn also keep test texts near a length, some of which both networks are right about.
+# Variants in figures also keep test texts near a length, enough that both networks classify some of them correctly.
 NSMC_BEST = replace(NSMC_HOPS, measurements=(measure_hops, of_length(14, 8, matrix=True)))
 NSMC_DRAWN = replace(NSMC_HOPS, measurements=(*NSMC_BEST.measurements, of_length(20, 12)))
 IMDB_DRAWN = replace(IMDB_HOPS, measurements=(measure_hops, of_length(70, 12)))

@@ -72,12 +72,12 @@ class Settings(TranslationSettings):
     """The paper's values (sec. 4.1) for its best single system.
 
     Attributes:
-        layers: of the encoder and of the decoder.
-        attention: ``global``, ``local-m`` or ``local-p`` (sec. 3.1 and 3.2); None for none.
+        layers: number of layers of the encoder and of the decoder.
+        attention: ``global``, ``local-m`` or ``local-p`` (sec. 3.1 and 3.2); None for no attention.
         score: ``location``, ``dot``, ``general`` or ``concat`` (eq. 8).
         radius: D, half the width of a local window.
-        input_feeding: sec. 3.3.
-        reverse_source: the encoder reads the source from its last token to its first.
+        input_feeding: whether to use input feeding (sec. 3.3).
+        reverse_source: whether the encoder reads the source from its last token to its first.
     """
 
     tokens: str = "words"
@@ -188,7 +188,7 @@ REPRODUCTION = Reproduction(
             "best",
             "global (general), reversed source, dropout, input feeding, byte pairs",
             full,
-            replace(STANDARD, epochs=16),  # an epoch takes less than one of RNNsearch
+            replace(STANDARD, epochs=16),  # an epoch takes less time than one of RNNsearch
             beside=PEER,
             comparable=True,
             differs="another implementation: other units, sizes and search",

@@ -6,11 +6,11 @@ their compositionality", add negative sampling and the subsampling of frequent w
 to billions of English words and evaluate on analogies ("Athens is to Greece as Oslo to ..."). 2013a, Table 3, 640
 units, 320 million words, accuracy on semantic and syntactic analogies in per cent: skip-gram 55 and 59, CBOW 24 and 64.
 
-Corpora: the 712 404 Korean film reviews crawled for NSMC, without every review whose text is in NSMC's test split (63
-981 including duplicates) or in our validation split (15 207), so that the vectors may initialise a classifier of NSMC.
-One hundredth of the rest is held out for validation and one for testing. This leaves eleven million Mecab morphemes for
-training, a thirtieth of the text of Table 3. Words that occur fewer than five times are removed before windows are
-formed, as the authors do. Vectors have 200 units, as many as the embeddings of the best networks of
+Corpora: the 712 404 Korean film reviews crawled for NSMC, without every review whose text is in NSMC's test split
+(63 981 including duplicates) or in our validation split (15 207), so that the vectors may initialise a classifier of
+NSMC. One hundredth of the rest is held out for validation and one for testing. This leaves eleven million Mecab
+morphemes for training, a thirtieth of the text of Table 3. Words that occur fewer than five times are removed before
+windows are formed, as the authors do. Vectors have 200 units, as many as the embeddings of the best networks of
 `naver_self_attention` and `lin2017`. For `yang2016` there are English vectors, trained on the training reviews of IMDb
 with that script's splits.
 
@@ -49,7 +49,7 @@ from reproductions.tasks.word_vectors import WordVectorData, WordVectors, WordVe
 TABLE_3 = Table("Mikolov et al. (2013a), Table 3", corpus="320 million words of the LDC", metric="accuracy", digits=0)
 TABLE_6 = Table("Mikolov et al. (2013a), Table 6", corpus="google news", metric="accuracy", digits=1)
 
-# What films have, what is felt about them, genres, people and places, and tokens that are no words; as Mecab cuts them.
+# Parts of films, opinions, genres, persons and places, and tokens that are not words, as Mecab splits them.
 LISTED = (
     *("배우", "감독", "연기", "연출", "음악", "영상", "결말", "반전", "대사", "제목"),
     *("눈물", "감동", "재미", "지루", "최고", "최악", "쓰레기", "명작", "추천", "실망"),
@@ -70,7 +70,7 @@ MAPPED_IN_ENGLISH = ("actor", "music", "ending", "tears", "boring", "best", "gar
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(WordVectorSettings):
-    """The values of 2013b: its billion words have 692 000 that occur five times."""
+    """The values of 2013b, whose billion words contain 692 000 words that occur at least five times."""
 
     kind: str = "skip-gram"
     units: int = 300
@@ -92,7 +92,7 @@ class Settings(WordVectorSettings):
 
 
 full = Settings(units=200, negatives=5, threshold=1e-4, tokenizer="mecab", one_in=100)
-# The vocabulary of yang2016, whose embeddings are initialised from these vectors.
+# The vocabulary is that of yang2016, whose embeddings are initialised from these vectors.
 english = replace(full, tokenizer=None, one_in=None, min_freq=6)
 EVERYTHING = 1.0  # a threshold above the share of any word: nothing is subsampled
 RECIPE = Recipe(epochs=15, batch_size=64, learning_rate=1e-2, decay="cosine")
@@ -107,7 +107,8 @@ def smoke(variant: Variant[Settings]) -> Variant[Settings]:
 
 
 def paper(variant: Variant[Settings]) -> Variant[Settings]:
-    """The sizes of 2013b, but for embeddings that yang2016 is initialised from; three epochs are those of 2013a."""
+    """The sizes of 2013b, except for the width of the vectors that yang2016 is initialised from; three epochs as in
+    2013a."""
     whole = replace(variant.settings, negatives=Settings.negatives)
     if whole.threshold < EVERYTHING:
         whole = replace(whole, threshold=Settings.threshold)

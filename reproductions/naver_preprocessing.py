@@ -56,7 +56,7 @@ post = Post()
 strong = StackedSettings(min_freq=2, max_length=120, embedding_units=128, units=96, attention_units=48)
 strong = replace(strong, token_dropout=0.2)
 
-# For each aspect its choices: the name of the variant, its title, and what is changed in choices and settings.
+# The choices of each aspect: name of the variant, its title, and what changes in choices and settings.
 Changes = Mapping[str, Any]
 ASPECTS: dict[str, dict[str, tuple[str, Changes]]] = {
     "tokenizer": {name: (name, {"tokenizer": name}) for name in TOKENIZERS if name != "mecab"},
@@ -96,7 +96,7 @@ RANDOM = 12
 
 
 def drawn(number: int) -> Changes:
-    """A plausible pipeline: each choice drawn on its own, with the same draws on every machine."""
+    """A plausible pipeline: each choice is drawn independently, and the draws are the same on every machine."""
     generator = np.random.RandomState(number)
 
     def one_of(*values: Any) -> Any:
@@ -131,7 +131,7 @@ KINDS = {
 
 
 def smoke(variant: Variant[Any]) -> Variant[Any] | None:
-    """Without Java."""
+    """A tiny network on the embedded sample; variants whose tokenizer needs Java are left out."""
     if TOKENIZERS[variant.task.choices.tokenizer].needs_jvm:  # type: ignore[union-attr]
         return None
     tiny = replace(variant.settings, min_freq=1, embedding_units=16, units=8)

@@ -67,7 +67,7 @@ wide = replace(masked, embedding_units=200)
 
 RECIPE = Recipe(epochs=3, batch_size=128, learning_rate=1e-3, decay="cosine")
 BEST = Recipe(epochs=9, batch_size=128, learning_rate=1e-3, warmup_steps=200, decay="cosine")
-# Trained long after its best epoch, on purpose: the claim about badly trained models compares the two.
+# Trained far beyond the best epoch on purpose: the claim about badly trained models compares the last with the best.
 LONG = Recipe(epochs=10, batch_size=128, learning_rate=1e-3)
 SMOKE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3)
 
@@ -87,7 +87,7 @@ def smoke(variant: Variant[Any]) -> Variant[Any]:
 
 
 def paper(variant: Variant[Any]) -> Variant[Any] | None:
-    """The post's network is small enough to be trained here as it is."""
+    """Only the post's network, which is small enough to be trained here unchanged."""
     return variant if variant.settings == post else None
 
 
@@ -96,7 +96,7 @@ def row(name: str, title: str, settings: Post, task: NSMC = REVIEWS, recipe: Rec
 
 
 def beside(variant: Variant[Any], peer: Reported, differs: str) -> Variant[Any]:
-    """The variant with a number that it may be compared with."""
+    """The variant next to a reported number with which it may be compared."""
     return replace(variant, beside=peer, comparable=True, differs=differs)
 
 

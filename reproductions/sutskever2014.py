@@ -60,8 +60,8 @@ class Settings(TranslationSettings):
     """The paper's values (sec. 3.2 to 3.4); its source vocabulary has 160 000 words.
 
     Attributes:
-        layers: of the encoder and of the decoder.
-        reverse_source: the encoder reads the source from its last token to its first.
+        layers: number of layers of the encoder and of the decoder.
+        reverse_source: whether the encoder reads the source from its last token to its first.
     """
 
     tokens: str = "words"
@@ -101,7 +101,7 @@ def paper(variant: Variant[Settings]) -> Variant[Settings]:
 
 
 def most_from_beam_2(outcomes: Sequence[Outcome]) -> Effect:
-    """What BLEU gains from a beam of 1 to one of 2, minus what it gains from 2 to 12."""
+    """The gain in BLEU from beam 1 to beam 2, minus the gain from beam 2 to beam 12."""
     beams = [stacked(outcomes, array) for array in ("bleu_beam_1", "bleu_beam_2", "bleu")]
 
     def gained(totals: np.ndarray) -> float:

@@ -41,7 +41,7 @@ BASE = "base"
 network = RNNSearchSettings(units=128, embedding_units=128, smoothing=0.1, tied=True, dropout=0.2)
 GERMAN = ChosenTranslation("multi30k en-de", source="en", target="de")
 
-# For each aspect its choices: the name of the variant, its title, and what is changed in choices and settings.
+# The choices of each aspect: name of the variant, its title, and what changes in choices and settings.
 Changes = Mapping[str, Any]
 ASPECTS: dict[str, dict[str, tuple[str, Changes]]] = {
     "tokens": {

@@ -48,7 +48,7 @@ MARGIN = 0.5  # BLEU points that count as level; chosen before anything was trai
 AS_GOOD = f"Learned positions are as good as sinusoids, within {MARGIN} BLEU points"
 SCALE = "another corpus, a hundredth of its size; a network of 2 + 2 layers of 128 units"
 
-RECURRENT_UNITS = 160  # with which RNNsearch has as many parameters as the Transformer
+RECURRENT_UNITS = 160  # gives RNNsearch as many parameters as the Transformer has
 
 GERMAN = AttentionHeads("multi30k en-de", source="en", target="de")
 FRENCH = AttentionHeads("multi30k en-fr", source="en", target="fr")
@@ -78,7 +78,8 @@ recurrent = RNNSearchSettings(
 
 @dataclass(frozen=True)
 class Ablation:
-    """A row of Table 3: the setting, its value here and in the paper, the BLEU there; one seed if no claim needs it."""
+    """A row of Table 3: the setting, its value here and in the paper, and the paper's BLEU. A row that no claim needs
+    is trained with one seed."""
 
     part: str
     title: str
@@ -99,7 +100,7 @@ class Ablation:
 
 
 def row(part: str, title: str, setting: str, value: Any, paper: Any, bleu: float, **more: Any) -> Ablation:
-    """A row for which the paper has a number; its title there is that of the paper's value."""
+    """A row for which the paper reports a number; the title of that number has the paper's value of the setting."""
     theirs = title if value == paper else title.replace(str(value), str(paper))
     return Ablation(part, title, setting, value, paper, TABLE_3.entry(theirs, bleu), **more)
 
@@ -134,7 +135,7 @@ def smoke(variant: Variant[Any]) -> Variant[Any]:
 
 
 def paper(variant: Variant[Any]) -> Variant[Any] | None:
-    """Table 3; of the others the base network to German and the big one to French (Table 2)."""
+    """The rows of Table 3, the base network to German and the big network to French (Table 2)."""
     if variant.name in ABLATIONS:
         ablation = ABLATIONS[variant.name]
         settings = TransformerSettings(**ablation.changed(ablation.paper))

@@ -69,18 +69,19 @@ CPU = Recipe(epochs=10, batch_size=64, learning_rate=1e-3, warmup_steps=200, dec
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(CaptionSettings):
-    """The sizes of the authors' published code for Flickr8k and COCO; those in the paper: 14 x 14 x 512 features of
-    VGG, 10 000 words, lambda of 1 (sec. 4 and 5).
+    """The sizes of the authors' published code for Flickr8k and COCO. The paper itself states 14 x 14 x 512 features of
+    VGG, 10 000 words and lambda = 1 (sec. 4 and 5).
 
     Attributes:
         attention: ``soft``, ``hard``, ``random`` or ``none``.
         units: width of the LSTM.
         attention_units: width of the hidden layer of the attention.
-        annotation_units: width of a learned map of the features; None for the features as they are.
+        annotation_units: width of a learned projection of the features; None to use the features themselves.
         penalty: lambda of the doubly stochastic penalty.
         reinforce, entropy: weights of hard attention's reward and of its entropy.
-        argmax: hard attention searches with the likeliest position; otherwise with the expected context.
-        feature_dropout: of annotations and of the output layer's features.
+        argmax: whether hard attention uses the likeliest position during search; otherwise it uses the expected
+            context.
+        feature_dropout: dropout rate of the annotations and of the features of the output layer.
     """
 
     grid: str = "vgg-conv5"

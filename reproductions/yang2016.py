@@ -7,8 +7,8 @@ they were used. Here we use the 50 000 reviews of Maas et al. (2011) in two clas
 accuracies are therefore not comparable with ours; its differences are.
 
 A review is split into sentences and words by rule (:mod:`preprocessing.documents`). A sentence of more than 50 words is
-continued in a new one, so nothing is left out. Words that occur more than five times have an embedding, as in the
-paper, initialised from word2vec vectors trained on the same reviews, as in the paper: the variant *imdb* of
+continued in a new one, so nothing is left out. As in the paper, words that occur more than five times have an
+embedding, which is initialised from word2vec vectors trained on the same reviews: the variant *imdb* of
 ``mikolov2013``. Adam, with MXNet's lazy updates of embeddings, replaces the paper's SGD. Dropout on embeddings, words,
 and sentence and document vectors compensates for a corpus a tenth of the paper's size. A batch has reviews with similar
 numbers of sentences. Everything was chosen on the validation split, a tenth of the training reviews by the SHA-256 of
@@ -19,7 +19,7 @@ direction and a context vector of 100, and share one shorter training. *flat* re
 with the same GRU and one level of the same attention, without its bias; it has no sentences and therefore no dropout on
 sentence vectors.
 
-Claims: attention is better than mean (HN-AVE) and max pooling (HN-MAX), which are equal; hierarchical is better than
+Claims: attention is better than mean (HN-AVE) and max pooling (HN-MAX), which are alike; hierarchical is better than
 flat; and the weight of a word depends on its context, measured as the paper shows it: "good" has more weight in
 positive reviews, "bad" in negative ones (Figures 3 and 4).
 """
@@ -120,12 +120,12 @@ def smoke(variant: Variant[Any]) -> Variant[Any]:
 
 
 def paper(variant: Variant[Any]) -> Variant[Any] | None:
-    """The paper's widths are small enough to be trained here as they are."""
+    """Only the network with the paper's widths, which is small enough to be trained here."""
     return variant if variant.settings == att else None
 
 
 def alike(ave: Sequence[Outcome], maximum: Sequence[Outcome]) -> Effect:
-    """The margin minus the distance of two systems."""
+    """The margin minus the difference in accuracy of two systems."""
     right = [np.mean([one.predictions["right"] for one in group], axis=0) for group in (ave, maximum)]
     counts = np.stack([*right, np.ones(len(right[0]))], axis=1)
     estimate = bootstrap_metric(

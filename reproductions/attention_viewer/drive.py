@@ -1,9 +1,10 @@
-"""One HTML file that plays a drive frame by frame with what a network attends to: plain images, no video codec.
+"""An HTML file that plays a drive frame by frame with the attention of a network, from plain images without a video
+codec.
 
-As the page of reviews it carries its data, script and style and fetches nothing; images are ``data:`` URIs. The JSON
-block has columns with one entry for each frame: ``images``, JPEG in base 64; ``weights`` and ``kept``, a byte for each
-cell of the grid in base 64, relative to the largest weight of the frame; ``seconds``, ``target`` and ``degrees``; and
-``grid``, its rows and columns.
+Like the page of reviews, it contains its data, script and style and fetches nothing; images are ``data:`` URIs. The
+JSON block has columns with one entry per frame: ``images``, JPEG in base 64; ``weights`` and ``kept``, one byte per
+cell of the grid in base 64, relative to the largest weight of the frame; ``seconds``, ``target`` and ``degrees``. In
+addition, ``grid`` has the numbers of rows and columns.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ class DriveFrames:
     """The frames of a drive as a network read them.
 
     Attributes:
-        images: JPEG files.
-        weights, kept: (frames, cells) uint8, relative to the largest weight of each frame: all of them, and those of
-            regions that causal filtering keeps.
-        grid: rows and columns of the cells.
-        seconds: (frames,) since the beginning of the drive.
-        target, degrees: (frames,), the driver's steering and the network's, in degrees, negative to the left.
+        images: JPEG file of each frame.
+        weights, kept: (frames, cells) uint8, relative to the largest weight of each frame: all weights, and the weights
+            of the regions that causal filtering keeps.
+        grid: number of rows and of columns of cells.
+        seconds: (frames,), time since the beginning of the drive.
+        target, degrees: (frames,), steering of the driver and of the network in degrees, negative to the left.
     """
 
     images: Sequence[bytes]
@@ -50,17 +51,17 @@ class DriveFrames:
 
 
 def write_drive_page(path: Path, title: str, drive: DriveFrames, note: Mapping[str, str], *, sample: bool) -> None:
-    """Write the page, whole or not at all; the same arguments give the same bytes.
+    """Write the page, completely or not at all; the same arguments give the same bytes.
 
     Args:
-        path: the HTML file.
+        path: HTML file to write.
         title: heading of the page.
-        drive: the frames in order.
-        note: what is below the heading.
-        sample: whether the frames are of the embedded sample, which the page then says.
+        drive: frames in order.
+        note: names and values of the notes below the heading.
+        sample: whether the frames are from the embedded sample, which the page then states.
 
     Raises:
-        ValueError: columns of different lengths, or no frames.
+        ValueError: if columns have different lengths, or if there are no frames.
     """
     columns = (drive.weights, drive.kept, drive.seconds, drive.target, drive.degrees)
     if not drive.images or any(len(column) != len(drive.images) for column in columns):
@@ -104,5 +105,5 @@ def _base64(content: bytes) -> str:
 
 
 def _csp_hash(text: str) -> str:
-    """The hash by which a content security policy allows one inline script or style."""
+    """The hash with which a content security policy allows one inline script or style."""
     return "sha256-" + _base64(hashlib.sha256(text.encode()).digest())

@@ -1,15 +1,16 @@
-"""One HTML file in which every review can be found and read with its attention weights.
+"""An HTML file in which every review can be found and read with its attention weights.
 
-The page carries its data, script and style and fetches nothing. The data are in a JSON block, the script shows them
-with ``textContent`` alone, so text from a corpus is never parsed as markup; a content security policy that names the
+The page contains its data, script and style and fetches nothing. The data are in a JSON block. The script displays them
+only through ``textContent``, so text from a corpus is never parsed as markup; a content security policy that lists the
 hashes of our script and style forbids everything else.
 
-The JSON block has ``labels``, their names, and columns with one entry for each review: ``id``; ``pieces``, its tokens
-joined by line feeds, a space before each token that starts a word; ``weights``, two base-64 digits for each token (0 to
-4095, of 4095); ``gold``, ``predicted`` and ``in_train``, one character each (``-``: no gold label); ``probability`` of
-the predicted label in ten-thousandths. By position, for those that have it: ``rest``, the end of the text that the
-model did not read; ``text``, where the tokens are not pieces of the text; ``matrix``, all weights, row by row, coded as
-``weights``. ``examples`` has the positions of the texts that are not of the corpus, which are shown but not counted.
+The JSON block has ``labels``, the names of the labels, and columns with one entry per review: ``id``; ``pieces``, its
+tokens joined by line feeds, with a space before each token that starts a word; ``weights``, two base-64 digits per
+token (0 to 4095, in units of 1/4095); ``gold``, ``predicted`` and ``in_train``, one character each (``-``: no gold
+label); ``probability`` of the predicted label in ten-thousandths. Some entries exist only for some reviews and are
+stored by position: ``rest``, the end of the text that the model did not read; ``text``, if the tokens are not pieces of
+the text; ``matrix``, all weights row by row, encoded like ``weights``. ``examples`` lists the positions of the texts
+that are not from the corpus; these are shown but not counted.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ SAMPLE = "sample"
 
 _HERE = Path(__file__).parent
 _DIGITS = np.array(list(string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"))
-# Control characters and blanks inside a token are drawn as their pictures: nothing invisible, no line feed.
+# Control characters and spaces inside a token are replaced by visible symbols; none of these is a line feed.
 _PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x20: "␣", 0x7F: "␡"}
 
 
@@ -43,17 +44,17 @@ class Review:
     """One review as the model read it.
 
     Attributes:
-        id: its id in the corpus.
-        tokens: what the model was given, in order, without padding.
-        weights: (tokens,), the attention each token received; of a (query, key) matrix the mean over the queries. They
-            sum to 1, or to less where the model attends to padding too: the page says how much went there.
-        predicted: the model's label.
-        probability: what the model gives that label.
-        label: the gold label, None where there is none.
-        text: the text as it is in the corpus, None to show the tokens alone.
+        id: id of the review in the corpus.
+        tokens: tokens that the model read, in order, without padding.
+        weights: (tokens,), attention weight of each token; for a (query, key) matrix, the mean over the queries. The
+            weights sum to 1, or to less if the model also attends to padding; the page shows how much.
+        predicted: label that the model predicts.
+        probability: probability that the model gives to this label.
+        label: gold label, None if there is none.
+        text: text as in the corpus, None to show the tokens only.
         in_train: whether the same text occurs in the training split.
-        matrix: (queries, tokens), all weights, for the few reviews worth it.
-        is_example: the text is not of the corpus: its id is a description, and it is not counted.
+        matrix: (queries, tokens), all weights; given for a few reviews only.
+        is_example: whether the text is not from the corpus; its id is then a description, and it is not counted.
     """
 
     id: str
@@ -77,25 +78,25 @@ def write(
     labels: Sequence[str] = ("negative", "positive"),
     language: str = "ko",
 ) -> None:
-    """Write the page, whole or not at all; the same arguments give the same bytes.
+    """Write the page, completely or not at all; the same arguments give the same bytes.
 
     Args:
-        path: the HTML file.
+        path: HTML file to write.
         title: heading of the page.
-        reviews: in the order of the corpus.
-        note: what is below the heading, at least ``model``, ``corpus`` and ``digest``. When the corpus
-            is ``sample`` the page says, loudly, that its numbers mean nothing.
-        labels: the name of each label, at most ten.
-        language: of the reviews, as HTML has it.
+        reviews: reviews in the order of the corpus.
+        note: names and values of the notes below the heading, at least ``model``, ``corpus`` and ``digest``. If the
+            corpus is ``sample``, the page warns that its numbers mean nothing.
+        labels: names of the labels, two to ten.
+        language: language code of the reviews, for HTML.
 
     Raises:
-        ValueError: a note without model, corpus or digest; a review whose weights do not fit its tokens or are no
-            part of a distribution, or whose label or probability is out of range.
+        ValueError: if the note lacks model, corpus or digest, or if a review has weights that do not match its tokens
+            or are not part of a distribution, or a label or probability out of range.
     """
     missing = [key for key in ("model", "corpus", "digest") if not note.get(key)]
     if missing:
         raise ValueError(f"the note of a reading page must say {' and '.join(missing)}")
-    # In a script element only `<` could begin something that ends it or hides the rest of the page.
+    # Inside a script element, only `<` could start something that ends it or hides the rest of the page.
     data = json.dumps(_columns(reviews, labels), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     script, style = ((_HERE / f"viewer.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
     environment = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined)
@@ -115,7 +116,7 @@ def write(
 
 
 def _columns(reviews: Iterable[Review], labels: Sequence[str]) -> dict[str, Any]:
-    """The JSON block; see the top of the file."""
+    """The content of the JSON block, which the docstring of this module describes."""
     if not 2 <= len(labels) <= 10:
         raise ValueError(f"{len(labels)} labels; one digit can code 2 to 10")
     ids, pieces, weights, gold, predicted, in_train, probability = [], [], [], [], [], [], []
@@ -181,11 +182,11 @@ def _check(review: Review, labels: int) -> None:
 
 
 def _align(text: str, tokens: Sequence[str]) -> tuple[list[str], str] | None:
-    """Find the tokens in the text, one after the other.
+    """Find the tokens in the text, one after another.
 
     Returns:
-        Each token, with a space before it where the text has one, and what follows the last token; None where the
-        tokens are not pieces of the text, as after a normalisation or with word-piece marks.
+        The tokens, each preceded by a space if the text has one there, and the text after the last token; None if the
+        tokens are not pieces of the text, for example after normalisation or with word-piece marks.
     """
     text = " ".join(text.split())
     pieces = []

@@ -1,7 +1,7 @@
 """Commands that answer lines of text with a trained network: predict, neighbours, perplexity and translate.
 
-Each answers a line with a line: line n of the output belongs to line n of the input, also where that is blank. What
-loads MXNet is imported inside the commands: a runtime profile must be set before.
+Each command answers a line with a line: line n of the output belongs to line n of the input, even if that is blank.
+Modules that load MXNet are imported inside the commands, because the runtime profile must be set before.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def predict(
     json: Json = False,
     weights: Annotated[bool, typer.Option("--weights", help="Print each token with its attention weight.")] = False,
 ) -> None:
-    """Classify texts, one per line: label and its probability, between tabs.
+    """Classify texts, one per line: the label and its probability, separated by tabs.
 
     The answer to a blank line is a blank line (with --json: label null).
     """
@@ -79,7 +79,7 @@ def neighbours(
     output: Output = None,
     cosines: Annotated[bool, typer.Option("--cosines", help="Print each neighbour with its cosine.")] = False,
 ) -> None:
-    """The nearest words of the words on each line."""
+    """Print the words nearest to those on each line."""
     options = {"weights": cosines}
     _answer("neighbours", paper, variant, preset, seed, profile, threads, runs, model, input, output, options)
 
@@ -97,7 +97,7 @@ def perplexity(
     output: Output = None,
     weights: Annotated[bool, typer.Option("--weights", help="Print what each word attends to most.")] = False,
 ) -> None:
-    """The perplexity of sentences, one per line, with their words and how many are unknown."""
+    """Print the perplexity of sentences, one per line, with the number of words and of unknown words."""
     options = {"weights": weights}
     _answer("perplexity", paper, variant, preset, seed, profile, threads, runs, model, input, output, options)
 
@@ -191,7 +191,7 @@ def _lines(path: Path | None) -> Iterator[BinaryIO]:
 
 
 def _write(answers: Iterable[str], path: Path | None) -> None:
-    """Print the answers, or write them to a file that appears when it is complete."""
+    """Print the answers, or write them to a file that appears only when it is complete."""
     if path is None:
         for line in answers:
             print(line, flush=True)
@@ -220,8 +220,8 @@ def export(
 ) -> None:
     """Copy a trained network to a folder, for `--model` here or on another machine.
 
-    It holds the parameters of the best epoch, the settings and what the preprocessing learned; no corpus, no state of
-    the training.
+    The folder contains the parameters of the best epoch, the settings and what the preprocessing learned, but neither
+    the corpus nor the state of the training.
     """
     runtime.configure(profile)
     from reproductions.protocol import models, papers

@@ -75,7 +75,7 @@ def rebuild(
     out: Annotated[Path, typer.Option(help="Folder to write.")],
     overwrite: Replace = False,
 ) -> None:
-    """Make the official NSMC files from the raw crawl, bit for bit, and the repaired variant next to them."""
+    """Rebuild the official NSMC files from the raw crawl, bit for bit, and write the repaired variant next to them."""
     from preprocessing import naver_rebuild
 
     if corpus != "naver":
@@ -107,9 +107,9 @@ _AFTER_INTERRUPT = {
 
 
 def main() -> None:
-    """Run the command line; an error that a user can fix ends in one line and exit status 2."""
+    """Run the command line. An error that the user can fix is printed in one line, with exit status 2."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that is not UTF-8 lacks some of the characters of the corpora.
+        # A terminal without UTF-8 cannot show all characters of the corpora.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(standalone_mode=True)
@@ -117,7 +117,7 @@ def main() -> None:
         print(f"gluon-attn: {error}", file=sys.stderr)
         sys.exit(2)
     except SystemExit as ended:
-        if ended.code == _INTERRUPTED:  # typer ends so at Ctrl-C, without a word
+        if ended.code == _INTERRUPTED:  # typer exits with this status at Ctrl-C and prints nothing
             remedy = _AFTER_INTERRUPT.get(sys.argv[1] if len(sys.argv) > 1 else "", "")
             print(f"gluon-attn: interrupted{remedy}", file=sys.stderr)
         raise

@@ -1,4 +1,4 @@
-"""Which runs the options of a command choose, and the data of one's own that they name."""
+"""Choose runs by the options of a command, and find the user's own data that the options name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The runs that a command is about, and their preset."""
+    """The runs that a command applies to, and their preset."""
 
     paper: str
     preset: Preset
@@ -29,7 +29,7 @@ class Chosen:
     folder: Path
 
     def command(self, name: str) -> str:
-        """Another command for the same runs."""
+        """The command line of another command for the same runs."""
         options = [f" --variant {variant}" for variant in self.variants] + [f" --seed {seed}" for seed in self.seeds]
         profile = "" if self.runs[0].profile == "portable" else f" --profile {self.runs[0].profile}"
         folder = "" if self.folder == Path("runs") else f" --runs {self.folder}"
@@ -47,7 +47,7 @@ def choose(
     folder: Path,
     own: DataOptions,
 ) -> Chosen:
-    """The runs that are asked for; on the embedded sample, with a warning, where a corpus is missing."""
+    """Choose the runs that the options name; if a corpus is missing, with a warning, on the embedded sample."""
     runtime.configure(profile, threads)
     from reproductions.protocol import papers, runner
 
@@ -59,7 +59,8 @@ def choose(
 
 
 def on_own_data(preset: Preset, options: DataOptions, variants: Sequence[str] | None) -> Preset:
-    """A preset on data of one's own, which are prepared once, so that whatever is wrong or odd is named once."""
+    """A preset on the user's own data. The data are prepared here once, so that errors and warnings appear only
+    once."""
     first = variants[0] if variants else preset.headline[0]
     preset = preset.on(preset.task(first).own_data(options))
     variant = preset.variant(first if variants else preset.default[0])
@@ -71,7 +72,7 @@ def on_own_data(preset: Preset, options: DataOptions, variants: Sequence[str] | 
 
 
 def own_data(paper: str, preset: str, variant: str, options: DataOptions) -> OwnData | None:
-    """Data of one's own that the options of an inner command name."""
+    """The user's own data that the options of an inner command name; None if they name none."""
     from reproductions.protocol import papers
 
     return papers.load(paper).preset(preset).task(variant).own_data(options) if options.given else None

@@ -1,4 +1,4 @@
-"""What a command writes and prints once its runs are scored: results, figures, pages and tables."""
+"""Write and print results, figures, pages and tables after the runs of a command are scored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def write_results(chosen: Chosen, outcomes: list[Outcome], *, publish: bool) -> None:
-    """Write what follows from scored networks, those that earlier commands scored included, and print the table."""
+    """Write the results, figures and pages of scored networks and print the table. Networks that earlier commands
+    scored are included, unless the results are published."""
     from reproductions.protocol import conclude, papers, publishing, runner
     from reproductions.protocol.runs import Outcome, in_order
     from reproductions.protocol.tables import sample_warning, terminal_tables
@@ -45,7 +46,7 @@ def write_results(chosen: Chosen, outcomes: list[Outcome], *, publish: bool) -> 
 
 
 def _result(chosen: Chosen, outcomes: Sequence[Outcome], started: float) -> Result:
-    """Rows, claims and manifest of these outcomes."""
+    """The results file of these outcomes: rows, claims and manifest."""
     from reproductions.protocol import papers
     from reproductions.protocol.conclude import conclude
     from reproductions.protocol.manifest import manifest
@@ -59,7 +60,7 @@ def _result(chosen: Chosen, outcomes: Sequence[Outcome], started: float) -> Resu
 
 
 def _command() -> str:
-    """The command as it was given, without the folder of the runs, which is local and changes no number."""
+    """The command as it was typed, without the folder of the runs, which is local and does not change any number."""
     words = sys.argv[1:]
     if "--runs" in words:
         position = words.index("--runs")

@@ -1,4 +1,4 @@
-"""Checks of the folders that corpora and results are in; nothing is downloaded and nothing is written."""
+"""Checks of the folders of corpora and results; nothing is downloaded or written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GIB = 1024**3
 
 
 def writable(folder: Callable[[], Path]) -> str:
-    """A folder that this program writes to can be written and has space left."""
+    """Check that a folder that this program writes to is writable and has space left."""
     existing = next(parent for parent in (folder(), *folder().parents) if parent.exists())
     remedy = "point XDG_CACHE_HOME, and GLUON_ATTN_CACHE where it is set, to a folder that can be written"
     if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
@@ -44,7 +44,7 @@ def data_root() -> str:
 
 
 def corpus(name: str) -> str:
-    """The files of a corpus, with their hashes verified; nothing is downloaded."""
+    """Check that the files of a corpus exist and have the right hashes; nothing is downloaded."""
     try:
         files = locate.find(name, offline=True)
     except MissingError as error:

@@ -1,4 +1,4 @@
-"""What the options say about how the work of a training is divided."""
+"""Options that divide the work of a training among workers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from reproductions.protocol.cluster import Cluster
 
 @dataclass(frozen=True)
 class Division:
-    """Among which workers, in how many pieces, and on which device; options of the same names.
+    """The workers, the number of pieces and the device of a training; the attributes are options of the same names.
 
     Raises:
-        UsageError: two options exclude each other.
+        UsageError: if two options exclude each other, or if an option for several workers is given without them.
     """
 
     local_workers: int | None
@@ -40,7 +40,7 @@ class Division:
 
     @property
     def of_worker(self) -> list[str]:
-        """The words for one of the workers."""
+        """Command line options for one of the workers."""
         words = ["--pieces", str(self.pieces)] if self.pieces > 1 else []
         words += ["--device", self.device] if self.device != "cpu" else []
         words += ["--compression", str(self.compression)] if self.compression is not None else []
@@ -48,24 +48,24 @@ class Division:
 
     @property
     def words(self) -> list[str]:
-        """The words for the command that trains one run."""
+        """Command line options for the command that trains one run."""
         options = {"--local-workers": self.local_workers, "--workers": self.hosts, "--port": self.port}
         words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
         return words + self.of_worker
 
     @property
     def cluster(self) -> Cluster | None:
-        """The workers; None where a process trains alone."""
+        """The workers; None if a single process trains."""
         if self.hosts is not None:
             return Cluster.read(self.hosts, self.port)
         return Cluster.local(self.local_workers, self.port) if self.local_workers is not None else None
 
     def jobs(self, cores: int) -> int:
-        """Trainings at a time where nothing else is asked for: workers take the cores of several."""
+        """Default number of parallel trainings; each local worker takes one core."""
         return 1 if self.hosts is not None else max(1, cores // (self.local_workers or 1))
 
     def threads(self, profile: str, threads: int | None) -> int | None:
-        """OpenMP threads of this process; of the fast profile local workers share the processors."""
+        """OpenMP threads of this process; in the fast profile, local workers share the processors."""
         if threads is None and profile == "fast" and self.local_workers:
             return max(1, len(os.sched_getaffinity(0)) // self.local_workers)
         return threads

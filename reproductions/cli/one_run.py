@@ -1,6 +1,6 @@
-"""Commands that other commands start, a process for each run, worker or server: train-run, score-run, serve-gradients.
+"""Commands that other commands start, one process per run, worker or server: train-run, score-run, serve-gradients.
 
-What loads MXNet is imported inside the commands: a runtime profile must be set before.
+Modules that load MXNet are imported inside the commands, because the runtime profile must be set before.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def train_run(
 
 
 def serve_gradients(profile: Profile = "portable") -> None:
-    """Be what DMLC_ROLE says, server or scheduler, until the workers leave; a training on several workers starts these
-    and keeps their standard input open."""
+    """Run as server or scheduler, according to DMLC_ROLE, until the workers leave; a training on several workers starts
+    these and keeps their standard input open."""
     runtime.configure(profile)
     from gluon_attn.training.serving import serve
 

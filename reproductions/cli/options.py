@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options shared by several commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OWN = "Data of your own"
 
 
 def _folder(text: str) -> Path:
-    """The folder that was typed; an empty one would be the current folder, which nobody means."""
+    """The folder that was typed. An empty name is refused: it would mean the current folder, which nobody intends."""
     if not text:
         raise typer.BadParameter("the name of the folder is empty; leave the option out for ./runs")
     return Path(text)

@@ -1,4 +1,4 @@
-"""Run code that may crash in a separate interpreter, and report in one line how it ended."""
+"""Run code that may crash in a separate interpreter, and report its result in one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ Status = Literal["ok", "note", "problem"]
 
 
 class Fault(Exception):
-    """A fault and its remedy. ``problem``: something will fail; ``note``: worth knowing, nothing is broken."""
+    """A fault and its remedy. Status ``problem``: something will fail; ``note``: worth knowing, but nothing is
+    broken."""
 
     def __init__(self, observed: str, remedy: str, status: Status = "problem") -> None:
         super().__init__(observed)
@@ -22,16 +23,16 @@ class Fault(Exception):
 
 
 def run_code(code: str, remedies: Mapping[str, str], status: Status = "problem", timeout: float = 120.0) -> str:
-    """The last line that ``code`` prints in a new interpreter, which imports what this one imports.
+    """Return the last line that ``code`` prints in a new interpreter with the same import path as this one.
 
     Args:
         code: Python source.
-        remedies: part of a fault to its remedy; the first that fits is given.
-        status: of the fault.
-        timeout: in seconds.
+        remedies: remedy by a part of the fault's message; the first one that matches is reported.
+        status: status of the fault.
+        timeout: time limit in seconds.
 
     Raises:
-        Fault: the code raised an exception, crashed, or did not end in time.
+        Fault: if the code raised an exception, crashed, or did not end in time.
     """
     variables = {
         **os.environ,
@@ -54,7 +55,7 @@ def run_code(code: str, remedies: Mapping[str, str], status: Status = "problem",
         if ended.returncode == 0:
             return (ended.stdout.splitlines() or [""])[-1]
         lines = [line.strip() for line in ended.stderr.splitlines() if line.strip()]
-        # The message of an exception may go on for several lines after its name.
+        # The message of an exception may continue for several lines after its name.
         raised = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Warning|Exit|Interrupt)\b", line)]
         fault = (raised or lines or [f"exit status {ended.returncode}"])[-1]
         if ended.returncode < 0:

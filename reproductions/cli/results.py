@@ -1,6 +1,6 @@
 """Commands that read published results: list, compare, power, publish and report.
 
-What loads MXNet is imported inside the commands: a runtime profile must be set before.
+Modules that load MXNet are imported inside the commands, because the runtime profile must be set before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WIDE = 400
 def list_papers(
     paper: Annotated[str | None, typer.Argument(help="A paper, or the path of a script. Default: all papers.")] = None,
 ) -> None:
-    """The papers, one per line; of one paper its presets and variants, and which of them have results."""
+    """List the papers, one per line; or the presets and variants of one paper, and which presets have results."""
     from reproductions.protocol import index
 
     if paper is None:
@@ -56,7 +56,7 @@ def compare(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables in Markdown.")] = False,
     wide: Annotated[bool, typer.Option("--wide", help="Do not fit the tables to the terminal.")] = False,
 ) -> None:
-    """Print the table of measured next to reported, and the verdicts on the claims."""
+    """Print the table of measured next to reported numbers, and the verdicts on the claims."""
     from reproductions.protocol import papers
     from reproductions.protocol.tables import (
         claim_details,
@@ -97,7 +97,7 @@ def power(
     preset: PresetName = "cpu",
     results: ResultsFile = None,
 ) -> None:
-    """How many seeds per variant a verdict on a claim would need."""
+    """Print how many seeds per variant a verdict on a claim would need."""
     from reproductions.protocol import judging
 
     judged = _results(paper, preset, results).claim(claim)
@@ -109,11 +109,11 @@ def power(
 
 
 def _results(paper: str, preset: str, path: Path | None) -> Result:
-    """A results file of a paper: the published one, or another."""
+    """Read a results file of a paper: the published one, or another."""
     from reproductions.protocol import papers
     from reproductions.protocol.results import Result
 
-    papers.load(paper).preset(preset)  # refuses what is unknown
+    papers.load(paper).preset(preset)  # refuses an unknown paper or preset
     result = Result.read(path or papers.results_path(paper, preset))
     if result.paper != Path(paper).stem:
         raise UsageError(f"{path}: results of {result.paper}, not of {paper}; gluon-attn compare {result.paper}")
@@ -125,7 +125,7 @@ def publish(
     preset: PresetName = "cpu",
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if something would change.")] = False,
 ) -> None:
-    """Make a published table again from its published outcomes: results, figures and README.
+    """Regenerate a published table from its published outcomes: results, figures and README.
 
     Nothing is trained, and no corpus is read.
     """
@@ -144,7 +144,7 @@ def report(
 ) -> None:
     """Generate the table of the README and the README of each paper's results from the results files.
 
-    Also draws the pictures of the walk through the attention layer.
+    Also draws the figures of the step-by-step guide to the attention layer.
     """
     runtime.configure("portable")
     from reproductions.explorer.steps import write_pictures

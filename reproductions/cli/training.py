@@ -1,6 +1,6 @@
 """Commands that train, score and verify: run, score, reproduce and verify.
 
-What loads MXNet is imported inside the commands: a runtime profile must be set before.
+Modules that load MXNet are imported inside the commands, because the runtime profile must be set before.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def run(
     source: Source = None,
     target: Target = None,
 ) -> None:
-    """Train variants and seeds, and report validation.
+    """Train variants and seeds, and report validation results.
 
     The test split is not read: `score` does that, once everything is chosen.
     """
@@ -112,9 +112,9 @@ def score(
 ) -> None:
     """Score the test split with trained networks: table, figures and pages.
 
-    Each reading of the test split enters a record next to the published results. Networks that are scored already are
-    not scored again. With --publish, a whole table replaces the published one; of --variant and --seed, what is
-    published of others stays.
+    Each reading of the test split is added to a record next to the published results. Networks that are already scored
+    are not scored again. With --publish, the new table replaces the published one; with --variant or --seed, published
+    results of other variants and seeds are kept.
     """
     if publish and (variant or seed) and preset != "cpu":
         raise UsageError(f"a table of preset {preset} is published whole; leave out --variant and --seed, or --publish")
@@ -130,7 +130,7 @@ def score(
         publishing.check_addition(paper, chosen.preset, chosen.runs)
     unscored = runner.unscored(chosen.runs)
     if unscored and not chosen.preset.on_sample and not chosen.preset.own:
-        # Before the test split is read: no reading can go unrecorded.
+        # Recorded before the test split is read, so that no reading can go unrecorded.
         print(f"readings of the test split recorded: {readings.append(paper, unscored)}")
     outcomes = runner.score_all(chosen.runs, jobs=jobs or runner.default_jobs(profile))
     write_results(chosen, outcomes, publish=publish)
@@ -146,8 +146,8 @@ def reproduce(
 ) -> None:
     """Train and score the headline variants with one seed: table, figures and page.
 
-    Continues where it was interrupted. Each network scores the test split once. The record of test readings is that of
-    the published tables; these do not enter it.
+    If the command is interrupted, the same command continues where it stopped. Each network scores the test split once.
+    These readings are not added to the record of test readings, which is that of the published tables.
     """
     runtime.configure(profile)
     from reproductions.protocol import papers, runner
@@ -181,8 +181,8 @@ def verify(
 ) -> None:
     """Train again and compare parameters, predictions, metrics and digests.
 
-    In the portable profile with the published ones; in the fast one, whose bits belong to one machine, and on data of
-    your own, with those of a second training.
+    In the portable profile, they are compared with the published ones; in the fast profile, whose bits depend on the
+    machine, and on your own data, with those of a second training.
     """
     runtime.configure(profile, threads)
     from reproductions.protocol import papers

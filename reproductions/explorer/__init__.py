@@ -1,1 +1,1 @@
-"""Pages on which attention can be seen: live, of what one types, and as a static site of what is published."""
+"""Pages that show attention: live, for text that the user types, and as a static site of the published results."""

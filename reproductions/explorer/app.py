@@ -1,7 +1,7 @@
-"""The explorer as a WSGI application: pages, and what a network attends to in a text that is posted.
+"""The explorer as a WSGI application: it serves pages, and the attention of a network over a text that is posted.
 
-Only requests that name this machine are answered, so that no other site can reach it by a name of its own that resolves
-to this address (DNS rebinding), and texts are read from pages of the same origin alone.
+Only requests that name this machine are answered, so that no other site can reach the explorer through a name of its
+own that resolves to this address (DNS rebinding). Texts are accepted only from pages of the same origin.
 """
 
 from __future__ import annotations
@@ -46,13 +46,14 @@ Page = Callable[[], bytes]
 
 
 class Explorer:
-    """Answers requests.
+    """The WSGI application that answers requests.
 
     Args:
-        networks: what can be asked.
-        files: the content of each page by its path, without the leading slash; the first page is ``""``.
-        hosts: names of this machine besides ``localhost`` and addresses of the loopback interface.
-        any_address: any IP address is a name of this machine, as it is reached from others.
+        networks: networks that can be queried.
+        files: function that returns the content of a page, by the path of the page without the leading slash; the first
+            page is ``""``.
+        hosts: names of this machine in addition to ``localhost`` and addresses of the loopback interface.
+        any_address: whether any IP address is accepted as a name of this machine, because other machines can reach it.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Explorer:
             response = self._answer(request)
         except HTTPException as error:
             response = _error(str(error.description), error.code or 500)
-        except Exception:  # a fault of ours, or of MXNet: the page says so, and the others can go on
+        except Exception:  # a fault of ours or of MXNet: the page reports it, and other requests are not affected
             traceback.print_exc()
             response = _error("the explorer failed; its terminal says why", 500)
         for name, value in HEADERS.items():
@@ -119,7 +120,7 @@ class Explorer:
 
 
 def _question(request: Request) -> tuple[str, str, int | None]:
-    """Network, text and beam that are asked for."""
+    """Read the network, text and beam width of a request."""
     try:
         asked = json.loads(request.get_data())
     except RequestEntityTooLarge:

@@ -1,7 +1,7 @@
-"""The trained networks that the explorer offers, and what they attend to, from one thread.
+"""The trained networks that the explorer offers, all run by a single thread.
 
-MXNet is not thread-safe, and oneDNN caches its primitives by thread. So one thread loads and runs all networks;
-requests wait for it in a short queue.
+MXNet is not thread-safe, and oneDNN caches its primitives per thread. Therefore one thread loads and runs all networks,
+and requests wait for it in a short queue.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WAITING = 8
 
 
 class Busy(Exception):
-    """Too many requests wait already."""
+    """Too many requests are waiting already."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,17 @@ class Network:
     """One trained network, as the page offers it.
 
     Attributes:
-        id: names it in links: paper and variant of one that comes with the project, else its directory below the runs.
+        id: name in links: paper and variant of a network that comes with the project, otherwise its directory below the
+            runs, or ``model`` for a given one.
         group: ``included``, ``runs`` or ``given``.
         paper, variant, seed: what was trained.
-        source: the paper's title.
-        title: of the variant.
-        task, language, target: what it does, with texts of which language, and into which it translates.
-        corpus: it was trained on; ``sample`` if its answers mean nothing.
-        parameters_sha256: of its parameters.
-        beam: that of its settings; 0 if it does not translate.
+        source: title of the paper.
+        title: title of the variant.
+        task, language, target: its task, the language of the texts that it reads, and the language into which it
+            translates.
+        corpus: corpus that it was trained on; ``sample`` if its answers mean nothing.
+        parameters_sha256: SHA-256 of its parameters.
+        beam: beam width of its settings; 0 if it does not translate.
     """
 
     id: str
@@ -65,15 +67,15 @@ class Network:
     beam: int
 
     def as_json(self) -> dict[str, Any]:
-        """For the page."""
+        """The values for the page."""
         return asdict(self) | {"sample": self.corpus == SAMPLE}
 
 
 class Networks:
-    """Trained networks by id, loaded when they are first asked.
+    """Trained networks by id, loaded when they are first used.
 
     Attributes:
-        offered: what the page offers, in order.
+        offered: networks that the page offers, in order.
     """
 
     def __init__(self, described: Sequence[tuple[Network, str, Path]]) -> None:
@@ -84,12 +86,12 @@ class Networks:
         self._queue = BoundedSemaphore(WAITING)
 
     def attention(self, id: str, text: str, beam: int | None = None) -> dict[str, Any]:
-        """What a network attends to while it reads a text, as JSON values.
+        """The attention of a network over a text, as JSON values.
 
         Raises:
-            UsageError: there is no such network, it is damaged, or the text cannot be read.
-            InputError: its preprocessing is damaged.
-            Busy: too many requests wait already.
+            UsageError: if there is no such network, if it is damaged, or if the text cannot be read.
+            InputError: if its preprocessing is damaged.
+            Busy: if too many requests are waiting already.
         """
         if id not in self._directories:
             raise UsageError("this network is not offered here; choose one of the list")
@@ -111,15 +113,15 @@ class Networks:
 
 
 def find_networks(runs: Path, paper: str | None = None, model: Path | None = None) -> Networks:
-    """The networks that come with the project and those of the runs, or one given network alone.
+    """Find the networks that come with the project and those of the runs, or describe a single given network.
 
     Args:
         runs: folder of the run directories.
-        paper: of the networks; all papers if None. A script of one's own is named here.
-        model: directory of one trained network.
+        paper: paper of the networks, or the path of a script of the user; all papers of the project if None.
+        model: directory of the given network.
 
     Raises:
-        UsageError: the given one is no network with attention, or there is none of this paper.
+        UsageError: if the given directory holds no network with attention, or if there is no network of this paper.
     """
     if model is not None:
         name = paper or _paper_of(model)
@@ -154,7 +156,7 @@ def _of_paper(paper: str, runs: Path) -> Iterator[tuple[Network, Path]]:
 
 
 def _describe(paper: str, directory: Path, id: str, group: str) -> Network | None:
-    """What the page says of a network; None if its task attends to nothing."""
+    """Describe a network for the page; None if its task has no attention to show."""
     config, training, variant, task = declared(paper, directory)
     if not _attends(task):
         return None

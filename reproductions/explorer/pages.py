@@ -1,4 +1,4 @@
-"""HTML pages: one style, one script, a content security policy that names the hashes of both, and escaped text."""
+"""HTML pages with one style, one script, a content security policy that lists the hashes of both, and escaped text."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _DOCS = Path(__file__).parents[2] / "docs"
 
 @dataclass(frozen=True)
 class Guide:
-    """A document of the repository that is a page of the site, with the pictures of a folder of its own.
+    """A document of the repository that is shown as a page of the site, with its pictures in a separate folder.
 
     Attributes:
-        document: the Markdown file; only a clone of the project has it.
-        pictures: the folder of its pictures.
-        title, menu: of the page, and in the menu.
-        language: of the text.
+        document: Markdown file, which exists only in a clone of the project.
+        pictures: folder of its pictures.
+        title, menu: title of the page and its name in the menu.
+        language: language of the text.
     """
 
     document: Path
@@ -49,7 +49,7 @@ NAVER = Guide(_DOCS / "naver.ko.md", _DOCS / "naver", "네이버 영화 리뷰�
 GUIDES = {name: guide for name, guide in {"steps": STEPS, "naver": NAVER}.items() if guide.document.is_file()}
 """By the name of their folder in the site."""
 
-# Where no installed font has Hangul, and only there, a browser loads this one.
+# A browser loads this font only if no installed font has Hangul.
 HANGUL = """@font-face {
   font-family: "Hangul of the explorer"; src: url("/hangul.ttf"); unicode-range: U+1100-11FF, U+3130-318F, U+AC00-D7A3;
 }
@@ -57,15 +57,15 @@ HANGUL = """@font-face {
 
 
 def page(template: str, *, live: bool, here: str, up: str = "", data: Any = None, **values: Any) -> bytes:
-    """A page as UTF-8.
+    """Render a page as UTF-8.
 
     Args:
-        template: its name without suffix.
-        live: served next to the page on which texts can be typed.
-        here: the part of the site that it belongs to: ``explore``, ``papers`` or a guide.
-        up: relative address of the root of a site of files, such as ``../``.
-        data: JSON values for the script of the page; None for a page without script.
-        values: of the template.
+        template: name of the template without suffix.
+        live: whether the page is served by the explorer, rather than part of a static site.
+        here: part of the site that the page belongs to: ``explore``, ``papers`` or a guide.
+        up: relative address of the root of a static site, such as ``../``.
+        data: JSON values for the script of the page; None for a page without a script.
+        values: further values of the template.
     """
     style = _source("site.css") + (HANGUL if live else "")
     script = _source("drawing.js") + _source("explorer.js") if data is not None else ""
@@ -76,7 +76,7 @@ def page(template: str, *, live: bool, here: str, up: str = "", data: Any = None
     menu = [("explore", address(""), "Explore")] if live else []
     menu += [("papers", address("papers/index.html" if live else "index.html"), "Papers")]
     menu += [(name, address(f"{name}/index.html"), guide.menu) for name, guide in GUIDES.items()]
-    # In a script element only `<` could begin something that ends it.
+    # Inside a script element, only `<` could start something that ends it.
     block = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     rendered = (
         _templates()
@@ -97,9 +97,10 @@ def page(template: str, *, live: bool, here: str, up: str = "", data: Any = None
 
 
 def policy(style: str, script: str, *, live: bool) -> str:
-    """A content security policy that allows this style, this script, figures of the site, and nothing else."""
+    """A content security policy that allows only this style, this script, and figures of the site; on live pages, also
+    its font and requests to the explorer."""
     scripts = f"'{_hash(script)}'" if script else "'none'"
-    # A page that was opened as a file has no origin: 'self' would not match its own folder.
+    # A page that is opened as a file has no origin, so 'self' would not match its folder.
     parts = ["default-src 'none'", f"script-src {scripts}", f"style-src '{_hash(style)}'"]
     parts += (
         ["img-src 'self' data:", "font-src 'self'", "connect-src 'self'"] if live else ["img-src 'self' file: data:"]
@@ -108,18 +109,19 @@ def policy(style: str, script: str, *, live: bool) -> str:
 
 
 def markdown(text: str, links: dict[str, str]) -> Markup:
-    """Markdown as HTML: raw HTML is escaped, and links lead to pages of the site or to other sites; others are text.
+    """Convert Markdown to HTML. Raw HTML is escaped. Links lead to pages of the site or to other sites; all other links
+    become plain text.
 
     Args:
-        text: of the document.
-        links: address of a page of the site by the link of the document.
+        text: text of the document.
+        links: address of a page of the site, by the link in the document.
     """
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(text)
     for token in tokens:
         _prepare(token, links)
     rendered = parser.renderer.render(tokens, parser.options, {})
-    # A wide table scrolls by itself; a cell cannot contain these tags, raw HTML is escaped.
+    # Let wide tables scroll. No cell can contain these tags, because raw HTML is escaped.
     rendered = rendered.replace("<table>", '<div class="scroll" tabindex="0"><table>').replace(
         "</table>", "</table></div>"
     )
@@ -127,7 +129,7 @@ def markdown(text: str, links: dict[str, str]) -> Markup:
 
 
 def _prepare(token: Token, links: dict[str, str]) -> None:
-    """Alignment as a class, which the policy allows, and links that resolve."""
+    """Turn alignment styles, which the policy forbids, into classes, and resolve or hide links."""
     if style := token.attrs.pop("style", ""):
         token.attrSet("class", str(style).replace("text-align:", ""))
     children = token.children or []

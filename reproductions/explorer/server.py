@@ -1,4 +1,4 @@
-"""Serving the explorer, on the loopback interface unless asked otherwise."""
+"""Serve the explorer, by default on the loopback interface."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reproductions.explorer.app import Explorer
 
 
 class _Quiet(WSGIRequestHandler):
-    """Prints no line for each request, and closes connections on which nothing happens."""
+    """A request handler that prints no log lines and closes idle connections."""
 
     timeout = 30
 
@@ -25,7 +25,7 @@ class _Quiet(WSGIRequestHandler):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Whether an address can be reached only from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -33,13 +33,13 @@ def is_loopback(host: str) -> bool:
 
 
 def bind(app: Explorer, host: str, port: int) -> BaseWSGIServer:
-    """A server that waits for :meth:`serve_forever`; port 0 is any free one.
+    """Create a server, to be started with :meth:`serve_forever`; port 0 means any free port.
 
     Raises:
-        UsageError: the address or the port cannot be used.
+        UsageError: if the address or the port cannot be used.
     """
     try:
-        # Bound here: Werkzeug would print advice and exit the process.
+        # The socket is bound here because Werkzeug would print advice and exit the process if that fails.
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
             return make_server(host, port, app, threaded=True, request_handler=_Quiet, fd=free.fileno())
     except (OSError, OverflowError) as error:
@@ -48,12 +48,12 @@ def bind(app: Explorer, host: str, port: int) -> BaseWSGIServer:
 
 
 def names_of(host: str) -> tuple[str, ...]:
-    """The names by which a server on this address may be asked for, besides those of the loopback interface."""
+    """The names by which a server on this address may be addressed, in addition to those of the loopback interface."""
     return () if is_loopback(host) else (host, socket.gethostname())
 
 
 def address_of(server: BaseWSGIServer) -> str:
-    """What to type into a browser."""
+    """The URL of the server, for a browser."""
     host, port = server.server_address[:2]
     name = f"[{host!s}]" if ":" in str(host) else str(host)
     return f"http://{name}:{port}/"

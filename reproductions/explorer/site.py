@@ -1,6 +1,7 @@
-"""The published part as pages: papers, tables, figures, attention of the published examples, the walk-throughs.
+"""Pages of the published results: papers, tables, figures, attention of the published examples, and guides.
 
-Nothing is computed and no corpus is read: all comes from the published results and the documents of the repository.
+Nothing is computed and no corpus is read: everything comes from the published results and the documents of the
+repository.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ SUGGESTIONS = {
 
 
 def published(*, live: bool) -> dict[str, Page]:
-    """The pages of what is published, by their path.
+    """The pages of the published results, by path.
 
     Raises:
-        UsageError: the project is installed without its results.
+        UsageError: if the project is installed without its results.
     """
     names = [name for name in papers.names() if results_readme_path(name).is_file()]
     if not names:
@@ -73,10 +74,10 @@ def published(*, live: bool) -> dict[str, Page]:
 
 
 def live_files(networks: Networks, runs: Path) -> dict[str, Page]:
-    """All pages of the explorer: that on which texts are typed, what is published, and the pages of the runs."""
+    """All pages of the explorer: the page on which texts are typed, the published pages, and the pages of the runs."""
     try:
         files = published(live=True)
-    except UsageError:  # an installation without results: the networks are still there
+    except UsageError:  # an installation without results still has networks to explore
         files = {}
     own = own_pages(runs)
     files |= {path: file.read_bytes for path, file in own.items()}
@@ -110,7 +111,8 @@ def live_files(networks: Networks, runs: Path) -> dict[str, Page]:
 
 
 def own_pages(runs: Path) -> dict[str, Path]:
-    """The pages that scored runs left, by their path. Only those whose own policy lets nothing but their script run."""
+    """The pages that scored runs have written, by path. Only pages whose own policy allows no script but theirs are
+    included."""
     pages = {}
     for path in sorted(runs.glob("*/*/*.html")):
         if b"script-src 'sha256-" in path.read_bytes()[:2_000]:
@@ -119,13 +121,14 @@ def own_pages(runs: Path) -> dict[str, Path]:
 
 
 def write_site(folder: Path, *, overwrite: bool = False) -> int:
-    """Write what is published as a site of files that needs no server; the same results give the same bytes.
+    """Write the published pages as a static site that needs no server; the same results give the same bytes.
 
     Returns:
         The number of files.
 
     Raises:
-        UsageError: the folder is not empty, unless it is an earlier site and may be overwritten; there are no results.
+        UsageError: if the folder is not empty, unless it is an earlier site and ``overwrite`` is set; or if there are
+            no results.
     """
     folder = folder.absolute()
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
@@ -213,7 +216,7 @@ def _attention(name: str, live: bool) -> bytes:
 
 
 def _pages_of(name: str, index: str) -> list[tuple[str, str]]:
-    """The pages of a paper, each with its title."""
+    """The address and title of each page of a paper."""
     pages = [(index, "Results and figures"), ("attention.html", "Attention of the published examples")]
     variants = {file: file.removeprefix("reviews_").removesuffix(".html") for file in _reading_pages(name)}
     return pages + [(file, f"Reading page of {variant}, published texts") for file, variant in variants.items()]
@@ -221,7 +224,7 @@ def _pages_of(name: str, index: str) -> list[tuple[str, str]]:
 
 @cache
 def _reading_pages(name: str) -> dict[str, bytes]:
-    """Pages on which the published texts of a variant can be searched, by the name of the file."""
+    """The pages on which the published texts of each variant can be searched, by file name."""
     reproduction = papers.load(name)
     preset, pages = reproduction.preset("cpu"), {}
     with TemporaryDirectory() as folder:
@@ -243,7 +246,7 @@ def _shown(name: str) -> list[Outcome]:
 
 @cache
 def _examples(name: str) -> list[dict[str, Any]]:
-    """The published examples of a paper, for each variant those of its first seed."""
+    """The published examples of a paper, from the first seed of each variant."""
     reproduction = papers.load(name)
     preset = reproduction.preset("cpu")
     shown = []

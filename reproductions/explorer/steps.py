@@ -1,4 +1,5 @@
-"""The pictures of the walk through the attention layer, with numbers that the ladder computes."""
+"""The pictures of the step-by-step guide to the attention layer, with numbers that :mod:`gluon_attn.attention.ladder`
+computes."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from reproductions.explorer.pages import STEPS
 
 TOKENS = ("the", "film", "was", "fun")
 
-# Few and round numbers, so that every product can be followed by hand.
+# Small matrices of round numbers, so that every product can be followed by hand.
 MEMORY = np.array([[0.1, 0.3, 0.0], [1.0, 0.2, 0.4], [0.2, 0.1, 0.6], [1.2, 0.9, -0.5]], np.float32)
 SCORE = np.array([[1.5], [1.0], [-1.0]], np.float32)
 QUERIES = np.array([[2.0, 1.0, -1.0], [0.0, -1.0, 2.5]], np.float32)
@@ -44,7 +45,7 @@ UNITS, WIDTH = MEMORY.shape[1], PROJECTIONS[0].shape[1]
 
 
 def pictures() -> dict[str, list[Matrix]]:
-    """The matrices of each picture by the name of the picture, in the order of the page."""
+    """The matrices of each picture, by its name, in the order of the page."""
     pooled = _arrays(ladder.pooled(nd, _batch(MEMORY), nd.array(SCORE)))
     scores = MEMORY @ SCORE
     one = QUERIES[:1]

@@ -1,4 +1,4 @@
-"""What a trained network attends to while it reads one text, in a form that any page can show."""
+"""The attention of a trained network over one text, in a form that any page can show."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class Alternative:
-    """One of the outputs that the beam kept.
+    """One of the hypotheses that beam search kept.
 
     Attributes:
-        tokens: as the network generated them.
-        text: the same, detokenised.
-        log_p: ln p of the tokens and the end of sentence; None where it was not recorded.
-        weights: (steps, source tokens), the end of sentence last; None without attention.
+        tokens: tokens as the network generated them.
+        text: detokenised text.
+        log_p: ln p of the tokens and the end of sentence; None if it was not recorded.
+        weights: (steps, source tokens); the last step is the end of sentence. None without attention.
     """
 
     tokens: Sequence[str]
@@ -31,11 +31,11 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Heads:
-    """The heads of a Transformer over one text, of one kind of attention.
+    """All heads of one kind of attention of a Transformer, over one text.
 
     Attributes:
-        name: of the kind of attention.
-        rows, columns: the tokens of queries and of keys.
+        name: name of the kind of attention.
+        rows, columns: tokens of the queries and of the keys.
         weights: (layers, heads, rows, columns).
         causal: whether a row attends to no column after its own.
     """
@@ -56,22 +56,22 @@ class AttentionView:
     """One text with the attention weights of a network.
 
     Attributes:
-        tokens: what the network read, in order, without padding.
-        joined: for each token, whether it follows the one before without a space; none where spaces are unknown.
+        tokens: tokens that the network read, in order, without padding.
+        joined: for each token, whether no space separates it from the previous one; empty if spaces are unknown.
         unknown: positions of tokens that are not in the vocabulary.
-        weights: (tokens,), the mean weight of each; None without attention. They sum to less than 1 where the network
-            also attends to padding.
-        matrix: (queries, tokens), all weights, where a text has queries of its own.
+        weights: (tokens,), the mean weight of each token; None without attention. They sum to less than 1 if the
+            network also attends to padding.
+        matrix: (queries, tokens), all weights, if there are several queries.
         queries: what the rows of ``matrix`` are: ``token``, the tokens themselves; ``word``, the tokens after the
             first; ``hop``; ``query``.
-        sentences: of a document the weight of each sentence and the number of its tokens.
+        sentences: for a document, the weight of each sentence and its number of tokens.
         classes: name and probability of each class.
-        surprise: of a language model -ln p of each token after the first, in nats, and of the end.
+        surprise: for a language model, -ln p in nats of each token after the first, and of the end.
         alternatives: translations, the best first.
-        heads: of a Transformer, for the text and its first alternative.
-        text: the text itself, where tokens are pieces of it.
-        title: of a published example, what it is.
-        notes: what a reader should know, one sentence each, such as that only part of the text was read.
+        heads: for a Transformer, its heads over the text and the first alternative.
+        text: the text itself, if tokens are pieces of it.
+        title: description of a published example.
+        notes: remarks for the reader, one sentence each, such as that only part of the text was read.
     """
 
     tokens: Sequence[str]
@@ -90,7 +90,7 @@ class AttentionView:
     notes: Sequence[str] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """JSON values by name; what is empty is left out."""
+        """JSON values by name; empty ones are omitted."""
         values: dict[str, Any] = {
             "tokens": list(self.tokens),
             "joined": [position for position, joined in enumerate(self.joined) if joined],
@@ -120,8 +120,8 @@ class AttentionView:
 
 
 def joined_tokens(text: str, tokens: Sequence[str]) -> list[bool]:
-    """For each token, whether it follows the one before without a space in the text; false where it is not a piece of
-    the text, as after a normalisation."""
+    """For each token, whether no space separates it from the previous one in the text; false for a token that is not a
+    piece of the text, for example after normalisation."""
     joined, start = [], 0
     for token in tokens:
         gap = len(text[start:]) - len(text[start:].lstrip())
@@ -140,8 +140,8 @@ def _rounded(weights: np.ndarray | None) -> Any:
 
 
 def _windows(weights: np.ndarray | None) -> list[list[int]] | None:
-    """The tokens to which a step of local attention attends, begin and end for each row; None where every row has a
-    weight everywhere, or weights that no window explains."""
+    """Begin and end of the window of local attention at each step; None without weights, if all weights are non-zero,
+    or if the non-zero weights of a step are not one contiguous range."""
     if weights is None or np.all(weights):
         return None
     windows = []

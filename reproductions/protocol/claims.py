@@ -1,4 +1,4 @@
-"""Claims: qualitative statements of a paper as checks that measure an effect."""
+"""Claims: qualitative statements of a paper, checked by measuring an effect."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gluon_attn.evaluation.statistics import Estimate
 
 @dataclass(frozen=True)
 class Effect:
-    """A measured effect; positive when it is as the claim states.
+    """A measured effect; positive if it has the direction that the claim states.
 
     Attributes:
         estimate: the effect and its interval.
         what: what was measured, with its unit.
-        items: what the bootstrap resamples.
-        split: on which it was measured.
+        items: the items that the bootstrap resamples.
+        split: the split on which it was measured.
     """
 
     estimate: Estimate
@@ -30,12 +30,12 @@ class Better:
     """The claim that one variant is better than another of the same task.
 
     Attributes:
-        id: names the claim on the command line and in results.
-        statement: one sentence.
-        better, worse: names of variants.
+        id: name of the claim on the command line and in results.
+        statement: the claim in one sentence.
+        better, worse: names of the two variants.
         source: where the paper states it.
-        metric: of the task; its main metric if empty.
-        reported: the effect in the paper, where it is not the difference of what is ``beside`` the two variants.
+        metric: metric of the task; its main metric if empty.
+        reported: the effect in the paper, if it is not the difference of the numbers ``beside`` the two variants.
     """
 
     id: str
@@ -54,13 +54,13 @@ class Better:
 
 @dataclass(frozen=True)
 class Measured:
-    """A claim with an effect of its own.
+    """A claim that measures its effect with its own function.
 
     Attributes:
-        id, statement, source: as of :class:`Better`.
+        id, statement, source: as in :class:`Better`.
         variants: names of the variants that it needs.
-        effect: called with the outcomes of each of them; None where they do not allow to measure it.
-        reported: the effect in the paper, measured in the same way there.
+        effect: function of the outcomes of each variant; it returns None if they do not suffice to measure the effect.
+        reported: the effect in the paper, measured in the same way.
     """
 
     id: str

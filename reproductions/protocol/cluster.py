@@ -11,12 +11,12 @@ from preprocessing.errors import InputError
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where a training runs.
+    """The workers and servers of a training.
 
     Attributes:
-        hosts: of each worker, by name; empty for this machine.
-        servers: as many as add up gradients; they are on the first hosts.
-        port: of the scheduler, which is on this machine; None for a free one.
+        hosts: host name of each worker; empty for this machine.
+        servers: number of servers, which sum the gradients; they run on the first hosts.
+        port: port of the scheduler, which runs on this machine; None for any free port.
     """
 
     hosts: tuple[str, ...]
@@ -25,16 +25,16 @@ class Cluster:
 
     @classmethod
     def local(cls, workers: int, port: int | None = None) -> Cluster:
-        """Processes on this machine."""
+        """A cluster of processes on this machine."""
         return cls(("",) * workers, port=port)
 
     @classmethod
     def read(cls, path: Path, port: int | None = None) -> Cluster:
-        """The machines that a file names, one worker for each line, and one server on each machine.
+        """Read the machines from a file: one worker per line, and one server on each machine.
 
         Raises:
-            InputError: the file is missing.
-            UsageError: it names none.
+            InputError: if the file cannot be read.
+            UsageError: if it names no host.
         """
         try:
             lines = path.read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""From outcomes to rows, judged claims, figures and pages. Nothing is prepared or built again."""
+"""Compute rows, judged claims, figures and pages from outcomes. No data are prepared and no network is built."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reproductions.protocol.runs import Outcome, by_variant
 def conclude(
     reproduction: Reproduction, preset: Preset, outcomes: Sequence[Outcome]
 ) -> tuple[list[Row], list[JudgedClaim]]:
-    """Rows for what was trained, and the claims whose variants are all among it."""
+    """Rows of the trained variants, and the judged claims whose variants are all among them."""
     groups = by_variant(outcomes)
     rows: list[Row] = []
     for name, group in groups.items():
@@ -28,8 +28,8 @@ def conclude(
 def draw_figures(
     reproduction: Reproduction, preset: Preset, outcomes: Sequence[Outcome], directory: Path
 ) -> dict[str, Path]:
-    """Draw all figures of a paper: training curves by group of tasks, the figures of each task, and the paper's own. Of
-    several seeds the first is drawn. Figures of the embedded sample are marked. PNGs by title."""
+    """Draw all figures of a paper: training curves by group of tasks, the figures of each task, and the paper's own. If
+    there are several seeds, the first is drawn. Figures of the embedded sample are marked. Returns PNGs by title."""
     with watermark("SAMPLE" if outcomes[0].on_sample else None):
         return _draw_figures(reproduction, preset, outcomes, directory)
 
@@ -63,7 +63,7 @@ def _slug(text: str) -> str:
 def write_pages(
     reproduction: Reproduction, preset: Preset, outcomes: Sequence[Outcome], directory: Path
 ) -> dict[str, Path]:
-    """Write all that can be read besides tables and figures; of several seeds the first. Files by title."""
+    """Write all pages of a paper, for the first seed of each variant. Returns files by title."""
     groups = by_variant(outcomes)
     pages: dict[str, Path] = {}
     for name, group in groups.items():

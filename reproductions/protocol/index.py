@@ -1,4 +1,4 @@
-"""Names, titles and results of the papers, read from their scripts without running them: importing one loads MXNet."""
+"""Names, titles and results of the papers, read from their scripts without importing them, which would load MXNet."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def names() -> tuple[str, ...]:
 
 
 def title(paper: str) -> str:
-    """The title that the script of a paper declares: a string, or the name of one at the top of the script; nothing if
-    it is neither."""
+    """The title that the script of a paper declares, as a string or as the name of a constant of the script; an empty
+    string if it is neither."""
     strings: dict[str, str] = {}
     for statement in ast.parse((SCRIPTS / f"{paper}.py").read_text(encoding="utf-8")).body:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
@@ -33,5 +33,5 @@ def title(paper: str) -> str:
 
 
 def is_published(paper: str) -> bool:
-    """Whether the results of a paper's tables are here."""
+    """Whether this installation has the published results of a paper's tables."""
     return (SCRIPTS / "results" / f"{paper}.json").exists()

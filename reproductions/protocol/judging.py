@@ -1,11 +1,11 @@
-"""Verdicts on claims, from seeds and items.
+"""Verdicts on claims, from the variance over seeds and over test items.
 
-A verdict needs two seeds or more per variant: the effect of each seed gives its deviation over seeds, the bootstrap
-over test items its standard error over items. A claim is *supported* when the 95 % interval over both is above zero,
-*contradicted* when it is below, *inconclusive* otherwise. One seed per variant is *not judged*, unless the effect
-exceeds three times the deviation over seeds that is known of such tasks, times the square root of two for a difference.
-A variant that is deterministic has one outcome, which is compared with each seed of the others; where all of them are,
-the interval is over items alone.
+A verdict needs at least two seeds per variant. The effects of the seeds give the standard deviation over seeds, and the
+bootstrap over test items gives the standard error over items. A claim is *supported* if the 95 % interval over both is
+above zero, *contradicted* if it is below zero, and *inconclusive* otherwise. With one seed per variant, a claim is *not
+judged* unless the effect exceeds three times the known deviation over seeds of such tasks, times the square root of two
+because it is a difference. A deterministic variant has one outcome, which is compared with each seed of the other
+variants. If all variants of a claim are deterministic, the interval is over items only.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _DEGREES = 3
 def judge(
     reproduction: Reproduction, claim: Claim, preset: Preset, groups: Groups, rows: Sequence[Row]
 ) -> JudgedClaim | None:
-    """The verdict on a claim whose variants are all trained; None where its effect cannot be measured.
+    """Judge a claim whose variants are all trained; None if its effect cannot be measured.
 
     Args:
-        reproduction, claim, preset: what was trained.
+        reproduction, claim, preset: the paper, its claim, and the preset of the training.
         groups: outcomes by variant.
-        rows: of these outcomes, for the deviation over seeds.
+        rows: rows of these outcomes, for the deviation over seeds.
     """
     effect = measure(claim, preset, groups)
     if effect is None:
@@ -86,14 +86,15 @@ def judge(
 
 
 def measure(claim: Claim, preset: Preset, groups: Groups) -> Effect | None:
-    """The effect of a claim with its interval over items, the mean over the seeds of each variant."""
+    """The effect of a claim, as the mean over the seeds of each variant, with its interval over items."""
     if isinstance(claim, Better):
         return preset.task(claim.better).compare(claim.metric, groups[claim.better], groups[claim.worse])
     return claim.effect(*(groups[name] for name in claim.variants))
 
 
 def effects_by_seed(claim: Claim, preset: Preset, groups: Groups) -> dict[int | str, float]:
-    """The effect of each seed that all variants of a claim were trained with; deterministic ones count for each."""
+    """The effect of each seed that all variants of a claim share; the outcome of a deterministic variant is used for
+    every seed."""
     of_variant = [{outcome.seed: outcome for outcome in groups[name]} for name in claim.variants]
     all_seeds = dict.fromkeys(seed for seeds in of_variant for seed in seeds)
     for number, name in enumerate(claim.variants):
@@ -111,9 +112,9 @@ def effects_by_seed(claim: Claim, preset: Preset, groups: Groups) -> dict[int | 
 
 
 def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, rows: Sequence[Row]) -> float | None:
-    """The standard deviation over seeds of the metric that a claim compares, pooled over the systems of the same task
-    with two seeds or more, here and in every other published table; over all tasks of its kind where those are too few
-    to know it. None for claims with an effect of their own, and where no system has two seeds."""
+    """The standard deviation over seeds of the metric that a claim compares, pooled over all systems of the same task
+    that have at least two seeds, in this table and in every other published one; if these are too few, over the systems
+    of all tasks of the same kind. None for :class:`Measured` claims, and if no system has two seeds."""
     if not isinstance(claim, Better):
         return None
     task = preset.task(claim.better)
@@ -129,9 +130,9 @@ def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, ro
 
 
 def reported_difference(claim: Claim, preset: Preset) -> float | None:
-    """The effect that a claim says its paper reports, otherwise the difference between what is reported next to its two
-    systems, positive when it is as the claim states; None where the paper does not report both in the metric of the
-    claim, on one corpus."""
+    """The effect in the paper: the one that the claim declares, otherwise the difference of the numbers reported next
+    to its two systems, positive if it has the direction that the claim states. None if the paper does not report both
+    numbers in the metric of the claim and on the same corpus."""
     if claim.reported is not None or not isinstance(claim, Better):
         return claim.reported
     better, worse = (preset.variant(name).beside for name in claim.variants)
@@ -146,11 +147,11 @@ def reported_difference(claim: Claim, preset: Preset) -> float | None:
 
 
 def power(claim: JudgedClaim, effect: float) -> int | None:
-    """How many seeds per variant would show an effect with a probability of 0.8; None where the test split is too small
-    for it, whatever the number of seeds.
+    """The number of seeds per variant that would show an effect with a probability of 0.8; None if the test split is
+    too small for any number of seeds.
 
     Raises:
-        UsageError: the deviation over seeds is not known.
+        UsageError: if the deviation over seeds is not known.
     """
     if claim.seed_deviation is None:
         raise UsageError(f"claim {claim.id}: its deviation over seeds is not known; train two seeds or more")
@@ -167,7 +168,8 @@ def after_holm(claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
 
 
 def _deviation(by_seed: Mapping[int | str, float], of_task: float | None) -> float | None:
-    """The deviation of an effect over seeds: its own, or that of the difference of two systems of the task."""
+    """The standard deviation of an effect over seeds: computed from its own seeds if there are several, otherwise that
+    of a difference of two systems of the task."""
     if len(by_seed) > 1:
         return float(np.std(list(by_seed.values()), ddof=1))
     return None if of_task is None else math.sqrt(2) * of_task
@@ -176,8 +178,8 @@ def _deviation(by_seed: Mapping[int | str, float], of_task: float | None) -> flo
 def _samples(
     rows: Sequence[Row], preset: Preset, task: Task[Any, Any], metric: str
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The values over seeds of the systems of a task, and of all tasks of its kind, in the way of counting that the
-    table compares."""
+    """Test values by seed of each system of a task, and of each system of all tasks of its kind. If a system has
+    several rows with the metric, the first one is used, which is the one that the table compares."""
     same: dict[str, np.ndarray] = {}
     kind: dict[str, np.ndarray] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""Trained networks, loaded from their run directories."""
+"""Load trained networks from their run directories."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def preset_of(run: Run) -> Preset:
 
 
 def load(run: Run) -> TrainedModel[Any, Any]:
-    """The network of a run, as :func:`load_directory` has it."""
-    training_of(run)  # which says how to train it
+    """Load the network of a run; see :func:`load_directory`."""
+    training_of(run)  # its error says how to train the run
     return load_directory(run.paper, run.directory)
 
 
 def load_directory(paper: str, directory: Path) -> TrainedModel[Any, Any]:
-    """A trained network from its run directory or a copy of that: the parameters of its best epoch, its variant, and
-    data without rows, which hold what its preprocessing learned. No corpus is needed.
+    """Load a trained network from its run directory or a copy of it: the parameters of its best epoch, its variant, and
+    its data without rows, which contain only what the preprocessing learned. No corpus is needed.
 
     Raises:
-        UsageError: no network of this paper is here, it was trained with other settings than its variant has now, or
-            its parameters are not those that it states.
-        InputError: its preprocessing is missing, damaged, or another one than here.
+        UsageError: if the directory holds no network of this paper, if the network was trained with settings that
+            differ from the current ones of its variant, or if its parameters do not match their recorded hash.
+        InputError: if its preprocessing is missing or damaged, or differs from the current one.
     """
     config, training, variant, task = declared(paper, directory)
     if config["settings"] != json.loads(json.dumps(variant.settings.as_json())):
@@ -64,11 +64,11 @@ def load_directory(paper: str, directory: Path) -> TrainedModel[Any, Any]:
 
 
 def declared(paper: str, directory: Path) -> tuple[dict[str, Any], dict[str, Any], Variant[Any], Task[Any, Any]]:
-    """What a run directory says of its network, which is not loaded: configuration, what the training has left, and the
-    variant and the task that it is of.
+    """Describe the network of a run directory without loading it: its configuration, the record of its training, its
+    variant and its task.
 
     Raises:
-        UsageError: no network of this paper is here, or its configuration is damaged.
+        UsageError: if the directory holds no network of this paper, or if its configuration is damaged.
     """
     if not any((directory / name).exists() for name in (CONFIG, TRAINING)):
         raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
@@ -87,11 +87,11 @@ def declared(paper: str, directory: Path) -> tuple[dict[str, Any], dict[str, Any
 
 
 def with_corpus(trained: TrainedModel[Any, Any], run: Run) -> TrainedModel[Any, Any]:
-    """A trained network with all its data, for the test split.
+    """Return a trained network with all its data, which scoring the test split needs.
 
     Raises:
-        UsageError: the corpus here gives other data than those it was trained on.
-        InputError: the corpus is missing or damaged.
+        UsageError: if the local corpus gives data that differ from those the network was trained on.
+        InputError: if the corpus is missing or damaged.
     """
     preset = preset_of(run)
     data = preset.task(trained.variant.name).prepare(trained.variant.settings, sample=preset.on_sample)
@@ -101,10 +101,10 @@ def with_corpus(trained: TrainedModel[Any, Any], run: Run) -> TrainedModel[Any, 
 
 
 def best_parameters(directory: Path) -> dict[str, np.ndarray]:
-    """The parameters of a trained run's best epoch, by name.
+    """Read the parameters of the best epoch of a trained run, by name.
 
     Raises:
-        UsageError: it is not trained, or its parameters are not those that it states.
+        UsageError: if the run is not trained, or if its parameters do not match their recorded hash.
     """
     stated = training_in(directory)["parameters_sha256"]
     path = directory / CHECKPOINT

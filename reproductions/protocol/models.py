@@ -1,4 +1,4 @@
-"""Finding trained networks, and exporting them without what only training needs."""
+"""Find trained networks, and export them without the state that only training needs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from reproductions.protocol.runs import CHECKPOINT, CONFIG, PREPROCESSING, TRAIN
 
 
 def find(run: Run, variant: str | None) -> Path:
-    """The directory of a trained network: that of a run, else of a network that comes with the paper, else of the same
-    run on the embedded sample.
+    """Find the directory of a trained network: the one of a run, else a network that comes with the paper, else the
+    same run on the embedded sample.
 
     Args:
-        run: what is looked for, with the first variant of the headline.
-        variant: of the network; None for the first of the headline that is trained, else the first that comes with the
-            paper, else the first variant that is trained and answers the same questions.
+        run: the run to find, with the first variant of the headline.
+        variant: variant of the network; None for the first variant of the headline that is trained, else the first
+            network that comes with the paper, else the first trained variant that answers the same command.
 
     Raises:
-        UsageError: there is none; the message says how to train it.
+        UsageError: if there is none; the message says how to train it.
     """
     preset = papers.load(run.paper).preset(run.preset)
     wanted = (variant,) if variant else preset.headline
@@ -52,17 +52,17 @@ def find(run: Run, variant: str | None) -> Path:
 
 
 def included_models(paper: str) -> dict[str, Path]:
-    """The networks that come with a paper, of preset ``cpu`` and seed 1: the directory of each variant."""
+    """The directories of the networks that come with a paper, by variant; all have preset ``cpu`` and seed 1."""
     folder = papers.models_folder(paper)
     return {path.parent.name: path.parent for path in sorted(folder.glob(f"*/{TRAINING}"))}
 
 
 def export(directory: Path, target: Path) -> None:
-    """Copy a trained network to a new folder: configuration, preprocessing and the parameters of its best epoch, with
-    their SHA-256, without the state of the training.
+    """Copy a trained network to a new folder: its configuration, its preprocessing and the parameters of its best epoch
+    with their SHA-256, but not the state of the training.
 
     Raises:
-        UsageError: the folder exists, or the run is not trained or damaged.
+        UsageError: if the folder exists, or if the run is damaged or not trained.
     """
     if target.exists():
         raise UsageError(f"{target}: exists already; name a new folder")

@@ -1,4 +1,4 @@
-"""Data of one's own, which a task is given instead of its registered corpus."""
+"""The user's own data, which a task reads instead of its registered corpus."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from preprocessing.corpora import CorpusFiles
 
 @dataclass(frozen=True)
 class DataOptions:
-    """The options of the command line that name data of one's own.
+    """The command line options that name the user's own data.
 
     Attributes:
-        train, validation, test: files.
-        folder: of files with the names that a task expects.
+        train, validation, test: files of the splits.
+        folder: folder of files with the names that a task expects.
         source, target: languages of parallel text.
     """
 
@@ -38,14 +38,14 @@ class DataOptions:
 
     @property
     def words(self) -> list[str]:
-        """The options as they are typed."""
+        """The options as words of a command line."""
         return [word for name in self.given for word in (f"--{name}", str(getattr(self, name)))]
 
     def require(self, task: str, *choices: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
-        """Check that the options are those of one of these choices, and at most the optional ones besides.
+        """Check that the given options are exactly those of one of these choices, plus any of the optional ones.
 
         Raises:
-            UsageError: they are others; the message names the choices.
+            UsageError: if they are not; the message names the choices.
         """
         given = set(self.given)
         if any(set(choice) <= given <= {*choice, *optional} for choice in choices):
@@ -60,10 +60,10 @@ FEWEST = 10
 
 
 def check_sizes(rows: Mapping[str, int]) -> None:
-    """Check the number of rows of each split after preprocessing.
+    """Check that the train and test splits have enough rows after preprocessing.
 
     Raises:
-        UsageError: train or test has too few.
+        UsageError: if one of them has too few.
     """
     for split in ("train", "test"):
         if rows[split] < FEWEST:
@@ -73,11 +73,11 @@ def check_sizes(rows: Mapping[str, int]) -> None:
 
 @dataclass(frozen=True)
 class OwnData:
-    """Data of one's own.
+    """The user's own data.
 
     Attributes:
-        files: with their hashes.
-        options: that name them.
+        files: the files with their hashes.
+        options: the options that name them.
     """
 
     files: CorpusFiles
@@ -88,21 +88,21 @@ class OwnData:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what they are: names of the corpus and of its parts, languages and hashes, wherever the files
-        are."""
+        """SHA-256 of the description of the data: the name of the corpus, its languages, and the name and hash of each
+        part. The location of the files does not matter."""
         return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
 
     def as_json(self) -> dict[str, Any]:
-        """What they are, as ``config.json`` holds it."""
+        """The description of the data that ``config.json`` holds."""
         languages = [language for language in (self.options.source, self.options.target) if language]
         return {"name": self.files.name, "languages": languages, "sha256": dict(sorted(self.files.sha256.items()))}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> OwnData:
-        """Data as :meth:`as_json` describes them, whose files are not here.
+        """Data without their files, from the description of :meth:`as_json`.
 
         Raises:
-            KeyError, TypeError, ValueError: the description is damaged.
+            KeyError, TypeError, ValueError: if the description is damaged.
         """
         hashes = {str(part): str(sha256) for part, sha256 in value["sha256"].items()}
         source, target = value["languages"] or (None, None)
@@ -111,10 +111,10 @@ class OwnData:
 
     @property
     def file_names(self) -> dict[str, dict[str, str]]:
-        """The name of each file, without its folder, and its SHA-256."""
+        """The name of each file without its folder, and its SHA-256, by part."""
         return {part: {"file": path.name, "sha256": self.files.sha256[part]} for part, path in self.files.paths.items()}
 
     @property
     def command_line(self) -> str:
-        """The options as a shell reads them, after a space."""
+        """The options quoted for a shell, preceded by a space."""
         return f" {shlex.join(self.options.words)}"

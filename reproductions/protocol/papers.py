@@ -1,4 +1,4 @@
-"""The papers that are reproduced: the scripts next to this folder, or a script of one's own."""
+"""The papers that are reproduced: the scripts next to this folder, or a script of the user."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from reproductions.protocol.reproduction import Reproduction
 
 @cache
 def load(paper: str) -> Reproduction:
-    """The declared paper of a script: its name, or the path of a script of one's own.
+    """Load the paper that a script declares, by its name or by the path of another script.
 
     Raises:
-        UsageError: there is no such script, or it declares no paper.
+        UsageError: if there is no such script, or if it declares no paper.
     """
     module = import_module(f"reproductions.{paper}") if paper in names() else _from_path(paper)
     reproduction = getattr(module, "REPRODUCTION", None)
@@ -34,25 +34,25 @@ def _from_path(paper: str) -> object:
         raise UsageError(f"paper {paper!r} is unknown; choose from {known}, or give the path of a script (.py)")
     if path.stem in names():
         raise UsageError(f"{paper}: {path.stem} is a paper of this project; give that name, or rename your script")
-    name = f"{__name__}.{path.stem}"  # not its own, which may be that of another module
+    name = f"{__name__}.{path.stem}"  # the bare name of the script may be that of another module
     spec = spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
-    module = sys.modules[name] = module_from_spec(spec)  # dataclasses look their module up
+    module = sys.modules[name] = module_from_spec(spec)  # dataclasses look up their module
     spec.loader.exec_module(module)
     return module
 
 
 def results_folder(paper: str) -> Path:
-    """Where published results are: in ``results`` next to the script."""
+    """The folder of published results: ``results`` next to the script."""
     return (SCRIPTS if paper in names() else Path(paper).resolve().parent) / "results"
 
 
 def models_folder(paper: str) -> Path:
-    """Where trained networks are that come with a paper: a directory for each variant."""
+    """The folder of the trained networks that come with a paper, with a directory for each variant."""
     return results_folder(paper).with_name("models") / Path(paper).stem
 
 
 def results_path(paper: str, preset: str) -> Path:
-    """The published results of a preset; those of the tables carry no preset in their name."""
+    """The file of the published results of a preset; for the preset of the tables, ``cpu``, its name has no preset."""
     name = Path(paper).stem
     return results_folder(paper) / (f"{name}.json" if preset == "cpu" else f"{name}.{preset}.json")

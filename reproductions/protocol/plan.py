@@ -1,5 +1,5 @@
-"""What a command is about to train and how long that took elsewhere; afterwards, whether the bits are the published
-ones."""
+"""The plan that is printed before training, with the expected time; after training, a comparison of the parameters with
+the published ones."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from reproductions.protocol.runs import Run, training_of
 
 
 def plan(preset: Preset, runs: Sequence[Run], *, jobs: int) -> list[str]:
-    """Two to four lines: the trainings, the corpora, what is done already, and the expected minutes by the published
-    trainings."""
+    """Two to four lines: the trainings, the corpora, how many trainings are done already, and the expected time,
+    estimated from the published trainings."""
     seeds = ", ".join(dict.fromkeys(str(run.seed) for run in runs))
     variants = ", ".join(dict.fromkeys(run.variant for run in runs))
     corpora = dict.fromkeys("sample" if run.on_sample else preset.task(run.variant).corpus for run in runs)
@@ -42,7 +42,7 @@ def plan(preset: Preset, runs: Sequence[Run], *, jobs: int) -> list[str]:
 
 
 def compared_with_published(runs: Sequence[Run]) -> list[str]:
-    """A line for each training: whether its parameters have the published SHA-256."""
+    """One line per training that states whether its parameters have the published SHA-256."""
     published = _published(runs[0])
     known = published.manifest["parameters_sha256"] if published is not None else {}
     lines = []
@@ -62,7 +62,7 @@ def compared_with_published(runs: Sequence[Run]) -> list[str]:
 
 
 def _published(run: Run) -> Result | None:
-    """The published results of the same preset, if these runs can have the same bits."""
+    """The published results of the same preset, if these runs can reproduce them bit for bit."""
     if run.profile != "portable" or run.own is not None or run.on_sample:
         return None
     path = papers.results_path(run.paper, run.preset)

@@ -1,4 +1,4 @@
-"""Publishing: results, figures and outcomes next to the script, adding to them, and making them again."""
+"""Publish results, figures and outcomes next to the script, add to published ones, and regenerate them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from reproductions.protocol.runs import Outcome, Run, in_order, published_outcom
 
 
 def publish(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Result) -> None:
-    """Write the results of a preset next to the script; of the tables also outcomes, figures and their README.
+    """Write the results of a preset next to the script; for preset ``cpu``, also outcomes, figures and their README.
 
     Raises:
-        UsageError: some of it was trained on data of one's own, or the variant of the README's table is missing.
+        UsageError: if something was trained on the user's own data, or if the variant of the README's table is missing.
     """
     if any(outcome.on_own_data for outcome in outcomes):
         raise UsageError("results on data of your own are not published; leave out --publish")
@@ -39,21 +39,21 @@ def publish(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Res
 
 
 def with_published(paper: str, preset: Preset, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """These outcomes, and those of all other trainings that are published, in the order of the table.
+    """These outcomes and those of all other published trainings, in the order of the table.
 
     Raises:
-        UsageError: as of :func:`check_addition`.
+        UsageError: as for :func:`check_addition`.
     """
     before = _published_besides(paper, preset, [(outcome.variant, str(outcome.seed)) for outcome in outcomes])
     return in_order([*outcomes, *before], preset.names)
 
 
 def check_addition(paper: str, preset: Preset, runs: Sequence[Run]) -> None:
-    """Refuse what cannot be added to the published table, before its test split is read.
+    """Check that runs can be added to the published table, before they read the test split.
 
     Raises:
-        UsageError: a published training has other settings than its variant has now, an ensemble has members that are
-            not among these runs, or the variant of the README's table would be missing.
+        UsageError: if the settings of a published training differ from the current ones of its variant, if an ensemble
+            has members that are not among these runs, or if the variant of the README's table would be missing.
     """
     new = [(run.variant, str(run.seed)) for run in runs]
     for ensemble in preset.ensembles:
@@ -64,7 +64,7 @@ def check_addition(paper: str, preset: Preset, runs: Sequence[Run]) -> None:
 
 
 def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]]) -> list[Outcome]:
-    """What is published of other variants and seeds than these."""
+    """The published outcomes of all variants and seeds except these."""
     before = published_outcomes(papers.results_folder(paper) / Path(paper).stem / "outcomes", preset.names)
     before = [outcome for outcome in before if (outcome.variant, str(outcome.seed)) not in new]
     for outcome in before:
@@ -91,7 +91,7 @@ def _check_main(paper: str, variants: Collection[str]) -> None:
 
 
 def _publish_outcomes(outcomes: Sequence[Outcome], folder: Path) -> None:
-    """Make a folder hold these outcomes and no others; those that are in it already stay."""
+    """Make a folder contain exactly these outcomes; those that are already in it are kept."""
     kept = [outcome.directory for outcome in outcomes]
     for old in sorted(folder.glob("*/seed-*")):
         if old not in kept:
@@ -105,18 +105,18 @@ def _publish_outcomes(outcomes: Sequence[Outcome], folder: Path) -> None:
 
 
 def publish_again(paper: str, preset_name: str, *, check: bool) -> list[Path]:
-    """Make the published table of a paper again from its published outcomes. Command, hardware and start time
-    of the manifest stay.
+    """Regenerate the published table of a paper from its published outcomes. Command, hardware and start time of the
+    manifest are kept.
 
     Args:
-        paper, preset_name: what was published.
+        paper, preset_name: the published table.
         check: only compare, write nothing.
 
     Returns:
         The files that differed.
 
     Raises:
-        UsageError: nothing was published, or its outcomes are not here.
+        UsageError: if nothing was published, or if the outcomes are missing.
     """
     reproduction = papers.load(paper)
     preset = reproduction.preset(preset_name)

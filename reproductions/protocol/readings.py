@@ -1,4 +1,4 @@
-"""The record of how often the test split was read for a published table."""
+"""The record of every reading of the test split for a published table."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ class Reading:
     """One reading of the test split.
 
     Attributes:
-        variant, seed: of the network that was scored.
-        parameters_sha256: its parameters.
-        commit: that scored it; before this record was kept, the one that published the result first.
-        when: the time in UTC, of scoring or of that commit.
-        note: what was changed after the test split was read, where something was.
+        variant, seed: variant and seed of the network that was scored.
+        parameters_sha256: SHA-256 of its parameters.
+        commit: commit that scored it; for readings before this record existed, the commit that first published the
+            result.
+        when: time in UTC of the scoring or of that commit.
+        note: what was changed after the test split was read, if anything.
     """
 
     variant: str
@@ -35,15 +36,15 @@ class Reading:
 
 
 def record_path(paper: str) -> Path:
-    """Where the record of a paper is."""
+    """The file of a paper's record."""
     return papers.results_folder(paper) / Path(paper).stem / "test_readings.json"
 
 
 def read_readings(paper: str) -> list[Reading]:
-    """All readings of a paper, in their order.
+    """All readings of a paper, in order.
 
     Raises:
-        UsageError: the record is damaged.
+        UsageError: if the record is damaged.
     """
     path = record_path(paper)
     if not path.exists():
@@ -55,7 +56,8 @@ def read_readings(paper: str) -> list[Reading]:
 
 
 def append(paper: str, runs: Sequence[Run]) -> Path:
-    """Add a reading by each of these trained runs, before they read the test split; the file of the record."""
+    """Record a reading by each of these trained runs, before they read the test split. Returns the file of the
+    record."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     at = commit()
     new = [Reading(run.variant, run.seed, training_of(run)["parameters_sha256"], at, now) for run in runs]
@@ -65,10 +67,10 @@ def append(paper: str, runs: Sequence[Run]) -> Path:
 
 
 def summary(readings: Sequence[Reading], trained: Sequence[str]) -> list[str]:
-    """How often the test split was read for a table: a sentence, and paragraphs of what was changed after.
+    """State how often the test split was read for a table, in one sentence, followed by the notes of the readings.
 
     Args:
-        readings: of the paper; without any, nothing is said.
+        readings: the readings of the paper; without any, the summary is empty.
         trained: SHA-256 of the parameters of all trainings in the table.
     """
     if not readings:

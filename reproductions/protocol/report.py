@@ -1,4 +1,4 @@
-"""Generated READMEs: that of each paper's results, and the tables of the project's own."""
+"""Generate the README of each paper's results, and the tables of the project's README."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def results_readme(
     """The README next to the results of a paper: its table, claims, reported numbers and figures.
 
     Args:
-        reproduction, preset, result: of the paper.
-        readings: of its test splits.
+        reproduction, preset, result: the paper, its preset and its results.
+        readings: the readings of its test splits.
         figures: names of the PNGs in the same folder.
     """
     first, *others = reproduction.table_columns
@@ -74,7 +74,7 @@ def results_readme(
 
 
 def write_reports(*, check: bool) -> list[Path]:
-    """Generate the README's tables and the README of each paper's results from the published results.
+    """Generate the tables of the READMEs and the README of each paper's results from the published results.
 
     Args:
         check: only compare, write nothing.
@@ -83,7 +83,7 @@ def write_reports(*, check: bool) -> list[Path]:
         The files that differed.
 
     Raises:
-        UsageError: the project is installed without its READMEs.
+        UsageError: if the project is installed without its READMEs.
     """
     if not README.is_file():
         raise UsageError(f"{README}: there is no README to write tables into; use a clone of the project")
@@ -104,12 +104,12 @@ def write_reports(*, check: bool) -> list[Path]:
 
 
 def results_readme_path(paper: str) -> Path:
-    """Where the README of a paper's results is."""
+    """The file of the README of a paper's results."""
     return papers.results_folder(paper) / Path(paper).stem / "README.md"
 
 
 def readme_of(paper: str) -> str:
-    """The README of a paper's results, from its published results of preset ``cpu``."""
+    """The README of a paper's results, generated from its published results of preset ``cpu``."""
     reproduction = papers.load(paper)
     result = Result.read(papers.results_path(paper, "cpu"))
     figures = [path.name for path in sorted(results_readme_path(paper).parent.glob("*.png"))]
@@ -117,7 +117,7 @@ def readme_of(paper: str) -> str:
 
 
 def papers_markdown() -> str:
-    """The table of the README: a line for each paper with its headline result and what became of its claims."""
+    """The table of the README: one line per paper with its headline result and the verdicts on its claims."""
     lines = ["| paper | headline | measured | reported | claims |", "|-|-|-:|-:|-|"]
     for name in papers.names():
         path = papers.results_path(name, "cpu")
@@ -143,7 +143,8 @@ def _verdicts(result: Result) -> str:
 
 
 def speed_markdown() -> str:
-    """What the benchmarks measured, next to their targets: the ``table`` of each file in ``benchmarks/results``."""
+    """The measurements of the benchmarks next to their targets, from ``table`` in each file of
+    ``benchmarks/results``."""
     lines = ["| measure | measured | target | met |", "|-|-:|-:|-|"]
     for path in sorted((BENCHMARKS / "results").glob("*.json")):
         for line in json.loads(path.read_text(encoding="utf-8"))["table"]:
@@ -153,7 +154,7 @@ def speed_markdown() -> str:
 
 
 def _between(path: Path, marker: str, content: str) -> str:
-    """The text of a file with other content between two markers."""
+    """The text of a file with the content between two markers replaced."""
     text = path.read_text(encoding="utf-8")
     pattern = re.compile(rf"(<!-- {marker} -->\n).*?(<!-- /{marker} -->)", re.DOTALL)
     if not pattern.search(text):
@@ -177,7 +178,7 @@ def _provenance(result: Result) -> str:
 
 
 def _untrained(reproduction: Reproduction, preset: Preset, result: Result) -> list[str]:
-    """A paragraph on the declared trainings that the table does not have yet, and the claims that need them."""
+    """A paragraph on the declared trainings that are not in the table yet, and on the claims that need them."""
     trained: dict[str, set[str]] = {}
     for row in result.rows:
         trained.setdefault(row.variant, set()).update(row.per_seed)
@@ -196,9 +197,9 @@ def _untrained(reproduction: Reproduction, preset: Preset, result: Result) -> li
 
 
 def _seeds(result: Result) -> str:
-    """The seeds of most rows, and the rows with others."""
+    """The seeds of most rows, followed by the rows with other seeds."""
     all_seeds = list(map(str, result.manifest["seeds"]))
-    # An ensemble is one system, whatever seeds its members have.
+    # An ensemble counts as one system, regardless of the seeds of its members.
     seeds_of = {row.variant: tuple(row.per_seed) for row in result.rows if set(row.per_seed) <= set(all_seeds)}
     several = [seeds for seeds in seeds_of.values() if len(seeds) > 1] or [tuple(all_seeds)]
     usual = max(dict.fromkeys(several), key=several.count)
@@ -241,7 +242,8 @@ def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
 
 
 def _unmeasured(reproduction: Reproduction, result: Result) -> list[str]:
-    """A paragraph on the claims whose systems are all in the table, but whose effect cannot be measured on them."""
+    """A paragraph on the claims whose systems are all in the table, but whose effect cannot be measured from their
+    outcomes."""
     trained, judged = {row.variant for row in result.rows}, {claim.id for claim in result.claims}
     unmeasured = [
         f"{claim.statement} (`{claim.id}`)"

@@ -1,4 +1,4 @@
-"""What others report: numbers with their corpus, metric and source."""
+"""Numbers that others report, with their corpus, metric and source."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Reported:
     """A number reported by a paper or a public implementation.
 
-    ``checked`` is ``text`` (compared with the published text), ``secondary`` (with a summary or README) or ``memory``;
-    a number from memory is printed with a dagger. ``digits`` after the point are those that the source gives.
+    ``checked`` says what the number was checked against: ``text`` (the published text), ``secondary`` (a summary or
+    README) or ``memory``, which is printed with a dagger. ``digits`` is the number of decimals that the source gives.
     """
 
     system: str
@@ -24,14 +24,14 @@ class Reported:
 
     @property
     def shown(self) -> str:
-        """The value with as many digits as its source gives, and how it was checked."""
+        """The value with the decimals of its source, and a mark unless it was checked against the published text."""
         mark = {"text": "", "secondary": " (secondary source)", "memory": " †"}[self.checked]
         return f"{self.value:.{self.digits}f}{mark}"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A published table: what its numbers have in common, ``digits`` after the point among it."""
+    """A published table: the attributes that all its numbers share."""
 
     source: str
     corpus: str
@@ -40,6 +40,6 @@ class Table:
     digits: int = 2
 
     def entry(self, system: str, value: float, details: str = "", *, metric: str = "") -> Reported:
-        """One number of the table; ``metric`` where the table has several."""
+        """One number of the table; ``metric`` overrides the metric of the table."""
         metric = metric or self.metric
         return Reported(system, value, self.corpus, metric, self.source, self.checked, details, self.digits)

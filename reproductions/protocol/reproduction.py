@@ -1,4 +1,4 @@
-"""A paper as one declared object."""
+"""A paper, declared as one object."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Draw = Callable[[Groups, Path], Mapping[str, Path]]
 
 @dataclass(frozen=True)
 class Override:
-    """A preset other than the tables': what it changes of every variant.
+    """A preset other than ``cpu``, as a change of every variant.
 
     Attributes:
-        change: gives the variant as this preset trains it, None where the preset leaves it out.
-        seeds: of its variants.
+        change: function that returns a variant as this preset trains it, or None if the preset leaves it out.
+        seeds: seeds of its variants.
     """
 
     change: Callable[[Variant[Any]], Variant[Any] | None]
@@ -36,12 +36,12 @@ class Override:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """The networks of all seeds of a variant as one system.
+    """The networks of all seeds of a variant, combined into one system.
 
     Attributes:
-        name, title: of the ensemble.
-        members: name of the variant.
-        beside, comparable, differs: as of a variant.
+        name, title: name and title of the ensemble.
+        members: name of the variant whose networks are combined.
+        beside, comparable, differs: as for a :class:`Variant`.
     """
 
     name: str
@@ -57,14 +57,14 @@ class Preset:
     """One scale of the experiment: ``cpu`` (the tables), ``smoke`` (seconds, on the embedded sample) or ``paper``.
 
     Attributes:
-        name: of the preset.
-        variants: as this preset trains them, each with its task.
-        seeds: of every variant that has none of its own.
+        name: name of the preset.
+        variants: the variants as this preset trains them, each with its task.
+        seeds: seeds of every variant that does not declare its own.
         headline: names of the variants that ``gluon-attn reproduce`` trains.
-        ensembles: of its variants.
+        ensembles: ensembles of its variants.
         on_sample: whether the embedded sample is read.
-        own: data of one's own that are read instead of the corpora.
-        default: names of the variants that are trained where none are named; all if empty.
+        own: the user's own data, which are read instead of the corpora.
+        default: names of the variants that are trained if none are named; all if empty.
     """
 
     name: str
@@ -77,10 +77,10 @@ class Preset:
     default: tuple[str, ...] = ()
 
     def variant(self, name: str) -> Variant[Any]:
-        """The variant of that name; for an ensemble its members' variant with the ensemble's name.
+        """The variant of that name; for an ensemble, the variant of its members under the name of the ensemble.
 
         Raises:
-            UsageError: there is none.
+            UsageError: if there is no such variant.
         """
         for variant in self.variants:
             if variant.name == name:
@@ -103,21 +103,21 @@ class Preset:
         """The task of a variant.
 
         Raises:
-            UsageError: there is no such variant.
+            UsageError: if there is no such variant.
         """
         task = self.variant(variant).task
         assert task is not None
         return task
 
     def on(self, own: OwnData) -> Preset:
-        """This preset on data of one's own: the variants whose task can read them, with nothing reported next to them.
-        Trained by default are those that read the same corpus as the first of the headline.
+        """This preset on the user's own data: the variants whose task can read these data, without reported numbers.
+        The variants that read the same corpus as the first variant of the headline are trained by default.
 
-        Networks that variants are initialised from belong to other corpora. Where the first of the headline has one,
-        all start without it, otherwise the variants that have one are left out.
+        Pretrained networks belong to other corpora and are not used. If the first variant of the headline has one, all
+        variants are trained without theirs; otherwise the variants that have one are left out.
 
         Raises:
-            UsageError: no variant can read them.
+            UsageError: if no variant can read the data.
         """
         first = self.variant(self.headline[0])
         readers = [
@@ -149,36 +149,36 @@ class Preset:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of its variants and then of its ensembles, in the order of tables."""
+        """Names of its variants and then of its ensembles, in the order of tables."""
         return (*(variant.name for variant in self.variants), *(ensemble.name for ensemble in self.ensembles))
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        """The corpora that its variants read, each once."""
+        """The corpora that its variants read, without repetitions."""
         return tuple(dict.fromkeys(corpus for variant in self.variants for corpus in self.task(variant.name).corpora))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """A paper: what it reports, the systems that are compared here, and its claims.
+    """A paper: the numbers that it reports, the systems that are compared here, and its claims.
 
     Attributes:
-        title, source: of the paper.
-        task: of every variant that names none.
-        reported: numbers of the paper and of peers.
-        variants: with the settings of the tables.
-        claims: in the order in which they are printed.
+        title, source: title of the reproduction, and reference of the paper.
+        task: task of every variant that does not declare its own.
+        reported: numbers reported by the paper and by others.
+        variants: variants with the settings of preset ``cpu``.
+        claims: claims in the order in which they are printed.
         headline: names of the variants that ``gluon-attn reproduce`` trains; the first is the default of commands that
             read text.
-        main: name of the variant in the README's table; the first if empty.
-        seeds: of the tables.
+        main: name of the variant in the README's table; the first variant if empty.
+        seeds: seeds of preset ``cpu``.
         smoke, paper: the two other presets.
-        ensembles: of the tables' and the smoke preset's variants.
-        columns: of the results table; those of the tasks if None.
-        baselines: names of papers whose best system on the same corpus is in the table too.
-        figures: drawn besides the training curves and those of the tasks.
-        pages: written besides those of the tasks.
-        notes: paragraphs of the results README, below the table: what explains its numbers.
+        ensembles: ensembles of the variants of presets ``cpu`` and ``smoke``.
+        columns: columns of the results table; those of the tasks if None.
+        baselines: names of papers whose best system on the same corpus is also in the table.
+        figures: figures in addition to the training curves and the figures of the tasks.
+        pages: pages in addition to those of the tasks.
+        notes: paragraphs below the table of the results README that explain its numbers.
     """
 
     title: str
@@ -220,10 +220,10 @@ class Reproduction:
         return {name: self.preset(name) for name in ("smoke", "cpu", "paper")}
 
     def preset(self, name: str) -> Preset:
-        """A preset.
+        """The preset of that name.
 
         Raises:
-            UsageError: it is unknown.
+            UsageError: if there is no such preset.
         """
         with_task = [replace(variant, task=variant.task or self.task) for variant in self.variants]
         if name == "cpu":
@@ -240,7 +240,7 @@ class Reproduction:
 
     @property
     def all_notes(self) -> tuple[str, ...]:
-        """Those of its tasks, and its own."""
+        """The notes of its tasks, followed by its own."""
         return (*dict.fromkeys(note for task in self._tasks for note in task.notes), *self.notes)
 
     @property

@@ -33,20 +33,21 @@ class Row:
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim, the effect that was measured, and the verdict.
+    """A claim, its measured effect, and the verdict.
 
     Attributes:
-        id, statement, source: of the claim.
-        effect: mean over the seeds of each variant.
-        ci95: its interval over seeds and items; over items alone with one seed.
+        id, statement, source: as in the claim.
+        effect: mean effect over the seeds of each variant.
+        ci95: 95 % interval of the effect over seeds and items; with one seed, over items only.
         verdict: supported, contradicted, inconclusive or not judged.
-        basis: what the verdict rests on.
+        basis: what the verdict is based on.
         measure: what was measured.
-        per_seed: the effect of each seed that all variants share.
-        ci95_items, ci95_seeds: the intervals over items alone and over seeds alone.
-        seed_deviation: of the effect over seeds; that of the task's systems with one seed.
+        per_seed: effect of each seed that all variants share.
+        ci95_items, ci95_seeds: intervals over items only and over seeds only.
+        seed_deviation: standard deviation of the effect over seeds; with one seed, estimated from the systems of the
+            task.
         p: one minus the level of the interval that just reaches 0.
-        reported: the effect in the paper.
+        reported: effect in the paper.
     """
 
     id: str
@@ -66,10 +67,10 @@ class JudgedClaim:
 
     @classmethod
     def from_json(cls, claim: dict[str, Any]) -> JudgedClaim:
-        """The claim as a results file has it.
+        """Read a claim of a results file.
 
         Raises:
-            TypeError: a field is missing or unknown.
+            TypeError: if a field is missing or unknown.
         """
         intervals = {name: claim[name] and tuple(claim[name]) for name in ("ci95", "ci95_items", "ci95_seeds")}
         return cls(**{**claim, **intervals})
@@ -77,7 +78,7 @@ class JudgedClaim:
 
 @dataclass
 class Result:
-    """What ``results/<paper>.json`` holds."""
+    """The content of ``results/<paper>.json``."""
 
     paper: str
     preset: str
@@ -87,14 +88,14 @@ class Result:
 
     @property
     def on_sample(self) -> bool:
-        """Whether something was measured on the embedded sample, where numbers mean nothing."""
+        """Whether something was measured on the embedded sample, so that the numbers mean nothing."""
         return any(row.corpus == "sample" for row in self.rows)
 
     def claim(self, id: str) -> JudgedClaim:
-        """The claim of that name.
+        """The claim of that id.
 
         Raises:
-            UsageError: there is none.
+            UsageError: if there is no such claim.
         """
         for claim in self.claims:
             if claim.id == id:
@@ -103,11 +104,11 @@ class Result:
         raise UsageError(f"claim {id!r} is not among the results of {self.paper}; it has {known}")
 
     def write(self, path: Path) -> None:
-        """Write the results file, whole or not at all."""
+        """Write the results file, completely or not at all."""
         write_json(path, asdict(self))
 
     def text(self) -> str:
-        """What :meth:`write` writes."""
+        """The text that :meth:`write` writes."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
     @classmethod
@@ -115,7 +116,7 @@ class Result:
         """Read a results file.
 
         Raises:
-            UsageError: it is missing, or not what :meth:`write` writes.
+            UsageError: if the file is missing, or is not a results file.
         """
         try:
             raw = json.loads(path.read_text(encoding="utf-8"))

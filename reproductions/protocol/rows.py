@@ -1,4 +1,4 @@
-"""Rows of a results table, from the outcomes of a variant's seeds."""
+"""Rows of a results table, computed from the outcomes of a variant's seeds."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def row(
     values: Sequence[float],
     ci95: Estimate,
 ) -> Row:
-    """One row: the value of a metric for each outcome, in their order, and an interval.
+    """One row: the value of a metric for each outcome, in the order of the outcomes, and an interval.
 
-    What a peer reports is in the row of its own metric on test; :func:`alone` removes it where the row has another way
-    to count the metric than the peer.
+    A reported number is attached to the test row of its metric; :func:`alone` removes it if the row counts the metric
+    in another way.
     """
     first = outcomes[0]
     reported = variant.beside if split == "test" and variant.beside and variant.beside.metric == metric else None
@@ -52,7 +52,7 @@ def row(
 
 
 def alone(row: Row) -> Row:
-    """The row without what a peer reports."""
+    """The row without its reported number."""
     return replace(row, reported=None, comparable=False)
 
 
@@ -62,6 +62,6 @@ def seed_range(values: Sequence[float]) -> Estimate:
 
 
 def best_validation(outcome: Outcome, metric: str, *, lower_is_better: bool = False) -> float:
-    """The validation result that selected the epoch."""
+    """The validation result of the epoch that was selected."""
     values = [epoch[f"validation_{metric}"] for epoch in outcome.record["history"]]
     return float(min(values) if lower_is_better else max(values))

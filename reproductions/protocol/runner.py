@@ -1,4 +1,4 @@
-"""Running an experiment: one process for each run, several at a time."""
+"""Run an experiment: one process per run, several at a time."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from reproductions.protocol.training import combine, prerequisite
 
 
 def corpus_or_sample(preset: Preset, variants: Sequence[str] = ()) -> Preset:
-    """The preset, or the same on the embedded sample, with a warning, where a corpus of these variants is missing
-    (default: of all).
+    """Return the preset, or, with a warning, the same preset on the embedded sample if a corpus of these variants
+    (default: of all variants) is missing.
 
-    A run asks once, before anything is trained, so that all its trainings read the same corpus.
+    A command calls this once, before anything is trained, so that all its trainings read the same corpus.
 
     Raises:
-        InputError: a corpus is here, but damaged.
-        UsageError: there is no such variant.
+        InputError: if a corpus is damaged.
+        UsageError: if there is no such variant.
     """
     if preset.on_sample:
         return preset
@@ -59,8 +59,9 @@ def runs_of(
     threads: int | None,
     runs: Path,
 ) -> list[Run]:
-    """The runs of these variants (those trained by default if none) with these seeds (the preset's if none): each once,
-    seed by seed, so that an interrupted experiment has whole comparisons."""
+    """The runs of these variants (by default, those that the preset trains by default) with these seeds (by default,
+    those of the preset), without repetitions. They are ordered by seed, so that an interrupted experiment has complete
+    comparisons."""
     chosen = [preset.variant(name) for name in dict.fromkeys(variants or preset.default)] or list(preset.variants)
     on_sample = preset.on_sample and preset.name != "smoke"
     return [
@@ -80,13 +81,14 @@ def train_all(
     then_score: bool = False,
     options: Sequence[str] = (),
 ) -> None:
-    """Train runs in parallel, ``jobs`` at a time, each in a process of its own with its profile's environment; before
-    them the networks that some are initialised from, where these are not trained yet. With ``then_score`` each scores
-    the test split too. ``options`` are further words of the command that trains a run: on what, in how many pieces.
+    """Train runs in parallel, ``jobs`` at a time, each in its own process with the environment of its profile. Networks
+    that some runs are initialised from are trained first, unless they are trained already. With ``then_score``, each
+    run also scores the test split. ``options`` are further words of the command that trains a run, such as its device
+    and the number of pieces.
 
     Raises:
-        UsageError: a run exists already and neither ``resume`` nor ``overwrite`` was asked for, which is found before
-            anything is trained; or a run failed: the others finish first, and all can be resumed.
+        UsageError: if a run exists already and neither ``resume`` nor ``overwrite`` is set, which is checked before
+            anything is trained; or if a run failed, in which case the others finish first and all can be resumed.
     """
     check_options(runs, resume=resume, overwrite=overwrite)
     flags = (["--resume"] if resume else []) + (["--overwrite"] if overwrite else [])
@@ -100,10 +102,10 @@ def train_all(
 
 
 def check_options(runs: Sequence[Run], *, resume: bool, overwrite: bool) -> None:
-    """Refuse what :func:`train_all` would refuse before anything is trained.
+    """Make the checks of :func:`train_all` that precede all training.
 
     Raises:
-        UsageError: a run exists already and neither ``resume`` nor ``overwrite`` was asked for, or both were.
+        UsageError: if a run exists already and neither ``resume`` nor ``overwrite`` is set, or if both are set.
     """
     if resume and overwrite:
         raise UsageError("--resume continues what --overwrite would delete; choose one of them")
@@ -116,20 +118,20 @@ def check_options(runs: Sequence[Run], *, resume: bool, overwrite: bool) -> None
 
 
 def score_all(runs: Sequence[Run], *, jobs: int) -> list[Outcome]:
-    """Score the test split with trained runs, ``jobs`` at a time; those that are scored already are left as they are.
+    """Score the test split with trained runs, ``jobs`` at a time. Runs that are already scored are not scored again.
 
     Raises:
-        UsageError: one of them is not trained, which is found before anything is scored; or scoring failed.
+        UsageError: if a run is not trained, which is checked before anything is scored; or if scoring failed.
     """
     _in_processes("score-run", unscored(runs), [], jobs)
     return [Outcome.of(run) for run in runs]
 
 
 def unscored(runs: Sequence[Run]) -> list[Run]:
-    """Those of some trained runs that have not scored the test split yet.
+    """The trained runs among these that have not scored the test split yet.
 
     Raises:
-        UsageError: one of the runs is not trained.
+        UsageError: if one of the runs is not trained.
     """
     for run in runs:
         training_of(run)
@@ -137,8 +139,8 @@ def unscored(runs: Sequence[Run]) -> list[Run]:
 
 
 def _in_processes(command: str, runs: Sequence[Run], flags: Sequence[str], jobs: int) -> None:
-    """Call a command for each run, each in a process of its own. An exception such as Ctrl-C ends them all. Several at
-    a time share one progress bar."""
+    """Call a command for each run, in a separate process each. An exception such as Ctrl-C ends all of them. Parallel
+    processes share one progress bar."""
     started: list[subprocess.Popen[str]] = []
     alone = jobs == 1
     call = partial(_in_process, command, flags=flags, alone=alone, started=started)
@@ -152,7 +154,7 @@ def _in_processes(command: str, runs: Sequence[Run], flags: Sequence[str], jobs:
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in started:
-                process.kill()  # what it has finished is on disk, and the rest is repeated
+                process.kill()  # finished work is on disk; the rest is repeated
             raise
     if failures:
         raise UsageError("; ".join(failures))
@@ -161,10 +163,10 @@ def _in_processes(command: str, runs: Sequence[Run], flags: Sequence[str], jobs:
 def _in_process(
     command: str, run: Run, *, flags: Sequence[str], alone: bool, started: list[subprocess.Popen[str]]
 ) -> str:
-    """Call a command for a run in a process of its own; the reason where it failed, else nothing."""
+    """Call a command for a run in a separate process. Returns the reason if it failed, else an empty string."""
     words = [sys.executable, "-m", "reproductions", command, *run.arguments(), *flags]
-    # A single run has the terminal and its progress bar; otherwise messages are passed on line by line, above the bar
-    # that all runs share.
+    # A single run gets the terminal with its own progress bar; otherwise, messages are passed on line by line, above
+    # the bar that all runs share.
     terminal = alone and sys.stderr.isatty()
     reason = last = ""
     stdout = subprocess.PIPE if sys.stderr.isatty() and not alone else None
@@ -176,7 +178,7 @@ def _in_process(
         reports = threading.Thread(target=_pass_on, args=(process.stdout or (), sys.stdout))
         reports.start()
         for line in process.stderr or ():
-            if line.startswith(_REFUSAL):  # the only line that is not passed on: it is the reason below
+            if line.startswith(_REFUSAL):  # not passed on, because it becomes the reason below
                 reason = line.removeprefix(_REFUSAL).strip()
                 continue
             _pass_on([line], sys.stderr)
@@ -189,7 +191,7 @@ def _in_process(
 
 
 def _pass_on(lines: Iterable[str], stream: TextIO) -> None:
-    """Print lines as they come, above a progress bar where there is one."""
+    """Print lines as they arrive, above the progress bar if there is one."""
     for line in lines:
         tqdm.write(line, file=stream, end="")
         stream.flush()
@@ -199,7 +201,7 @@ _REFUSAL = "gluon-attn: "
 
 
 def _how_it_ended(status: int, last: str, *, seen: bool) -> str:
-    """Why a process failed that has not said so in a line of its own, or has said so on the terminal."""
+    """The reason why a process failed that printed no reason itself, or that printed it on the terminal."""
     if status < 0:
         name = signal.Signals(-status).name
         advice = "; most likely the memory is full: use fewer --jobs" if name == "SIGKILL" else ""
@@ -210,8 +212,8 @@ def _how_it_ended(status: int, last: str, *, seen: bool) -> str:
 
 
 def scored_before(preset: Preset, runs: Sequence[Run]) -> list[Run]:
-    """The other runs next to these that are scored and belong to the same results: trained with the settings and
-    recipes that their variants have now, in the same environment."""
+    """Other scored runs in the same folder that belong to the same results: they were trained with the current settings
+    and recipes of their variants, in the same environment."""
     first = runs[0]
     environment = training_of(first)["environment"]
     others = []
@@ -227,7 +229,7 @@ def scored_before(preset: Preset, runs: Sequence[Run]) -> list[Run]:
 
 
 def trained_as_declared(variant: Variant[Any], directory: Path) -> bool:
-    """Whether a folder with a ``config.json`` was trained with the settings and the recipe that its variant has now."""
+    """Whether the run in a folder was trained with the current settings and recipe of its variant."""
     declared = {"settings": variant.settings.as_json(), "recipe": variant.recipe.as_json()}
     config = read_json(directory / CONFIG)
     known = {name: config.get(name) for name in declared} if isinstance(config, dict) else None
@@ -235,7 +237,7 @@ def trained_as_declared(variant: Variant[Any], directory: Path) -> bool:
 
 
 def combine_all(preset: Preset, runs: Sequence[Run]) -> list[Outcome]:
-    """The outcomes of the preset's ensembles of which two members or more are among these runs."""
+    """The outcomes of the ensembles of a preset that have at least two members among these runs."""
     outcomes = []
     for ensemble in preset.ensembles:
         members = [run for run in runs if run.variant == ensemble.members]
@@ -245,5 +247,5 @@ def combine_all(preset: Preset, runs: Sequence[Run]) -> list[Outcome]:
 
 
 def default_jobs(profile: str) -> int:
-    """As many runs in parallel as there are cores, if each takes one."""
+    """The number of runs in parallel: the number of cores if each run uses one core, otherwise 1."""
     return len(os.sched_getaffinity(0)) if profile == "portable" else 1

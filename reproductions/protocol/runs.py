@@ -1,4 +1,4 @@
-"""Runs: one training each, where its files are, and the outcome that it leaves."""
+"""Runs: a run is one training, with its files and its outcome."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Run:
     """One training: a variant with a seed, in a profile.
 
     Attributes:
-        paper: name of a script of this project, or the path of another one.
-        preset, variant: their names.
-        seed: of a training; of an ensemble its seeds, ``1+2``.
-        profile, threads: of the runtime.
+        paper: name of a script of this project, or the path of another script.
+        preset, variant: names of the preset and of the variant.
+        seed: seed of the training; for an ensemble, its seeds, such as ``1+2``.
+        profile, threads: profile and number of threads of the runtime.
         runs: folder of all run directories.
-        on_sample: the corpus was missing when the run started, and the embedded sample is read instead.
-        own: data of one's own that are read instead of the corpus.
+        on_sample: whether the embedded sample is read because the corpus was missing when the run started.
+        own: the user's own data, which are read instead of the corpus.
     """
 
     paper: str
@@ -56,13 +56,13 @@ class Run:
 
     @property
     def paper_name(self) -> str:
-        """Name of the paper, also where its script is given by a path."""
+        """Name of the paper, even if its script is given by a path."""
         return Path(self.paper).stem
 
     @property
     def root(self) -> Path:
-        """The folder of all runs of the same paper, preset, profile and corpus; data of one's own are in its name by
-        their digest."""
+        """The folder of all runs of the same paper, preset, profile and corpus. Its name contains the digest of the
+        user's own data."""
         corpus = f"-own-{self.own.digest[:8]}" if self.own else "-sample" if self.on_sample else ""
         return self.runs / self.paper_name / f"{self.preset}-{self.profile}{corpus}"
 
@@ -78,7 +78,7 @@ class Run:
 
     @property
     def is_trained(self) -> bool:
-        """Whether it was trained to its end."""
+        """Whether the training was completed."""
         return (self.directory / TRAINING).exists()
 
     @property
@@ -87,7 +87,7 @@ class Run:
         return (self.directory / "outcome.json").exists()
 
     def arguments(self) -> list[str]:
-        """Arguments of the command that trains this run."""
+        """Arguments of the inner commands that train or score this run."""
         flags = ["--preset", self.preset, "--variant", self.variant, "--seed", str(self.seed)]
         flags += ["--profile", self.profile, "--runs", str(self.runs), *(["--on-sample"] if self.on_sample else [])]
         flags += self.own.options.words if self.own else []
@@ -95,19 +95,20 @@ class Run:
 
     @property
     def command_line(self) -> str:
-        """Its paper and options, as messages suggest to type them."""
+        """Its paper and options, as messages suggest them for a command."""
         own = self.own.command_line if self.own else ""
         return f"{self.paper} --preset {self.preset} --variant {self.variant} --seed {self.seed}{own}"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a finished run leaves.
+    """The outcome of a finished run.
 
     Attributes:
-        directory: a run directory, or the folder of a published outcome.
-        variant, seed: what was trained.
-        record: ``outcome.json``: metrics, history, parameters and their SHA-256, corpus, commit, environment.
+        directory: run directory, or folder of a published outcome.
+        variant, seed: variant and seed of the run.
+        record: content of ``outcome.json``: metrics, history, number of parameters and their SHA-256, corpus, commit,
+            environment.
     """
 
     directory: Path
@@ -117,10 +118,10 @@ class Outcome:
 
     @classmethod
     def read(cls, directory: Path, variant: str, seed: int | str) -> Outcome:
-        """Read a finished run.
+        """Read the outcome of a finished run from a folder.
 
         Raises:
-            UsageError: the file is missing or damaged.
+            UsageError: if the file is missing or damaged.
         """
         path = directory / "outcome.json"
         record = read_json(path)
@@ -130,13 +131,13 @@ class Outcome:
 
     @classmethod
     def of(cls, run: Run) -> Outcome:
-        """The outcome of a run.
+        """Read the outcome of a run.
 
         Raises:
-            UsageError: it is not trained or not scored, or damaged.
+            UsageError: if the run is not trained or not scored, or if its files are damaged.
         """
         if not run.is_scored:
-            training_of(run)  # which says how to train it
+            training_of(run)  # its error says how to train the run
             raise UsageError(
                 f"{run.directory}: {run.variant} with seed {run.seed} has not been scored yet. Score it with: "
                 f"gluon-attn score {run.command_line}"
@@ -150,7 +151,7 @@ class Outcome:
 
     @property
     def on_own_data(self) -> bool:
-        """Whether it was trained on data of one's own."""
+        """Whether it was trained on the user's own data."""
         return "data" in self.record
 
     @property
@@ -170,19 +171,19 @@ class Outcome:
 
     @cached_property
     def examples(self) -> dict[str, Any]:
-        """What figures show, by name; nothing where a task keeps no examples."""
+        """Examples that figures show, by name; empty if a task keeps none."""
         path = self.directory / "examples.json"
         examples: dict[str, Any] = read_json(path) if path.exists() else {}
         return examples
 
     @cached_property
     def texts(self) -> dict[str, np.ndarray]:
-        """What pages show of every test item; empty for a published outcome."""
+        """Arrays over all test items that pages show; empty for a published outcome."""
         path = self.directory / "texts.npz"
         return read_arrays(path, remedy=_REMEDY) if path.exists() else {}
 
     def publish(self, root: Path) -> None:
-        """Copy what may be published to the same place below a folder of outcomes: no parameters, no corpus texts."""
+        """Copy the files that may be published below a folder of outcomes: no parameters and no corpus texts."""
         target = root / self.variant / f"seed-{self.seed}"
         target.mkdir(parents=True, exist_ok=True)
         for name in _KEPT:
@@ -191,11 +192,11 @@ class Outcome:
 
 
 def training_of(run: Run) -> dict[str, Any]:
-    """What a training has left, ``training.json``: history, best epoch, parameters and their SHA-256, corpus, commit,
-    environment.
+    """Read the record of a training, ``training.json``: history, best epoch, number of parameters and their SHA-256,
+    corpus, commit, environment.
 
     Raises:
-        UsageError: the run is not trained, or the file is damaged.
+        UsageError: if the run is not trained, or if the file is damaged.
     """
     if not run.is_trained:
         raise UsageError(
@@ -206,10 +207,10 @@ def training_of(run: Run) -> dict[str, Any]:
 
 
 def training_in(directory: Path) -> dict[str, Any]:
-    """The same of a run directory, wherever it was copied to.
+    """Read the record of a training from a run directory or a copy of it.
 
     Raises:
-        UsageError: the file is missing or damaged.
+        UsageError: if the file is missing or damaged.
     """
     path = directory / TRAINING
     record = read_json(path)
@@ -225,7 +226,7 @@ def write_outcome(
     examples: dict[str, Any],
     texts: dict[str, np.ndarray],
 ) -> None:
-    """Write the files of an outcome; ``outcome.json`` is last, so that it is there only when all others are."""
+    """Write the files of an outcome; ``outcome.json`` comes last, so that it exists only if all others do."""
     write_arrays(directory / "predictions.npz", predictions, compressed=True)
     if texts:
         write_arrays(directory / "texts.npz", texts, compressed=True)
@@ -235,10 +236,10 @@ def write_outcome(
 
 
 def published_outcomes(root: Path, names: Sequence[str]) -> list[Outcome]:
-    """The outcomes below a folder, of these variants and ensembles, in the order of :func:`in_order`.
+    """Read the outcomes of these variants and ensembles below a folder, in the order of :func:`in_order`.
 
     Raises:
-        UsageError: one of the files is damaged.
+        UsageError: if one of the files is damaged.
     """
     outcomes = []
     for name in names:
@@ -249,8 +250,8 @@ def published_outcomes(root: Path, names: Sequence[str]) -> list[Outcome]:
 
 
 def in_order(outcomes: Iterable[Outcome], names: Sequence[str]) -> list[Outcome]:
-    """Outcomes in the order in which a table has them, however they were run: that of these names, of each by seed,
-    ensembles last."""
+    """Sort outcomes as in a table, in whatever order they were run: by these names, then by seed, with ensembles
+    last."""
 
     def position(outcome: Outcome) -> tuple[int, bool, list[int]]:
         return names.index(outcome.variant), outcome.is_ensemble, [int(seed) for seed in str(outcome.seed).split("+")]
@@ -259,7 +260,7 @@ def in_order(outcomes: Iterable[Outcome], names: Sequence[str]) -> list[Outcome]
 
 
 def by_variant(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
-    """Outcomes of each variant, in the order in which variants and seeds were run."""
+    """Outcomes grouped by variant, in the order of ``outcomes``."""
     groups: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         groups.setdefault(outcome.variant, []).append(outcome)
@@ -267,10 +268,10 @@ def by_variant(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def read_json(path: Path) -> Any:
-    """A JSON file of a run.
+    """Read a JSON file of a run.
 
     Raises:
-        UsageError: it is missing or damaged.
+        UsageError: if it is missing or damaged.
     """
     try:
         return json.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Results tables: their lines, and how a terminal shows them."""
+"""Results tables: their lines, and their display in a terminal or in Markdown."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Line:
     """One line of a results table.
 
     Attributes:
-        name, title: of the variant.
-        column: the first column in which the variant has a number.
-        row: in that column.
-        numbers: in all columns.
-        elsewhere: it is a published result of another paper.
+        name, title: name and title of the variant.
+        column: index of the first column in which the variant has a number.
+        row: row of results in that column.
+        numbers: numbers in all columns, as text.
+        elsewhere: whether it is a published result of another paper.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Line:
 
     @property
     def reported(self) -> Reported | None:
-        """The reported number, where corpus, split and metric are the same."""
+        """The reported number, if it is comparable: corpus, split and metric are the same."""
         return Reported(**self.row.reported) if self.row.reported and self.row.comparable else None
 
 
 def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> list[Line]:
-    """A line for each variant, and the best line of each baseline paper on each corpus of these variants."""
+    """A line for each variant, and the best line of each baseline paper for each corpus and metric of these lines."""
     lines = lines_of(preset, result, reproduction.table_columns)
     corpora = {(line.row.corpus, line.row.metric) for line in lines}
     for name in reproduction.baselines:
@@ -63,7 +63,7 @@ def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> l
 
 
 def _is_better(row: Row, other: Row) -> bool:
-    """Whether a row has the better number in the metric of both."""
+    """Whether a row is better than another in the metric that they share."""
     return row.mean < other.mean if row.metric == "perplexity" else row.mean > other.mean
 
 
@@ -89,12 +89,12 @@ def row_of(result: Result, variant: str, column: Column) -> Row | None:
 
 
 def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) -> Group:
-    """Test results of each variant next to what others report where the two compare, and below, who reports it and what
-    differs."""
+    """Two tables: the test results of each variant next to comparable numbers that others report, and the sources of
+    these numbers with what differs."""
     numbers = Table(title=f"{reproduction.title} ({_corpora(result)}, preset {result.preset})")
     first, *others = (column.title for column in reproduction.table_columns)
     for heading in ("variant", f"ours, {first}", *others, "reported"):
-        # On a narrow terminal a number's standard deviation goes below it; no digit is cut off.
+        # On a narrow terminal, the standard deviation wraps to the line below the number; no digit is cut off.
         numbers.add_column(heading, no_wrap=heading == "variant", justify="left" if heading == "variant" else "right")
     differences = Table("variant", "reported by", "differs", title="Reported by whom, and what differs")
     lines = table_lines(reproduction, preset, result)
@@ -141,12 +141,12 @@ def _marked(line: Line) -> str:
 
 
 def sample_warning(on_sample: bool) -> str:
-    """A warning for what was measured on the embedded sample; nothing for other results."""
+    """A warning for results on the embedded sample; an empty string for other results."""
     return "*** EMBEDDED SAMPLE: THESE NUMBERS AND VERDICTS MEAN NOTHING ***\n" if on_sample else ""
 
 
 def claims_table(result: Result) -> Table:
-    """The claims with effect, interval and verdict; :func:`claim_details` has the rest."""
+    """The claims with effect, interval and verdict; :func:`claim_details` shows everything else."""
     table = Table(title=f"Claims ({_corpora(result)}, preset {result.preset})")
     for heading in ("claim", "effect", "95 % interval", "verdict", "measured as"):
         table.add_column(heading, overflow="fold")
@@ -156,7 +156,7 @@ def claims_table(result: Result) -> Table:
 
 
 def validation_table(runs: Sequence[Run]) -> Table:
-    """What training reports: the validation result of the best epoch of each run."""
+    """The validation result of the best epoch of each run, which ``gluon-attn run`` prints."""
     table = Table("variant", "seed", "best epoch", "validation", "minutes", title="Validation")
     for run in runs:
         record = training_of(run)
@@ -192,7 +192,8 @@ def _corpora(result: Result) -> str:
 
 
 def _value(row: Row | None) -> str:
-    """The mean over seeds with its standard deviation; of two seeds both values, which say more than a deviation."""
+    """The mean over seeds with the standard deviation; for two seeds, the mean with both values, which say more than a
+    deviation."""
     if row is None:
         return ""
     values = list(row.per_seed.values())

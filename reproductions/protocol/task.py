@@ -1,8 +1,8 @@
-"""Tasks, settings and variants: what is trained, on what, and how it is measured.
+"""Tasks, settings and variants: what is trained, on which data, and how it is measured.
 
-A task prepares the data, gives the training objective, measures a trained network, and turns outcomes into rows,
+A task prepares the data, provides the training objective, measures a trained network, and turns outcomes into rows,
 figures and pages. Settings hold the hyper-parameters of a network and build it. A variant is one system of a paper: its
-settings, its recipe and its task. Nothing here knows a paper, a variant or a network by name.
+settings, its recipe and its task. This module refers to no paper, variant or network by name.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from reproductions.protocol.runs import Outcome
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(ABC):
-    """The hyper-parameters of one system that are not the recipe's. Defaults are the paper's values."""
+    """The hyper-parameters of one system, except those of the recipe. Defaults are the paper's values."""
 
     @abstractmethod
     def build(self, data: Any) -> HybridBlock:
-        """The network for these data, not yet initialised."""
+        """Build the network for these data, without initialising it."""
 
     def initialize(self, model: HybridBlock, data: Any) -> None:
-        """Draw the initial parameters of a built network."""
+        """Initialise the parameters of a built network."""
         model.initialize(mx.init.Xavier())
 
     def as_json(self) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class Settings(ABC):
 
 
 class PreparedData(Protocol):
-    """What the protocol needs to know of prepared data."""
+    """The attributes of prepared data that the protocol needs."""
 
     @property
     def corpus(self) -> str:
@@ -63,7 +63,7 @@ class PreparedData(Protocol):
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """Packages that influence the numbers, besides those that always do."""
+        """Packages that influence the numbers, in addition to those that always do."""
 
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
@@ -72,7 +72,7 @@ DataT = TypeVar("DataT", bound=PreparedData)
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a results table: the test row of that metric whose signature contains these words."""
+    """One column of a results table: the test row with this metric whose signature contains ``signature``."""
 
     title: str
     metric: str
@@ -84,15 +84,15 @@ class Variant(Generic[SettingsT]):
     """One system of a paper.
 
     Attributes:
-        name, title: of the system.
-        settings, recipe: what is built and how it is trained for the tables (preset ``cpu``).
-        task: the reproduction's if None.
-        seeds: its own where they are fewer than the preset's.
-        beside: the reported number next to it in the table; ``comparable`` says whether the two may be compared, and
-            ``differs`` why not, or in what they differ.
-        pretrained: ``paper/variant`` of the network that parts of this one are initialised from (seed 1).
-        deterministic: it has no random part, so that one training, with ``seeds`` of one, is compared with each seed of
-            other variants.
+        name, title: name and title of the system.
+        settings, recipe: its network and its training, for the tables (preset ``cpu``).
+        task: its task; that of the reproduction if None.
+        seeds: its seeds, if they are fewer than those of the preset.
+        beside: reported number next to it in the table; ``comparable`` says whether the two numbers may be compared,
+            and ``differs`` what is different.
+        pretrained: ``paper/variant`` of the network, trained with seed 1, from which parts of this one are initialised.
+        deterministic: whether it has no random part, so that one training, with a single seed in ``seeds``, is compared
+            with each seed of other variants.
     """
 
     name: str
@@ -121,15 +121,15 @@ class TrainedModel(Generic[SettingsT, DataT]):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What is measured on the test split with the parameters of the best epoch.
+    """Measurements on the test split with the parameters of the best epoch.
 
     Attributes:
-        metrics: by name.
-        predictions: arrays over the test items, in the order of the corpus. They are published with the outcome and are
-            all that rows and claims are computed from.
-        examples: what figures show (tokens, weights, titles), as JSON values; published too.
+        metrics: metrics by name.
+        predictions: arrays over the test items, in the order of the corpus. They are published with the outcome; rows
+            and claims are computed from them alone.
+        examples: data that figures show (tokens, weights, titles), as JSON values; also published.
         texts: arrays that a page of all test items needs, such as texts and the weights of every token. They stay in
-            the run directory: corpora are not published.
+            the run directory, because corpora are not published.
     """
 
     metrics: dict[str, float]
@@ -140,16 +140,17 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """How lines of text are answered.
+    """Options for answering lines of text.
 
     Attributes:
-        weights: with each answer, the attention weights or cosines that belong to it.
-        alignments: a new folder for the attention weights of each line, where the task writes such files.
-        interactive: answer each line before the next is read; otherwise lines are answered in batches.
-        source: where the lines are from, as messages name it.
-        batch_size: lines that a network reads at once; None for the task's default.
-        json: each answer is a JSON object, on one line.
-        beam: width of a search; None for that of the variant's settings.
+        weights: whether each answer includes its attention weights or cosines.
+        alignments: new folder for the attention weights of each line, if the task writes such files.
+        interactive: whether each line is answered before the next one is read; otherwise, lines are answered in
+            batches.
+        source: origin of the lines, as messages name it.
+        batch_size: number of lines that a network reads at once; None for the default of the task.
+        json: whether each answer is a JSON object on one line.
+        beam: width of the beam; None for that of the variant's settings.
         n_best: number of answers to each line, the best first.
     """
 
@@ -167,13 +168,13 @@ class Task(ABC, Generic[SettingsT, DataT]):
     """One task on one corpus.
 
     Attributes:
-        name: of the kind of task, such as ``translation``.
-        command: the command that answers lines of text with a trained network: ``predict``, ``translate``,
+        name: name of the kind of task, such as ``translation``.
+        command: command that answers lines of text with a trained network: ``predict``, ``translate``,
             ``neighbours`` or ``perplexity``.
-        columns: of a results table. A variant is compared by the first in which it has a number.
-        corpus: its name in the registry, or of data of one's own.
-        group: variants of one group share a figure of training curves; those of the empty one have none.
-        notes: paragraphs of every results README with this task: how its numbers are counted.
+        columns: columns of a results table. A variant is compared by the first column in which it has a number.
+        corpus: name of the corpus in the registry, or of the user's own data.
+        group: variants of one group share a figure of training curves; those with an empty group have none.
+        notes: paragraphs that explain how the numbers are counted, for every results README with this task.
     """
 
     name: ClassVar[str]
@@ -188,85 +189,87 @@ class Task(ABC, Generic[SettingsT, DataT]):
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        """All corpora that trainings and measurements need, by name."""
+        """Names of all corpora that training and measurements need."""
         return (self.corpus,)
 
     @property
     def input_language(self) -> str:
-        """Language of the texts that a trained network reads, as HTML names it."""
+        """Language of the texts that a trained network reads, as a language code of HTML."""
         return "en"
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """What of which corpus it reads: tasks that read the same are compared on the same data of one's own."""
+        """What the task reads from which corpus; tasks that read the same are compared on the user's own data."""
         return (self.corpus,)
 
     def own_data(self, options: DataOptions) -> OwnData:
-        """The data of one's own that the options name.
+        """The user's own data that the options name.
 
         Raises:
-            UsageError: this task is not trained on data of one's own, or needs other options.
-            InputError: a file is missing.
+            UsageError: if this task cannot be trained on the user's own data, or needs other options.
+            InputError: if a file is missing.
         """
         raise UsageError(f"{self.name} is not trained on data of your own; choose another variant or paper")
 
     def can_read(self, own: OwnData) -> bool:
-        """Whether :meth:`on` takes these data."""
+        """Whether :meth:`on` accepts these data."""
         return False
 
     def on(self, own: OwnData) -> Self:
-        """The same task on data of one's own that it can read, instead of its corpus."""
+        """The same task on the user's own data instead of its corpus; :meth:`can_read` must accept the data."""
         raise NotImplementedError
 
     @abstractmethod
     def prepare(self, settings: SettingsT, *, sample: bool = False) -> DataT:
-        """Read and preprocess the corpus; with ``sample`` the embedded sample instead.
+        """Read and preprocess the corpus, or the embedded sample if ``sample`` is set.
 
         Raises:
-            InputError: the corpus is missing or damaged.
+            InputError: if the corpus is missing or damaged.
         """
 
     @abstractmethod
     def save(self, settings: SettingsT, data: DataT, path: Path) -> None:
-        """Write what a trained network needs of its data to read new inputs: vocabularies and models of tokens, no
-        rows.
+        """Write the part of the data that a trained network needs to read new inputs: vocabularies and tokenisation
+        models, but no rows.
 
         Raises:
-            InputError: the file cannot be written.
+            InputError: if the file cannot be written.
         """
 
     @abstractmethod
     def restore(self, settings: SettingsT, path: Path, *, sample: bool = False) -> DataT:
-        """The data that :meth:`save` wrote, which have no rows; the corpus is not needed.
+        """Read the data that :meth:`save` wrote; they have no rows, and the corpus is not needed.
 
         Raises:
-            InputError: the file is missing or damaged, or the preprocessing here is another one.
+            InputError: if the file is missing or damaged, or if the current preprocessing differs from that of the
+                file.
         """
 
     def initialize(self, model: HybridBlock, data: DataT, pretrained: TrainedModel[Any, Any]) -> None:
         """Initialise parts of an initialised network from a pretrained one.
 
         Raises:
-            UsageError: this task cannot use it.
+            UsageError: if this task cannot use the pretrained network.
         """
         raise UsageError(f"{pretrained.variant.name}: {self.name} cannot be initialised from a pretrained network")
 
     @abstractmethod
     def objective(self, settings: SettingsT, recipe: Recipe, data: DataT) -> Objective:
-        """Training batches, loss and validation."""
+        """The training objective: batches, loss and validation."""
 
     @abstractmethod
     def evaluate(self, model: HybridBlock, settings: SettingsT, data: DataT, last: Checkpoint) -> Evaluation:
-        """Measure a network with the parameters of its best epoch on the test split; ``last`` holds those of the last
-        epoch too."""
+        """Measure a network, with the parameters of its best epoch, on the test split; the checkpoint ``last`` also
+        contains the parameters of the last epoch."""
 
     def combine(
         self, members: Sequence[Outcome], models: Callable[[], Sequence[TrainedModel[SettingsT, DataT]]]
     ) -> Evaluation:
-        """Measure the networks of several seeds as one ensemble; ``models`` loads them, where outcomes are not enough.
+        """Measure the networks of several seeds as one ensemble; ``models`` loads the networks, if the outcomes do not
+        suffice.
 
         Raises:
-            UsageError: this task has no ensembles.
+            UsageError: if this task has no ensembles.
         """
         raise UsageError(f"{self.name} has no ensembles")
 
@@ -276,55 +279,56 @@ class Task(ABC, Generic[SettingsT, DataT]):
 
     @abstractmethod
     def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
-        """By how much the first side is better in a metric, in the main one if it is empty; None where the outcomes do
-        not allow to measure it.
+        """By how much ``better`` is ahead of ``worse`` in a metric, or in the main metric if it is empty; None if the
+        outcomes do not suffice to measure it.
 
         Raises:
-            UsageError: this task has no such metric.
+            UsageError: if this task has no such metric.
         """
 
     @abstractmethod
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
-        """Draw the training curves of some variants, one outcome of each."""
+        """Draw the training curves of some variants, from one outcome of each."""
 
     def figures(self, outcome: Outcome, variant: Variant[SettingsT], directory: Path) -> dict[str, Path]:
-        """Draw what is shown of every variant of this task, from what the outcome holds; PNGs by title."""
+        """Draw the figures of one variant of this task from its outcome. Returns PNGs by title."""
         return {}
 
     def pages(self, outcome: Outcome, variant: Variant[SettingsT], directory: Path) -> dict[str, Path]:
-        """Write what can be read of a variant besides tables and figures; files by title."""
+        """Write the pages of one variant from its outcome. Returns files by title."""
         return {}
 
     @abstractmethod
     def answer(self, trained: TrainedModel[SettingsT, DataT], lines: BinaryIO, options: AnswerOptions) -> Iterator[str]:
-        """Answer each line of UTF-8 text with one line: a label, a translation, neighbours, a perplexity. A blank line
-        gives an empty answer, so that the answers have the line numbers of the questions.
+        """Answer each line of UTF-8 text with one line: a label, a translation, neighbours or a perplexity. The answer
+        to a blank line is empty, so that answers have the same line numbers as their inputs.
 
         Raises:
-            UsageError: a line is not UTF-8, or weights are asked of a network that has none.
+            UsageError: if a line is not UTF-8, or if weights are requested from a network that has none.
         """
 
     def attention_of(
         self, trained: TrainedModel[SettingsT, DataT], text: str, *, beam: int | None = None
     ) -> AttentionView:
-        """What a trained network attends to while it reads one text; ``beam`` is that of a network that translates, by
-        default that of its settings.
+        """The attention of a trained network over one text; ``beam`` is the beam width of networks that translate, by
+        default that of the settings.
 
         Raises:
-            UsageError: the text cannot be read, or networks of this task attend to nothing.
+            UsageError: if the text cannot be read, or if networks of this task have no attention to show.
         """
         raise UsageError(f"{self.name} has no attention to show; choose another network")
 
     def published_attention(self, outcome: Outcome) -> list[AttentionView]:
-        """The texts that an outcome publishes with their attention weights."""
+        """The published texts of an outcome with their attention weights."""
         return []
 
     def published_page(self, outcome: Outcome, title: str, path: Path) -> bool:
-        """Write a page on which the texts that an outcome publishes can be searched and read; false if it has none.
+        """Write a page on which the published texts of an outcome can be searched and read. Returns false if it has
+        none.
 
         Args:
-            outcome: of which the corpus texts are not known.
-            title: of the paper.
-            path: the HTML file.
+            outcome: a published outcome, which does not contain the corpus texts.
+            title: title of the paper.
+            path: HTML file to write.
         """
         return False

@@ -1,4 +1,4 @@
-"""One run in this process: train a network, and score the test split with it."""
+"""Train one run in this process, and score the test split with its network."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from reproductions.protocol.task import TrainedModel
 
 
 def prerequisite(run: Run) -> Run | None:
-    """The run whose network a run is initialised from, if its variant names one as ``paper/variant``: that with seed 1,
-    otherwise trained as the run itself.
+    """The run whose network a run is initialised from, if its variant names one as ``paper/variant``. It has seed 1,
+    and otherwise the options of the run itself.
 
     Raises:
-        UsageError: the name is not that of a paper and a variant.
+        UsageError: if the name is not that of a paper and a variant.
     """
     name = preset_of(run).variant(run.variant).pretrained
     if name is None:
         return None
     paper, _, variant = name.partition("/")
     if variant and paper == run.paper_name:
-        paper = run.paper  # which may be a path
+        paper = run.paper  # may be a path
     elif paper not in papers.names() or not variant:
         raise UsageError(f"pretrained network {name!r} is unknown; name paper and variant, as mikolov2013/skip-gram")
     return replace(run, paper=paper, variant=variant, seed=1, own=None)
@@ -56,13 +56,13 @@ def train(
     pieces: int = 1,
     device: str = "cpu",
 ) -> None:
-    """Train one run in this process, and score it where that is asked for. The runtime profile must be configured
-    already. What is done already is left as it is when the run is resumed.
+    """Train one run in this process, and score it if ``then_score`` is set. The runtime profile must be configured
+    before. If the run is resumed, finished parts are not repeated.
 
-    Several workers call this in a process each; the first one writes, and scores.
+    With several workers, each of them calls this in its own process; only the first one writes and scores.
 
     Raises:
-        UsageError: what :class:`RunDirectory` and :func:`fit` refuse; or the device is not here.
+        UsageError: as for :class:`RunDirectory` and :func:`fit`, and if the device is not available.
     """
     with device_of(device, workers.rank):
         if workers.rank:
@@ -75,10 +75,10 @@ def train(
 
 
 def score(run: Run) -> Outcome:
-    """Score the test split with the network of a trained run; one that is scored already is left as it is.
+    """Score the test split with the network of a trained run, unless it is scored already.
 
     Raises:
-        UsageError: it is not trained.
+        UsageError: if the run is not trained.
     """
     with _locked(run.directory):
         if not run.is_scored:
@@ -88,8 +88,8 @@ def score(run: Run) -> Outcome:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Hold the lock of a run directory, which ends with this process, however that ends. While another process has it,
-    say which one, and wait: what that one finishes need not be done again."""
+    """Hold the lock of a run directory. It is released when this process ends, for whatever reason. If another process
+    holds it, print which one and wait: what that process finishes is not repeated."""
     path = directory.with_name(f".{directory.name}.lock")
     path.parent.mkdir(parents=True, exist_ok=True)
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+") as stream:
@@ -99,7 +99,7 @@ def _locked(directory: Path) -> Iterator[None]:
             owner = stream.read().strip() or "another process"
             print(f"{directory}: {owner} is training here; waiting for its end", file=sys.stderr, flush=True)
             fcntl.flock(stream, fcntl.LOCK_EX)
-        with suppress(OSError):  # on a full disk the owner stays unnamed
+        with suppress(OSError):  # on a full disk, the owner cannot be recorded
             stream.seek(0)
             stream.truncate()
             stream.write(f"process {os.getpid()}\n")
@@ -108,14 +108,14 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces: int) -> TrainedModel[Any, Any] | None:
-    """Train a run; None where it was trained already, and where another worker has it."""
-    trained_at = commit()  # now: the tree may have changed by the time that training ends
+    """Train a run. Returns None if it was trained already, and in all workers except the first."""
+    trained_at = commit()  # read before training: the tree may change while it lasts
     preset = preset_of(run)
     variant, task = preset.variant(run.variant), preset.task(run.variant)
     label = f"{run.variant}, seed {run.seed}"
     if not run.is_trained and not workers.rank:
         print(f"{label}: preparing the data", flush=True)
-    with workers.first():  # which leaves what it has prepared in the cache
+    with workers.first():  # the first worker leaves its prepared data in the cache
         data = task.prepare(variant.settings, sample=preset.on_sample)
     needed = prerequisite(run)
     pretrained = load(needed) if needed else None
@@ -185,11 +185,10 @@ def _score(run: Run, trained: TrainedModel[Any, Any]) -> None:
 
 
 def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
-    """Measure the networks of several seeds as one, and write the outcome of the ensemble; one that is finished already
-    is left as it is.
+    """Measure the networks of several seeds as an ensemble, and write its outcome, unless it exists already.
 
     Raises:
-        UsageError: a member is not trained.
+        UsageError: if a member is not trained or not scored.
     """
     seeds = "+".join(str(run.seed) for run in members)
     run = replace(members[0], variant=ensemble.name, seed=seeds)
@@ -214,5 +213,5 @@ def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
 
 
 def threads_of(run: Run) -> int:
-    """The number of threads that a run computes with."""
+    """The number of threads that a run uses."""
     return int(runtime.environment(run.profile, run.threads)["OMP_NUM_THREADS"])

@@ -1,4 +1,4 @@
-"""Verifying results: the same parameters, predictions, metrics and digests, trained again or from finished runs."""
+"""Verify results: compare parameters, predictions, metrics and digests of new trainings or of finished runs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from reproductions.protocol.runs import Outcome, Run
 
 @dataclass(frozen=True)
 class Comparison:
-    """One run compared with what was published of it, or with a second training.
+    """A run compared with its published outcome, or with a second training.
 
     Attributes:
-        label: of the run.
-        parameters_sha256: its parameters.
-        checks: whether each thing that was compared is the same, by name.
+        label: label of the run.
+        parameters_sha256: SHA-256 of its parameters.
+        checks: for each compared item, by name, whether it is the same.
     """
 
     label: str
@@ -55,20 +55,22 @@ def verify(
 ) -> tuple[list[str], bool]:
     """Compare parameters, predictions, metrics, and the digests of data and environment.
 
-    In the ``portable`` profile with what was published; in ``fast``, whose bits belong to one machine and thread count,
-    and on data of one's own, with a second training. What could not be compared is not trained.
+    In the ``portable`` profile, runs are compared with the published results. In ``fast``, whose bits depend on the
+    machine and the number of threads, and on the user's own data, they are compared with a second training. Nothing is
+    trained that could not be compared.
 
     Args:
-        paper, preset_name, variants, seeds, profile, threads, jobs: what is trained, and how; all if none.
-        finished: a folder of runs, which are compared as they are; if None, they are trained.
-        own: data of one's own that are read instead of the corpus.
+        paper, preset_name, variants, seeds, profile, threads, jobs: what is trained, and how; without ``variants`` and
+            ``seeds``, the defaults of the preset.
+        finished: folder of finished runs that are compared; if None, the runs are trained.
+        own: the user's own data, which are read instead of the corpus.
 
     Returns:
-        A line for each run, and whether all of them are the same.
+        The lines of the report, one for each run and a summary, and whether all runs are the same.
 
     Raises:
-        UsageError: there is nothing to compare with, or a run of ``finished`` is not scored.
-        InputError: a corpus is missing; the embedded sample is no substitute.
+        UsageError: if there is nothing to compare with, or if a run of ``finished`` is not scored.
+        InputError: if a corpus is missing; the embedded sample is no substitute.
     """
     preset = papers.load(paper).preset(preset_name)
     preset = preset.on(own) if own else preset
@@ -108,7 +110,7 @@ def verify(
 def _with_published(
     paper: str, preset: Preset, wanted: Sequence[Run], *, prepare: bool
 ) -> tuple[str, Callable[[Outcome], dict[str, bool]]]:
-    """Name of the published results, and how an outcome compares with them."""
+    """The name of the published results, and a function that compares an outcome with them."""
     path = papers.results_path(paper, preset.name)
     result = Result.read(path)
     manifest = result.manifest
@@ -138,7 +140,7 @@ def _checks(outcome: Outcome, other: Outcome) -> dict[str, bool]:
 
 
 def _checks_by_table(outcome: Outcome, preset: Preset, result: Result) -> dict[str, bool]:
-    """Compare with the results file, where no outcomes are published."""
+    """Compare with the results file, for presets without published outcomes."""
     record, manifest = outcome.record, result.manifest
     checks = {
         "parameters": record["parameters_sha256"] == manifest["parameters_sha256"][outcome.label],
@@ -155,14 +157,14 @@ def _checks_by_table(outcome: Outcome, preset: Preset, result: Result) -> dict[s
 
 
 def _finished(run: Run) -> Outcome:
-    """The outcome of a finished run, whose checkpoint holds the parameters that it states."""
+    """The outcome of a finished run, after checking the parameters of its checkpoint against their recorded hash."""
     outcome = Outcome.of(run)
     best_parameters(run.directory)
     return outcome
 
 
 def _same_arrays(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> bool:
-    """Whether the same arrays are in both, NaN being equal to NaN."""
+    """Whether both contain the same arrays; NaN counts as equal to NaN."""
     return first.keys() == second.keys() and all(
         np.array_equal(first[name], second[name], equal_nan=first[name].dtype.kind == "f") for name in first
     )

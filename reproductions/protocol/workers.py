@@ -1,8 +1,8 @@
-"""Starting the processes of a training on several workers, and ending them together.
+"""Start the processes of a training on several workers, and end them together.
 
-As MXNet's own launcher does: a scheduler, servers and workers find each other by the variables ``DMLC_*``; processes on
-this machine, or commands by ssh on others. All of them end when one fails, and when this process ends: each watches its
-standard input, whose other end is here.
+As with MXNet's own launcher, a scheduler, servers and workers find each other through the variables ``DMLC_*``. They
+are processes on this machine, or commands that ssh starts on others. All of them end when one fails or when this
+process ends: each watches its standard input, whose other end is held by this process.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ _PASSED_ON = ("DMLC_", "PS_", "GLUON_ATTN_")
 _SERVER: Sequence[str] = ("serve-gradients",)
 _SECONDS_TO_LEAVE = 10.0
 
-# An ssh whose other machine is gone ends by itself within a quarter of a minute.
+# An ssh process whose remote machine is gone ends by itself within 15 seconds.
 _SSH_OPTIONS = ("BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3")
 _SSH = ["ssh", *(word for option in _SSH_OPTIONS for word in ("-o", option))]
 
 
 def train_together(cluster: Cluster, words: Sequence[str]) -> None:
-    """Train on several workers, and return when all have ended well.
+    """Train on several workers, and return when all have ended without an error.
 
     Args:
-        words: of the command of a worker.
+        cluster: machines of the workers.
+        words: command of a worker.
 
     Raises:
-        UsageError: the port is in use, or one of the processes failed, and all others were ended.
+        UsageError: if the port is in use, or if one of the processes failed; all others are then ended.
     """
     port = _port(cluster.port)
     address = _address_for(cluster.hosts[0])
@@ -112,14 +113,15 @@ class _Job:
             if status:
                 raise UsageError(reason)
             working.discard(name)
-        for process in self._processes.values():  # servers leave when the last worker has
+        for process in self._processes.values():  # servers exit after the last worker
             try:
                 process.wait(_SECONDS_TO_LEAVE)
             except subprocess.TimeoutExpired:
                 break
 
     def end(self) -> None:
-        """Kill what is still running: files are written whole or not at all."""
+        """Kill all processes that are still running; this is safe because files are written completely or not at
+        all."""
         for process in self._processes.values():
             process.kill()
         for process in self._processes.values():
@@ -132,8 +134,8 @@ class _Job:
 
 @contextmanager
 def as_member() -> Iterator[None]:
-    """Leave at once when this block fails in one of several workers: otherwise MXNet would wait, at the end of this
-    process, for all others, which wait for this one."""
+    """Exit immediately if this block fails in one of several workers. Otherwise MXNet would wait at the end of this
+    process for all other workers, which wait for this one."""
     if not runtime.is_worker():
         yield
         return
@@ -149,14 +151,14 @@ def as_member() -> Iterator[None]:
 
 
 def _remote(command: Sequence[str], environment: Mapping[str, str]) -> str:
-    """The same command for a shell in the same folder of another machine."""
+    """The same command for a shell on another machine, in the folder with the same path."""
     passed = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)} | dict(environment)
     variables = shlex.join(f"{name}={value}" for name, value in passed.items())
     return f"cd {shlex.quote(os.getcwd())} && exec env {variables} {shlex.join(command)}"
 
 
 def _how_it_ended(where: str, status: int, last: str) -> str:
-    """Why a process failed that has not said so; a shell reports a signal as 128 and its number."""
+    """The reason why a process failed that printed none; a shell reports a signal as 128 plus its number."""
     number = -status if status < 0 else status - 128
     if number in set(signal.Signals):
         return f"{where} was ended by signal {number}; run again with --resume"
@@ -164,10 +166,10 @@ def _how_it_ended(where: str, status: int, last: str) -> str:
 
 
 def _port(wanted: int | None) -> int:
-    """The port that is wanted if it is free, or any that is.
+    """The wanted port, or any free port if None.
 
     Raises:
-        UsageError: it is not.
+        UsageError: if the wanted port is not free.
     """
     with socket.socket() as probe:
         try:
@@ -178,7 +180,7 @@ def _port(wanted: int | None) -> int:
 
 
 def _address_of(host: str, default: str) -> str:
-    """The address by which this machine knows a host, and by which the others shall know it."""
+    """The address of a host as this machine resolves it; all others use the same address."""
     if not host:
         return default
     try:
@@ -188,7 +190,7 @@ def _address_of(host: str, default: str) -> str:
 
 
 def _address_for(host: str) -> str:
-    """The address of this machine on the network that leads to a host."""
+    """The address of this machine on the network through which it reaches a host."""
     if not host:
         return "127.0.0.1"
     other = _address_of(host, "")

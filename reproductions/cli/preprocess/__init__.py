@@ -1,1 +1,1 @@
-"""``gluon-attn preprocess``: one command per pipeline, which writes a corpus as files for any framework."""
+"""``gluon-attn preprocess``: one command per pipeline; each writes a corpus as files for any framework."""

@@ -1,4 +1,4 @@
-"""The commands by name, and how errors of their options are told."""
+"""The commands by name, and the messages for errors in their options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reproductions.cli.preprocess import images, texts
 
 
 class Pipelines(TyperGroup):
-    """The pipelines by name; an unknown name is refused in one line."""
+    """The commands by name; an unknown name is refused with a one-line message."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands:
@@ -22,7 +22,7 @@ class Pipelines(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; a parameter that is refused is named as the option that was typed."""
+        """Run a command. The message about a refused parameter names the option that was typed."""
         try:
             return super().invoke(ctx)
         except ParameterError as error:

@@ -20,7 +20,7 @@ def captioned_images(
     overwrite: Replace = False,
     no_cache: NoCache = False,
 ) -> None:
-    """Photographs with captions: Flickr8k, Flickr30k, COCO. Captions are written, and how to read the images."""
+    """Photographs with captions: Flickr8k, Flickr30k, COCO. Writes the captions, and how to read the images."""
     from preprocessing import flickr8k
 
     if corpus not in flickr8k.CORPORA:
@@ -59,7 +59,7 @@ def drives(
     overwrite: Replace = False,
     no_cache: NoCache = False,
 ) -> None:
-    """Drives: frames of a car's camera and how it was steered."""
+    """Drives: frames of a car's camera and the steering of the car."""
     from preprocessing import driving
 
     if (frames is None) != (log is None):

@@ -1,4 +1,4 @@
-"""Options that the commands share, and how a result is written."""
+"""Options that the commands share, and functions that write a result and print warnings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MaxSize = Annotated[int | None, typer.Option(help="Maximum vocabulary size, with
 
 
 def write(prepared: Result, out: Path, overwrite: bool, rows: str, tokens: str) -> None:
-    """Write a result with the page of its card and print its size; ``rows`` and ``tokens`` name what is counted."""
+    """Write a result with its card as a web page and print its size; ``rows`` and ``tokens`` name what is counted."""
     from preprocessing.text import writing
 
     writing.write(prepared, out, overwrite=overwrite, page=True)
