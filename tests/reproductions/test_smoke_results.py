@@ -1,0 +1,31 @@
+"""The smoke results that come with the repository are those that the code of today trains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reproductions.protocol import papers
+from tests.reproductions.support import ROOT, gluon_attn
+
+SMOKE = sorted(path.name.removesuffix(".smoke.json") for path in (ROOT / "reproductions" / "results").glob("*.smoke.json"))
+
+
+def test_nearly_every_paper_has_smoke_results() -> None:
+    assert set(papers.names()) - set(SMOKE) <= {"naver_preprocessing"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", SMOKE)
+def test_the_main_system_trains_to_its_published_smoke_parameters(
+    paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recipe that is changed without publishing the smoke results again fails here."""
+    monkeypatch.delenv("GLUON_ATTN_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    reproduction = papers.load(paper)
+    main = reproduction.main or reproduction.variants[0].name
+    answer = gluon_attn("verify", paper, "--preset", "smoke", "--variant", main, "--jobs", 1)
+    assert answer.code == 0, answer.out + answer.err
+    assert answer.out.endswith(f"same bits as {paper}.smoke.json\n")
