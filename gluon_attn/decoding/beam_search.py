@@ -49,6 +49,7 @@ def beam_search(
     max_steps: int | np.ndarray,
     begin: int,
     end: int,
+    excluded: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
     """Find likely translations.
 
@@ -64,6 +65,7 @@ def beam_search(
         alpha: of the length penalty.
         max_steps: maximum number of tokens of a translation; one number, or (sentences,).
         begin, end: ids of begin and end of sentence.
+        excluded: ids that are never generated, for example that of the unknown word.
 
     Returns:
         For each sentence up to ``beam`` translations, the best first.
@@ -94,7 +96,9 @@ def beam_search(
         log_p = _log_of_mean([one for one, _, _ in steps])
         if beam > log_p.shape[1]:
             raise UsageError(f"a beam of {beam} is wider than the vocabulary of {log_p.shape[1]} tokens; choose less")
-        best, best_ids = _likeliest(log_p.asnumpy(), beam)
+        scores = log_p.asnumpy()
+        scores[:, list(excluded)] = -np.inf
+        best, best_ids = _likeliest(scores, beam)
         weights = steps[0][1]
         tokens = beams.extend(best, best_ids, None if weights is None else weights.asnumpy())
         if not len(tokens):

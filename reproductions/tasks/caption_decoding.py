@@ -69,6 +69,7 @@ def write_captions(
     *,
     beam: int,
     alpha: float = 0.0,
+    excluded: Sequence[int] = (),
 ) -> list[Caption]:
     """Caption images by beam search, in batches.
 
@@ -77,6 +78,7 @@ def write_captions(
         vocabulary: of its words.
         features: of a split, or (rows, positions, channels) float32.
         beam, alpha: of the search.
+        excluded: ids of words that are never generated.
     """
     runtime.seed_all(runtime.derive(0, "captions"))  # random attention draws noise
     captions: list[Caption] = []
@@ -90,6 +92,7 @@ def write_captions(
             max_steps=LONGEST,
             begin=BEGIN_ID,
             end=END_ID,
+            excluded=excluded,
         )
         for best, *_ in found:
             captions.append(Caption(vocabulary.tokens(best.ids), best.log_p, best.weights))

@@ -23,6 +23,7 @@ from gluon_attn.training.objective import Batch, Objective, share_of_sum
 from gluon_attn.training.recipe import Recipe
 from preprocessing import flickr8k
 from preprocessing.pipeline.ragged import pack_strings
+from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
@@ -95,9 +96,17 @@ class Captioning(Task[CaptionSettings, CaptionData]):
         return Objective(batches, steps, loss, evaluate, select="bleu-4", share=share_of_sum)
 
     def _captions(
-        self, model: EncoderDecoder, data: CaptionData, split: str, *, beam: int, alpha: float = 0.0
+        self,
+        model: EncoderDecoder,
+        data: CaptionData,
+        split: str,
+        *,
+        beam: int,
+        alpha: float = 0.0,
+        excluded: Sequence[int] = (),
     ) -> list[Caption]:
-        return write_captions(model, data.prepared.vocabulary, data.features(split), beam=beam, alpha=alpha)
+        features = data.features(split)
+        return write_captions(model, data.prepared.vocabulary, features, beam=beam, alpha=alpha, excluded=excluded)
 
     def _counts(self, captions: Sequence[Caption], data: CaptionData, split: str) -> np.ndarray:
         references = [[" ".join(words) for words in each] for each in data.prepared.references(split)]
@@ -115,7 +124,7 @@ class Captioning(Task[CaptionSettings, CaptionData]):
         with their images and weights.
         """
         prepared = data.prepared
-        captions = self._captions(model, data, "test", beam=settings.beam, alpha=settings.alpha)
+        captions = self._captions(model, data, "test", beam=settings.beam, alpha=settings.alpha, excluded=(UNKNOWN_ID,))
         images, references = prepared.images("test"), prepared.references("test")
         raw = [[str(prepared.splits["test"].text[row]) for row in rows] for rows in images.rows]
         nats = likelihoods(model, data, "test")
@@ -183,8 +192,14 @@ def caption_files(
     """
     settings, data = trained.variant.settings, trained.data
     features = data.features_of(data.prepared.reader.read(paths))
-    vocabulary = data.prepared.vocabulary
-    return write_captions(trained.model, vocabulary, features, beam=beam or settings.beam, alpha=settings.alpha)
+    return write_captions(
+        trained.model,
+        data.prepared.vocabulary,
+        features,
+        beam=beam or settings.beam,
+        alpha=settings.alpha,
+        excluded=(UNKNOWN_ID,),
+    )
 
 
 def _examples(captions: Sequence[Caption], counts: np.ndarray, data: CaptionData) -> list[dict[str, Any]]:

@@ -43,7 +43,8 @@ NOTES = (
     "punctuation (the rule of neuraltalk2, which most published numbers share). The column sacreBLEU compares with "
     "the original references, which have punctuation; the captions have none. CIDEr and METEOR are those of the COCO "
     "evaluation code (pycocoevalcap), times 100, on the same words; its own PTBTokenizer would split a few words "
-    "differently. EfficientNet-Lite0, which computes the image features, is not fine-tuned.",
+    "differently. Search never generates the unknown word. EfficientNet-Lite0, which computes the image features, is "
+    "not fine-tuned.",
 )
 """How the numbers of a results README are counted."""
 

@@ -9,7 +9,8 @@ import pytest
 from reproductions.protocol import papers
 from tests.reproductions.support import ROOT, gluon_attn
 
-SMOKE = sorted(path.name.removesuffix(".smoke.json") for path in (ROOT / "reproductions" / "results").glob("*.smoke.json"))
+RESULTS = ROOT / "reproductions" / "results"
+SMOKE = sorted(path.name.removesuffix(".smoke.json") for path in RESULTS.glob("*.smoke.json"))
 
 
 def test_nearly_every_paper_has_smoke_results() -> None:

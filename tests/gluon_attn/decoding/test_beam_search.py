@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, cast
 
@@ -116,6 +117,33 @@ def test_equals_the_sampler_of_gluonnlp(name: str, beam: int, alpha: float) -> N
             np.testing.assert_allclose([one.score for one in ours], [score for _, score in theirs], rtol=1e-4)
         lengths |= {len(one.ids) for beams in hypotheses for one in beams}
     assert len(lengths) > 2, "the comparison is weak: all translations have one length"
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_excluded_tokens_are_never_generated(beam: int) -> None:
+    """The result is that of a network whose ln p of the excluded tokens is -inf."""
+    model, (source, length) = model_of("rnnsearch"), sources(5)
+    search = partial(beam_search, beam=beam, alpha=0.6, max_steps=12, begin=BEGIN, end=END)
+
+    def ids(found: list[list[Hypothesis]]) -> list[list[tuple[int, ...]]]:
+        return [[one.ids for one in hypotheses] for hypotheses in found]
+
+    free = ids(search([model], source, length))
+    excluded = sorted({token for hypotheses in free for one in hypotheses for token in one})[:2]
+    assert len(excluded) == 2, "the test needs two tokens that are generated"
+
+    class Forbidding:
+        start = staticmethod(model.start)
+
+        @staticmethod
+        def step(tokens: nd.NDArray, memory: Tensors, state: Tensors) -> tuple[nd.NDArray, Any, Tensors]:
+            log_p, weights, after = model.step(tokens, memory, state)
+            log_p[:, list(excluded)] = -np.inf
+            return log_p, weights, after
+
+    found = ids(search([model], source, length, excluded=excluded))
+    assert found == ids(search([cast("EncoderDecoder", Forbidding())], source, length))
+    assert not {token for hypotheses in found for one in hypotheses for token in one} & set(excluded)
 
 
 @every_model
