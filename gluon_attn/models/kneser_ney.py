@@ -6,13 +6,13 @@ For a context h of k - 1 words, and h' the same without its first word:
     p_k(w | h) = max(c(hw) - D(c(hw)), 0) / c(h .) + g(h) p_{k-1}(w | h')
     g(h) = (D_1 N_1(h .) + D_2 N_2(h .) + D_3+ N_3+(h .)) / c(h .),        p_0(w) = 1 / |V|
 
-c counts how often an n-gram occurs where k is the order of the model, and by how many different words it is preceded
-where k is lower; N_i(h .) words have a count of i after h. The discounts of each k are estimated from the numbers n_i
-of k-grams with a count of i: Y = n_1 / (n_1 + 2 n_2), D_1 = 1 - 2 Y n_2 / n_1, D_2 = 2 - 3 Y n_3 / n_2,
-D_3+ = 3 - 4 Y n_4 / n_3.
+For the highest order, c is the number of occurrences of an n-gram; for lower orders, it is the number of distinct words
+that precede it. N_i(h .) is the number of words with a count of i after h. The discounts of each order k are estimated
+from n_i, the number of k-grams with a count of i: Y = n_1 / (n_1 + 2 n_2), D_1 = 1 - 2 Y n_2 / n_1,
+D_2 = 2 - 3 Y n_3 / n_2, D_3+ = 3 - 4 Y n_4 / n_3.
 
-NLTK has one discount that is given, and computes one probability at a time; KenLM's package reads models and does not
-estimate them. This file counts a million words in two seconds, and scores as many in one.
+NLTK takes one discount as an argument and computes one probability at a time; KenLM's package reads models but does not
+estimate them. This implementation counts a million words in two seconds and scores a million words in one second.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _DTYPES = {"keys": np.int64, "probabilities": np.float32, "backoffs": np.float32
 
 @dataclass(frozen=True)
 class _Table:
-    """The k-grams of a text, of one k.
+    """The k-grams of a text, for one k.
 
     Attributes:
-        keys: (k-grams,) int64, ascending: the number of a k-gram's context, times |V|, plus its last word. The number
-            of a context is its index among the (k - 1)-grams; the empty one has 0.
-        probabilities: (k-grams,) the first term of p_k.
-        backoffs: (contexts,) g of each context, 1 where no word comes after it.
+        keys: (k-grams,) int64, ascending: the index of a k-gram's context times |V|, plus its last word. The index of
+            a context is its position among the (k - 1)-grams; that of the empty context is 0.
+        probabilities: (k-grams,), the first term of p_k.
+        backoffs: (contexts,), g of each context, 1 if no word follows it.
     """
 
     keys: np.ndarray
@@ -48,16 +48,16 @@ class _Table:
 
 
 class KneserNey(HybridBlock):
-    """p(word | the n - 1 words before it), estimated from a text when it is built.
+    """p(word | the n - 1 previous words), estimated from a text when the model is built.
 
-    The text is one stream of ids: a context may begin in the line before. Before the first word there are only ends of
-    lines. The parameters are the tables of all n-grams, so that a saved model needs no text.
+    The text is one stream of ids: a context may begin in the previous line, and ends of lines precede the first word.
+    The parameters are the tables of all n-grams, so a saved model does not need the text.
 
     Args:
         order: *n*, 1 or more.
         vocabulary_size: number of words, |V|.
-        first: the word before the first one, the end of a line.
-        text: (tokens,) the ids to count; None where the parameters will be set from a saved model.
+        first: the word that precedes the first one, the end of a line.
+        text: (tokens,), the ids to count; None if the parameters will be set from a saved model.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class KneserNey(HybridBlock):
             for k, table in enumerate(tables, start=1):
                 for part, dtype in _DTYPES.items():
                     name = f"{part}_{k}"
-                    if table is None:  # a size of 0 is not known yet, and takes any
+                    if table is None:  # a size of 0 is unknown and accepts any
                         parameter = self.params.get(
                             name, shape=(0,), dtype=dtype, grad_req="null", allow_deferred_init=True
                         )
@@ -83,22 +83,22 @@ class KneserNey(HybridBlock):
                     setattr(self, name, parameter)
 
     def log_probabilities(self, ids: np.ndarray) -> np.ndarray:
-        """ln p of each word of a text, (tokens,) float64, given the ``order - 1`` words before it."""
+        """ln p of each word of a text given the ``order - 1`` previous words, (tokens,) float64."""
         tables, padded = self._tables(), self._padded(ids)
         numbers = self._numbers(tables, padded)
         contexts = [of_length[self.order - 1 : -1] for of_length in numbers[: self.order]]
         return np.log(self._interpolated(tables, contexts, padded[self.order - 1 :]))
 
     def distribution(self, context: Sequence[int]) -> np.ndarray:
-        """p (vocabulary,) of every word after a context of any length, its last word directly before."""
+        """p of every word (vocabulary,) after a context of any length, whose last word is the nearest."""
         tables = self._tables()
         numbers = self._numbers(tables, self._padded(np.asarray(context, np.int64)))
         contexts = [of_length[-1] for of_length in numbers[: self.order]]
         return self._interpolated(tables, contexts, np.arange(self._vocabulary_size))
 
     def context_lengths(self, ids: np.ndarray) -> np.ndarray:
-        """For each word of a text (tokens,) how many of the words before it, 0 to ``order - 1``, were counted as the
-        context of a word."""
+        """For each word of a text (tokens,), how many of the previous words, 0 to ``order - 1``, were counted as a
+        context."""
         tables = self._tables()
         numbers = self._numbers(tables, self._padded(ids))
         lengths = np.zeros(len(ids), np.int64)
@@ -115,13 +115,13 @@ class KneserNey(HybridBlock):
         numbers, keys = [np.zeros(len(padded) + 1, np.int64)], []  # as those of `_numbers`
         for _ in range(self.order):
             distinct, number = np.unique(self._keys(numbers[-1][:-1], padded), return_inverse=True)
-            incomplete = int(distinct[0] < 0)  # the first words have too few before them
+            incomplete = int(distinct[0] < 0)  # the first words have too few previous words
             keys.append(distinct[incomplete:])
             numbers.append(np.concatenate([[-1], number - incomplete]))
         tables = []
         for k in range(1, self.order + 1):
             last = numbers[k][self.order :]
-            if k < self.order:  # each longer n-gram once, so that different words before are counted
+            if k < self.order:  # each longer n-gram once, which counts the distinct preceding words
                 _, once = np.unique(numbers[k + 1][self.order :], return_index=True)
                 last = last[once]
             counts = np.bincount(last, minlength=len(keys[k - 1]))
@@ -130,8 +130,8 @@ class KneserNey(HybridBlock):
         return tables
 
     def _numbers(self, tables: Sequence[_Table], padded: np.ndarray) -> list[np.ndarray]:
-        """For each length from 0 to the order, the number of the n-gram that ends before each position, and after the
-        last one, (positions + 1,); -1 where it is not in the table."""
+        """For each length from 0 to the order, the index of the n-gram that ends before each position, and of the one
+        that ends the text, (positions + 1,); -1 if it is not in the table."""
         numbers = [np.zeros(len(padded) + 1, np.int64)]
         for table in tables:
             rows = _rows(table.keys, self._keys(numbers[-1][:-1], padded))
@@ -142,7 +142,7 @@ class KneserNey(HybridBlock):
         return np.where(contexts >= 0, contexts * self._vocabulary_size + words, -1)
 
     def _interpolated(self, tables: Sequence[_Table], contexts: Sequence[np.ndarray], words: np.ndarray) -> np.ndarray:
-        """p of words after contexts, given by their numbers for each length; an unknown context changes nothing."""
+        """p of words after contexts, which are given by their indices for each length; unknown contexts are skipped."""
         p = np.full(len(words), 1 / self._vocabulary_size)
         for table, context in zip(tables, contexts, strict=True):
             rows = _rows(table.keys, self._keys(context, words))
@@ -156,10 +156,10 @@ class KneserNey(HybridBlock):
 
 
 def discounts(counts: np.ndarray) -> tuple[float, float, float]:
-    """D_1, D_2 and D_3+ of n-grams with these counts (n-grams,).
+    """Estimate D_1, D_2 and D_3+ from the counts of n-grams (n-grams,).
 
-    In a text of a few hundred words there may be no n-gram with one of the counts from 1 to 4, or a discount is not
-    between 0 and its count; then all three are those of :data:`FALLBACK`.
+    In a text of a few hundred words, one of the counts from 1 to 4 may not occur, or a discount may not be between 0
+    and its count; then all three are those of :data:`FALLBACK`.
     """
     n1, n2, n3, n4 = (int((counts == count).sum()) for count in (1, 2, 3, 4))
     if min(n1, n2, n3, n4) == 0:
@@ -170,8 +170,8 @@ def discounts(counts: np.ndarray) -> tuple[float, float, float]:
 
 
 def _table(keys: np.ndarray, counts: np.ndarray, contexts: int, vocabulary_size: int) -> _Table:
-    """The table of some k-grams with their counts (k-grams,), 0 for those of which only the beginning of the text
-    consists."""
+    """Build the table of k-grams with their counts (k-grams,); the count is 0 for those that occur only at the
+    beginning of the text."""
     discount = np.array([0.0, *discounts(counts)])[np.minimum(counts, 3)]
     context = keys // vocabulary_size
     total, freed = (np.bincount(context, weights, contexts) for weights in (counts, discount))
@@ -182,6 +182,6 @@ def _table(keys: np.ndarray, counts: np.ndarray, contexts: int, vocabulary_size:
 
 
 def _rows(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The index of each wanted key; -1 where it is not among the keys."""
+    """Return the index of each wanted key, -1 if it is not among the keys."""
     rows = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[rows] == wanted, rows, -1)

@@ -1,4 +1,4 @@
-"""Language models: each word is predicted from the words before it."""
+"""Language models: each word is predicted from the previous words."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ NO_TARGET = -1
 
 
 class LanguageModel(HybridBlock):
-    """p(next word | previous words), a number of steps per call, with the state carried from call to call: truncated
-    backpropagation through time.
+    """p(next word | previous words), several steps per call, with the state carried from call to call (truncated
+    backpropagation through time).
 
     Args:
         vocabulary_size: number of words.
         embedding_units: width of an embedding.
         encoder: encodes the embeddings; :class:`LSTMN` or :class:`FusedLSTM`.
-        dropout: dropout of the embeddings and of the states.
-        tied: the output layer's weights are the embeddings; needs ``embedding_units == encoder.units``.
+        dropout: dropout rate of the embeddings and of the states.
+        tied: whether the output layer's weights are the embeddings; needs ``embedding_units == encoder.units``.
 
-    Call: ``(inputs, targets, *state) -> LanguageModelOutput``: inputs and targets (batch, steps) of int32, state of
-    :meth:`start` or of the call before. No gradient flows back into a given state. Steps with the target ``NO_TARGET``
-    are at the end of a stream, after its last word: their loss is 0, and the state after them is meaningless.
+    Call: ``(inputs, targets, *state) -> LanguageModelOutput``: inputs and targets (batch, steps) of int32, state from
+    :meth:`start` or from the previous call. No gradient flows back into the given state. The target ``NO_TARGET`` marks
+    steps after the last word of a stream: their loss is 0, and the state after them is undefined.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class LanguageModel(HybridBlock):
 
     @property
     def window(self) -> int | None:
-        """The number of memories that a word can attend to; None without attention."""
+        """Number of memories that a word can attend to; None without attention."""
         return getattr(self.reader, "window", None)
 
     def start(self, batch: int) -> tuple[nd.NDArray, ...]:
-        """The state before the first word."""
+        """Return the state before the first word."""
         return tuple(nd.zeros(shape) for shape in self.reader.state_shapes(batch))
 
     def forward(self, inputs: nd.NDArray, targets: nd.NDArray, *state: nd.NDArray) -> LanguageModelOutput:
@@ -75,10 +75,10 @@ class LanguageModel(HybridBlock):
         return LanguageModelOutput(loss, nll, tuple(after))
 
     def attend(self, inputs: nd.NDArray, *state: nd.NDArray) -> tuple[nd.NDArray, Tensors]:
-        """The weights (batch, steps, window) of :meth:`LSTMN.unroll`, and the state after the last step.
+        """Return the weights (batch, steps, window) of :meth:`LSTMN.unroll`, and the state after the last step.
 
         Raises:
-            TypeError: the encoder is a plain LSTM.
+            TypeError: if the encoder is a plain LSTM.
         """
         if not isinstance(self.reader, LSTMN):
             raise TypeError("a plain LSTM has no attention; only an LSTMN has weights")
@@ -88,7 +88,7 @@ class LanguageModel(HybridBlock):
     def _losses(self, F: Operators, inputs: Tensor, targets: Tensor, *state: Tensor, steps: int) -> Tensors:
         states, _, after = self.reader.unroll(F, self._embedded(inputs), steps, state)
         log_p = F.log_softmax(self.output(self.dropout(states)), axis=-1)
-        # For NO_TARGET, `pick` returns the first word's ln p; the product removes it.
+        # For NO_TARGET, `pick` returns ln p of the first word; the product sets it to 0.
         nll = -F.pick(log_p, targets, axis=-1) * (F.cast(targets, "float32") != NO_TARGET)
         return nll, nll, *after
 

@@ -1,6 +1,6 @@
-"""The long short-term memory-network (Cheng, Dong and Lapata, 2016, "Long short-term memory-networks for machine
-reading"), the LSTM that it is compared with, and the classifier of sec. 5.2 over either of them. The language model of
-sec. 5.1 is :class:`~gluon_attn.models.language_model.LanguageModel`."""
+"""The long short-term memory-network (LSTMN; Cheng, Dong and Lapata, 2016, "Long short-term memory-networks for machine
+reading"), the LSTM that it is compared with, and the classifier of sec. 5.2, which uses either of them. The language
+model of sec. 5.1 is :class:`~gluon_attn.models.language_model.LanguageModel`."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 
 class LSTMN(HybridBlock):
-    """A long short-term memory-network: an LSTM whose previous state is a weighted sum of all previous states.
+    """LSTMN: an LSTM whose previous state is replaced by a weighted sum of all previous states.
 
         [h~_t; c~_t] = sum of weights_i [h_i; c_i]      i, f, o = sigmoid(W [h~_t, x_t] + b)    g = tanh(same)
         c_t = f c~_t + i g    h_t = o tanh(c_t)         (eq. 6 to 9; h~ and c~ are 0 before the first word)
 
-    The paper's tape has every previous state; here it has the last ``window``, so that the cost of a step does not
-    depend on the length of the stream. With a window at least as long as the text, the two are the same network.
+    The paper's tape holds all previous states; here it holds the last ``window`` states, so that the cost of a step
+    does not depend on the length of the stream. If the window is at least as long as the text, the networks are equal.
 
-    W_x x and the words' part of the gates are computed once for all steps, W_h h_i once for each state.
+    W_x x and the projections of the words for the gates are computed once for all steps, W_h h_i once per state.
 
     Args:
         units: width of h and of c.
-        in_units: width of a word.
-        window: the number of states on the tape.
+        in_units: width of a word vector.
+        window: number of states on the tape.
         attention_units: width of the hidden layer of the attention; ``units`` if None.
     """
 
@@ -52,8 +52,8 @@ class LSTMN(HybridBlock):
     def state_shapes(self, batch: int) -> tuple[tuple[int, ...], ...]:
         """Shapes of the state that :meth:`unroll` carries; zeros are the state before the first word.
 
-        The tape (batch, window, 2 * units) of [h; c], the latest last; a mask of the memories on it (batch, window), 0
-        where there is none yet; h~ of the last step (batch, units).
+        They are the tape (batch, window, 2 * units) of [h; c], the latest last; a 0/1 mask (batch, window) of the
+        memories that it holds so far; and h~ of the last step (batch, units).
         """
         return (batch, self.window, 2 * self.units), (batch, self.window), (batch, self.units)
 
@@ -66,13 +66,13 @@ class LSTMN(HybridBlock):
             F: ``mxnet.nd`` or ``mxnet.sym``.
             sequence: (batch, steps, in_units).
             steps: number of words.
-            state: of the previous call, or None before the first word.
+            state: state from the previous call, or None before the first word.
 
         Returns:
-            states h (batch, steps, units); weights (batch, steps, window), where those of step t have at position j
-            the weight of the memory of step t - window + j, so that the last position is the previous word, and 0
-            where there is no such memory; the state after the last word, empty if None was given. Weights and the
-            state after pass no gradient.
+            states h (batch, steps, units); weights (batch, steps, window); and the state after the last word, empty if
+            None was given. Position j of the weights of step t is the weight of the memory of step t - window + j, so
+            the last position is the previous word; it is 0 if there is no such memory. No gradient flows through the
+            weights and the returned state.
         """
         words = unstack(F, self.attention.words(sequence), steps)
         inputs = unstack(F, self.lstm.inputs(sequence), steps)
@@ -80,17 +80,17 @@ class LSTMN(HybridBlock):
             hidden, weights, after = self._unroll_from_the_start(F, words, inputs)
         else:
             hidden, weights, after = self._unroll_from_a_state(F, words, inputs, state)
-        # Detached: otherwise backward would propagate zero gradients through the whole graph.
+        # Detached: otherwise the backward pass would propagate zero gradients through the whole graph.
         detached = F.BlockGrad(F.stack(*weights, axis=1)), tuple(F.BlockGrad(array) for array in after)
         return F.stack(*hidden, axis=1), *detached
 
     def _unroll_from_the_start(
         self, F: Operators, words: Sequence[Tensor], inputs: Sequence[Tensor]
     ) -> tuple[list[Tensor], list[Tensor], Tensors]:
-        """Hidden states and weights of each step. The tape grows with each word until it is full."""
+        """Return hidden states and weights of each step. The tape grows with each word until it is full."""
         zero = F.zeros_like(F.slice_axis(words[0], axis=1, begin=0, end=1))  # (batch, 1)
         attended = F.broadcast_axis(zero, axis=1, size=self.units)
-        # The first word has nothing to attend to, so it attends to a memory of zeros, with a weight of 0.
+        # The first word has no memory, so it attends to a memory of zeros with a weight of 0.
         tape = F.expand_dims(F.concat(attended, attended, dim=1), axis=1)
         keys = self.attention.keys(F.slice_axis(tape, axis=2, begin=0, end=self.units))
         hidden, weights = [], []
@@ -110,21 +110,21 @@ class LSTMN(HybridBlock):
     def _unroll_from_a_state(
         self, F: Operators, words: Sequence[Tensor], inputs: Sequence[Tensor], state: Tensors
     ) -> tuple[list[Tensor], list[Tensor], Tensors]:
-        """Hidden states, weights, and the state after. The tape is always full; a mask tells what is on it."""
+        """Return hidden states, weights, and the final state. The tape has a fixed length; a mask marks its entries."""
         tape, mask, attended = state
         steps = len(words)
         zero = F.zeros_like(F.slice_axis(words[0], axis=1, begin=0, end=1))
-        # Of the memories on the tape, and then of those of this call: step t sees the positions t to t + window.
+        # Memories on the tape, followed by those of this call: step t sees the positions t to t + window.
         mask = F.concat(mask, F.broadcast_axis(zero + 1.0, axis=1, size=steps), dim=1)
         masking = additive_mask(mask)
         keys = self.attention.keys(F.slice_axis(tape, axis=2, begin=0, end=self.units))
         hidden, weights = [], []
         for t, (word, gates) in enumerate(zip(words, inputs, strict=True)):
-            # From step `window` on, all memories are of this call, and none is masked.
+            # From step `window` on, all memories are from this call, and none is masked.
             masked = (F.slice_axis(masking, axis=1, begin=t, end=t + self.window),) if t < self.window else ()
             step_weights, attended, h, memory = self._step(F, word, gates, attended, tape, keys, *masked)
             if t == 0:
-                # The softmax over an empty tape is uniform: set it to zero.
+                # The softmax over an empty tape is uniform; set it to zero.
                 step_weights = step_weights * F.slice_axis(mask, axis=1, begin=0, end=self.window)
             hidden.append(h)
             weights.append(step_weights)
@@ -135,17 +135,17 @@ class LSTMN(HybridBlock):
     def _step(
         self, F: Operators, word: Tensor, gates: Tensor, attended: Tensor, tape: Tensor, keys: Tensor, *masking: Tensor
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Weights over the tape, h~ and h of one step, and the memory [h; c] that it adds (batch, 1, 2 * units)."""
+        """Return the weights over the tape, h~ and h of one step, and its memory [h; c] (batch, 1, 2 * units)."""
         weights = self.attention(word, attended, keys, *masking)
-        # As a transposed column: a row would cost a fifth more.
+        # As a transposed column: a row would take a fifth longer.
         context = F.reshape(F.batch_dot(F.expand_dims(weights, axis=2), tape, transpose_a=True), (-3, 0))
         attended = F.slice_axis(context, axis=1, begin=0, end=self.units)
         h, c = self.lstm(gates, attended, F.slice_axis(context, axis=1, begin=self.units, end=None))
         return weights, attended, h, F.expand_dims(F.concat(h, c, dim=1), axis=1)
 
     def _appended(self, F: Operators, tape: Tensor, newest: Tensor, memories: int) -> Tensor:
-        """Append the newest memory (batch, 1, units) to a tape (batch, memories, units); a full one loses its
-        oldest."""
+        """Append the newest memory (batch, 1, units) to a tape (batch, memories, units); a full tape drops its oldest
+        memory."""
         if min(memories, self.window - 1) == 0:
             return newest
         if memories == self.window:
@@ -154,12 +154,12 @@ class LSTMN(HybridBlock):
 
 
 class FusedLSTM(HybridBlock):
-    """MXNet's fused LSTM layer, with the same methods as :class:`LSTMN`: the baseline for its intra-attention. The bias
-    of the forget gate is initialised to 1 in both.
+    """MXNet's fused LSTM layer with the methods of :class:`LSTMN`: the baseline for its intra-attention. In both, the
+    bias of the forget gate is initialised to 1.
 
     Args:
         units: width of h and of c.
-        in_units: width of a word.
+        in_units: width of a word vector.
     """
 
     def __init__(self, units: int, in_units: int, **parameters: Any) -> None:
@@ -189,7 +189,7 @@ SequenceEncoder = LSTMN | FusedLSTM
 
 
 class SentenceClassifier(Classifier):
-    """The mean of the states of a sentence, one hidden layer of rectified units, and a softmax (sec. 5.2).
+    """Mean of the states of a sentence, one hidden layer with ReLU, and a softmax (sec. 5.2).
 
     Args:
         vocabulary_size: number of words.
@@ -197,12 +197,12 @@ class SentenceClassifier(Classifier):
         encoder: encodes the embeddings; :class:`LSTMN` or :class:`FusedLSTM`.
         hidden_units: width of the hidden layer.
         classes: number of labels.
-        embedding_dropout: dropout of the embeddings.
-        dropout: dropout before both dense layers.
+        embedding_dropout: dropout rate of the embeddings.
+        dropout: dropout rate before both dense layers.
 
     Call: ``(ids, valid_length) -> ClassifierOutput``: ids (batch, length) of int32, valid_length (batch,); logits, and
-    of an :class:`LSTMN` the matrix, in whose row t word t attends to the words before it, the first one to none. The
-    matrix costs time and is left out in training.
+    for an :class:`LSTMN` the matrix, whose row t has the weights of word t over the previous words, all 0 for the first
+    word. The matrix takes time to compute and is left out in training.
     """
 
     outputs = ("matrix",)
@@ -249,10 +249,11 @@ class SentenceClassifier(Classifier):
 
 
 def relative_to_absolute(F: Operators, weights: Tensor, steps: int, window: int) -> Tensor:
-    """Weights of :meth:`LSTMN.unroll`, (batch, steps, window), as a matrix (batch, steps, steps), a column per word.
+    """Convert weights of :meth:`LSTMN.unroll`, (batch, steps, window), to a matrix (batch, steps, steps), one column
+    per word.
 
-    In row t the word of step i is at position i - t + window. Flattened and cut again into rows that are shorter by
-    one, row t moves t positions to the right, and the word of step i is at position i + window of every row.
+    In row t the word of step i is at position i - t + window. If the rows are flattened and cut again into rows shorter
+    by one, row t moves t positions to the right, and the word of step i is at position i + window of every row.
     """
     zero = F.zeros_like(F.slice_axis(weights, axis=2, begin=0, end=1))
     flat = F.concat(weights, F.broadcast_axis(zero, axis=2, size=steps + 1), dim=2).reshape((0, -3))

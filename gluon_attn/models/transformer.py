@@ -14,25 +14,25 @@ from gluon_attn.layers.transformer import DecoderLayer, EncoderLayer
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.typing import Operators, Tensor, Tensors
 
-# The cache of search grows by as many tokens at a time: its length is a shape, and every new shape is a new graph.
+# The cache of search grows by this many tokens at a time: every new length is a new shape, and so a new graph.
 CACHE_MULTIPLE = 16
 
 
 class Transformer(EncoderDecoder):
-    """Encoder and decoder of self-attention; every target token attends to those before it and to the source.
+    """Encoder and decoder with self-attention; every target token attends to the previous ones and to the source.
 
-    Inputs are embeddings times sqrt(units) plus a vector for the position. Search keeps keys and values of all layers:
+    Inputs are embeddings times sqrt(units) plus a position embedding. Search caches the keys and values of all layers:
     those of the source, projected once, and those of the target so far, the newest last.
 
     Args:
-        units: width of everything but the hidden layers, *d_model*, embeddings included.
-        encoder_layers, decoder_layers: *N*.
-        heads, key_units, hidden_units, activation: of :class:`~gluon_attn.layers.transformer.EncoderLayer`.
-        norm: ``post`` as in the paper, or ``pre``; with the latter, encoder and decoder end in a normalisation.
+        units: width of embeddings and layers, except the hidden layers, *d_model*.
+        encoder_layers, decoder_layers: number of layers, *N*.
+        heads, key_units, hidden_units, activation: see :class:`~gluon_attn.layers.transformer.EncoderLayer`.
+        norm: ``post`` as in the paper, or ``pre``, with which encoder and decoder end in a normalisation.
         positions: ``sinusoidal``, ``learned`` or ``none``.
         length: number of learned positions.
-        layer_dropout: dropout of the output of every sublayer.
-        **common: of :class:`EncoderDecoder`.
+        layer_dropout: dropout rate of the output of every sublayer.
+        **common: arguments of :class:`EncoderDecoder`.
     """
 
     def __init__(
@@ -75,14 +75,14 @@ class Transformer(EncoderDecoder):
                 self.encoder_norm, self.decoder_norm = LayerNorm(units), LayerNorm(units)
 
     def encode(self, F: Operators, source: Tensor, source_length: Tensor) -> tuple[Tensors, Tensors]:
-        """The encoder's states (source_length, batch, units) and the mask (batch, source_length), no state."""
+        """Return the encoder's states (source_length, batch, units) and the mask (batch, source_length); no state."""
         states, mask, _ = self._encoded(F, source, source_length)
         return (states, mask), ()
 
     def decode(
         self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, steps: int, beam: int
     ) -> tuple[Tensor, Tensor, Tensors]:
-        """The weights are those of the last layer, averaged over its heads."""
+        """As in the base class; the weights are those of the last layer, averaged over its heads."""
         if state:
             return self._next(F, embedded, memory, state, beam)
         features, layers = self._decoded(F, embedded, *memory)
@@ -105,8 +105,8 @@ class Transformer(EncoderDecoder):
         return super().step(tokens, memory, (position, *caches))
 
     def attend(self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray) -> tuple[Tensors, ...]:
-        """All attention weights for given targets, for each layer (batch, heads, queries, memory_length): of the
-        encoder's self-attention, of the decoder's, and of the decoder to the source."""
+        """Return all attention weights for given targets, for each layer (batch, heads, queries, memory_length): those
+        of the encoder's self-attention, of the decoder's self-attention, and of the decoder over the source."""
         weights = self._graphs(self._all_weights, source, source_length, inputs)
         encoder = len(weights) - 2 * self._layers
         return tuple(weights[:encoder]), tuple(weights[encoder::2]), tuple(weights[encoder + 1 :: 2])
@@ -126,8 +126,8 @@ class Transformer(EncoderDecoder):
     def _decoded(
         self, F: Operators, embedded: Tensor, memory: Tensor, mask: Tensor
     ) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-        """Features (batch, steps, units), and of each layer the weights of self-attention and of attention to the
-        source."""
+        """Return the features (batch, steps, units) and, for each layer, the weights of self-attention and of attention
+        to the source."""
         x = F.swapaxes(embedded, 0, 1)
         numbers = F.contrib.arange_like(x, axis=0)
         x = self.embedding_dropout(
@@ -145,13 +145,13 @@ class Transformer(EncoderDecoder):
         return F.swapaxes(x, 0, 1), layers
 
     def _for_heads(self, F: Operators, mask: Tensor, queries: Tensor) -> Tensor:
-        """A mask (batch, memory_length) for each query and head: (batch * heads, queries, memory_length)."""
+        """Repeat a mask (batch, memory_length) for each query and head: (batch * heads, queries, memory_length)."""
         zeros = F.zeros_like(F.contrib.arange_like(queries, axis=0))
         by_head = F.repeat(F.expand_dims(mask, axis=1), repeats=self._heads, axis=0)
         return F.broadcast_add(by_head, F.reshape(zeros, (1, -1, 1)))
 
     def _memory(self, F: Operators, source: Tensor, source_length: Tensor) -> Tensors:
-        """The mask (batch, source_length), and of each layer keys and values of the source."""
+        """Return the mask (batch, source_length) and, for each layer, keys and values of the source."""
         (states, mask), _ = self.encode(F, source, source_length)
         pairs = [layer.memory_attention.keys_and_values(F, states) for layer in self.decoder]
         return (mask, *[array for pair in pairs for array in pair])
@@ -159,12 +159,12 @@ class Transformer(EncoderDecoder):
     def _next(
         self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, beam: int
     ) -> tuple[Tensor, Tensor, Tensors]:
-        """:meth:`decode` for one token, with the caches of :meth:`start` as memory and state."""
+        """As :meth:`decode` for a single token, with the caches of :meth:`start` as memory and state."""
         mask, *keys_and_values = memory
         position, *caches = state
         x = F.reshape(embedded, (-3, 0)) * self._units**0.5
         x = self.embedding_dropout(x + self.target_positions(position))
-        # The newest token is the last of the cache; before the oldest is what was never written.
+        # The newest token is at the end of the cache; entries before the oldest were never written.
         slots = F.contrib.arange_like(caches[0], axis=2)
         ages = F.broadcast_sub(F.max(slots, axis=0, keepdims=True), slots)
         written = F.broadcast_lesser_equal(
@@ -185,4 +185,4 @@ class Transformer(EncoderDecoder):
         return tuple(F.reshape(one, (-4, -1, self._heads, 0, 0)) for one in weights)
 
     def _embedded(self, ids: Tensor) -> Tensor:
-        return self.target_embedding(ids)  # dropout is that of the sum with the position
+        return self.target_embedding(ids)  # dropout is applied after the position is added

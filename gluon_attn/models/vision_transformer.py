@@ -5,9 +5,9 @@
     z_l = MLP(LN(z'_l)) + z'_l                               (eq. 3)
     y = LN(z_L^0)                                            (eq. 4)
 
-Classes are a linear map of y, the class token's last state; with mean pooling there is no class token, and y is the
-mean of LN(z_L) (app. D.3). Differences from the authors' code: projections of attention have no biases, as in Vaswani
-et al. (2017), and the head has no hidden layer while pre-training.
+Logits are a linear map of y, the final state of the class token. With mean pooling there is no class token, and y is
+the mean of LN(z_L) (app. D.3). Differences from the authors' code: the projections of attention have no biases, as in
+Vaswani et al. (2017), and the head never has a hidden layer.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ POOLINGS = ("class", "mean")
 
 
 class VisionTransformer(HybridBlock):
-    """An image classifier: a Transformer's encoder over patches.
+    """An image classifier: a Transformer encoder over patches.
 
     Args:
         size: height and width of an image in pixels.
-        patch: height and width of a patch, in pixels or in cells of the stem's output.
-        units, layers, heads, hidden_units: of the encoder; *D*, *L*, *k* and the width of the MLP.
+        patch: height and width of a patch, in pixels or in positions of the stem's output.
+        units, layers, heads, hidden_units: sizes of the encoder: *D*, *L*, *k* and the width of the MLP.
         classes: number of labels.
         stem: channels of a convolutional stem before the patches (the hybrid); empty for patches of pixels.
         positions: ``none``, ``1-d``, ``2-d`` or ``relative``.
         pooling: ``class`` for a class token, ``mean`` for the mean of the patches.
-        dropout: of the sum of embeddings and positions, and of each sublayer's output.
+        dropout: dropout rate of the embeddings with positions, and of each sublayer's output.
 
     Call: images (batch, 3, size, size) -> logits (batch, classes).
 
     Raises:
-        UsageError: patches do not fill the image, or an unknown kind of positions or pooling.
+        UsageError: if patches do not fill the image, or the kind of positions or pooling is unknown.
     """
 
     def __init__(
@@ -100,20 +100,21 @@ class VisionTransformer(HybridBlock):
         return self._forward(F, images, **own)[0]
 
     def attend(self, images: nd.NDArray) -> tuple[nd.NDArray, nd.NDArray]:
-        """Logits (batch, classes), and the weights of all layers (layers, batch, heads, tokens, tokens); the first
-        token is the class token."""
+        """Return logits (batch, classes) and the weights of all layers (layers, batch, heads, tokens, tokens); the
+        first token is the class token."""
         logits, weights = self._graphs(self._with_weights, images)
         return logits, weights
 
     def position_vectors(self) -> np.ndarray | None:
-        """The learned vectors of the patches (patches, units), without that of the class token; None without them."""
+        """Return the learned position embeddings of the patches (patches, units), without that of the class token; None
+        if there are none."""
         if self.positions is None:
             return None
         vectors: np.ndarray = self.positions.vectors(nd, **self.positions.own_vectors()).asnumpy()
         return vectors[1:] if self.has_class_token else vectors
 
     def patch_filters(self) -> np.ndarray | None:
-        """The weights that embed a patch of pixels (units, 3, patch, patch); None where a stem is before them."""
+        """Return the weights that embed a patch of pixels (units, 3, patch, patch); None if there is a stem."""
         if self.embedding.stem is not None:
             return None
         filters: np.ndarray = self.embedding.projection.weight.data().asnumpy()

@@ -1,17 +1,17 @@
-"""Steering from what a camera sees, by visual attention (Kim and Canny, 2017, section 3).
+"""Steering from camera frames with visual attention (Kim and Canny, 2017, section 3).
 
     x_t = CNN(frame_t)                                  a grid of l regions with d features each, no pooling (3.2)
-    alpha_t = softmax(f_attn(x_{t,i}, h_{t-1}))         one weight for each region (eq. 3)
+    alpha_t = softmax(f_attn(x_{t,i}, h_{t-1}))         one weight per region (eq. 3)
     y_t = flatten(l alpha_{t,i} x_{t,i})                regions keep their position (eq. 4)
     h_t, c_t = LSTM(y_t, h_{t-1}, c_{t-1})              h_0, c_0 = tanh(W mean_i x_{0,i} + b) (eq. 5)
     u_t = w . h_t + b                                   steering
 
-f_attn is a layer of tanh, as in Xu et al. (2015). The factor l is ours: equal weights then leave the features as they
-are, so that a network without attention is this one with alpha = 1 / l. Networks without attention, and without memory,
-are the ones the paper compares with.
+f_attn has one tanh layer, as in Xu et al. (2015). The factor l is ours: with it, equal weights leave the features
+unchanged, so a network without attention is this network with alpha = 1 / l. The paper compares with networks without
+attention and without memory.
 
-The loss is the mean absolute error, plus lambda times a penalty that asks for attention to every region at some time
-(doubly stochastic attention; Xu et al., 2015, eq. 14): :func:`unattended`.
+The loss is the mean absolute error plus lambda times a penalty on regions that are never attended to (doubly stochastic
+attention; Xu et al., 2015, eq. 14): :func:`unattended`.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ DOWNSCALE = 8
 
 
 class Steering(NamedTuple):
-    """What a network returns for frames (batch, steps, 3, height, width).
+    """Output of a network for frames (batch, steps, 3, height, width).
 
     Attributes:
         degrees: (batch, steps).
         weights: (batch, steps, regions), row by row of the grid; None without attention.
-        features: (batch, steps, regions, channels), None where the network has no memory.
-        states: h and c after each step, each (batch, steps, units); nothing without memory.
+        features: (batch, steps, regions, channels), None if the network has no memory.
+        states: h and c after each step, each (batch, steps, units); empty without memory.
     """
 
     degrees: nd.NDArray
@@ -53,8 +53,8 @@ class Convolutions(HybridBlock):
     """Five convolutions without pooling (sec. 3.2): (batch, 3, height, width) -> (batch, regions, channels[-1]).
 
     Args:
-        channels: of each convolution.
-        height, width: of the frames; regions = (height / 8) * (width / 8).
+        channels: number of channels of each convolution.
+        height, width: size of the frames; regions = (height / 8) * (width / 8).
     """
 
     def __init__(self, channels: tuple[int, ...], height: int, width: int, **parameters: Any) -> None:
@@ -73,13 +73,13 @@ class Convolutions(HybridBlock):
 
 
 class ConvolutionalDriver(HybridBlock):
-    """Convolutions and two layers: each frame by itself (the paper's CNN+FCN).
+    """Convolutions and two dense layers for each frame on its own (the paper's CNN+FCN).
 
     Args:
-        channels, height, width: of :class:`Convolutions`.
-        units: of the layer between the features and the output.
-        dropout: of that layer.
-        unit: degrees of an output of 1, so that outputs are neither tiny nor huge.
+        channels, height, width: see :class:`Convolutions`.
+        units: width of the layer between the features and the output.
+        dropout: dropout rate of that layer.
+        unit: degrees that correspond to an output of 1, so that outputs are neither tiny nor huge.
 
     Call: ``(frames (batch, steps, 3, height, width)) -> Steering``.
     """
@@ -106,7 +106,7 @@ class ConvolutionalDriver(HybridBlock):
 
     @property
     def state_units(self) -> int:
-        """Units of h and of c: it has no memory."""
+        """Width of h and of c: 0, as there is no memory."""
         return 0
 
     def forward(self, frames: nd.NDArray, *state: nd.NDArray) -> Any:
@@ -122,17 +122,17 @@ class RecurrentDriver(HybridBlock):
     """Convolutions and an LSTM, with attention over the grid or without (the paper's CNN+LSTM).
 
     Args:
-        channels, height, width: of :class:`Convolutions`.
-        units: of the LSTM.
-        attention_units: of the layer of tanh in f_attn; 0 for no attention.
-        steps: frames of a sequence, for which the graph is unrolled.
-        dropout: of h before the output.
-        feature_dropout: of y.
-        unit: degrees of an output of 1.
+        channels, height, width: see :class:`Convolutions`.
+        units: width of the LSTM.
+        attention_units: width of the tanh layer in f_attn; 0 for no attention.
+        steps: number of frames of a sequence, over which the graph is unrolled.
+        dropout: dropout rate of h before the output.
+        feature_dropout: dropout rate of y.
+        unit: degrees that correspond to an output of 1.
 
     Call: ``(frames, start, h, c) -> Steering``: frames (batch, steps, 3, height, width); start (batch, 1), 1 for
-    sequences that begin here, whose state is computed from their first frame, 0 for those that go on; h and c (batch,
-    units) of the latter.
+    sequences that begin here, whose state is computed from their first frame, 0 for sequences that continue; h and c
+    (batch, units), the states of the latter.
     """
 
     def __init__(
@@ -166,12 +166,12 @@ class RecurrentDriver(HybridBlock):
 
     @property
     def state_units(self) -> int:
-        """Units of h and of c."""
+        """Width of h and of c."""
         return self._units
 
     @property
     def has_attention(self) -> bool:
-        """Whether it weights regions."""
+        """Whether the network weights regions."""
         return self.score is not None
 
     @property
@@ -215,27 +215,27 @@ class RecurrentDriver(HybridBlock):
         return (degrees, features, stacked, F.stack(*all_c, axis=1), *attention)
 
     def _unstack(self, F: Operators, sequence: Tensor) -> list[Tensor]:
-        """The time steps of (batch, steps, regions, channels)."""
+        """Return the time steps of (batch, steps, regions, channels)."""
         split = F.split(sequence, num_outputs=self._steps, axis=1, squeeze_axis=True)
         return list(split) if self._steps > 1 else [split]
 
     def _read(self, F: Operators, weights: Tensor, features: Tensor) -> Tensor:
-        """The part of the gates that the weighted features give."""
+        """Project the weighted features for the gates."""
         weighted = F.broadcast_mul(self._regions * F.expand_dims(weights, axis=2), features)
         return self.lstm.inputs(self.feature_dropout(F.reshape(weighted, (0, -1))))
 
     def begin(self, features: nd.NDArray) -> tuple[nd.NDArray, nd.NDArray]:
-        """h and c (batch, units) before the first frame of a drive, from its features (batch, regions, channels)."""
+        """Return h and c (batch, units) before the first frame, from its features (batch, regions, channels)."""
         mean = features.mean(axis=1)
         return self.first_h(mean), self.first_c(mean)
 
     def steer(self, weights: nd.NDArray, features: nd.NDArray, h: nd.NDArray, c: nd.NDArray) -> nd.NDArray:
-        """The steering of single frames with given attention weights, as causal filtering changes them (sec. 3.4).
+        """Steer single frames with given attention weights, as causal filtering modifies them (sec. 3.4).
 
         Args:
             weights: (batch, regions); they need not sum to 1.
-            features: (batch, regions, channels) of the frames.
-            h, c: (batch, units) before the frames.
+            features: (batch, regions, channels), features of the frames.
+            h, c: (batch, units), states before the frames.
 
         Returns:
             (batch,) degrees.
@@ -248,13 +248,13 @@ class RecurrentDriver(HybridBlock):
 
 
 def unattended(F: Operators, weights: Tensor) -> Tensor:
-    """How far the attention to each region over a sequence is from 1, (1 - sum_t alpha_{t,i})^2, mean over the regions
-    (Xu et al., 2015, eq. 14): weights (batch, steps, regions) -> (batch,)."""
+    """Deviation from 1 of the total attention to each region over a sequence, (1 - sum_t alpha_{t,i})^2, averaged over
+    the regions (Xu et al., 2015, eq. 14): weights (batch, steps, regions) -> (batch,)."""
     return F.mean(F.square(1 - F.sum(weights, axis=1)), axis=1)
 
 
 class LastSteering(HybridBlock):
-    """No network: the steering of the frame before, times a factor; with 0 it drives straight ahead.
+    """Baseline without a network: the steering of the previous frame times a factor; 0 drives straight ahead.
 
     Args:
         factor: 0 or 1.
