@@ -31,7 +31,7 @@ KINDS = ("skip-gram", "cbow")
 class Word2Vec(HybridBlock):
     """Two vectors for each word: v if it predicts and u if it is predicted.
 
-        skip-gram, for word w and context word c:           -ln s(v_w . u_c) - sum over k noise words of ln s(-v_w . u_n)
+        skip-gram, for word w and context word c:          -ln s(v_w . u_c) - sum over k noise words of ln s(-v_w . u_n)
         cbow, for word w with v the mean over its context: -ln s(v . u_w) - sum over k noise words of ln s(-v . u_n)
 
     with s the logistic function.

@@ -1,1 +1,1 @@
-"""Training: the loop and what it needs."""
+"""Training: the training loop, recipes, batching, checkpoints and distributed workers."""

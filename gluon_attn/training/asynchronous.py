@@ -1,9 +1,9 @@
-"""Workers that do not wait for each other: ``kvstore('dist_async')``.
+"""Asynchronous workers: ``kvstore('dist_async')``.
 
-The servers have the parameters and the optimizer. Each worker sends the gradients of its share of a batch, which the
-servers apply at once, and takes the parameters as they are then, which the gradients of others may have changed in
-between. So no two trainings are the same, and N workers make N updates, each of a share, where synchronous ones make
-one.
+The servers hold the parameters and the optimizer. Each worker sends the gradients of its share of a batch, which the
+servers apply immediately, and receives the current parameters, which other workers may have changed in the meantime.
+Therefore no two trainings are the same, and N workers make N updates, each from one share, where synchronous workers
+make a single update.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Asynchronous(Together):
         self.record |= {"asynchronous": True}
 
     def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
-        """Leave the gradients of this worker; its loss, as if its share were the whole batch."""
+        """Leave the gradients unchanged; return the loss of this worker as if its share were the whole batch."""
         for parameter in parameters:
             self.bytes_sent += 4 * int(np.prod(parameter.shape))
         return loss * self.size
@@ -41,24 +41,24 @@ class Asynchronous(Together):
 
 
 class _ServerUpdates(Updates):
-    """Updates by the servers. A checkpoint has their number, but not the rest of the optimizer's state, which starts
-    from zero after ``--resume``."""
+    """Updates by the servers. A checkpoint contains their number, but not the rest of the optimizer's state, which
+    starts from zero after ``--resume``."""
 
     def __init__(
         self, store: Any, rank: int, size: int, parameters: Sequence[Parameter], recipe: Recipe, steps: int
     ) -> None:
         if recipe.weight_decay is not None:
             raise UsageError("servers cannot exempt parameters from weight decay; leave out --asynchronous")
-        super().__init__(parameters, recipe.optimizer, arguments=recipe.optimizer_arguments)  # which checks them
+        super().__init__(parameters, recipe.optimizer, arguments=recipe.optimizer_arguments)  # checks the arguments
         self._store, self._rank, self._size = store, rank, size
         self._recipe, self._total_steps, self._steps = recipe, recipe.epochs * steps, 0
         self._started = False
 
     def step(self, learning_rate: float) -> None:
-        """Send the gradients, clipped by themselves, and take the parameters; the servers have the schedule."""
+        """Clip and send the gradients of this worker, and fetch the parameters; the servers have the schedule."""
         if not self._started:
             self._start()
-        scale, clip_norm = float(self._size), self._recipe.clip_norm  # of the mean loss of this worker's share
+        scale, clip_norm = float(self._size), self._recipe.clip_norm  # gradients of the mean loss of this share
         if clip_norm is not None:
             length = scale * norm(self._parameters)
             if not math.isfinite(length):
@@ -70,7 +70,7 @@ class _ServerUpdates(Updates):
         self._steps += 1
 
     def settle(self) -> None:
-        """Wait until all workers have sent all gradients, and take the parameters."""
+        """Wait until all workers have sent all gradients, then fetch the parameters."""
         nd.waitall()
         self._store._barrier()
         for number, parameter in enumerate(self._parameters):
@@ -102,7 +102,7 @@ class _ServerUpdates(Updates):
 
 
 class Schedule(mx.lr_scheduler.LRScheduler):
-    """The rate of a recipe; a server counts the updates of all workers."""
+    """The learning rate of a recipe; a server counts the updates of all workers."""
 
     def __init__(self, recipe: Recipe, workers: int, total_steps: int) -> None:
         super().__init__(recipe.learning_rate)

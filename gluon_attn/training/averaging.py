@@ -1,4 +1,4 @@
-"""The mean of the parameters at the ends of the last epochs (Vaswani et al., 2017, sec. 6.1)."""
+"""The mean of the parameters after each of the last epochs (Vaswani et al., 2017, sec. 6.1)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Arrays = dict[str, np.ndarray]
 
 
 class ParameterAverage:
-    """A running mean over the last ``epochs`` parameters.
+    """The mean of the parameters of the last ``epochs`` epochs.
 
-    With a rate that does not fall to zero, the parameters move around a minimum to which their mean is closer.
+    If the learning rate does not decay to zero, the parameters move around a minimum, and their mean is closer to it.
 
     Args:
-        epochs: how many; 1 for the last parameters themselves.
+        epochs: number of epochs; 1 for the latest parameters themselves.
     """
 
     def __init__(self, epochs: int) -> None:
@@ -23,7 +23,7 @@ class ParameterAverage:
         self._last: list[Arrays] = []
 
     def add(self, arrays: Arrays) -> Arrays:
-        """Add the parameters of one more epoch; returns the mean of the last ones, or ``arrays`` itself."""
+        """Add the parameters of an epoch; return the mean over the last epochs, or ``arrays`` itself."""
         if self._epochs == 1:
             return arrays
         self._last = [*self._last, arrays][-self._epochs :]
@@ -33,14 +33,14 @@ class ParameterAverage:
         }
 
     def groups(self) -> dict[str, Arrays]:
-        """What a checkpoint has to hold, oldest first."""
+        """Return the parameters that a checkpoint has to hold, oldest first."""
         return {f"epoch-{number}": arrays for number, arrays in enumerate(self._last)}
 
     def restore(self, saved: Checkpoint) -> None:
         """Continue from the :meth:`groups` in a checkpoint.
 
         Raises:
-            UsageError: the file is damaged.
+            UsageError: if the file is damaged.
         """
         names = [f"epoch-{number}" for number in range(self._epochs)]
         self._last = [saved.group(name) for name in names if name in saved.sha256]

@@ -1,9 +1,9 @@
-"""Batches of sequences of similar length, and their padding.
+"""Batches of sequences of similar length, and padding.
 
-Why not ``gluonnlp.data.FixedBucketSampler`` and ``gluonnlp.data.batchify``: the sampler shuffles with NumPy's global
-generator, so its order depends on what else was drawn, while every committed hash of parameters depends on the order
-of the batches, pairs of lengths included; and one batch of it mixes all lengths of a bucket. Here rows are sorted by
-length, equal lengths in random order, by a generator that the caller seeds.
+``gluonnlp.data.FixedBucketSampler`` is not used because it shuffles with NumPy's global generator, so that its order
+depends on everything else drawn from it, while every committed hash of parameters depends on the order of the batches;
+and because its batches mix all lengths of a bucket. Here rows are sorted by length, rows of equal length are in random
+order, and the caller seeds the generator.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def length_batches(
         generator: shuffles rows within a length and the order of the batches; None keeps both in order, for evaluation.
 
     Returns:
-        Row numbers, an array for each batch; every row is in exactly one.
+        Row numbers, one array per batch; every row is in exactly one batch.
     """
     rows = np.arange(len(lengths)) if generator is None else generator.permutation(len(lengths))
     rows = rows[np.argsort(lengths[rows], kind="stable")]
@@ -35,16 +35,16 @@ def length_batches(
 
 
 def shuffled_batches(rows: int, batch_size: int, generator: np.random.RandomState) -> list[np.ndarray]:
-    """Cut rows into batches in random order, whatever their length."""
+    """Cut rows into batches in random order, regardless of their length."""
     order = generator.permutation(rows)
     return [order[start : start + batch_size] for start in range(0, rows, batch_size)]
 
 
 def pad(sequences: Sequence[np.ndarray], padding: int, multiple: int = 1) -> np.ndarray:
-    """Stack sequences of ids into (rows, length, ...) of int32, the length of the longest, rounded up to ``multiple``.
+    """Pad sequences of ids to the longest, rounded up to ``multiple``, and stack them: (rows, length, ...) of int32.
 
-    Sequences are (tokens, ...); trailing dimensions must agree. Rounding reduces the number of shapes: MXNet plans its
-    memory again for every new one.
+    Sequences are (tokens, ...); trailing dimensions must agree. Rounding reduces the number of shapes, since MXNet
+    plans its memory again for every new shape.
     """
     longest = max((len(sequence) for sequence in sequences), default=0)
     width = max(1, -(-longest // multiple)) * multiple
@@ -69,14 +69,14 @@ def pair_batches(
     Args:
         source_lengths, target_lengths: (rows,) tokens of each row.
         batch_size: rows of a batch; the last batch has the rest.
-        multiples: of which the padded lengths of either side are; lengths that round up to the same one count as equal.
+        multiples: multiples to which the lengths of either side are rounded up; lengths with the same result are equal.
         generator: shuffles the rows of equal lengths and the order of the batches.
-        batch_tokens: most tokens of either side in a batch, padding included; a row that has more is a batch of its
-            own. None for no limit.
+        batch_tokens: maximum number of tokens on either side of a batch, padding included; a row with more tokens is
+            a batch by itself. None for no limit.
 
     Returns:
-        Row numbers, an array for each batch; every row is in exactly one. The number of batches does not depend on the
-        generator.
+        Row numbers, one array per batch; every row is in exactly one batch. The number of batches does not depend on
+        the generator.
     """
     rows = generator.permutation(len(source_lengths))
     source, target = (
@@ -94,7 +94,7 @@ def pair_batches(
 
 
 def _starts(lengths: np.ndarray, batch_size: int, batch_tokens: int) -> list[int]:
-    """The first row of each batch of consecutive rows, limited in rows and in tokens with padding."""
+    """Return the first row of each batch of consecutive rows, limited in rows and in tokens with padding."""
     starts: list[int] = []
     longest = 0
     for row, length in enumerate(lengths.tolist()):
@@ -107,11 +107,11 @@ def _starts(lengths: np.ndarray, batch_size: int, batch_tokens: int) -> list[int
 
 
 def pad_documents(documents: Sequence[Sequence[np.ndarray]], padding: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Stack documents, lists of sentences of ids (words,), each of one sentence or more.
+    """Pad and stack documents, which are non-empty lists of sentences of ids (words,).
 
     Returns:
-        ids (documents, sentences, words) of int32, the number of sentences (documents,) and of words of each sentence
-        (documents, sentences), both of int32; 0 words for the padding after the last sentence.
+        ids (documents, sentences, words), the number of sentences (documents,), and the number of words of each
+        sentence (documents, sentences), 0 after the last sentence; all of int32.
     """
     counts = np.array([len(document) for document in documents], np.int32)
     words = np.zeros((len(documents), counts.max(initial=1)), np.int32)

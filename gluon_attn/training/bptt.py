@@ -1,5 +1,5 @@
-"""Truncated backpropagation through time: a text cut into parallel rows, a few steps of each at a time, the state
-carried from one call to the next."""
+"""Truncated backpropagation through time: a text is cut into parallel rows, which are read a few steps at a time; the
+state is carried from one call to the next."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gluon_attn.training.objective import Batch, Objective, Share, share_of_rows
 
 @dataclass(frozen=True)
 class Piece:
-    """Some steps of every row: inputs and targets (rows, steps) of int32, and how many of the targets are tokens, not
+    """Several steps of every row: inputs and targets (rows, steps) of int32, and the number of targets that are not
     ``NO_TARGET``."""
 
     inputs: np.ndarray
@@ -27,19 +27,19 @@ class Piece:
 
 
 def pieces(ids: np.ndarray, rows: int, steps: int, first: int) -> list[Piece]:
-    """Cut a text into rows of equal length, and the rows into pieces of one shape.
+    """Cut a text into rows of equal length, and the rows into pieces of equal shape.
 
-    Every token is a target exactly once, predicted from the one before it; each row starts where the row before it
-    ends. The last row is padded with token 0 as input and ``NO_TARGET`` as target.
+    Every token is a target exactly once, predicted from the previous one; each row starts where the previous row ends.
+    The last row is padded with token 0 as input and ``NO_TARGET`` as target.
 
     Args:
-        ids: (tokens,) the text.
-        rows: number of rows, read at the same time; 1 reads the text as one, which gives its exact perplexity.
-        steps: tokens of a row in a piece.
+        ids: (tokens,), the text.
+        rows: number of rows read in parallel; 1 reads the text as a whole, which gives its exact perplexity.
+        steps: number of tokens of a row in a piece.
         first: the input for the first token; the end-of-sentence token in a text of sentences.
 
     Raises:
-        ValueError: no tokens, rows or steps.
+        ValueError: if there are no tokens, rows or steps.
     """
     if min(len(ids), rows, steps) < 1:
         raise ValueError(f"{len(ids)} tokens cannot be cut into {rows} rows of {steps} steps; each must be 1 or more")
@@ -52,7 +52,7 @@ def pieces(ids: np.ndarray, rows: int, steps: int, first: int) -> list[Piece]:
 
 
 def losses(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarray:
-    """-ln p of each token in nats, (tokens,) in the order of the text, each given all tokens before it in its row."""
+    """-ln p of each token in nats, (tokens,) in text order, given all previous tokens of its row."""
     state, nlls = model.start(len(stream[0].inputs)), []
     for piece in stream:
         output = model(_ids(piece.inputs), _ids(piece.targets), *state)
@@ -62,10 +62,11 @@ def losses(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarray:
 
 
 def attention_weights(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarray:
-    """The attention weights of each word of a stream (:meth:`LanguageModel.attend`), (tokens, window) in text order.
+    """Return the attention weights of each word of a stream (:meth:`LanguageModel.attend`), (tokens, window) in text
+    order.
 
-    Row i is of the step that reads token i - 1 to predict token i; its last column is the word before the one that is
-    read, the column before it the word before that, and so on.
+    Row i belongs to the step that reads token i - 1 to predict token i. Its last column is token i - 2, the column
+    before it token i - 3, and so on.
     """
     state, weights = model.start(len(stream[0].inputs)), []
     for piece in stream:
@@ -75,7 +76,7 @@ def attention_weights(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarr
 
 
 def stream_perplexity(model: LanguageModel, stream: Sequence[Piece]) -> float:
-    """exp of the mean of :func:`losses`, every token with the same weight."""
+    """Perplexity of a stream: exp of the mean of :func:`losses`, each token with equal weight."""
     return math.exp(losses(model, stream).mean(dtype=np.float64))
 
 
@@ -84,7 +85,7 @@ def _ids(values: np.ndarray) -> nd.NDArray:
 
 
 def _in_order(parts: Sequence[np.ndarray], stream: Sequence[Piece]) -> np.ndarray:
-    """Values (rows, steps, ...) of each piece as (tokens, ...) in the order of the text, without padding."""
+    """Concatenate values (rows, steps, ...) of each piece to (tokens, ...) in text order, without padding."""
     is_token = np.concatenate([piece.targets for piece in stream], axis=1) != NO_TARGET
     return np.concatenate(parts, axis=1)[is_token]
 
@@ -92,23 +93,23 @@ def _in_order(parts: Sequence[np.ndarray], stream: Sequence[Piece]) -> np.ndarra
 def language_objective(
     start: Sequence[nd.NDArray], training: Sequence[Piece], validation: Sequence[Piece], *, restart: float = 0.0
 ) -> Objective:
-    """The objective of predicting each token of a stream, for :func:`gluon_attn.training.loop.fit`.
+    """Objective of predicting each token of a stream, for :func:`gluon_attn.training.loop.fit`.
 
-    Every epoch reads the stream in order from the state before the first word. The loss of a step is the mean of -ln p
-    over its tokens; training selects by the perplexity of the validation stream.
+    Every epoch reads the stream in order from the initial state. The loss of a step is the mean of -ln p over its
+    tokens; the epoch is selected by the perplexity of the validation stream.
 
     If rows start from the initial state only once per epoch, the network does not learn to start: 2 of 20 validation
     rows diverged to a state that never occurs in training (15 nats per token instead of 5). Hence ``restart``.
 
     Args:
-        start: the state before the first word of as many rows as those of ``training``: :meth:`LanguageModel.start`.
+        start: the initial state, :meth:`LanguageModel.start`, for as many rows as ``training`` has.
         training, validation: from :func:`pieces`; they may differ in rows and in steps.
-        restart: probability with which a row of a piece of the training stream starts from the state ``start`` instead
-            of the last state of the piece before.
+        restart: probability with which a row of a training piece starts from ``start`` instead of the last state of
+            the previous piece.
     """
     initial = [array.asnumpy() for array in start]
-    carried: list[nd.NDArray] = []  # the last state of the step before
-    own: list[slice] = []  # the rows that this worker computes now, if they are not all; it carries no others
+    carried: list[nd.NDArray] = []  # the last state of the previous step
+    own: list[slice] = []  # the rows that this worker computes, if not all; it carries no other states
 
     def batches(generator: np.random.RandomState) -> Iterator[Batch]:
         carried[:] = start
@@ -136,7 +137,7 @@ def language_objective(
 
 
 def _with_rows(whole: nd.NDArray, rows: slice, values: nd.NDArray) -> nd.NDArray:
-    """A copy with other values in some rows."""
+    """Return a copy in which some rows are replaced."""
     array = whole.asnumpy()
     array[rows] = values.asnumpy()
     return nd.array(array)

@@ -19,7 +19,8 @@ _REMEDY = "delete it and train again"
 
 
 def named_parameters(model: Block) -> list[tuple[str, Parameter]]:
-    """The parameters by their path in the model (``encoder.forwards.0.l0_i2h_weight``), sorted; names have no counter.
+    """Return the parameters by their path in the model (``encoder.forwards.0.l0_i2h_weight``), sorted; unlike Gluon's
+    names, paths have no counters.
 
     A parameter that several blocks share is listed once, under the first of its names.
     """
@@ -32,15 +33,15 @@ def _everywhere(model: Block) -> list[tuple[str, Parameter]]:
 
 
 def parameter_arrays(model: Block) -> dict[str, np.ndarray]:
-    """A copy of every parameter, by name."""
+    """Return a copy of every parameter, by name."""
     return {name: parameter.data().asnumpy() for name, parameter in named_parameters(model)}
 
 
 def set_parameters(model: Block, arrays: Mapping[str, np.ndarray], *, source: Path | None = None) -> None:
-    """Set every parameter of the model; ``source`` is the file of the arrays, for the error message.
+    """Set all parameters of the model; ``source`` is the file of the arrays, for the error message.
 
     Raises:
-        UsageError: the names or shapes are those of another model; no parameter is changed.
+        UsageError: if names or shapes are those of another model; no parameter is changed.
     """
     prefix = f"{source}: " if source else ""
     parameters = dict(named_parameters(model))
@@ -49,7 +50,7 @@ def set_parameters(model: Block, arrays: Mapping[str, np.ndarray], *, source: Pa
         names = ", ".join(unlike[:5])
         raise UsageError(f"{prefix}these parameters belong to another model; names that do not match: {names}")
     for name, parameter in parameters.items():
-        # A size that is not inferred yet is 0 and takes any.
+        # A size of 0 is not inferred yet and accepts any.
         fits = len(parameter.shape) == arrays[name].ndim and all(
             expected in (0, size) for expected, size in zip(parameter.shape, arrays[name].shape, strict=True)
         )
@@ -64,7 +65,7 @@ def set_parameters(model: Block, arrays: Mapping[str, np.ndarray], *, source: Pa
 
 
 def parameters_sha256(arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 over names, types, shapes and bytes, in the order of the names."""
+    """Return the SHA-256 of names, types, shapes and bytes, in the order of the names."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -79,10 +80,10 @@ def parameter_count(model: Block) -> int:
 
 
 def save(path: Path, groups: Mapping[str, Mapping[str, np.ndarray]], state: Mapping[str, Any]) -> None:
-    """Write groups of arrays and a JSON state to one file, complete or not at all, with the SHA-256 of each group.
+    """Write groups of arrays and a JSON state to one file, completely or not at all, with the SHA-256 of each group.
 
     Raises:
-        UsageError: the file cannot be written.
+        UsageError: if the file cannot be written.
     """
     arrays = {f"{group}/{name}": array for group, members in groups.items() for name, array in members.items()}
     digests = {group: parameters_sha256(members) for group, members in groups.items()}
@@ -91,14 +92,14 @@ def save(path: Path, groups: Mapping[str, Mapping[str, np.ndarray]], state: Mapp
 
 
 class Checkpoint:
-    """A saved file; a group's arrays are read, and compared with their SHA-256, when asked for.
+    """A saved file. The arrays of a group are read, and checked against their SHA-256, on request.
 
     Attributes:
         state: the JSON state.
-        sha256: of each group, as :func:`parameters_sha256`.
+        sha256: :func:`parameters_sha256` of each group.
 
     Raises:
-        UsageError: the file is missing or damaged.
+        UsageError: if the file is missing or damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -112,10 +113,10 @@ class Checkpoint:
             raise self._damaged(f"no state: {error}") from None
 
     def group(self, name: str) -> dict[str, np.ndarray]:
-        """The arrays of one group, without the group's name.
+        """Return the arrays of one group, named without the group.
 
         Raises:
-            UsageError: the file is damaged.
+            UsageError: if the file is damaged.
         """
         prefix = f"{name}/"
         arrays = {key.removeprefix(prefix): array for key, array in self._read(prefix).items()}

@@ -1,4 +1,4 @@
-"""Words with the n - 1 words before each of them: what a network of n-grams is trained on and measured with."""
+"""Words with their n - 1 previous words: training and evaluation of feed-forward language models."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _AT_ONCE = 1_024
 
 
 def contexts(ids: np.ndarray, order: int, first: int) -> np.ndarray:
-    """The words before each word of a text, (tokens, order - 1) int32, the word directly before first.
+    """Return the previous words of each word of a text, (tokens, order - 1) int32, the nearest first.
 
     Args:
-        ids: (tokens,) the text.
-        order: number of words with the predicted one, 2 or more.
-        first: what is before the text; the end of a line in a text of lines.
+        ids: (tokens,), the text.
+        order: number of words including the predicted one, 2 or more.
+        first: the word that precedes the text; the end of a line in a text of lines.
     """
     padded = np.concatenate([np.full(order - 1, first), ids]).astype(np.int32)
     return np.lib.stride_tricks.sliding_window_view(padded[:-1], order - 1)[:, ::-1]
 
 
 def context_losses(model: NeuralLanguageModel, ids: np.ndarray, first: int) -> np.ndarray:
-    """-ln p of each word of a text in nats, (tokens,), given the words before it."""
+    """-ln p of each word of a text in nats, (tokens,), given the previous words."""
     before, losses = contexts(ids, model.order, first), []
     for start in range(0, len(ids), _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
@@ -39,16 +39,16 @@ def context_losses(model: NeuralLanguageModel, ids: np.ndarray, first: int) -> n
 def context_objective(
     training: np.ndarray, validation: np.ndarray, *, order: int, batch_size: int, first: int
 ) -> Objective:
-    """The objective of predicting each word of a text from the words before it, for
-    :func:`gluon_attn.training.loop.fit`; selects by the perplexity of the validation text.
+    """Objective of predicting each word of a text from the previous words, for
+    :func:`gluon_attn.training.loop.fit`; the epoch is selected by the perplexity of the validation text.
 
-    A batch has words from anywhere in the text, drawn without replacement in each epoch; the last batch is filled with
-    words from the first.
+    A batch has words from the whole text, drawn without replacement in each epoch; the last batch is filled up with
+    words of the first.
 
     Args:
-        training, validation: (tokens,) texts.
-        order, first: as for :func:`contexts`.
-        batch_size: words of a batch.
+        training, validation: (tokens,), texts.
+        order, first: as in :func:`contexts`.
+        batch_size: number of words per batch.
     """
     before, targets = contexts(training, order, first), training.astype(np.int32)
     steps = -(-len(targets) // batch_size)

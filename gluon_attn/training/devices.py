@@ -8,14 +8,14 @@ from gluon_attn.errors import UsageError
 
 
 def device_of(name: str, rank: int = 0) -> mx.Context:
-    """The device of a worker, to be entered: every array without a device of its own is made there.
+    """Return the device of a worker, to be used in a ``with`` statement: new arrays are created on it by default.
 
     Args:
-        name: ``cpu``, or ``gpu:N`` for the first of those that the workers of a machine take in turn.
-        rank: of the worker.
+        name: ``cpu``, or ``gpu:N``, the first GPU; the workers of a machine take consecutive ones.
+        rank: rank of the worker.
 
     Raises:
-        UsageError: it has no such name, or there is no such GPU.
+        UsageError: if the name is invalid or there is no such GPU.
     """
     kind, _, number = name.partition(":")
     if name == "cpu":

@@ -1,11 +1,13 @@
-"""Several workers that train one model, on MXNet's parameter server.
+"""Training one model with several workers on MXNet's parameter server.
 
 Every worker has the whole model and computes the gradients of its share of each batch. The servers of
-``kvstore('dist_sync')`` sum them, and every worker makes the same update with the sum, so that clipping, schedules and
-the state of the optimizer are those of one worker. What is decided or written only once is done by the first worker.
+``kvstore('dist_sync')`` sum them, and every worker makes the same update with the sum, so clipping, schedules and the
+optimizer's state are those of a single worker. Everything that is decided or written only once is up to the first
+worker.
 
-A server adds up gradients in the order in which they arrive. The sum of two does not depend on it; gradients of more
-are divided into parts whose sums do not (:mod:`gluon_attn.training.exact_sums`), at twice the bytes.
+A server sums gradients in the order in which they arrive. The sum of two gradients does not depend on the order. More
+than two are divided into parts whose sums do not depend on it (:mod:`gluon_attn.training.exact_sums`), which doubles
+the number of bytes.
 """
 
 from __future__ import annotations
@@ -41,12 +43,12 @@ _LONGEST_MESSAGE = 2**16
 
 
 class Workers(Protocol):
-    """Those who train one model together.
+    """The workers that train one model together.
 
     Attributes:
-        rank: the number of this one, from 0.
-        size: how many there are.
-        record: what the record of a training says about them, as JSON.
+        rank: rank of this worker, from 0.
+        size: number of workers.
+        record: description of the workers for the record of a training, as JSON.
     """
 
     rank: int
@@ -54,27 +56,27 @@ class Workers(Protocol):
     record: dict[str, Any]
 
     def sum(self, parameters: Sequence[Parameter], loss: nd.NDArray) -> nd.NDArray:
-        """Replace the gradient of each parameter by its sum over all workers; returns the sum of the losses."""
+        """Replace the gradient of each parameter by its sum over all workers; return the sum of the losses."""
 
     def updates(self, parameters: Sequence[Parameter], recipe: Recipe, steps: int) -> Updates:
-        """The updates of an epoch of so many steps, with the gradients that :meth:`sum` leaves."""
+        """Return the updates of an epoch of ``steps`` steps, which use the gradients left by :meth:`sum`."""
 
     def once(self, compute: Callable[[], T]) -> T:
-        """What only the first worker computes, as a JSON value, for all."""
+        """Compute a JSON value on the first worker and return it on all workers."""
 
     def first(self) -> Any:
-        """A block that the first worker executes before all others."""
+        """Return a context in which the first worker runs before all others."""
 
     def check_same(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Compare the parameters of all workers.
 
         Raises:
-            UsageError: they differ.
+            UsageError: if they differ.
         """
 
 
 class Alone:
-    """The only worker."""
+    """A single worker."""
 
     rank, size = 0, 1
 
@@ -105,8 +107,8 @@ class Together:
     """The workers of MXNet's parameter server that the environment names (``DMLC_ROLE=worker`` and so on).
 
     Args:
-        exact: sums of more than two workers are the same bits in whichever order gradients arrive.
-        store: kind of MXNet's store.
+        exact: whether sums over more than two workers are bitwise independent of the order in which gradients arrive.
+        store: type of MXNet's key-value store.
     """
 
     def __init__(self, *, exact: bool = True, store: str = "dist_sync") -> None:
@@ -132,8 +134,9 @@ class Together:
         return total
 
     def _agree(self, dense: Sequence[nd.NDArray], sparse: Sequence[nd.NDArray]) -> tuple[list[np.ndarray], list[float]]:
-        """The rows of each sparse array that some worker has, and the largest magnitude of all workers in each array,
-        dense ones first. Sums of what one worker states and of the zeros of all others are the same in every order."""
+        """Return the rows of each sparse array that any worker has, and the largest magnitude of each array over all
+        workers, dense arrays first. Each worker contributes its own entry and zeros elsewhere, so the order of the sum
+        does not matter."""
         outline = [_touched(array) for array in sparse]
         if self._exact:
             values = [*dense, *(array.data for array in sparse)]
@@ -145,7 +148,7 @@ class Together:
         return [np.flatnonzero(counts) for counts in summed], largest
 
     def _sum_rows(self, name: str, gradient: nd.NDArray, rows: np.ndarray, largest: float) -> None:
-        """Sum a row-sparse gradient: only the rows that some worker has, in blocks of a fixed size."""
+        """Sum a row-sparse gradient: only the rows that any worker has, in blocks of a fixed size."""
         own = gradient.indices.asnumpy().astype(np.int64)
         padded = np.zeros((-(-len(rows) // ROWS) * ROWS, gradient.shape[1]), np.float32)
         padded[np.searchsorted(rows, own)] = gradient.data.asnumpy()
@@ -155,7 +158,7 @@ class Together:
         nd.sparse.row_sparse_array((values, nd.array(rows, dtype="int64")), shape=gradient.shape).copyto(gradient)
 
     def _sum(self, name: str, addends: Sequence[nd.NDArray], largest: Sequence[float]) -> list[nd.NDArray]:
-        """The sums over all workers of arrays of these largest magnitudes."""
+        """Return the sums over all workers of arrays with the given largest magnitudes."""
         if not self._exact:
             return self._send(name, addends)
         parts = [divided(array, size, self.size) for array, size in zip(addends, largest, strict=True)]
@@ -163,8 +166,8 @@ class Together:
         return [coarse + fine for coarse, fine in zip(summed[: len(parts)], summed[len(parts) :], strict=True)]
 
     def _send(self, name: str, arrays: Sequence[nd.NDArray]) -> list[nd.NDArray]:
-        """The servers' sums of arrays. Large arrays are sent where they are, and the sums replace them; small ones are
-        sent as one vector. All are on their way before the first sum is waited for."""
+        """Return the servers' sums of arrays. Large arrays are sent in place, and the sums replace them; small ones are
+        sent as one vector. All arrays are sent before the first sum is waited for."""
         flat = {str(number): array.reshape((-1,)) for number, array in enumerate(arrays) if array.size >= LARGE}
         small = [array for array in arrays if array.size < LARGE]
         if small:
@@ -194,7 +197,7 @@ class Together:
         text = json.dumps(compute()).encode() if self.rank == 0 else b""
         if len(text) > _LONGEST_MESSAGE:
             raise UsageError(f"a message of {len(text)} bytes is too long for other workers")
-        # The first value of a key is that of worker 0: the form of broadcast that MXNet's store has.
+        # The initial value of a key is that of worker 0; this is how MXNet's store broadcasts.
         buffer = np.zeros(_LONGEST_MESSAGE, np.float32)
         buffer[: len(text)] = np.frombuffer(text, np.uint8)
         message, key = nd.array(buffer), f"message {self._messages}"
@@ -223,12 +226,12 @@ class Together:
 
 
 class Compressed(Together):
-    """The same with two bits for each element of a gradient: a worker sends plus or minus the threshold, or nothing,
-    and adds what is left to its next gradient (Strom, 2015). A sparse gradient is sent whole; the sum has the rows that
-    are not zero. Losses are those of a worker's own shares.
+    """Like :class:`Together`, with two bits per element of a gradient: a worker sends plus or minus the threshold or
+    zero, and adds the remainder to its next gradient (Strom, 2015). Sparse gradients are sent whole; the sum has the
+    nonzero rows. Losses are those of a worker's own shares.
 
     Args:
-        threshold: of the size of an element of a gradient, or training does not move.
+        threshold: should have the magnitude of an element of a gradient; otherwise training makes no progress.
     """
 
     def __init__(self, threshold: float) -> None:
@@ -252,7 +255,7 @@ class Compressed(Together):
 
 
 def _touched(gradient: nd.NDArray) -> nd.NDArray:
-    """1 for each row that a row-sparse gradient stores, else 0, (rows,)."""
+    """Return 1 for each row that a row-sparse gradient stores, otherwise 0, (rows,)."""
     rows = np.zeros(gradient.shape[0], np.float32)
     rows[gradient.indices.asnumpy().astype(np.int64)] = 1.0
     return nd.array(rows)

@@ -1,4 +1,4 @@
-"""The gradients of one batch: at once, piece by piece where memory is short, or by several workers."""
+"""Gradients of a batch: computed at once, piece by piece to save memory, or by several workers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gluon_attn.training.objective import Batch, Objective, Share
 
 
 class Gradients:
-    """Computes the gradients of the mean loss of a batch, whatever is done at once and where.
+    """Computes the gradients of the mean loss of a batch, in pieces and on several workers if requested.
 
-    A batch is divided into as many shares as all workers have pieces. A worker adds up the gradients of its pieces,
-    then those of all workers are summed.
+    A batch is divided into as many shares as all workers have pieces. Each worker accumulates the gradients of its
+    pieces, then the gradients of all workers are summed.
 
     Args:
-        model: its parameters have the gradients after :meth:`compute`.
-        parameters: those that are trained.
-        pieces: into which a worker divides its share of each batch. Peak memory is that of one piece.
+        model: the model; its parameters hold the gradients after :meth:`compute`.
+        parameters: the trained parameters.
+        pieces: number of pieces into which a worker divides its share. Peak memory is that of one piece.
 
     Raises:
-        UsageError: the batches of this task, or this model, cannot be divided.
+        UsageError: if the batches of this task, or this model, cannot be divided.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class Gradients:
                 parameter.grad_req = "add"
 
     def compute(self, batch: Batch) -> nd.NDArray:
-        """Compute the gradients of a batch; returns its mean loss, of one element."""
+        """Compute the gradients of a batch; return its mean loss, (1,)."""
         loss = self._backward(self._share(batch, 0)) if self._pieces == 1 else self._accumulate(batch)
         return self._workers.sum(self._parameters, loss)
 
     def _accumulate(self, batch: Batch) -> nd.NDArray:
-        """The sums of the losses and gradients of all pieces. MXNet adds to dense gradients in place, but not to sparse
+        """Sum the losses and gradients of all pieces. MXNet accumulates dense gradients in place, but not sparse
         ones."""
         for parameter in self._dense:
             parameter.zero_grad()

@@ -1,4 +1,4 @@
-"""Joining the workers that the environment names."""
+"""Joining the workers named by environment variables."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from gluon_attn.training.distributed import ALONE, Compressed, Together, Workers
 
 
 def join(*, compression: float | None = None, asynchronous: bool = False) -> Workers:
-    """Join the workers that the environment of this process names, and wait for all of them; alone if it names none.
+    """Join the workers named by the environment of this process, and wait for all of them; a single worker if none are
+    named.
 
     Args:
-        compression: threshold of gradients of two bits; None for whole ones.
-        asynchronous: do not wait for each other, and send whole gradients.
+        compression: threshold for gradients of two bits; None to send whole gradients.
+        asynchronous: whether workers do not wait for each other; they then send whole gradients.
     """
     if not runtime.is_worker():
         return ALONE

@@ -1,4 +1,4 @@
-"""The training loop that every script shares: seeded by epoch, checked at each step, resumable bit for bit."""
+"""The training loop of all scripts: seeded by epoch, checked at each step, resumable with bitwise equal results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SECONDS_BETWEEN_LINES = 30.0
 
 @dataclass
 class Trained:
-    """The metrics of each epoch, the number of the best one, counted from 1, and the seconds spent training."""
+    """The metrics of each epoch, the number of the best epoch, counted from 1, and the seconds spent training."""
 
     history: list[dict[str, float]]
     best_epoch: int
@@ -50,28 +50,29 @@ def fit(
     workers: Workers = ALONE,
     pieces: int = 1,
 ) -> Trained:
-    """Train an initialized model, and set it to the parameters of its best epoch, or to their mean over the
+    """Train an initialized model and set it to the parameters of its best epoch, or to their mean over the
     ``recipe.average`` epochs up to it.
 
-    Every epoch draws from generators seeded by (seed, epoch), and the checkpoint at its end has all that the next one
-    needs, so a run that is killed at any instant and started again ends with the same parameters, bit for bit. A model
-    without gradients, such as n-grams that were counted when it was built, is only validated and saved.
+    Every epoch uses generators seeded by (seed, epoch), and its checkpoint contains everything that the next epoch
+    needs, so a run that is killed at any instant and resumed ends with bitwise the same parameters. A model without
+    gradients, such as n-grams counted when the model is built, is only validated and saved.
 
-    Several workers call this with the same model, objective, recipe and seed. They go through the same batches, of
-    which each computes a share, and the same updates; the first one validates and writes. Worker 0 draws as a single
-    one would, worker k from generators seeded by (seed, epoch, k).
+    Several workers call this function with the same model, objective, recipe and seed. They iterate over the same
+    batches, each computes its share, and they make the same updates; the first worker validates and writes. Worker 0
+    uses the generators of a single worker, worker k generators seeded by (seed, epoch, k).
 
     Args:
-        run: resumed from its checkpoint, if it has one.
-        label: starts the progress bar and each line of the log.
-        log: gets one line after each epoch.
-        workers: that train together.
-        pieces: into which a worker divides its share of each batch where memory is short (gradient accumulation).
+        run: the run directory; resumed from its checkpoint if it has one.
+        label: prefix of the progress bar and of each line of the log.
+        log: called with one line after each epoch.
+        workers: the workers that train together.
+        pieces: number of pieces into which a worker divides its share of each batch to save memory (gradient
+            accumulation).
 
     Raises:
-        UsageError: the optimizer is unknown or cannot be resumed; the loss, a parameter or the validation result is not
-            a finite number; an epoch has not ``objective.steps`` batches; or these cannot be divided. The last
-            checkpoint stays.
+        UsageError: if the optimizer is unknown or cannot be resumed; if the loss, a parameter or a validation result is
+            not finite; if an epoch does not have ``objective.steps`` batches; or if batches cannot be divided. The last
+            checkpoint is kept.
     """
     parameters = [one for _, one in checkpoint.named_parameters(model) if one.grad_req != "null"]
     if not parameters:
@@ -137,7 +138,7 @@ def fit(
 
 
 def _estimated(model: HybridBlock, objective: Objective, run: RunDirectory, seed: int) -> Trained:
-    """One epoch of a model that has nothing to train."""
+    """Run the single epoch of a model that has nothing to train."""
     metrics = objective.evaluate(model)
     history = [{"epoch": 1} | {f"validation_{name}": value for name, value in metrics.items()}]
     state = {"history": history, "best_epoch": 1, "seconds": 0.0, "seed": seed}
@@ -150,7 +151,7 @@ def _estimated(model: HybridBlock, objective: Objective, run: RunDirectory, seed
 def _parameters(
     model: HybridBlock, averaged: Mapping[str, np.ndarray], own: Mapping[str, np.ndarray]
 ) -> Iterator[None]:
-    """Give the model averaged parameters for as long as the block lasts."""
+    """Set the model to averaged parameters within a ``with`` statement."""
     if averaged is own:
         yield
         return
@@ -169,8 +170,8 @@ def _steps(
     label: str,
     log: Callable[[str], None] | None,
 ) -> list[float]:
-    """One epoch of updates; the mean loss of each step. Where there is no terminal for a progress bar, the log gets a
-    line every half minute."""
+    """Run one epoch of updates; return the mean loss of each step. Without a terminal for the progress bar, the log
+    gets a line every half minute."""
     told = time.monotonic()
     told_each = log if not sys.stderr.isatty() else None
     losses: list[float] = []
@@ -185,7 +186,7 @@ def _steps(
             updates.step(recipe.rate(step, recipe.epochs * steps))
         except FloatingPointError as error:
             raise _diverged(str(error), epoch, number + 1) from None
-        # The loss is read one step late, so that this thread prepares a batch while the engine computes.
+        # The loss is read one step late, so that this thread prepares the next batch while the engine computes.
         if pending is not None:
             losses.append(_finite(pending, epoch, number))
             bar.set_postfix(loss=f"{losses[-1]:.3f}", refresh=False)
