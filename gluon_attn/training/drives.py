@@ -1,4 +1,4 @@
-"""Sequences of frames of a drive: how a network that steers is trained on them, and how it reads a whole drive."""
+"""Sequences of frames of a drive: training a network that steers, and predicting a whole drive."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gluon_attn.training.objective import Batch, Objective, share_of_mean
 
 @dataclass(frozen=True)
 class Frames:
-    """The frames of a split in the order of time.
+    """The frames of a split in temporal order.
 
     Attributes:
         pixels: (frames, height, width, 3) uint8.
-        inputs: turns pixels into float32 inputs (frames, 3, height, width).
-        target: (frames,) degrees.
-        stretches: row numbers of frames that follow each other without a gap.
+        inputs: converts pixels to float32 inputs (frames, 3, height, width).
+        target: (frames,), in degrees.
+        stretches: row numbers of consecutive frames without a gap in time.
     """
 
     pixels: np.ndarray
@@ -34,7 +34,7 @@ class Frames:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a network says of each frame of a split.
+    """Predictions of a network for each frame of a split.
 
     Attributes:
         degrees: (frames,).
@@ -47,8 +47,8 @@ class Predictions:
 
 @dataclass(frozen=True)
 class Stretch:
-    """What a network with memory computes for the frames of one stretch, all on its frames (frames, ...): the frames'
-    row numbers, degrees, weights, features, and h and c *before* each frame."""
+    """Values that a network with memory computes for the frames of one stretch, all (frames, ...): row numbers of the
+    frames, degrees, weights, features, and h and c *before* each frame."""
 
     rows: np.ndarray
     degrees: np.ndarray
@@ -69,24 +69,24 @@ def steering_objective(
     mirror: bool = False,
     brightness: float = 0.0,
 ) -> Objective:
-    """The objective of steering as a driver did, for :func:`gluon_attn.training.loop.fit`.
+    """Objective of imitating a driver's steering, for :func:`gluon_attn.training.loop.fit`.
 
-    An epoch reads as many frames as there are, in sequences that begin anywhere, each from its own first frame. The
-    loss of a sequence is the mean absolute error in degrees plus ``penalty / steps`` times :func:`unattended`: Kim and
-    Canny's objective (2017, eq. 6) over the number of steps, but for the mean over regions, where they sum. Training
-    selects by the mean absolute error on validation.
+    An epoch reads as many frames as the split has, in sequences with random starts whose state is initialised from
+    their first frame. The loss of a sequence is the mean absolute error in degrees plus ``penalty / steps`` times
+    :func:`unattended`. This is Kim and Canny's objective (2017, eq. 6) divided by the number of steps, except that they
+    sum over regions instead of averaging. The epoch is selected by the mean absolute error on validation.
 
     Args:
-        steps: frames of a sequence.
-        batch_size: sequences of a step.
-        state_units: of the network; 0 without memory.
+        steps: number of frames per sequence.
+        batch_size: number of sequences per step.
+        state_units: width of the network's state; 0 without memory.
         penalty: lambda.
-        mirror: mirror every other sequence on average, and its targets.
-        brightness: the last channel, the value of HSV, is multiplied by a factor that differs from 1 by up to this
-            much, the same for a whole sequence, and cut at 255.
+        mirror: whether to mirror half of the sequences and their targets at random.
+        brightness: the last channel, the value of HSV, is multiplied by a random factor that differs from 1 by at most
+            this much, the same for a whole sequence, and clipped at 255.
 
     Raises:
-        UsageError: the training split has no batch of such sequences.
+        UsageError: if the training split is too short for one batch.
     """
     starts = np.concatenate([rows[: max(0, len(rows) - steps + 1)] for rows in train.stretches])
     count = len(train.target) // (steps * batch_size)
@@ -126,15 +126,15 @@ def steering_objective(
 
 
 def initial_state(rows: int, units: int) -> tuple[np.ndarray, ...]:
-    """``start``, h and c of sequences that begin; nothing for a network without memory."""
+    """Return ``start``, h and c for sequences that begin; nothing for a network without memory."""
     if not units:
         return ()
     return np.ones((rows, 1), np.float32), *(np.zeros((rows, units), np.float32) for _ in range(2))
 
 
 def predict(model: Any, frames: Frames, *, steps: int, state_units: int) -> Predictions:
-    """Read each stretch from its first frame to its last, the state carried on: each frame is judged from the frames
-    before it."""
+    """Predict each stretch from its first frame to its last with the state carried along, so that each prediction uses
+    all previous frames of the stretch."""
     degrees = np.zeros(len(frames.target))
     weights: np.ndarray | None = None
     for rows, real, output in _read(model, frames, steps, state_units):
@@ -147,7 +147,7 @@ def predict(model: Any, frames: Frames, *, steps: int, state_units: int) -> Pred
 
 
 def stretches(model: Any, frames: Frames, *, steps: int, state_units: int) -> list[Stretch]:
-    """What a network with attention computes on the way, stretch by stretch."""
+    """Return the intermediate values of a network with attention, stretch by stretch."""
     computed: list[Stretch] = []
     for rows in frames.stretches:
         alone = Frames(frames.pixels, frames.inputs, frames.target, [rows])
@@ -169,8 +169,8 @@ def stretches(model: Any, frames: Frames, *, steps: int, state_units: int) -> li
 
 
 def _read(model: Any, frames: Frames, steps: int, units: int) -> Iterator[tuple[np.ndarray, np.ndarray, Steering]]:
-    """Pieces of ``steps`` frames of all stretches at once, with the row numbers (stretches, steps) and which of them
-    are real: shorter stretches go on with their last frame."""
+    """Yield pieces of ``steps`` frames of all stretches at once, with their row numbers (stretches, steps) and a mask
+    of existing frames: shorter stretches repeat their last frame."""
     longest = max(len(rows) for rows in frames.stretches)
     length = -(-longest // steps) * steps
     padded = np.stack([np.append(rows, np.full(length - len(rows), rows[-1])) for rows in frames.stretches])
@@ -185,6 +185,6 @@ def _read(model: Any, frames: Frames, steps: int, units: int) -> Iterator[tuple[
 
 
 def _inputs(frames: Frames, pixels: np.ndarray) -> np.ndarray:
-    """Pixels (batch, steps, height, width, 3) as inputs (batch, steps, 3, height, width)."""
+    """Convert pixels (batch, steps, height, width, 3) to inputs (batch, steps, 3, height, width)."""
     inputs = frames.inputs(pixels.reshape(-1, *pixels.shape[2:]))
     return inputs.reshape(*pixels.shape[:2], *inputs.shape[1:])

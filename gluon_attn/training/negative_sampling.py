@@ -18,11 +18,11 @@ class Sampling:
     """How examples are drawn from texts.
 
     Attributes:
-        window: the largest distance of a context word; drawn uniformly from 1 to this for each word.
-        negatives: noise words that count for a pair, *k*.
-        noise: noise words of a batch, shared by all its pairs.
-        threshold: words with a higher share f of the texts are kept with probability sqrt(threshold / f).
-        rows, length: a batch is ``rows`` pieces of ``length`` words, with as many around them as the window reaches.
+        window: the largest distance of a context word; for each word, the distance is drawn uniformly from 1 to this.
+        negatives: number of noise words per pair, *k*.
+        noise: number of noise words per batch, shared by all its pairs.
+        threshold: words with a relative frequency f above it are kept with probability sqrt(threshold / f).
+        rows, length: a batch has ``rows`` pieces of ``length`` words, with ``window`` words on either side.
     """
 
     window: int = 5
@@ -39,8 +39,8 @@ class TokenStream:
 
     Attributes:
         ids: (words,) of int32.
-        text: (words,) the number of the text of each word.
-        counts: (vocabulary,) how often each word of the vocabulary occurs.
+        text: (words,), the index of the text of each word.
+        counts: (vocabulary,), the number of occurrences of each word.
     """
 
     ids: np.ndarray
@@ -55,29 +55,29 @@ class TokenStream:
 
 
 def keep_probability(counts: np.ndarray, threshold: float) -> np.ndarray:
-    """The probability of keeping each word: min(1, sqrt(threshold / f)), f its share of all words (eq. 5)."""
+    """Return the probability of keeping each word: min(1, sqrt(threshold / f)), f its relative frequency (eq. 5)."""
     share = counts / counts.sum()
     return np.minimum(1.0, np.sqrt(threshold / np.where(share > 0, share, threshold)))
 
 
 def noise_distribution(counts: np.ndarray) -> np.ndarray:
-    """The probability of drawing each word as noise: the 3/4 power of its count, normalised."""
+    """Return the probability of drawing each word as noise: the 3/4 power of its count, normalised."""
     powers = counts.astype(np.float64) ** 0.75
     return powers / powers.sum()
 
 
 def batches_per_epoch(stream: TokenStream, sampling: Sampling) -> int:
-    """The number of batches for the words that subsampling is expected to keep, at least 1."""
+    """Return the number of batches for the words that subsampling is expected to keep, at least 1."""
     words = float(keep_probability(stream.counts, sampling.threshold)[stream.ids].sum())
     return max(1, round(words / (sampling.rows * sampling.length)))
 
 
 def batches(stream: TokenStream, sampling: Sampling, generator: np.random.RandomState) -> Iterator[Batch]:
-    """The batches of one epoch, :func:`batches_per_epoch` of them, as :class:`Word2Vec` reads them.
+    """Yield the :func:`batches_per_epoch` batches of one epoch, as :class:`Word2Vec` reads them.
 
     The words are subsampled and cut into pieces, which are shuffled. The number of words that subsampling keeps is
-    random and the number of batches is not, so a few pieces are left out or used twice. The target of a batch is a
-    placeholder: the model predicts its inputs.
+    random but the number of batches is fixed, so a few pieces are left out or used twice. The target of a batch is a
+    placeholder, since the model predicts its inputs.
     """
     window, length = sampling.window, sampling.length
     sampled = generator.random_sample(len(stream.ids)) < keep_probability(stream.counts, sampling.threshold)[stream.ids]
@@ -94,7 +94,7 @@ def batches(stream: TokenStream, sampling: Sampling, generator: np.random.Random
         reach = generator.randint(1, window + 1, own.shape)
         band = same_text & (own >= 0) & (distance > 0) & (distance <= reach)
         mask = np.zeros((sampling.rows, length, near.shape[1]), np.float32)
-        # Columns i to i + 2 * window are the neighbours of word i: a diagonal band of the mask.
+        # Columns i to i + 2 * window, a diagonal band of the mask, are the neighbours of word i.
         per_row, per_word, per_column = mask.strides
         np.lib.stride_tricks.as_strided(mask, band.shape, (per_row, per_word + per_column, per_column))[:] = band
         drawn = np.searchsorted(cumulative, generator.random_sample(sampling.noise) * cumulative[-1], side="right")
@@ -105,13 +105,13 @@ def batches(stream: TokenStream, sampling: Sampling, generator: np.random.Random
 
 
 def mean_loss(outputs: tuple[nd.NDArray, nd.NDArray], _: nd.NDArray) -> nd.NDArray:
-    """The mean loss of the examples of a batch, in nats."""
+    """Return the mean loss of the examples of a batch, in nats."""
     loss, examples = outputs
     return loss.sum() / nd.maximum(examples.sum(), 1.0)
 
 
 def held_out_loss(model: Word2Vec, stream: TokenStream, sampling: Sampling, seed: int) -> float:
-    """The mean loss of the examples of held-out texts, in nats; the same draws for the same seed."""
+    """Return the mean loss of the examples of held-out texts, in nats; the same seed gives the same draws."""
     sums = np.zeros(2)
     for batch in batches(stream, sampling, np.random.RandomState(seed)):
         outputs = model(*(nd.array(array, dtype=array.dtype) for array in batch.inputs))
@@ -120,9 +120,10 @@ def held_out_loss(model: Word2Vec, stream: TokenStream, sampling: Sampling, seed
 
 
 def word_vector_objective(training: TokenStream, held_out: TokenStream, sampling: Sampling, *, seed: int) -> Objective:
-    """The objective of word vectors, for :func:`gluon_attn.training.loop.fit`; selects by the loss on held-out texts.
+    """Objective of word vectors, for :func:`gluon_attn.training.loop.fit`; the epoch is selected by the loss on
+    held-out texts.
 
-    Held-out texts are subsampled, and their noise words drawn, by the counts of the training texts.
+    Subsampling and noise words of held-out texts use the counts of the training texts.
     """
     held_out = replace(held_out, counts=training.counts)
 

@@ -1,4 +1,4 @@
-"""What a network is trained for: batches, loss and validation."""
+"""The objective of a training: batches, loss and validation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mxnet.gluon import HybridBlock
 
 @dataclass(frozen=True)
 class Batch:
-    """The model's inputs and the loss's target of one step, batch first, as NumPy arrays."""
+    """The model's inputs and the target of the loss for one step, batch first, as NumPy arrays."""
 
     inputs: tuple[np.ndarray, ...]
     target: np.ndarray
@@ -21,11 +21,11 @@ class Batch:
 
 @dataclass(frozen=True)
 class Share:
-    """Some rows of a batch.
+    """A share of the rows of a batch.
 
     Attributes:
-        batch: of these rows.
-        weight: of their mean loss in that of the whole batch, which is the sum over all shares of weight times loss.
+        batch: the batch of these rows.
+        weight: weight of their mean loss: the loss of the whole batch is the sum over all shares of weight times loss.
     """
 
     batch: Batch
@@ -37,24 +37,24 @@ Division = Callable[[Batch, int, int], Share]
 
 
 def share_of_mean(batch: Batch, number: int, shares: int) -> Share:
-    """A share of a batch whose loss is the mean over rows. Every array is cut along its first axis."""
+    """Return a share of a batch whose loss is the mean over rows. Every array is cut along its first axis."""
     rows, own = share_of_rows(len(batch.target), number, shares)
     inputs = tuple(values[own] for values in batch.inputs)
     return Share(Batch(inputs, batch.target[own]), rows / len(batch.target))
 
 
 def share_of_sum(batch: Batch, number: int, shares: int) -> Share:
-    """A share of a batch whose target is the count by which the sum of its losses is divided: that stays the count of
-    the whole batch."""
+    """Return a share of a batch whose target is the number by which the sum of losses is divided; it remains the number
+    of the whole batch."""
     rows, own = share_of_rows(len(batch.inputs[0]), number, shares)
     return Share(Batch(tuple(values[own] for values in batch.inputs), batch.target), float(rows > 0))
 
 
 def share_of_rows(rows: int, number: int, shares: int) -> tuple[int, slice]:
-    """How many of the rows a share has, and which.
+    """Return the number of rows of a share, and the rows.
 
-    Where there are fewer rows than shares, some have none. They get the row before, to be counted with weight 0, so
-    that every worker goes through the same steps.
+    If there are fewer rows than shares, some shares are empty. They get the previous row with weight 0, so that every
+    worker goes through the same steps.
     """
     start, stop = rows * number // shares, rows * (number + 1) // shares
     if start == stop:
@@ -64,16 +64,16 @@ def share_of_rows(rows: int, number: int, shares: int) -> tuple[int, slice]:
 
 @dataclass(frozen=True)
 class Objective:
-    """What to train for; how is the :class:`~gluon_attn.training.recipe.Recipe`.
+    """What a model is trained for; the :class:`~gluon_attn.training.recipe.Recipe` says how.
 
     Attributes:
-        batches: the batches of one epoch, from a generator that is seeded for this epoch.
+        batches: yields the batches of one epoch, given a generator seeded for this epoch.
         steps: number of batches of an epoch; 0 for a model without gradients.
         loss: (model outputs, target) -> losses (batch,).
-        evaluate: the model's validation metrics by name.
-        select: the metric whose best epoch is selected.
-        higher_is_better: whether the best value of ``select`` is the largest.
-        share: divides a batch, among workers or to compute it piece by piece; None where that cannot be done.
+        evaluate: returns the model's validation metrics by name.
+        select: name of the metric that selects the best epoch.
+        higher_is_better: whether larger values of ``select`` are better.
+        share: divides a batch among workers or pieces; None if batches cannot be divided.
     """
 
     batches: Callable[[np.random.RandomState], Iterable[Batch]]

@@ -1,4 +1,4 @@
-"""How a model is trained, as plain values: importable without MXNet, saved with every run and manifest."""
+"""The hyper-parameters of training as plain values: importable without MXNet, saved with every run and manifest."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ _LATER = ("batch_tokens", "average", "beta2", "epsilon", "weight_decay")
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train. Rates are those of MXNet's optimizer of that name; gradients are of the mean loss of a batch.
+    """Hyper-parameters of training. Learning rates are those of MXNet's optimizer of the given name; gradients are
+    those of the mean loss of a batch.
 
-    The rate rises linearly over the first ``warmup_steps``; ``decay`` is ``constant``, ``cosine`` (half a period over
-    all steps, zero only after the last) or ``inverse-sqrt`` (falling with the root of the step after the warm-up;
-    Vaswani et al., 2017, eq. 3). Training ends after ``patience`` epochs without a better validation result;
-    the final parameters are always those of the best epoch. ``clip_norm`` is the largest Euclidean norm of the
-    gradients over all parameters; larger ones are scaled down to it (Pascanu et al., 2013).
+    The learning rate rises linearly over the first ``warmup_steps``. ``decay`` is ``constant``, ``cosine`` (half a
+    period over all steps, zero only after the last one) or ``inverse-sqrt`` (with the inverse square root of the step
+    after the warm-up; Vaswani et al., 2017, eq. 3). Training stops after ``patience`` epochs without a better
+    validation result; the final parameters are always those of the best epoch. ``clip_norm`` is the maximum Euclidean
+    norm of the gradients over all parameters; larger gradients are scaled down to it (Pascanu et al., 2013).
 
-    With ``batch_tokens`` a batch of a task that supports it has as many rows, at most ``batch_size``, as have this many
-    tokens on either side, padding included. With ``average`` above 1, what is validated, selected and used is the mean
-    of the parameters at the ends of that many last epochs (Vaswani et al., 2017, sec. 6.1). ``beta2`` and ``epsilon``
-    are of Adam; None for MXNet's, 0.999 and 1e-8. ``weight_decay`` times each parameter is added to its gradient, but
-    for parameters that a model exempts (``wd_mult``); None for no decay.
+    With ``batch_tokens``, for tasks that support it, a batch has at most ``batch_size`` rows and at most this many
+    tokens on either side, padding included. With ``average`` above 1, the mean of the parameters after each of the last
+    ``average`` epochs is validated, selected and used (Vaswani et al., 2017, sec. 6.1). ``beta2`` and ``epsilon`` are
+    parameters of Adam; None for MXNet's defaults, 0.999 and 1e-8. ``weight_decay`` times each parameter is added to its
+    gradient, except for parameters that a model exempts (``wd_mult``); None for no decay.
 
     Raises:
-        UsageError: an unknown decay, a norm that is not positive, ``inverse-sqrt`` without warm-up, or an average of
-            nothing.
+        UsageError: if the decay is unknown, the norm is not positive, ``inverse-sqrt`` has no warm-up, or ``average``
+            is below 1.
     """
 
     epochs: int
@@ -60,7 +61,7 @@ class Recipe:
             raise UsageError(f"the parameters of {self.average} epochs have no mean; choose an average of 1 or more")
 
     def rate(self, step: int, total_steps: int) -> float:
-        """Learning rate of a step, counted from 0."""
+        """Return the learning rate of a step, counted from 0."""
         rate = self.learning_rate * min(1.0, (step + 1) / max(1, self.warmup_steps))
         if self.decay == "cosine":
             rate *= 0.5 * (1.0 + math.cos(math.pi * step / total_steps))
@@ -70,11 +71,11 @@ class Recipe:
 
     @property
     def optimizer_arguments(self) -> dict[str, float]:
-        """The optimizer's arguments besides its rate, where they are not MXNet's defaults."""
+        """The optimizer's arguments other than the learning rate, if they differ from MXNet's defaults."""
         given = {"beta2": self.beta2, "epsilon": self.epsilon, "wd": self.weight_decay}
         return {name: value for name, value in given.items() if value is not None}
 
     def as_json(self) -> dict[str, Any]:
-        """The recipe by name, as in ``config.json``; fields that were added later only where they are set."""
+        """Return the fields by name, as in ``config.json``; fields added later are included only if they are set."""
         unset = {name for name in _LATER if getattr(self, name) == type(self).__dataclass_fields__[name].default}
         return {name: value for name, value in asdict(self).items() if name not in unset}

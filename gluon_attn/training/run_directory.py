@@ -19,11 +19,11 @@ from gluon_attn.training import checkpoint
 
 class RunDirectory:
     """A folder that belongs to one run: ``config.json``, ``checkpoint.npz``, ``metrics.jsonl`` and ``metrics.csv``, and
-    what its script adds. Opening it decides what happens to an earlier run in the folder.
+    files added by its script. The arguments decide what happens to an earlier run in the folder.
 
     Raises:
-        UsageError: the folder has a run and neither ``resume`` nor ``overwrite`` is set, or the run to resume
-            has another configuration, or its configuration is lost or damaged.
+        UsageError: if the folder has a run and neither ``resume`` nor ``overwrite`` is set, or if the run to resume has
+            another configuration, or its configuration is missing or damaged.
     """
 
     def __init__(self, path: Path, config: Mapping[str, Any], *, resume: bool = False, overwrite: bool = False) -> None:
@@ -45,15 +45,15 @@ class RunDirectory:
         write_text(config_path, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
 
     def save(self, groups: Mapping[str, Mapping[str, np.ndarray]], state: Mapping[str, Any]) -> None:
-        """Replace the checkpoint, complete or not at all.
+        """Replace the checkpoint, completely or not at all.
 
         Raises:
-            UsageError: it cannot be written.
+            UsageError: if it cannot be written.
         """
         checkpoint.save(self.checkpoint, groups, state)
 
     def write_metrics(self, history: list[dict[str, float]]) -> None:
-        """Write the whole history, so that a resumed run leaves no row of an epoch that it repeats."""
+        """Write the whole history, so that a resumed run has no duplicate rows of epochs that it repeats."""
         write_text(self.path / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in history))
         table = io.StringIO()
         writer = csv.DictWriter(table, fieldnames=list(history[0]), lineterminator="\n")
@@ -63,22 +63,22 @@ class RunDirectory:
 
 
 class ReadOnlyRunDirectory(RunDirectory):
-    """The folder of a run to which another worker writes."""
+    """The folder of a run that another worker writes."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.checkpoint = path, path / "checkpoint.npz"
 
     def save(self, groups: Mapping[str, Mapping[str, np.ndarray]], state: Mapping[str, Any]) -> None:
-        """Nothing: the first worker saves the same."""
+        """Do nothing: the first worker saves the same checkpoint."""
 
     def write_metrics(self, history: list[dict[str, float]]) -> None:
-        """Nothing: the first worker writes the same."""
+        """Do nothing: the first worker writes the same metrics."""
 
 
 def _remove(path: Path) -> None:
     replaced = path.with_name(f".{path.name}.replaced")
     shutil.rmtree(replaced, ignore_errors=True)
-    path.rename(replaced)  # at once, so that nothing of the old run is mistaken for the new one
+    path.rename(replaced)  # atomically, so that no file of the old run is mistaken for one of the new run
     shutil.rmtree(replaced)
 
 

@@ -7,10 +7,10 @@ import os
 
 
 def serve() -> None:
-    """Be what the environment says (``DMLC_ROLE``), until the workers leave.
+    """Run as the server or scheduler named by the environment (``DMLC_ROLE``) until the workers leave.
 
-    In a process of such a role ``import mxnet`` itself would serve, and not return. Then the optimizer of workers that
-    do not wait for each other could not be loaded, which needs the whole of MXNet. So the role is set afterwards.
+    In a process with such a role, ``import mxnet`` itself would serve and never return, and the optimizer of
+    asynchronous workers, which needs all of MXNet, could not be loaded. Therefore the role is set after the import.
     """
     role = os.environ.pop("DMLC_ROLE")
     mxnet = importlib.import_module("mxnet")

@@ -15,25 +15,25 @@ from mxnet.gluon import Parameter, Trainer
 
 from gluon_attn.errors import UsageError
 
-# MXNet's Nadam multiplies up its momentum schedule in a private attribute.
+# MXNet's Nadam accumulates its momentum schedule in a private attribute.
 _NOT_RESUMABLE = ("nadam",)
 
 
 class Updates:
     """The optimizer steps of one training.
 
-    :meth:`step` first sums the gradients of all devices (``allreduce_grads``), then clips their norm, then updates, so
-    that a training loop need not know how many devices there are.
+    :meth:`step` sums the gradients of all devices (``allreduce_grads``), clips their norm, and updates the parameters,
+    so that a training loop need not know the number of devices.
 
     Args:
-        parameters: in a fixed order; the names of the state's arrays contain their numbers.
-        optimizer: its name in MXNet.
+        parameters: parameters in a fixed order; names of the state's arrays contain their index.
+        optimizer: name of the optimizer in MXNet.
         clip_norm: gradients are scaled down to this Euclidean norm over all parameters (Pascanu et al., 2013).
-        kvstore: as for :class:`mxnet.gluon.Trainer`; with one device the default creates none.
-        arguments: of the optimizer; those that are not given have MXNet's defaults.
+        kvstore: as in :class:`mxnet.gluon.Trainer`; with one device, the default creates none.
+        arguments: arguments of the optimizer; the others have MXNet's defaults.
 
     Raises:
-        UsageError: the optimizer is unknown, has no such argument, or has state that a checkpoint cannot hold.
+        UsageError: if the optimizer is unknown, has no such argument, or has state that a checkpoint cannot hold.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Updates:
         self._clip_norm = clip_norm
         self._parameters = list(parameters)
         # Trainer.update(n) scales gradients by rescale_grad / n. With rescale_grad = clip_norm and
-        # n = max(norm, clip_norm) that is min(1, clip_norm / norm), bit for bit.
+        # n = max(norm, clip_norm), this is exactly min(1, clip_norm / norm).
         scale = 1.0 if clip_norm is None else clip_norm
         self._optimizer = mx.optimizer.create(optimizer, rescale_grad=scale, **(arguments or {}))
         if any(parameter._grad_stype == "row_sparse" for parameter in self._parameters):
@@ -61,11 +61,11 @@ class Updates:
         self._trainer = Trainer(self._parameters, self._optimizer, kvstore=kvstore, update_on_kvstore=False)
 
     def step(self, learning_rate: float) -> None:
-        """Update all parameters by the gradients of the last backward pass.
+        """Update all parameters with the gradients of the last backward pass.
 
         Raises:
-            FloatingPointError: the norm of the gradients is not finite; the parameters are not changed.
-            UserWarning: a parameter was not part of the last backward pass; set its ``grad_req`` to ``null``.
+            FloatingPointError: if the norm of the gradients is not finite; the parameters are not changed.
+            UserWarning: if a parameter was not part of the last backward pass; set its ``grad_req`` to ``null``.
         """
         self._trainer.set_learning_rate(learning_rate)
         self._trainer.allreduce_grads()
@@ -78,11 +78,11 @@ class Updates:
         self._trainer.update(divisor)
 
     def settle(self) -> None:
-        """Wait until the parameters are those after all updates of all workers; these are already."""
+        """Wait for the updates of all workers; here there is nothing to wait for."""
 
     def state(self) -> dict[str, np.ndarray]:
-        """The optimizer's state: ``<parameter>.<slot>`` for each array, such as Adam's two moments, ``counts``
-        (parameters,) the updates of each parameter, and ``count`` (), their largest."""
+        """Return the optimizer's state: ``<parameter>.<slot>`` for each array, such as Adam's two moments, ``counts``
+        (parameters,), the number of updates of each parameter, and ``count`` (), the largest of them."""
         states = self._trainer._updaters[0].states  # the same on every device
         arrays = {
             f"{index}.{slot}": array.asnumpy()
@@ -93,10 +93,10 @@ class Updates:
         return arrays | {"counts": np.array(counts, np.int64), "count": np.array(self._optimizer.num_update, np.int64)}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Continue from a :meth:`state`; parameters must have their values of that time.
+        """Continue from a :meth:`state`; the parameters must have the values that belong to it.
 
         Raises:
-            UsageError: the arrays are not the state of this optimizer for these parameters.
+            UsageError: if the arrays are not the state of this optimizer for these parameters.
         """
         counts = arrays.get("counts", np.empty(0, np.int64))
         fits = len(counts) == len(self._parameters)
@@ -122,9 +122,10 @@ class Updates:
 
 
 def _take_note_of_lazy_updates() -> None:
-    """Have MXNet print its note on lazy updates, which it does once per process, while nobody listens: they are meant.
+    """Trigger MXNet's note on lazy updates, which it prints once per process, with output suppressed: lazy updates are
+    intended.
 
-    The update is of an array of its own, so that nothing else changes.
+    The update is made on a separate array, so it has no other effect.
     """
     weight, mean, variance = (nd.zeros((1, 1)) for _ in range(3))
     gradient = nd.zeros((1, 1)).tostype("row_sparse")
@@ -150,7 +151,7 @@ def _slots(state: Any) -> Iterator[nd.NDArray]:
 
 
 def norm(parameters: Sequence[Parameter]) -> float:
-    """Euclidean norm of all gradients; of a sparse one only the rows that it stores are read."""
+    """Return the Euclidean norm of all gradients; for sparse ones, only the stored rows are read."""
     gradients = [parameter.list_grad()[0] for parameter in parameters]  # the same on every device
     dense = [gradient.data if gradient.stype == "row_sparse" else gradient for gradient in gradients]
     squares = nd.multi_sum_sq(*dense, num_arrays=len(dense)).asnumpy()
