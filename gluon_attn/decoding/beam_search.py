@@ -12,7 +12,7 @@ from gluon_attn.errors import UsageError
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.typing import Tensors
 
-# The number of sentences in the batch is rounded up to a multiple of this: every new shape is a new graph.
+# The number of sentences in a batch is rounded up to a multiple of this, since every new shape needs a new graph.
 SENTENCE_MULTIPLE = 8
 
 
@@ -22,10 +22,10 @@ class Hypothesis:
 
     Attributes:
         ids: its tokens, without begin and end of sentence.
-        score: what the search ranks by: ``log_p`` divided by the length penalty.
-        log_p: ln p of all its tokens, including the end of sentence where it was generated.
-        weights: (steps, memory_length) attention weights of each token and of the end of sentence, of an ensemble
-            those of its first model; None without attention.
+        score: ``log_p`` divided by the length penalty, by which the search ranks.
+        log_p: ln p of all its tokens, including the end of sentence if it was generated.
+        weights: (steps, memory_length), attention weights of each token and of the end of sentence; those of the first
+            model of an ensemble; None without attention.
     """
 
     ids: tuple[int, ...]
@@ -51,27 +51,28 @@ def beam_search(
     end: int,
     excluded: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
-    """Find likely translations.
+    """Translate sentences by beam search.
 
-    It finds what GluonNLP's ``BeamSearchSampler`` finds: a finished translation stays in the beam as long as its score
-    is among the best. A sentence leaves the batch when all its translations are finished. Until then its whole beam is
-    computed, so that all its translations attend to one memory by one product. A beam of 1 is greedy search.
+    The results are those of GluonNLP's ``BeamSearchSampler``: a finished hypothesis stays in the beam as long as its
+    score is among the best. A sentence leaves the batch when all of its hypotheses are finished. Until then its whole
+    beam is computed, so that one product computes the attention of all hypotheses over their common memory. A beam of 1
+    is greedy search.
 
     Args:
-        models: one, or an ensemble, whose probabilities are averaged at each token.
-        source: (sentences, length) of int32, padded; floats for a network whose source is not of tokens.
+        models: one model, or an ensemble, whose probabilities are averaged for each token.
+        source: (sentences, length) of int32, padded; floats for a network whose source has no tokens.
         source_length: (sentences,).
-        beam: number of translations of each sentence, at most the size of the vocabulary.
-        alpha: of the length penalty.
+        beam: number of hypotheses per sentence, at most the size of the vocabulary.
+        alpha: exponent of the length penalty.
         max_steps: maximum number of tokens of a translation; one number, or (sentences,).
         begin, end: ids of begin and end of sentence.
         excluded: ids that are never generated, for example that of the unknown word.
 
     Returns:
-        For each sentence up to ``beam`` translations, the best first.
+        For each sentence, up to ``beam`` hypotheses, the best first.
 
     Raises:
-        UsageError: a beam wider than the vocabulary.
+        UsageError: if the beam is wider than the vocabulary.
     """
     if not len(source):
         return []
@@ -108,13 +109,13 @@ def beam_search(
 
 @dataclass(frozen=True)
 class _Step:
-    """What was chosen at one step for each position in each beam.
+    """The choices of one step for each position in each beam.
 
     Attributes:
-        origin: (sentences, beam) the position in the beam of the previous step.
-        token: (sentences, beam) the token that was added; -1 for a translation that was finished before.
-        row: (sentences, beam) the row of ``weights``.
-        weights: (rows, memory_length) attention weights of the step.
+        origin: (sentences, beam), the position in the beam of the previous step.
+        token: (sentences, beam), the added token; -1 for a hypothesis that was already finished.
+        row: (sentences, beam), the row of ``weights``.
+        weights: (rows, memory_length), attention weights of the step.
     """
 
     origin: np.ndarray
@@ -124,15 +125,15 @@ class _Step:
 
 
 class _Beams:
-    """The beams of all sentences: tokens, origin and score of each translation, and which of them are finished.
+    """The beams of all sentences: tokens, origin and score of each hypothesis, and whether it is finished.
 
     A step of the network has a row for each position in the beam of each unfinished sentence; the first step has one
     row for each sentence.
 
     Attributes:
         sentences: number of sentences.
-        unfinished: (unfinished,) the sentences of which a translation can still grow.
-        parents: (unfinished, width) the row of the previous step that each row continues; any row where nothing grows.
+        unfinished: (unfinished,), the sentences with hypotheses that can still grow.
+        parents: (unfinished, width), the row of the previous step that each row continues; arbitrary for finished ones.
     """
 
     def __init__(self, max_steps: np.ndarray, beam: int, alpha: float, end: int) -> None:
@@ -146,15 +147,15 @@ class _Beams:
         self._steps: list[_Step] = []
 
     def extend(self, best: np.ndarray, ids: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """Choose the best among all continuations and the finished translations.
+        """Select the best among all continuations and the finished hypotheses.
 
         Args:
-            best, ids: (rows, beam) ln p of the likeliest next tokens, and which they are; rows after those of the
-                unfinished sentences are padding.
-            weights: (rows, memory_length) of the step.
+            best, ids: (rows, beam), ln p and ids of the most probable next tokens; rows after those of the unfinished
+                sentences are padding.
+            weights: (rows, memory_length), attention weights of the step.
 
         Returns:
-            (unfinished, beam) of int32, the last token of each translation; any token where nothing grows.
+            (unfinished, beam) of int32, the last token of each hypothesis; arbitrary for finished ones.
         """
         log_p, token, row = self._candidates(best, ids)
         origin, token, finished = self._select(log_p, token)
@@ -162,7 +163,7 @@ class _Beams:
         return np.where(self._grows, token, self._end)[self.unfinished]
 
     def _candidates(self, best: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The continuations of each translation: ln p of the whole and last token (sentences, beam, beam), and the row
+        """Return the continuations of each hypothesis: their ln p and last token (sentences, beam, beam), and the row
         of the step (sentences, beam)."""
         beam, (unfinished, width) = self._beam, self.parents.shape
         rows = unfinished * width
@@ -176,10 +177,10 @@ class _Beams:
         return log_p, token, row
 
     def _select(self, log_p: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Take the best of the continuations and of the finished translations, which compete by score.
+        """Select the best of the continuations and of the finished hypotheses by score.
 
-        Sets score and ln p of the new beam and returns, (sentences, beam) each, the position in the old beam that each
-        translation comes from, its new token, and whether it was finished before; such a one gets the token -1.
+        Sets score and ln p of the new beam. Returns, each (sentences, beam), the position in the old beam that each
+        hypothesis comes from, its new token, -1 if it was already finished, and whether it was.
         """
         beam, continuations = self._beam, self._beam**2
         log_p, token = log_p.reshape(self.sentences, continuations), token.reshape(self.sentences, continuations)
@@ -199,7 +200,7 @@ class _Beams:
         return origin, np.where(finished, -1, np.take_along_axis(token, continuation, axis=1)), finished
 
     def _record(self, step: _Step, finished: np.ndarray) -> None:
-        """Append the step and determine what can still grow: a translation without end and within its limit."""
+        """Append the step and determine the hypotheses that can still grow: without end and within their limit."""
         self._steps.append(step)
         self._grows = np.isfinite(self._score) & ~finished & (step.token != self._end)
         self._grows &= (len(self._steps) < self._max_steps)[:, None]
@@ -207,12 +208,12 @@ class _Beams:
         self.parents = step.row[self.unfinished]
 
     def hypotheses(self, sentence: int) -> list[Hypothesis]:
-        """The translations of a sentence, the best first."""
+        """Return the hypotheses of a sentence, the best first."""
         positions = np.flatnonzero(np.isfinite(self._score[sentence]))
         return [self._hypothesis(sentence, position) for position in positions]
 
     def _hypothesis(self, sentence: int, position: int) -> Hypothesis:
-        """Follow a translation back from the last step to the first."""
+        """Trace a hypothesis back from the last step to the first."""
         score, log_p = float(self._score[sentence, position]), float(self._log_p[sentence, position])
         ids, weights = [], []
         for step in reversed(self._steps):
@@ -228,7 +229,7 @@ class _Beams:
 
 
 def _log_of_mean(log_ps: Sequence[nd.NDArray]) -> nd.NDArray:
-    """ln of the mean probability of an ensemble, computed relative to the largest so that nothing underflows."""
+    """Return ln of the mean probability of an ensemble, computed relative to the largest to avoid underflow."""
     if len(log_ps) == 1:
         return log_ps[0]
     largest = log_ps[0]
@@ -238,9 +239,10 @@ def _log_of_mean(log_ps: Sequence[nd.NDArray]) -> nd.NDArray:
 
 
 def _likeliest(log_p: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The highest values of each row and their columns, (rows, count) each, the highest first, of equals the first.
+    """Return the highest values of each row and their columns, (rows, count) each, in descending order; of equal values
+    the first.
 
-    One maximum after the other: NumPy computes them in a fifth of the time of ``topk``. Overwrites the array.
+    NumPy computes one maximum after the other in a fifth of the time of ``topk``. Overwrites the array.
     """
     rows = np.arange(len(log_p))
     best, ids = np.empty((len(log_p), count), log_p.dtype), np.empty((len(log_p), count), np.int32)
@@ -252,8 +254,8 @@ def _likeliest(log_p: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rounded_up(sentences: np.ndarray) -> np.ndarray:
-    """An array with an entry for each sentence, the last repeated up to a multiple of ``SENTENCE_MULTIPLE``. A single
-    sentence stays single."""
+    """Repeat the last entry of an array over sentences up to a multiple of ``SENTENCE_MULTIPLE``. A single sentence
+    stays single."""
     missing = -len(sentences) % SENTENCE_MULTIPLE if len(sentences) > 1 else 0
     return np.concatenate([sentences, np.repeat(sentences[-1:], missing, axis=0)])
 

@@ -1,1 +1,1 @@
-"""Measuring networks: statistics, faithfulness of attention, word vectors."""
+"""Evaluation: statistics, faithfulness of attention, word vectors."""

@@ -1,5 +1,5 @@
 """Faithfulness of attention weights: entropy, and agreement with leave-one-out effects (Jain and Wallace, 2019,
-"Attention is not explanation"). Redundancy of hops: overlap, and the least penalty they can have."""
+"Attention is not explanation"). Redundancy of hops: overlap, and the lowest possible penalty."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gluon_attn.evaluation.statistics import rank_correlation
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """One number for each text.
+    """Entropy and agreement of each text.
 
     Attributes:
-        entropy: (texts,) entropy of the token weights divided by that of the uniform distribution, 0 to 1.
-        agreement: (texts,) Spearman's correlation between the weight of a token and its leave-one-out effect, the
+        entropy: (texts,), entropy of the token weights divided by that of the uniform distribution, 0 to 1.
+        agreement: (texts,), Spearman's correlation between the weight of a token and its leave-one-out effect, the
             absolute change of the predicted log odds when the token is deleted, -1 to 1.
     """
 
@@ -32,7 +32,7 @@ def faithfulness(
     """Compare attention weights with the effect of deleting each token (leave-one-out).
 
     Args:
-        classify: from sequences of ids to the probability of one class (texts,) and the token weights of each text.
+        classify: maps sequences of ids to the probability of one class (texts,) and the token weights of each text.
         sequences: texts of at least three tokens.
     """
     probability, weights = classify(sequences)
@@ -55,20 +55,19 @@ def _logit(probability: np.ndarray) -> np.ndarray:
 def least_penalty(tokens: int | np.ndarray, hops: int) -> Any:
     """The smallest ||A A^T - I||_F^2 that ``hops`` distributions over ``tokens`` tokens can reach.
 
-    It is 0 for hops <= tokens: each hop takes a token of its own. For r hops over T < r tokens it is
+    It is 0 for hops <= tokens, when each hop attends to a different token. For r hops over T < r tokens it is
 
         (r - T) + (r / T - 1)^2,
 
-    and its root for the norm without the square. Proof. G = A A^T is positive semidefinite of order r and at most T of
-    its eigenvalues are not 0, so at least r - T of those of G - I are -1 and cost 1 each: r - T (for the norm its root)
-    is the bound that holds for any A. Rows that sum to 1 raise it. With 1 the vector of r ones, A^T 1 has T entries
-    that add up to r, so 1^T G 1 = ||A^T 1||^2 >= r^2 / T; the largest eigenvalue of G is then at least 1^T G 1 / r >=
-    r / T > 1 and costs at least (r / T - 1)^2 more. Both are met at once by T hops each on a token of its own and r - T
-    hops spread evenly over all: there A^T A = I + (r - T) / T^2 J, with J all ones, has the eigenvalue r / T once and 1
-    otherwise.
+    or its square root for the norm without the square. Proof. G = A A^T is positive semidefinite of order r, and at
+    most T of its eigenvalues are nonzero, so at least r - T eigenvalues of G - I are -1 and contribute 1 each. This
+    bound, r - T, holds for any A; rows that sum to 1 raise it. With 1 the vector of r ones, A^T 1 has T entries that
+    sum to r, so 1^T G 1 = ||A^T 1||^2 >= r^2 / T. The largest eigenvalue of G is then at least 1^T G 1 / r >= r / T > 1
+    and contributes at least (r / T - 1)^2 more. Both bounds are attained if T hops attend to one token each and r - T
+    hops are uniform: then A^T A = I + (r - T) / T^2 J, with J all ones, has the eigenvalue r / T once and 1 otherwise.
 
     Args:
-        tokens: tokens of a sentence, at least 1; or an array of such numbers.
+        tokens: number of tokens of a sentence, at least 1, or an array of such numbers.
         hops: number of hops, at least 1.
 
     Returns:
@@ -80,10 +79,10 @@ def least_penalty(tokens: int | np.ndarray, hops: int) -> Any:
 
 
 def overlap(weights: np.ndarray) -> np.ndarray:
-    """How much the hops of a sentence attend to the same tokens: the mean over all pairs of hops of their overlap.
+    """Mean overlap of all pairs of hops: how much the hops of a sentence attend to the same tokens.
 
-    The overlap of two hops is the sum over the tokens of min(a_t, b_t), which is 1 minus half their L1 distance: 1 when
-    they are the same distribution, 0 when no token has weight in both.
+    The overlap of two hops is the sum over tokens of min(a_t, b_t), which is 1 minus half of their L1 distance: 1 if
+    the distributions are equal, 0 if no token has weight in both.
 
     Args:
         weights: (sentences, hops, length), zero on padding.
@@ -92,7 +91,7 @@ def overlap(weights: np.ndarray) -> np.ndarray:
         (sentences,), between 0 and 1.
 
     Raises:
-        ValueError: fewer than two hops.
+        ValueError: if there are fewer than two hops.
     """
     hops = weights.shape[1]
     if hops < 2:
@@ -104,11 +103,11 @@ def overlap(weights: np.ndarray) -> np.ndarray:
 
 
 def normalised_entropy(weights: np.ndarray) -> float:
-    """Entropy of one distribution over tokens divided by that of the uniform one: 0 if one token has all the weight, 1
-    if all have the same.
+    """Entropy of a distribution over tokens divided by that of the uniform distribution: 0 if one token has all the
+    weight, 1 if all have the same.
 
     Args:
-        weights: (tokens,) non-negative, sum 1, at least two tokens.
+        weights: (tokens,), non-negative with sum 1; at least two tokens.
     """
     positive = weights[weights > 0]
     return float(-(positive * np.log2(positive)).sum() / np.log2(len(weights)))
@@ -116,13 +115,14 @@ def normalised_entropy(weights: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class ScoresByWidth:
-    """What random queries and keys give at each width of theirs.
+    """Statistics of the scores of random queries and keys for each width.
 
     Attributes:
-        widths: of queries and keys.
-        variance: (widths,) of the scores q . k.
-        entropy: (widths,) mean entropy of the softmax of the scores over that of the uniform distribution, 0 to 1.
-        scaled_entropy: the same of the scores divided by sqrt(width).
+        widths: widths of queries and keys.
+        variance: (widths,), variance of the scores q . k.
+        entropy: (widths,), mean entropy of the softmax of the scores divided by that of the uniform distribution, 0 to
+        1.
+        scaled_entropy: (widths,), the same for the scores divided by sqrt(width).
     """
 
     widths: tuple[int, ...]
@@ -132,14 +132,14 @@ class ScoresByWidth:
 
 
 def scores_by_width(widths: Sequence[int], *, keys: int, queries: int, seed: int) -> ScoresByWidth:
-    """Measure why dot products are scaled (Vaswani et al., 2017, sec. 3.2.1, footnote 4): components of variance 1 give
-    scores of variance ``width``, so that the softmax of a wide query is almost one-hot, where it has no gradient.
+    """Measure why dot products are scaled (Vaswani et al., 2017, sec. 3.2.1, footnote 4): components of variance 1 have
+    scores of variance ``width``, so for large widths the softmax is almost one-hot and its gradient vanishes.
 
     Args:
-        widths: of queries and keys.
-        keys: number of keys of each query.
+        widths: widths of queries and keys.
+        keys: number of keys per query.
         queries: number of queries.
-        seed: of the standard normal components.
+        seed: seed of the standard normal components.
     """
     generator = np.random.RandomState(seed)
     rows = []

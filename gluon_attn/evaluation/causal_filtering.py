@@ -1,10 +1,10 @@
-"""Which of the attended regions of a frame change what a network does (Kim and Canny, 2017, section 3.4).
+"""Causal filtering: which attended regions of a frame change the output (Kim and Canny, 2017, section 3.4).
 
-Attention shows what a network reads, not what it uses. So the attended cells of the grid are clustered to regions, each
-region is masked in turn, and only those are kept whose mask changes the steering.
+Attention shows what a network reads, not what it uses. Therefore the attended cells of the grid are clustered into
+regions, each region is masked in turn, and only regions whose mask changes the steering are kept.
 
-The paper draws particles from the attention map and clusters these; here the cells themselves are clustered, each with
-its weight, which is what many particles would come to.
+The paper draws particles from the attention map and clusters them. Here the cells themselves are clustered with their
+weights, which is the limit of many particles.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RADIUS = 1.5
 """Cells that are neighbours: the eight around a cell."""
 
 NEIGHBOURHOOD = 9
-_SAMPLES = 1000  # of a cell with the uniform weight
+_SAMPLES = 1000  # samples of a cell with the uniform weight
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Region:
     """An attended region of a frame.
 
     Attributes:
-        cells: numbers of its cells in the grid, row by row.
+        cells: indices of its cells in the grid, row by row.
         weight: sum of their attention weights.
-        effect: by how much the steering changes without them, absolute.
+        effect: absolute change of the steering without them.
     """
 
     cells: np.ndarray
@@ -40,16 +40,16 @@ class Region:
 def attended_regions(weights: np.ndarray, grid: tuple[int, int], density: float = 1.5) -> list[np.ndarray]:
     """Cluster the attended cells of a frame by DBSCAN (Ester et al., 1996).
 
-    Clustered are the cells of more than the uniform weight. A cell is the core of a region if it and the eight around
-    it have together at least ``density`` times the weight that they would have if all weights were equal.
+    Cells with more than the uniform weight are clustered. A cell is the core of a region if it and its eight neighbours
+    together have at least ``density`` times the weight that they would have if all weights were equal.
 
     Args:
-        weights: (cells,) not negative, row by row.
+        weights: (cells,), not negative, row by row.
         grid: rows and columns.
-        density: times the uniform weight.
+        density: threshold as a multiple of the uniform weight.
 
     Returns:
-        The cells of each region, in the order of the first cell of each. There are none where attention is even.
+        The cells of each region, ordered by the first cell of each; no regions if attention is nearly uniform.
     """
     relative = weights * len(weights) / max(float(weights.sum()), 1e-12)
     cells = np.flatnonzero(relative > 1)
@@ -69,14 +69,14 @@ def causal_regions(
     steer: Callable[[np.ndarray, np.ndarray], np.ndarray],
     density: float = 1.5,
 ) -> list[list[Region]]:
-    """The attended regions of frames, each with the effect of masking it.
+    """Return the attended regions of frames, each with the effect of masking it.
 
     Args:
         weights: (frames, cells).
         grid: rows and columns of the cells.
-        steer: (frame numbers (n,), weights (n, cells)) -> steering (n,), the network's with these weights instead of
-            its own; weights of a masked region are 0, the others as they were.
-        density: of :func:`attended_regions`.
+        steer: (frame numbers (n,), weights (n, cells)) -> steering (n,) of the network with these weights instead of
+            its own; weights of a masked region are 0, the others are unchanged.
+        density: see :func:`attended_regions`.
 
     Returns:
         The regions of each frame.
@@ -98,7 +98,7 @@ def causal_regions(
 
 
 def kept_weights(weights: np.ndarray, regions: Sequence[Region], least: float) -> np.ndarray:
-    """The weights (cells,) of the regions whose effect is at least ``least``, 0 elsewhere."""
+    """Return the weights (cells,) of the regions whose effect is at least ``least``, 0 elsewhere."""
     kept = np.zeros_like(weights)
     for region in regions:
         if region.effect >= least:

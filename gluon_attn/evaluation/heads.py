@@ -1,4 +1,4 @@
-"""What heads of attention attend to, as the weight that they give to marked keys."""
+"""What attention heads attend to, measured by the weight that they give to marked keys."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 
 
 def weight_on(weights: np.ndarray, marks: np.ndarray) -> np.ndarray:
-    """The total weight of the marked keys, the mean over the queries that have one.
+    """Total weight of the marked keys, averaged over the queries that have any.
 
     Args:
         weights: (heads, queries, keys), each row a distribution.
         marks: (queries, keys) of bool.
 
     Returns:
-        (heads,); NaN where no query has a marked key.
+        (heads,); NaN if no query has a marked key.
     """
     asked = marks.any(axis=1)
     if not asked.any():
@@ -23,15 +23,15 @@ def weight_on(weights: np.ndarray, marks: np.ndarray) -> np.ndarray:
 
 
 def at_offset(length: int, offset: int) -> np.ndarray:
-    """Marks (length, length) the key that is ``offset`` tokens after each query: -1 for the token before."""
+    """Mark (length, length) the key ``offset`` tokens after each query; -1 is the previous token."""
     return np.eye(length, k=offset, dtype=bool)
 
 
 def same_word(is_continued: np.ndarray) -> np.ndarray:
-    """Marks (pieces, pieces) the other pieces of the word of each piece.
+    """Mark (pieces, pieces) the other pieces of the word that each piece belongs to.
 
     Args:
-        is_continued: (pieces,) whether the next piece is of the same word.
+        is_continued: (pieces,), whether the next piece belongs to the same word.
     """
     word = np.concatenate([[0], np.cumsum(~np.asarray(is_continued, bool))[:-1]])
     return (word[:, None] == word) & ~np.eye(len(word), dtype=bool)

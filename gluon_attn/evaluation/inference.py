@@ -1,17 +1,18 @@
 """Inference over seeds and test items: is a difference between two systems more than noise?
 
-A measured difference varies for two reasons: other test items would give another one, and so would trainings with other
-seeds. A bootstrap over items covers the first, a t interval over seeds the second. Here the squares of their
-half-widths are added,
+A measured difference varies for two reasons: other test items would give a different one, and so would trainings with
+other seeds. A bootstrap over items covers the first source of variation, a t interval over seeds the second. Here the
+squares of their half-widths are added,
 
     half^2 = (t_{n-1} s / sqrt n)^2 + (z SE_items)^2
 
 with s the standard deviation of the effect over n seeds and SE_items its standard error by bootstrap over items.
 
-Chosen by simulation (``tests/gluon_attn/evaluation/test_inference.py``): with two, three and five seeds, and whatever
-part of the noise is the seeds', at most one verdict in twenty is false. With two seeds a bootstrap over seeds and items
-gives up to 29 % false verdicts, because it sees half of the variance, and Welch and Satterthwaite's degrees of freedom
-up to 13 %. The price is a wider interval: with three seeds up to 1.75 times the shortest possible.
+The method was chosen by simulation (``tests/gluon_attn/evaluation/test_inference.py``): with two, three and five seeds,
+and for any share of the variance that is due to seeds, at most one verdict in twenty is false. With two seeds, a
+bootstrap over seeds and items gives up to 29 % false verdicts, because it sees half of the variance, and Welch and
+Satterthwaite's degrees of freedom give up to 13 %. The price is a wider interval: with three seeds, up to 1.75 times
+the shortest possible.
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ class Inference:
     item_error: float
 
     def half(self, level: float = LEVEL) -> float:
-        """Half of the interval over seeds and items."""
+        """Half-width of the interval over seeds and items."""
         return float(half_width(level, self.seed_error, self.degrees, self.item_error))
 
     def half_of_seeds(self, level: float = LEVEL) -> float:
-        """Half of the interval over seeds alone."""
+        """Half-width of the interval over seeds alone."""
         return float(half_width(level, self.seed_error, self.degrees, 0.0))
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
@@ -57,7 +58,7 @@ class Inference:
 
     @property
     def p(self) -> float:
-        """One minus the level of the interval that just reaches no effect."""
+        """p-value: one minus the level of the interval that just includes zero."""
 
         def beyond(level: float) -> float:
             return self.half(level) - abs(self.effect)
@@ -69,14 +70,14 @@ class Inference:
 
 
 def over_seeds(effects: np.ndarray, item_error: float) -> Inference:
-    """Inference from the effect of each seed; of a comparison, that of two systems trained with the same seed.
+    """Inference from the effect of each seed; for a comparison, the difference of two systems with the same seed.
 
     Args:
-        effects: (seeds,) of two seeds or more.
+        effects: (seeds,), two seeds or more.
         item_error: standard error of the mean effect over items, by bootstrap.
 
     Raises:
-        ValueError: there is one seed only.
+        ValueError: if there is only one seed.
     """
     if len(effects) < 2:
         raise ValueError("a deviation over seeds needs two seeds or more")
@@ -85,16 +86,16 @@ def over_seeds(effects: np.ndarray, item_error: float) -> Inference:
 
 
 def half_width(level: float, seed_error: ArrayLike, degrees: float, item_error: float) -> np.ndarray:
-    """Half of the interval of that level.
+    """Half-width of the interval at a confidence level.
 
     Args:
-        level: such as 0.95.
+        level: confidence level, such as 0.95.
         seed_error: standard errors of means over seeds, of any shape.
-        degrees: of freedom of these errors.
+        degrees: degrees of freedom of these errors.
         item_error: standard error over items.
 
     Returns:
-        Of the shape of ``seed_error``.
+        An array of the shape of ``seed_error``.
     """
     tail = 0.5 + level / 2
     width: np.ndarray = np.hypot(stats.t.ppf(tail, degrees) * np.asarray(seed_error), stats.norm.ppf(tail) * item_error)
@@ -102,7 +103,7 @@ def half_width(level: float, seed_error: ArrayLike, degrees: float, item_error: 
 
 
 def holm(p_values: list[float]) -> list[float]:
-    """Adjusted p-values of several tests (Holm, 1979), in their order."""
+    """Return the adjusted p-values of several tests (Holm, 1979), in the given order."""
     order = sorted(range(len(p_values)), key=lambda index: p_values[index])
     adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(order):
@@ -112,7 +113,7 @@ def holm(p_values: list[float]) -> list[float]:
 
 
 def pooled_deviation(samples: list[np.ndarray]) -> float | None:
-    """The standard deviation over seeds, pooled over systems with two seeds or more; None where there is none."""
+    """Standard deviation over seeds, pooled over systems with two seeds or more; None if there are no such systems."""
     several = [sample for sample in samples if len(sample) > 1]
     if not several:
         return None
@@ -123,12 +124,12 @@ def pooled_deviation(samples: list[np.ndarray]) -> float | None:
 def seeds_needed(
     effect: float, deviation: float, item_error: float, *, power: float = 0.8, most: int = 100
 ) -> int | None:
-    """How many paired seeds show an effect with this power; None where even ``most`` are too few, as the test split is
-    too small.
+    """Number of paired seeds needed to show an effect with the given power; None if even ``most`` are too few, because
+    the test split is too small.
 
     Args:
-        effect: the true one.
-        deviation: of the effect over seeds.
+        effect: the true effect.
+        deviation: standard deviation of the effect over seeds.
         item_error: standard error of the effect over items, which more seeds do not lower.
         power: probability of a definite verdict.
         most: the largest number tried.

@@ -1,4 +1,4 @@
-"""Mixtures of two language models: weights by expectation-maximisation, one for each bin of positions."""
+"""Mixtures of two language models: weights by expectation-maximisation, one per bin of positions."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ _ROUNDS = 200
 
 
 def mixture_weights(first: np.ndarray, second: np.ndarray, bins: np.ndarray, count: int) -> np.ndarray:
-    """The weights (count,) of the first model at which the likelihood of a text is highest; those of bins without words
-    are 1/2.
+    """Return the weights (count,) of the first model that maximise the likelihood of a text; 1/2 for bins without
+    words.
 
-    The likelihood is concave in each weight, so that expectation-maximisation (Dempster, Laird and Rubin, 1977), from
-    1/2, ends at its maximum.
+    The log likelihood is concave in each weight, so expectation-maximisation (Dempster, Laird and Rubin, 1977) from 1/2
+    converges to its maximum.
 
     Args:
-        first, second: (tokens,) ln p of each word.
-        bins: (tokens,) the bin of each word, from 0 to ``count - 1``; must not depend on the word itself.
+        first, second: (tokens,), ln p of each word.
+        bins: (tokens,), the bin of each word, from 0 to ``count - 1``; must not depend on the word itself.
         count: number of bins.
     """
     weights = np.full(count, 0.5)
     words = np.bincount(bins, minlength=count)
-    # Only the ratio matters; the larger of the two is taken out, so that nothing underflows.
+    # Only the ratio matters; both are divided by the larger one to avoid underflow.
     top = np.maximum(first, second)
     p, q = np.exp(first - top), np.exp(second - top)
     for _ in range(_ROUNDS):
@@ -32,8 +32,8 @@ def mixture_weights(first: np.ndarray, second: np.ndarray, bins: np.ndarray, cou
 
 
 def mixed(first: np.ndarray, second: np.ndarray, weight: np.ndarray | float) -> np.ndarray:
-    """ln p (tokens,) of the mixture of two models with ln p ``first`` and ``second`` (tokens,); ``weight`` is of the
-    first, one for all words or (tokens,)."""
+    """ln p (tokens,) of the mixture of two models with ln p ``first`` and ``second`` (tokens,); ``weight`` is the
+    weight of the first model, one for all words or (tokens,)."""
     top = np.maximum(first, second)
     sum_: np.ndarray = top + np.log(weight * np.exp(first - top) + (1 - weight) * np.exp(second - top))
     return sum_

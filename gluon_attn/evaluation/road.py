@@ -1,7 +1,7 @@
-"""Where the edges of a road are in a frame, found by its colour: a measure that knows nothing of a network.
+"""The edges of the road in a frame, found by its colour: a measure independent of any network.
 
-It is made for roads of one colour, such as a simulator's. Of a frame in HSV, the road is what is connected to the
-surface in front of the car and has about its saturation and value.
+It is meant for roads of a single colour, as in a simulator. In an HSV frame, the road is the area connected to the
+surface in front of the car that has about the same saturation and value.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ TOLERANCE = (30, 45)
 
 
 def road_edges(hsv: np.ndarray) -> np.ndarray:
-    """The pixels of a frame that are on the edge of the road.
+    """Return the pixels of a frame that are on the edge of the road.
 
     Args:
         hsv: (height, width, 3) uint8.
 
     Returns:
-        (height, width) bool. The borders of the frame and what is below the surface in front of the car are no edges.
+        (height, width) bool. The borders of the frame and pixels below the surface in front of the car are not edges.
     """
     height, width = hsv.shape[:2]
     top, bottom, left, right = (
@@ -42,8 +42,8 @@ def road_edges(hsv: np.ndarray) -> np.ndarray:
 
 
 def distances_to_edges(hsv: np.ndarray, grid: tuple[int, int]) -> np.ndarray:
-    """The distance in pixels of the centre of each cell of a grid to the nearest edge of the road, (rows * columns,);
-    NaN where no edge is found.
+    """Return the distance in pixels of the centre of each cell of a grid to the nearest edge of the road, (rows *
+    columns,); NaN if no edge is found.
 
     Args:
         hsv: (height, width, 3) uint8.

@@ -23,7 +23,7 @@ class Estimate:
 
     @property
     def error(self) -> float:
-        """The standard error: that of a normal distribution with this interval."""
+        """Standard error of a normal distribution with this interval."""
         return (self.high - self.low) / (2 * 1.959964)
 
 
@@ -32,7 +32,7 @@ _WITHOUT_INTERVALS = ContextVar("without intervals", default=False)
 
 @contextmanager
 def without_intervals() -> Iterator[None]:
-    """Inside, estimates have no interval: both its ends are the mean, and nothing is resampled."""
+    """Context in which estimates have no interval: both ends are the mean, and nothing is resampled."""
     token = _WITHOUT_INTERVALS.set(True)
     try:
         yield
@@ -43,12 +43,12 @@ def without_intervals() -> Iterator[None]:
 def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 2_000) -> Estimate:
     """Mean of per-item values and its 95 % percentile interval over items drawn with replacement.
 
-    For a paired comparison of two systems, give the difference of their scores on each item (Koehn, 2004): both are
-    then judged on the same resampled items.
+    For a paired comparison of two systems, pass the difference of their scores on each item (Koehn, 2004), so that both
+    are evaluated on the same resampled items.
 
     Args:
-        values: (items,) one number for each item.
-        seed: of the resampling.
+        values: (items,), one number per item.
+        seed: seed of the resampling.
         resamples: number of resamples.
     """
     values = np.asarray(values, dtype=np.float64)
@@ -69,10 +69,10 @@ def bootstrap_metric(
     """A metric of sums over items, such as BLEU, and its 95 % percentile interval over items drawn with replacement.
 
     Args:
-        totals: (runs, items, counts) what each item adds to each sum; the scores of several runs of a system are
-            averaged.
-        score: (counts,) sums over items to the metric.
-        seed: of the resampling.
+        totals: (runs, items, counts), the contribution of each item to each sum; the scores of several runs of a system
+            are averaged.
+        score: maps sums over items (counts,) to the metric.
+        seed: seed of the resampling.
         resamples: number of resamples.
     """
 
@@ -90,12 +90,12 @@ def bootstrap_difference(
     seed: int,
     resamples: int = 1_000,
 ) -> Estimate:
-    """The metric of the first system minus that of the second, by the paired bootstrap (Koehn, 2004): both are judged
-    on the same resampled items.
+    """The metric of the first system minus that of the second, by the paired bootstrap (Koehn, 2004): both systems are
+    evaluated on the same resampled items.
 
     Args:
-        first, second: (runs, items, counts) as for :func:`bootstrap_metric`; the numbers of runs may differ.
-        score, seed, resamples: as for :func:`bootstrap_metric`.
+        first, second: (runs, items, counts) as in :func:`bootstrap_metric`; the numbers of runs may differ.
+        score, seed, resamples: as in :func:`bootstrap_metric`.
     """
 
     def difference(times_drawn: np.ndarray) -> float:
@@ -105,12 +105,12 @@ def bootstrap_difference(
 
 
 def _mean_score(totals: np.ndarray, score: Callable[[np.ndarray], float], times_drawn: np.ndarray) -> float:
-    # A product with how often each item was drawn is the sum over the draw.
+    # A product with the number of times that each item was drawn is the sum over the resample.
     return float(np.mean([score(times_drawn @ run) for run in totals]))
 
 
 def _bootstrap_of_sums(statistic: Callable[[np.ndarray], float], items: int, seed: int, resamples: int) -> Estimate:
-    """``statistic`` reads how often each item was drawn, (items,)."""
+    """``statistic`` is called with the number of times that each item was drawn, (items,)."""
     mean = statistic(np.ones(items, np.int64))
     if _WITHOUT_INTERVALS.get():
         return Estimate(mean, mean, mean)
@@ -121,13 +121,12 @@ def _bootstrap_of_sums(statistic: Callable[[np.ndarray], float], items: int, see
 
 
 def perplexity(totals: np.ndarray) -> float:
-    """exp of the mean of -ln p over all tokens, each with the same weight; totals (2,): sum of -ln p in nats, and
-    number of tokens."""
+    """exp of the mean of -ln p over all tokens; totals (2,): the sum of -ln p in nats, and the number of tokens."""
     return float(np.exp(totals[0] / totals[1]))
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
-    """Spearman's rank correlation; 0 where one of the two is constant.
+    """Spearman's rank correlation; 0 if one of the two is constant.
 
     Args:
         first, second: (items,).

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def attention_rollout(weights: np.ndarray, *, class_token: bool) -> np.ndarray:
-    """How much of each patch is in the representation that is classified (Abnar and Zuidema, 2020, eq. 1).
+    """Attention rollout: the share of each patch in the classified representation (Abnar and Zuidema, 2020, eq. 1).
 
     Weights are averaged over heads, the identity is added for the residual connection, rows are normalised, and the
     matrices of all layers are multiplied.
@@ -30,14 +30,14 @@ def attention_rollout(weights: np.ndarray, *, class_token: bool) -> np.ndarray:
 
 
 def attention_distance(weights: np.ndarray, grid: int, pixels: float, *, class_token: bool) -> np.ndarray:
-    """The mean distance between the centre of a patch and the centres of those it attends to, by the weights (Figure 7,
-    right, and Figure 11).
+    """Mean distance between the centre of a patch and the centres of the patches it attends to, weighted by attention
+    (Figure 7, right, and Figure 11).
 
     Args:
         weights: (layers, images, heads, tokens, tokens).
-        grid: rows, and columns, of patches.
-        pixels: of the image between the centres of two patches in a row.
-        class_token: whether the first token is one; it is left out, and the weights of the others sum to 1.
+        grid: number of rows (and of columns) of patches.
+        pixels: distance in pixels between the centres of neighbouring patches.
+        class_token: whether the first token is a class token; it is left out and the other weights are renormalised.
 
     Returns:
         (layers, heads) in pixels.
@@ -52,7 +52,7 @@ def attention_distance(weights: np.ndarray, grid: int, pixels: float, *, class_t
 
 
 def position_similarity(vectors: np.ndarray) -> np.ndarray:
-    """Cosine of the learned vectors of every two positions (Figure 7, centre).
+    """Cosine similarity of the learned embeddings of every two positions (Figure 7, centre).
 
     Args:
         vectors: (patches, units).
@@ -73,8 +73,8 @@ def principal_filters(weight: np.ndarray, count: int) -> tuple[np.ndarray, np.nd
         count: number of components.
 
     Returns:
-        Components (count, height, width, channels) of norm 1, the largest weight of each positive; and the share of the
-        variance of each (count,).
+        Components (count, height, width, channels) of norm 1, with the sign that makes the largest weight positive; and
+        the share of the variance of each (count,).
     """
     flat = weight.reshape(len(weight), -1).astype(np.float64)
     _, singular, components = np.linalg.svd(flat - flat.mean(axis=0), full_matrices=False)

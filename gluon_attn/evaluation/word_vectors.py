@@ -14,12 +14,12 @@ def nearest(
 
     Args:
         vectors: (words, units).
-        ids: (queries,) the words whose neighbours to find.
-        count: number of neighbours of each; less than the number of candidates.
-        among: (candidates,) ids of the candidates, ascending; all words if None.
+        ids: (queries,), the words whose neighbours to find.
+        count: number of neighbours per word, less than the number of candidates.
+        among: (candidates,), ids of the candidates in ascending order; all words if None.
 
     Returns:
-        Ids and cosines (queries, count), the nearest first, equal ones by id. The cosine with a zero vector is 0.
+        Ids and cosines (queries, count), the nearest first, ties ordered by id. The cosine with a zero vector is 0.
     """
     directions = _directions(vectors)
     candidates = np.arange(len(vectors)) if among is None else among
@@ -36,10 +36,10 @@ def nearest(
 
 
 def mds(vectors: np.ndarray, *, rounds: int = 300) -> np.ndarray:
-    """Positions (words, 2) whose distances approximate the dissimilarity of words, one minus the cosine.
+    """Return positions (words, 2) whose distances approximate the dissimilarity of words, one minus the cosine.
 
     Metric multidimensional scaling by majorisation (SMACOF; de Leeuw, 1977) from the first two principal components: no
-    step increases the sum of squared differences, and nothing is drawn at random.
+    step increases the sum of squared differences, and there is no randomness.
 
     Args:
         vectors: (words, units).
