@@ -1,4 +1,4 @@
-"""Files that are complete or absent, and arrays in ``.npz`` files that are refused when damaged."""
+"""Atomic writing of files, and ``.npz`` files that are refused if damaged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     exception. Missing folders are created.
 
     Raises:
-        UsageError: the file cannot be written, for instance because the disk is full; nothing is left of it.
+        UsageError: if the file cannot be written, for instance because the disk is full; no part of it is left.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -34,7 +34,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             os.fsync(stream.fileno())
         part.replace(path)
     except OSError as error:
-        # An error of writing names no file; an error of opening names this one or a folder above it.
+        # A write error names no file; an error while opening names this file or a folder above it.
         if error.filename is not None and Path(error.filename) not in (part, path, *path.parents):
             raise
         remedy = "free some space" if error.errno in _FULL else "make the folder writable or choose another"
@@ -45,17 +45,17 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text, complete or not at all."""
+    """Write UTF-8 text, completely or not at all."""
     with atomic_file(path) as stream:
         stream.write(text.encode("utf-8"))
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, compressed: bool = False) -> None:
-    """Write arrays to one ``.npz`` file, complete or not at all.
+    """Write arrays to one ``.npz`` file, completely or not at all.
 
     Raises:
-        UsageError: the file cannot be written.
-        ValueError: an array of Python objects, which would need a pickle.
+        UsageError: if the file cannot be written.
+        ValueError: if an array holds Python objects, which would need a pickle.
     """
     # numpy.savez leaves its ZipFile open when the disk is full, which prints a second error when it is collected.
     compression = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
@@ -66,17 +66,17 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, compressed: bo
 
 
 def read_arrays(path: Path, *, remedy: str, prefix: str = "") -> dict[str, np.ndarray]:
-    """The arrays of a ``.npz`` file whose names start with ``prefix``, by their whole names.
+    """Read the arrays of a ``.npz`` file whose names start with ``prefix``, by their full names.
 
     Raises:
-        UsageError: the file is missing, cannot be read or is damaged; the message ends with ``remedy``.
+        UsageError: if the file is missing, cannot be read or is damaged; the message ends with ``remedy``.
     """
     try:
         with path.open("rb") as stream:
             archive = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise ValueError("not an archive of arrays")
-            if any(member.comment for member in archive.zip.infolist()):  # its wrong length hides the next array
+            if any(member.comment for member in archive.zip.infolist()):  # a wrong length hides the next array
                 raise ValueError("an array with a comment")
             arrays = {name: archive[name] for name in archive.files if name.startswith(prefix)}
         if not all(isinstance(array, np.ndarray) for array in arrays.values()):

@@ -1,10 +1,10 @@
-"""What must be fixed before MXNet is imported: threads, instruction set, engine, random resources.
+"""Settings that must be made before MXNet is imported: threads, instruction set, engine, random resources.
 
-Two profiles. ``portable`` gives the same bits on every x86-64 processor with AVX2: one thread, and oneDNN and OpenBLAS
-limited to AVX2 kernels, and no other variable that MXNet or oneDNN reads. ``fast`` uses all cores and instructions and
-gives the same bits on the same machine with the same number of threads. Measured: the sums of a matrix product are
-split by thread and by vector width, so a different thread count or instruction set changes the last bits and, after
-some hundred steps, every bit.
+There are two profiles. ``portable`` gives bitwise equal results on every x86-64 processor with AVX2: it uses one
+thread, limits oneDNN and OpenBLAS to AVX2 kernels, and removes all other variables of MXNet and oneDNN. ``fast`` uses
+all cores and instructions, and gives bitwise equal results only on the same machine with the same number of threads.
+The sums of a matrix product are split by thread and by vector width, so a different thread count or instruction set
+changes the last bits of a result and, after some hundred steps of training, all of them.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _PORTABLE = {
     "DNNL_MAX_CPU_ISA": "AVX2",
     "OPENBLAS_CORETYPE": "Haswell",
 }
-# MXNet's worker threads each start OpenMP threads, more in total than there are processors; libgomp then puts a
-# waiting thread to sleep after 100 turns instead of 1 000, and waking it costs more than the small products in between.
-# Two threads were slower than one; with ACTIVE waiting they are twice as fast. Without worker threads (NaiveEngine:
-# each operator runs where it is called) training is a quarter faster again: no thread waits for another's work.
-# MXNet's OpenBLAS is older than today's processors and takes its slowest kernels on those that it does not know:
-# batch_dot is one and a half to twice as fast with those for AVX2, and no faster with those for AVX-512.
+# MXNet's worker threads each start OpenMP threads, more in total than there are processors. libgomp then puts a waiting
+# thread to sleep after 100 iterations instead of 1 000, and waking it takes longer than the small products in between.
+# Two threads were slower than one; with ACTIVE waiting they are twice as fast. Without worker threads (NaiveEngine, in
+# which each operator runs where it is called) training is another quarter faster, as no thread waits for another.
+# MXNet's OpenBLAS is older than today's processors and selects its slowest kernels on those that it does not know:
+# batch_dot is one and a half to two times as fast with the AVX2 kernels, and no faster with those for AVX-512.
 _FAST = {"OMP_WAIT_POLICY": "ACTIVE", "MXNET_ENGINE_TYPE": "NaiveEngine", "OPENBLAS_CORETYPE": "Haswell"}
-# One random generator for all operators: with several, which operator draws from which depends on the order in which
-# graphs were first built, and that order differs between a run and its resumption.
+# One random generator for all operators: with several, the generator that an operator draws from depends on the order
+# in which graphs were first built, which differs between a run and its resumption.
 _ALWAYS = {
     "MXNET_CPU_PARALLEL_RAND_COPY": "1",
     "MXNET_SUBGRAPH_VERBOSE": "0",
@@ -44,19 +44,19 @@ _ALWAYS = {
 
 _MOST_THREADS = 1024
 
-# Other variables with these prefixes change kernels and so bits, for instance MXNET_USE_MKLDNN_RNN=0.
+# Other variables with these prefixes change kernels and thus results, for instance MXNET_USE_MKLDNN_RNN=0.
 _REMOVED = ("MXNET_", "DNNL_", "MKLDNN_", "ONEDNN_")
 
 
 def environment(profile: str, threads: int | None = None) -> dict[str, str]:
-    """The environment variables of a profile.
+    """Return the environment variables of a profile.
 
     Args:
         profile: ``portable`` or ``fast``.
-        threads: OpenMP threads of the ``fast`` profile; all processors when None. ``portable`` always has one.
+        threads: OpenMP threads of the ``fast`` profile; all processors if None. ``portable`` always has one.
 
     Raises:
-        UsageError: unknown profile, or a thread count that the profile cannot honour.
+        UsageError: if the profile is unknown, or the number of threads is impossible in it.
     """
     if profile not in PROFILES:
         raise UsageError(f"profile {profile!r} is unknown; choose one of {', '.join(PROFILES)}")
@@ -74,10 +74,11 @@ def environment(profile: str, threads: int | None = None) -> dict[str, str]:
 def configure(profile: str = "portable", threads: int | None = None) -> None:
     """Set the profile's variables in this process; must run before MXNet and NumPy are first imported.
 
-    What only the other profile sets is removed; ``portable`` also removes all other variables of MXNet and oneDNN.
+    Variables that only the other profile sets are removed; ``portable`` also removes all other variables of MXNet and
+    oneDNN.
 
     Raises:
-        UsageError: MXNet is already imported under other settings, which can no longer be changed.
+        UsageError: if MXNet is already imported under other settings, which can no longer be changed.
     """
     variables = environment(profile, threads)
     removed = {*_PORTABLE, *_FAST} - variables.keys()
@@ -102,10 +103,10 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 
 
 def keep_memory() -> None:
-    """Have the C library retain freed memory, up to 2 GiB, for the next step.
+    """Make the C library keep freed memory, up to 2 GiB, for the next step.
 
-    Every step allocates and frees the same megabytes. If they are returned to the system in between, each page is
-    zeroed and mapped again: a fifth of the time of a step of a language model. No effect unless the C library is glibc.
+    Every step allocates and frees the same memory. If it is returned to the system in between, each page is zeroed and
+    mapped again, which takes a fifth of the time of a step of a language model. Has an effect only with glibc.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
@@ -114,8 +115,8 @@ def keep_memory() -> None:
 
 
 def end_with_parent() -> None:
-    """End this process when the one that holds the other end of its standard input ends, even if that was killed: an
-    orphan would hold the lock of its run and block --resume."""
+    """End this process when the process at the other end of its standard input ends, even if that was killed: an orphan
+    would hold the lock of its run and block --resume."""
 
     def watch() -> None:
         while os.read(0, 1):
@@ -126,19 +127,20 @@ def end_with_parent() -> None:
 
 
 def is_worker() -> bool:
-    """Whether the environment makes this process one of several workers of MXNet's parameter server."""
+    """Return whether the environment makes this process a worker of MXNet's parameter server."""
     return os.environ.get("DMLC_ROLE") == "worker"
 
 
 def active_profile() -> str:
-    """The profile that :func:`configure` set, or ``unset``."""
+    """Return the profile set by :func:`configure`, or ``unset``."""
     return os.environ.get("GLUON_ATTN_PROFILE", "unset")
 
 
 def derive(seed: int, *names: object) -> int:
-    """A seed for one purpose, derived from the run's seed: SHA-256 of the names, 31 bits.
+    """Derive a seed for one purpose from the seed of a run: 31 bits of the SHA-256 of seed and names.
 
-    Derived rather than drawn, so that epoch 7 of a resumed run is seeded as epoch 7 of an uninterrupted one.
+    Seeds are derived rather than drawn, so that epoch 7 of a resumed run has the seed of epoch 7 of an uninterrupted
+    run.
     """
     digest = hashlib.sha256(repr((int(seed), *map(str, names))).encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
@@ -155,19 +157,19 @@ def seed_all(seed: int) -> None:
 
 
 def cpu_features() -> str:
-    """The instruction sets beyond the baseline that NumPy found, some of whose sums depend on them."""
+    """Return the instruction sets beyond the baseline that NumPy detects; some of its sums depend on them."""
     from numpy.core import _multiarray_umath
 
     return " ".join(name for name, found in _multiarray_umath.__cpu_features__.items() if found)
 
 
 def c_library() -> str:
-    """Name and version of the C library, whose ``exp`` and ``log`` belong to a version."""
+    """Return name and version of the C library, whose ``exp`` and ``log`` depend on the version."""
     return " ".join(part for part in platform.libc_ver() if part) or "unknown"
 
 
 def hardware() -> str:
-    """Processor model, number of usable cores and architecture: for the manifest, never for a decision."""
+    """Return processor model, number of usable cores and architecture, for the manifest only."""
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

@@ -1,7 +1,7 @@
-"""Tensors of a PyTorch checkpoint, without PyTorch.
+"""Reading the tensors of a PyTorch checkpoint without PyTorch.
 
-A checkpoint is a pickle, and a pickle can run any code. The reader here knows four names, those of which a dictionary
-of tensors consists, and refuses a file with any other; what it builds are arrays.
+A checkpoint is a pickle, and a pickle can run arbitrary code. This reader accepts only the four names that occur in a
+dictionary of tensors, refuses a file with any other name, and builds nothing but arrays.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ class _Tensor:
     stride: tuple[int, ...]
 
     def of(self, values: np.ndarray) -> np.ndarray:
-        """The tensor in the values of its storage; strides need not be those of its shape."""
+        """Return the tensor from the values of its storage; it need not be contiguous."""
         stride = [step * values.itemsize for step in self.stride]
         return np.ascontiguousarray(np.lib.stride_tricks.as_strided(values, self.shape, stride, writeable=False))
 
 
 def read_tensors(path: Path) -> dict[str, np.ndarray]:
-    """The tensors of a dictionary that ``torch.save`` wrote before version 1.6, by name.
+    """Read the tensors of a dictionary written by ``torch.save`` before version 1.6, by name.
 
     Raises:
-        UsageError: the file is missing, of another format, damaged, or has something other than dense tensors of 32-bit
+        UsageError: if the file is missing, damaged or of another format, or has anything but dense tensors of 32-bit
             floats and 64-bit integers.
     """
     remedy = "install its package again"

@@ -1,4 +1,4 @@
-"""Types that the networks share. MXNet is untyped, so these say what is meant and nothing is checked."""
+"""Types shared by the networks. MXNet is untyped, so these types are documentation and are not checked."""
 
 from __future__ import annotations
 

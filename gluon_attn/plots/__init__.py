@@ -1,1 +1,1 @@
-"""Figures, all in one style."""
+"""Figures in one common style."""

@@ -1,4 +1,4 @@
-"""Lines: training curves, scores by length, weights by distance."""
+"""Line plots: training curves, scores by length, weights by distance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from gluon_attn.plots.style import COLOURS, INK, MARKERS, house_figure
 
 @dataclass(frozen=True)
 class Score:
-    """A validation score: its name in the metrics (without ``validation_``), its label and its unit, as `` %``."""
+    """A validation score: its name in the metrics (without ``validation_``), its label, and its unit, such as ``
+    %``."""
 
     key: str
     label: str
@@ -38,22 +39,22 @@ def training_curves(
     lower_is_better: bool = False,
     selected_epochs: Mapping[str, int] | None = None,
 ) -> None:
-    """Loss (train and validation) and a validation score by epoch, a colour and a marker for each variant.
+    """Plot loss (train and validation) and a validation score by epoch, with a colour and a marker for each variant.
 
     Args:
-        curves: for each variant its epochs in order, each with ``epoch``, ``train_loss``, ``validation_loss`` and the
+        curves: for each variant, its epochs in order, each with ``epoch``, ``train_loss``, ``validation_loss`` and the
             score.
         path: the PNG to write.
         score: the score to draw.
-        loss_label, loss_unit: what the loss is, and in what.
-        loss_per: what it is a mean over.
-        train_label: name of the training loss, if it has more terms than that of validation.
-        lower_is_better: whether the best score is the smallest.
-        selected_epochs: for each variant the epoch to ring, if it was selected by something other than the score. By
-            default the epoch with the best score, the first of equal ones.
+        loss_label, loss_unit: name and unit of the loss.
+        loss_per: the item that the loss is averaged over.
+        train_label: name of the training loss, if it has more terms than the validation loss.
+        lower_is_better: whether smaller scores are better.
+        selected_epochs: for each variant, the epoch to mark with a ring, if it was not selected by the score. The
+            default is the epoch with the best score, the first of equal ones.
 
     Raises:
-        UsageError: no variants, more than can be told apart, or a variant without epochs.
+        UsageError: if there are no variants, too many to tell apart, or a variant without epochs.
     """
     if not curves or not all(curves.values()):
         raise UsageError("training curves: each variant needs at least one epoch")
@@ -97,14 +98,14 @@ def training_curves(
 
 
 def weights_by_distance(weights: Mapping[str, np.ndarray], path: Path) -> None:
-    """The mean attention weight of earlier memories by their distance from a word, and the uniform weight.
+    """Plot the mean attention weight of earlier memories by their distance from a word, and the uniform weight.
 
     Args:
-        weights: for each name (memories,), the first that of the word directly before.
+        weights: for each name (memories,), the first for the previous word.
         path: the PNG to write.
 
     Raises:
-        UsageError: no names, too many, or different numbers of memories.
+        UsageError: if there are no names, too many, or different numbers of memories.
     """
     numbers = sorted({len(values) for values in weights.values()})
     if len(numbers) != 1 or not numbers[0] or len(weights) > len(COLOURS):
@@ -134,17 +135,17 @@ def score_by_length(
     *,
     length_label: str = "source length (words)",
 ) -> None:
-    """A score of each variant by length of the sentence (Bahdanau et al., 2015, figure 2).
+    """Plot a score of each variant by sentence length (Bahdanau et al., 2015, figure 2).
 
     Args:
-        scores: for each variant one score for each group.
+        scores: for each variant, one score per group.
         length_groups: labels of the groups, from short to long.
         path: the PNG to write.
         score_label: name of the score.
-        length_label: what the lengths are of, and their unit.
+        length_label: label of the lengths, with their unit.
 
     Raises:
-        UsageError: a variant with another number of scores than there are groups, or too many variants.
+        UsageError: if a variant does not have one score per group, or if there are too many variants.
     """
     if len(scores) > len(COLOURS):
         raise UsageError(f"scores by length: {len(scores)} variants cannot be told apart; draw {len(COLOURS)} or fewer")
@@ -163,16 +164,16 @@ def score_by_length(
 def score_by_minutes(
     curves: Mapping[str, Sequence[Sequence[tuple[float, float]]]], path: Path, score_label: str
 ) -> None:
-    """A validation score by minutes of processor time, a line for each training.
+    """Plot a validation score by minutes of processor time, one line per training.
 
     Args:
-        curves: for each variant its trainings, each (minutes, score) of the epochs in order. The first is drawn with
-            markers, the others thin.
+        curves: for each variant, its trainings, each (minutes, score) of the epochs in order. The first training is
+            drawn with markers, the others as thin lines.
         path: the PNG to write.
         score_label: name of the score.
 
     Raises:
-        UsageError: no variants, or too many.
+        UsageError: if there are no variants, or too many.
     """
     if not curves or len(curves) > len(COLOURS):
         raise UsageError(f"score by minutes: {len(curves)} variants; draw 1 to {len(COLOURS)}")
@@ -195,11 +196,11 @@ def score_by_minutes(
 
 
 def position_code(code: np.ndarray, similarity: np.ndarray, path: Path) -> None:
-    """A code of positions (Vaswani et al., 2017, sec. 3.5), and how similar those of two positions are.
+    """Plot position embeddings (Vaswani et al., 2017, sec. 3.5) and their similarity by distance.
 
     Args:
         code: (positions, units).
-        similarity: (distances,), the mean product of two codes at each distance, over that at distance 0.
+        similarity: (distances,), the mean product of two embeddings at each distance, divided by that at distance 0.
         path: the PNG to write.
     """
     with house_figure(10, 3.9, path) as figure:
@@ -216,13 +217,12 @@ def position_code(code: np.ndarray, similarity: np.ndarray, path: Path) -> None:
 def scores_by_width(
     widths: Sequence[int], variance: np.ndarray, entropy: np.ndarray, scaled_entropy: np.ndarray, path: Path
 ) -> None:
-    """Why dot products are scaled (Vaswani et al., 2017, sec. 3.2.1): variance of the scores, and entropy of their
-    softmax with and without scaling, by width.
+    """Plot why dot products are scaled (Vaswani et al., 2017, sec. 3.2.1): the variance of the scores, and the entropy
+    of their softmax with and without scaling, by width.
 
     Args:
-        widths: of queries and keys.
-        variance, entropy, scaled_entropy: (widths,), of
-            :class:`~gluon_attn.evaluation.attention.ScoresByWidth`.
+        widths: widths of queries and keys.
+        variance, entropy, scaled_entropy: (widths,), see :class:`~gluon_attn.evaluation.attention.ScoresByWidth`.
         path: the PNG to write.
     """
     with house_figure(10, 3.9, path) as figure:
@@ -249,15 +249,15 @@ def scores_by_width(
 
 
 def by_context(series: Mapping[str, Mapping[int, Sequence[float]]], path: Path, label: str) -> None:
-    """A score by the number of words before the predicted one, the mean of the seeds and their range.
+    """Plot a score by the number of words before the predicted one, with the mean and the range over seeds.
 
     Args:
-        series: for each system the values over seeds by number of words.
+        series: for each system, the values over seeds by number of words.
         path: the PNG to write.
         label: name of the score.
 
     Raises:
-        UsageError: no systems, or too many.
+        UsageError: if there are no systems, or too many.
     """
     if not series or len(series) > len(COLOURS):
         raise UsageError(f"by context: {len(series)} systems; draw 1 to {len(COLOURS)}")
@@ -285,18 +285,18 @@ def score_by_amount(
     logarithmic: bool = False,
     root: bool = False,
 ) -> None:
-    """A score by how much of something there was, the mean of the seeds and their range.
+    """Plot a score by an amount, such as labelled texts or minutes, with the mean and the range over seeds.
 
     Args:
-        series: for each system the values over seeds by amount.
+        series: for each system, the values over seeds by amount.
         path: the PNG to write.
         amount: name of the amount.
         label: name of the score.
-        logarithmic: whether the axis of the amount is.
-        root: whether it is that of the square root, which can show 0.
+        logarithmic: whether the axis of the amount is logarithmic.
+        root: whether the axis has a square-root scale, which can show 0.
 
     Raises:
-        UsageError: no systems, or too many.
+        UsageError: if there are no systems, or too many.
     """
     if not series or len(series) > len(COLOURS):
         raise UsageError(f"score by amount: {len(series)} systems; draw 1 to {len(COLOURS)}")

@@ -13,14 +13,14 @@ from gluon_attn.plots.style import COLOURS, house_figure
 
 
 def weights_histogram(weights: Mapping[str, np.ndarray], path: Path) -> None:
-    """The distribution of attention weights relative to uniform attention, on a logarithmic scale.
+    """Plot the distribution of attention weights relative to uniform attention, on a logarithmic scale.
 
     Args:
-        weights: for each name a 1-D array of weights times number of keys: 1 is what uniform attention gives a token.
+        weights: for each name, a 1-D array of weights times the number of keys; 1 is the weight of uniform attention.
         path: the PNG to write.
 
     Raises:
-        UsageError: nothing to draw, or too many names.
+        UsageError: if there is nothing to draw, or there are too many names.
     """
     with house_figure(7, 3.6, path) as figure:
         axes = figure.subplots()
@@ -37,20 +37,21 @@ def entropy_and_agreement(
     path: Path,
     agreement_label: str = "Spearman correlation",
 ) -> None:
-    """Faithfulness of attention of several models, such as the best and an over-fitted epoch: distributions of the
-    entropy of the weights and of their agreement with leave-one-out effects
+    """Plot the faithfulness of attention of several models, such as the best and an overfitted epoch: distributions of
+    the entropy of the weights and of their agreement with leave-one-out effects
     (:func:`gluon_attn.evaluation.attention.faithfulness`).
 
     Args:
-        entropy: for each model a 1-D array, one value per review: entropy of its weights in bits over log2 of its
-            length, 0 (all on one token) to 1 (uniform). Reviews of one token have none: NaN, left out of the count n.
-        agreement: for each model a 1-D array, -1 to 1 or 0 to 1, one value per review: agreement of the weights
-            with leave-one-out effects. NaN where it is undefined, left out of the count n.
+        entropy: for each model, a 1-D array with one value per review: the entropy of its weights in bits divided by
+            log2 of its length, 0 (one token has all the weight) to 1 (uniform). It is undefined for reviews of one
+            token: these are NaN and not counted in n.
+        agreement: for each model, a 1-D array with one value per review, -1 to 1 or 0 to 1: the agreement of the
+            weights with leave-one-out effects. Undefined values are NaN and not counted in n.
         path: the PNG to write.
         agreement_label: the measure of agreement, e.g. ``top-1 hit rate``.
 
     Raises:
-        UsageError: no model, too many, or one without a single defined value.
+        UsageError: if there is no model, if there are too many, or if a model has no defined value.
     """
     with house_figure(10, 3.9, path) as figure:
         left, right = figure.subplots(1, 2)
@@ -70,7 +71,7 @@ def entropy_and_agreement(
 def _distributions(
     axes: Axes, samples: Mapping[str, np.ndarray], edges: np.ndarray, written: Callable[[float], str] = "{:.2f}".format
 ) -> None:
-    """Overlaid histograms in per cent, with each median as a line and, ``written`` out, in the legend."""
+    """Draw overlaid histograms in per cent, with each median as a line and, if ``written``, in the legend."""
     if not samples or len(samples) > len(COLOURS):
         raise UsageError(f"distributions: {len(samples)} samples; draw 1 to {len(COLOURS)}")
     top = 0.0

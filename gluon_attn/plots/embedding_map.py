@@ -1,4 +1,4 @@
-"""Word vectors in two dimensions: groups of words, each near those with similar vectors."""
+"""Word vectors in two dimensions: words with similar vectors are near each other."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ _ROOM = (5.0, 3.0)  # pixels between words, and between lines
 
 
 def word_map(groups: Sequence[Sequence[str]], positions: np.ndarray, path: Path, title: str) -> None:
-    """Groups of words in two dimensions, each written at its position, or next to it where words would overlap. The
-    first word of a group is larger, and a line connects each of the others to it.
+    """Draw groups of words in two dimensions, each at its position, or next to it if words would overlap. The first
+    word of a group is larger, and lines connect the others to it.
 
     Args:
-        groups: words, the first of each the one that the others are neighbours of; colours repeat after seven groups.
+        groups: words; the first of each group is the one that the others are neighbours of. Colours repeat after seven
+            groups.
         positions: (words of all groups in order, 2).
         path: the PNG to write.
-        title: a line above.
+        title: title of the figure.
 
     Raises:
-        UsageError: no words, more than can be read, or positions that do not fit them.
+        UsageError: if there are no words, too many to read, or a different number of positions.
     """
     words = [word for group in groups for word in group]
     if not words or not all(groups) or len(groups) > MOST_GROUPS or len(words) > MOST_WORDS:
@@ -70,15 +71,15 @@ def word_map(groups: Sequence[Sequence[str]], positions: np.ndarray, path: Path,
 
 
 def _readable(axes: Axes, texts: Sequence[Text], positions: np.ndarray) -> np.ndarray:
-    """Positions (words, 2) at which no text covers another; sets the limits of the axes to include them."""
+    """Return positions (words, 2) at which no text covers another; sets the limits of the axes to include them."""
     figure = axes.figure
     assert isinstance(figure, Figure) and isinstance(figure.canvas, FigureCanvasAgg)
     moved = positions.astype(np.float64)
-    for _ in range(4):  # wider limits bring words nearer to each other on paper
+    for _ in range(4):  # wider limits move words nearer to each other on the page
         low, high = moved.min(axis=0), moved.max(axis=0)
         around = 0.06 * np.maximum(high - low, 1e-6)
         axes.set(xlim=(low[0] - around[0], high[0] + around[0]), ylim=(low[1] - around[1], high[1] + around[1]))
-        figure.draw_without_rendering()  # lays the page out, so that pixels are those of the picture
+        figure.draw_without_rendering()  # computes the layout, so that pixels are those of the image
         boxes = [text.get_window_extent(figure.canvas.get_renderer()) for text in texts]
         sizes = np.array([(box.width, box.height) for box in boxes])
         on_paper = pushed_apart(axes.transData.transform(moved), sizes + _ROOM)
@@ -87,8 +88,8 @@ def _readable(axes: Axes, texts: Sequence[Text], positions: np.ndarray) -> np.nd
 
 
 def pushed_apart(centres: np.ndarray, sizes: np.ndarray, *, rounds: int = 500) -> np.ndarray:
-    """Move boxes with these centres (boxes, 2) and sizes (boxes, 2) apart until none overlap, or for ``rounds`` rounds;
-    each of two overlapping boxes moves half of the shorter way. Returns the centres."""
+    """Move boxes with the given centres (boxes, 2) and sizes (boxes, 2) apart until none overlap, or for ``rounds``
+    rounds; two overlapping boxes each move half of the shortest distance. Returns the centres."""
     centres = centres.astype(np.float64).copy()
     reach = (sizes[:, None] + sizes) / 2
     # Boxes with the same centre move apart in their order.

@@ -1,4 +1,4 @@
-"""An equation of small matrices, with the numbers in them: what is multiplied with what, and what comes out."""
+"""Equations of small matrices with their numbers."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ class Matrix:
     """One matrix of an equation.
 
     Attributes:
-        name: above it.
+        name: the name above the matrix.
         values: (rows, columns).
-        sign: between the matrix before and this one, such as ``×``; words are written small, with an arrow below.
-        weights: the values are from 0 to 1, darker where they are larger; otherwise blue above and orange below 0.
-        rows, columns: labels, or none.
+        sign: the sign before the matrix, such as ``×``; words are written small, with an arrow below.
+        weights: whether values are from 0 to 1, larger ones darker; otherwise positive values are blue, negative ones
+            orange.
+        rows, columns: labels, possibly empty.
     """
 
     name: str
@@ -43,22 +44,22 @@ class Matrix:
 
     @property
     def width(self) -> float:
-        """Inches with the labels of its rows and the sign before it."""
+        """Width in inches, including row labels and the sign before the matrix."""
         return self.sign_width + self.label_width + CELL * self.values.shape[1]
 
     @property
     def label_width(self) -> float:
-        """Inches of the labels of its rows."""
+        """Width of the row labels in inches."""
         return max((LETTER * len(label) + 0.1 for label in self.rows), default=0.0)
 
     @property
     def sign_width(self) -> float:
-        """Inches of the sign before it, with the gaps."""
+        """Width of the sign before the matrix in inches, including gaps."""
         return 2 * GAP + max(0.14, LETTER * len(self.sign)) if self.sign else 0.0
 
 
 def draw(matrices: Sequence[Matrix], path: Path) -> None:
-    """Draw matrices side by side, in the middle of a common height.
+    """Draw matrices side by side, vertically centred.
 
     Args:
         matrices: from left to right.

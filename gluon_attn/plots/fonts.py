@@ -1,4 +1,4 @@
-"""A font with Hangul for the figures, or an error that says what to install: never boxes instead of Korean."""
+"""A font with Hangul for the figures, or an error that says what to install, so that Korean is never drawn as boxes."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _DEJAVU = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")  # 
 
 
 def hangul_font() -> Path:
-    """The file of a font that has every Hangul syllable.
+    """Return the file of a font that has every Hangul syllable.
 
-    The NanumGothic of the package ``koreanize_matplotlib`` comes before any system font: it is pinned with the other
-    packages, so a figure has the same glyphs, and the same bytes, on every machine.
+    NanumGothic from the package ``koreanize_matplotlib`` is preferred to any system font: its version is pinned like
+    those of the other packages, so a figure has the same glyphs, and the same bytes, on every machine.
 
     Raises:
-        UsageError: neither the package nor a system font is installed.
+        UsageError: if neither the package nor a system font is installed.
     """
     font = _packaged_font() or _system_font()
     if font is None:
@@ -49,29 +49,29 @@ def hangul_font() -> Path:
 
 
 def register_hangul() -> None:
-    """Make the font known to matplotlib under a name of its own, so that no other font is used instead.
+    """Register the font with matplotlib under a unique name, so that no other font is used instead.
 
     Raises:
-        UsageError: no font with Hangul is installed.
+        UsageError: if no font with Hangul is installed.
     """
     if all(entry.name != HANGUL for entry in fontManager.ttflist):
         fontManager.ttflist.append(FontEntry(fname=str(hangul_font()), name=HANGUL))
 
 
 def drawable(text: str) -> str:
-    """The text with each character that neither the Hangul font nor DejaVu Sans can draw written as its code point."""
+    """Replace each character that neither the Hangul font nor DejaVu Sans can draw by its code point."""
     hangul, latin = _glyphs(hangul_font()), _glyphs(_DEJAVU)
     return "".join(c if ord(c) in hangul or ord(c) in latin else f"U+{ord(c):04X}" for c in text)
 
 
 @cache
 def _glyphs(font: Path) -> frozenset[int]:
-    """The code points that a font file can draw."""
+    """Return the code points that a font file can draw."""
     return frozenset(FT2Font(str(font)).get_charmap())
 
 
 def _packaged_font() -> Path | None:
-    # Looked up, not imported: importing it changes matplotlib's global settings and needs distutils.
+    # Located, not imported: importing it changes matplotlib's global settings and needs distutils.
     spec = find_spec("koreanize_matplotlib")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         font = Path(folder, "fonts", "NanumGothic.ttf")

@@ -1,4 +1,4 @@
-"""Many effects at a glance: points with intervals, and strips of values."""
+"""Forest plots of effects with intervals, and strip plots of values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Group:
 
     Attributes:
         title: the heading.
-        effects: the label of each, and the effect with the ends of its interval: mean, low, high.
+        effects: label of each effect, and its mean with the lower and upper end of its interval.
     """
 
     title: str
@@ -27,17 +27,18 @@ class Group:
 
 
 def forest(groups: Sequence[Group], path: Path, label: str, *, deviation: float | None = None) -> None:
-    """Effects as points with their intervals, one below the other, with their numbers; those whose interval leaves out
+    """Draw effects as points with intervals, one below the other, with their values; effects whose interval excludes
     zero are coloured.
 
     Args:
-        groups: from the top.
+        groups: groups from top to bottom.
         path: the PNG to write.
-        label: what the effects are, with their unit.
-        deviation: standard deviation over seeds of one system; a band on both sides of zero is twice as wide.
+        label: label of the effects, with their unit.
+        deviation: standard deviation over seeds of one system; a band of two deviations is drawn on either side of
+        zero.
 
     Raises:
-        UsageError: no effects.
+        UsageError: if there are no effects.
     """
     rows = sum(1 + len(group.effects) for group in groups)
     if not any(group.effects for group in groups):
@@ -82,15 +83,15 @@ def forest(groups: Sequence[Group], path: Path, label: str, *, deviation: float 
 
 
 def strips(values: Mapping[str, np.ndarray], path: Path, label: str) -> None:
-    """Sets of values as dots on one scale, one set below the other, with their number and standard deviation.
+    """Draw sets of values as dots on a common scale, one set below the other, with their number and standard deviation.
 
     Args:
         values: for each name (values,).
         path: the PNG to write.
-        label: what the values are, with their unit.
+        label: label of the values, with their unit.
 
     Raises:
-        UsageError: no values.
+        UsageError: if there are no values.
     """
     if not values or not all(len(each) for each in values.values()):
         raise UsageError("strips: each name needs at least one value")

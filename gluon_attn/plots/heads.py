@@ -1,4 +1,4 @@
-"""One head of attention over a sentence, as lines between queries and keys (Vaswani et al., 2017, figures 3 to 5)."""
+"""Attention heads over a sentence, as lines between queries and keys (Vaswani et al., 2017, figures 3 to 5)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ def attention_lines(
     *,
     axis_labels: tuple[str, str] = ("query", "key"),
 ) -> None:
-    """Draw heads next to each other: queries on the left of each, keys on the right, and between them lines as opaque
-    as the weight.
+    """Draw heads side by side: queries on the left, keys on the right, and lines between them whose opacity is the
+    weight.
 
     Args:
-        heads: for each its title, the tokens of queries and keys, and weights (queries, keys), each row a distribution.
+        heads: for each head, its title, the tokens of queries and keys, and weights (queries, keys), each row a
+            distribution.
         path: the PNG to write.
-        axis_labels: what queries and keys are.
+        axis_labels: labels of queries and keys.
 
     Raises:
-        UsageError: no heads, weights of another shape than the tokens, or too many tokens.
+        UsageError: if there are no heads, if weights do not match the tokens, or if there are too many tokens.
     """
     if not heads:
         raise UsageError("attention lines: no heads to draw")

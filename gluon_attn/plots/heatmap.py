@@ -1,4 +1,4 @@
-"""Attention weights of one text or sentence pair as a matrix of queries and keys."""
+"""Heatmaps of attention weights of a text or sentence pair: queries as rows, keys as columns."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ BETWEEN = 2.9
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """The weights of one attention.
+    """A matrix of attention weights.
 
     Attributes:
-        tokens_query: labels of the rows, from the top.
+        tokens_query: labels of the rows, from top to bottom.
         tokens_key: labels of the columns.
         weights: (queries, keys), each row a distribution.
-        title: a line above the matrix, or None.
-        masked: (queries, keys) of bool: pairs that the mask excludes, such as a word and later ones; grey, not 0 %.
+        title: title above the matrix, or None.
+        masked: (queries, keys) of bool, pairs excluded by the mask, such as a word and later ones; drawn grey, not as
+            0 %.
 
     Raises:
-        UsageError: shapes disagree, weights outside 0 to 1, no tokens, or too many for any label to be read.
+        UsageError: if shapes disagree, weights are outside 0 to 1, or there are no tokens or too many to read.
     """
 
     tokens_query: Sequence[str]
@@ -93,20 +94,20 @@ def attention_matrix(
 def attention_matrices(
     matrices: Sequence[Matrix], path: Path, *, axis_labels: tuple[str, str] = ("query", "key")
 ) -> None:
-    """Attention weights as matrices next to each other: a row for each query, a column for each key, in per cent of the
+    """Draw attention weights as matrices side by side: one row per query and one column per key, in per cent of the
     row.
 
-    Cells carry their number where there are at most 24 on a side. The colour bar marks the uniform weight, one over the
-    number of keys: what a model that attends to nothing in particular would show. With a mask the number of keys
-    differs by query, and where the rows sum to less than one some keys are not shown: then nothing is marked.
+    Cells show their number if there are at most 24 on a side. The colour bar marks the uniform weight, one over the
+    number of keys, which is the weight of a model that attends to nothing in particular. It is not marked if a mask
+    makes the number of keys differ by query, or if rows sum to less than one because some keys are not shown.
 
     Args:
-        matrices: from left to right.
+        matrices: matrices from left to right.
         path: the PNG to write.
-        axis_labels: of the rows and of the columns.
+        axis_labels: labels of rows and columns.
 
     Raises:
-        UsageError: no matrices.
+        UsageError: if there are no matrices.
     """
     if not matrices:
         raise UsageError("attention matrices: none to draw")
@@ -115,19 +116,19 @@ def attention_matrices(
     for matrix in matrices:
         lefts.append(lefts[-1] + matrix.inches[1] + BETWEEN)
     width = lefts.pop() - BETWEEN if len(matrices) > 1 else matrices[0].inches[1]
-    # Axes of an exact size; the page then grows around whatever room the labels take.
+    # Axes have an exact size; the page grows with the size of the labels.
     with house_figure(width, height, path, tight=True) as figure:
         for left, matrix in zip(lefts, matrices, strict=False):
             _draw(figure, matrix, left, (width, height), axis_labels)
 
 
 def _draw(figure: Figure, matrix: Matrix, left: float, page: tuple[float, float], axis_labels: tuple[str, str]) -> None:
-    """Draw a matrix at this distance in inches from the left of a page of (width, height), at its top."""
+    """Draw a matrix at the top of a page of (width, height), ``left`` inches from its left edge."""
     (rows, columns), (height, width), (page_width, page_height) = matrix.shape, matrix.inches, page
     masked = False if matrix.masked is None else matrix.masked
     percent: np.ma.MaskedArray[Any, Any] = np.ma.masked_array(100 * matrix.weights, masked)
     uniform = 100 / columns
-    # A scale that ends at the largest weight would paint nearly uniform attention as dark as sharp attention.
+    # A scale that ends at the largest weight would make nearly uniform attention as dark as sharp attention.
     darkest = max(float(percent.max()), min(100.0, 4 * uniform))
     axes = figure.add_axes((left / page_width, 1 - height / page_height, width / page_width, height / page_height))
     image = axes.imshow(percent, cmap=_paper(), vmin=0, vmax=darkest, aspect="auto")
@@ -214,6 +215,6 @@ def _number_cells(axes: Axes, percent: np.ma.MaskedArray[Any, Any], darkest: flo
 
 
 def _paper() -> LinearSegmentedColormap:
-    """White to dark blue at even steps of CIE lightness from 100 to 20, so that darkness is proportional to weight."""
+    """White to dark blue in even steps of CIE lightness from 100 to 20, so that darkness is proportional to weight."""
     steps = [(0.0, "#ffffff"), (0.166, "#c6dbef"), (0.4, "#6baed6"), (0.68, "#2171b5"), (1.0, "#08306b")]
     return LinearSegmentedColormap.from_list("paper", steps)

@@ -27,13 +27,13 @@ _OF_PARAGRAPHS = LinearSegmentedColormap.from_list("paragraphs", ["#ffffff", "#f
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Words that fill as many lines as they need.
+    """Highlighted words, wrapped into lines.
 
     Attributes:
-        words: in order.
-        shades: (words,) from 0, white, to 1, the darkest.
-        shade: of the paragraph, from 0 to 1, a square before it; None for no square.
-        heading: a line above it.
+        words: words in order.
+        shades: (words,), from 0, white, to 1, the darkest.
+        shade: shade of the paragraph, from 0 to 1, drawn as a square before it; None for no square.
+        heading: heading above the paragraph.
     """
 
     words: Sequence[str]
@@ -46,13 +46,13 @@ def draw(paragraphs: Sequence[Paragraph], path: Path, title: str | None = None, 
     """Draw paragraphs below each other.
 
     Args:
-        paragraphs: from the top.
+        paragraphs: paragraphs from top to bottom.
         path: the PNG to write.
-        title: a line above all of them.
-        width: of a line in inches.
+        title: title of the figure.
+        width: width of a line in inches.
 
     Raises:
-        UsageError: no words, or shades that do not fit the words or are outside 0 to 1.
+        UsageError: if there are no words, or if shades do not match the words or are outside 0 to 1.
     """
     if not any(len(paragraph.words) for paragraph in paragraphs):
         raise UsageError("highlighted text: no words to draw")
@@ -76,7 +76,7 @@ def draw(paragraphs: Sequence[Paragraph], path: Path, title: str | None = None, 
 
 
 def _words(figure: Figure, paragraph: Paragraph, left: float, y: float, width: float) -> float:
-    """Write the words of a paragraph from ``left`` on, and return the height of its last line."""
+    """Write the words of a paragraph starting at ``left``; return the height of its last line."""
     x = left
     for word, shade in zip(paragraph.words, paragraph.shades, strict=True):
         text = _write(figure, x, y, word, fontsize=10, color="white" if shade > 0.85 else INK)
@@ -99,6 +99,6 @@ def _colour(figure: Figure, box: tuple[float, float, float, float], colour: Any)
 
 
 def _in_page(figure: Figure, x: float, y: float) -> tuple[float, float]:
-    """Inches as fractions of the page; what is outside is not lost, since the page is cropped to what is drawn."""
+    """Convert inches to fractions of the page. Text outside is not lost, since the page is cropped to its content."""
     width, height = figure.get_size_inches()
     return x / width, y / height

@@ -1,5 +1,5 @@
-"""Attention over an image: the image is bright where the weight is and dark elsewhere (after Xu et al., 2015, Figures 2
-to 5, which paint white over it)."""
+"""Attention over an image: the image is bright at large weights and dark elsewhere (after Xu et al., 2015, Figures 2 to
+5, which overlay white instead)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Panel:
 
     Attributes:
         image: (height, width, 3) uint8.
-        weights: (rows, columns) of a grid over the whole image, not negative; None for the image as it is.
-        title: above it.
+        weights: (rows, columns) of a grid over the whole image, not negative; None for the image without attention.
+        title: title above the image.
     """
 
     image: np.ndarray
@@ -37,17 +37,17 @@ class Panel:
 
 
 def upsample(weights: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Weights of a grid as a smooth map: bicubic interpolation between the centres of its cells, not below 0.
+    """Upsample weights of a grid to a smooth map: bicubic interpolation between cell centres, clipped at 0.
 
     Args:
         weights: (rows, columns).
-        height, width: of the map.
+        height, width: size of the map.
 
     Returns:
         (height, width) float32.
 
     Raises:
-        UsageError: weights that are not a grid, or are negative or not finite.
+        UsageError: if weights are not a grid, or are negative or not finite.
     """
     if weights.ndim != 2 or not weights.size or not (weights >= 0).all() or not np.isfinite(weights).all():
         raise UsageError(f"attention over an image: weights {weights.shape} are no grid of numbers from 0 on")
@@ -57,8 +57,8 @@ def upsample(weights: np.ndarray, height: int, width: int) -> np.ndarray:
 
 
 def overlay(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """An image whose brightness is proportional to smooth weights, from :data:`DARKEST` where they are 0 to its own
-    where they are largest. Equal weights leave it as it is.
+    """Scale the brightness of an image by smooth weights, from :data:`DARKEST` for a weight of 0 to unchanged for the
+    largest weight. Equal weights leave the image unchanged.
 
     Args:
         image: (height, width, 3) uint8.
@@ -68,7 +68,7 @@ def overlay(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
         (height, width, 3) uint8.
 
     Raises:
-        UsageError: as :func:`upsample`.
+        UsageError: as in :func:`upsample`.
     """
     height, width = image.shape[:2]
     smooth = upsample(weights, height, width)
@@ -78,18 +78,18 @@ def overlay(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def draw(panels: Sequence[Panel], path: Path, title: str | None = None, *, columns: int = 6) -> None:
-    """Draw images in rows. Below each that has weights is how many times the uniform weight its largest is: a bright
-    spot of 1.2 times the uniform weight and one of 50 look the same otherwise. Weights that are all 0 have no such
-    number.
+    """Draw images in rows. Below each image with attention is the ratio of its largest weight to the uniform weight,
+    since a bright spot of 1.2 times the uniform weight would otherwise look like one of 50 times. There is no ratio if
+    all weights are 0.
 
     Args:
-        panels: from left to right, row by row.
+        panels: panels from left to right, row by row.
         path: the PNG to write.
-        title: above all of them.
-        columns: panels of a row.
+        title: title of the figure.
+        columns: number of panels per row.
 
     Raises:
-        UsageError: no panels, or weights that cannot be drawn.
+        UsageError: if there are no panels, or weights that cannot be drawn.
     """
     if not panels:
         raise UsageError("attention over an image: no panels to draw")

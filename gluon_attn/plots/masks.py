@@ -1,4 +1,4 @@
-"""Which tokens a masked language model predicts."""
+"""Predictions of a masked language model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def masked_tokens(
     predicted: Sequence[Sequence[tuple[str, float]]],
     path: Path,
 ) -> None:
-    """The likeliest tokens in the place of each token of a text, masked alone; the token itself is coloured.
+    """Draw the most probable predictions for each token of a text, masked one at a time; the token itself is coloured.
 
     Args:
-        tokens: of the text.
-        probability: (tokens,) of each of them in its place.
-        predicted: for each token the likeliest ones, the first the likeliest, with their probabilities.
+        tokens: tokens of the text.
+        probability: (tokens,), probability of each token at its position.
+        predicted: for each position, the most probable tokens with their probabilities, in descending order.
         path: the PNG to write.
     """
     rows = max(map(len, predicted), default=0)

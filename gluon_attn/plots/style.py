@@ -1,7 +1,7 @@
-"""The style of all figures, how they are written, and their mark when drawn from sample data.
+"""Style and writing of all figures, and the watermark of figures drawn from sample data.
 
-The bytes of a PNG depend on what is drawn, the font and the version of matplotlib alone: no date, no user settings, no
-state of pyplot. Colours are Okabe and Ito's, which people with any colour vision can tell apart
+The bytes of a PNG depend only on its content, the font and the version of matplotlib: not on the date, user settings or
+the state of pyplot. Colours are Okabe and Ito's, which people with any colour vision can tell apart
 (https://jfly.uni-koeln.de/color/). Korean is drawn with :func:`.fonts.hangul_font`; a character that no installed font
 can draw appears as its code point, ``U+1F9E1``.
 """
@@ -67,7 +67,7 @@ _WATERMARK: ContextVar[str | None] = ContextVar("watermark", default=None)
 
 @contextmanager
 def watermark(text: str | None) -> Iterator[None]:
-    """Write ``text``, such as SAMPLE, in large grey letters across every figure drawn in the block; None for none."""
+    """Write ``text``, such as SAMPLE, in large grey letters across all figures drawn in this context; None for none."""
     token = _WATERMARK.set(text)
     try:
         yield
@@ -77,9 +77,9 @@ def watermark(text: str | None) -> Iterator[None]:
 
 @contextmanager
 def house_figure(width: float, height: float, path: Path, *, tight: bool = False) -> Iterator[Figure]:
-    """A figure of this size in inches in the house style, written to ``path`` if the block ends without an exception.
+    """Create a figure of the given size in inches, which is written to ``path`` if the block ends without an exception.
 
-    The drawing is laid out inside this size; with ``tight`` it has its own layout, and the page is cropped to it.
+    The content is laid out to fit the size; with ``tight`` it has its own layout, and the page is cropped to it.
     """
     register_hangul()
     with matplotlib.style.context(["default", _STYLE]):
@@ -102,7 +102,7 @@ def house_figure(width: float, height: float, path: Path, *, tight: bool = False
 
 
 def _marked(image: Image.Image, text: str) -> Image.Image:
-    """The image with ``text`` across it, as large as its width and half of its height allow."""
+    """Write ``text`` across the image, as large as its width and half of its height allow."""
     font = ImageFont.truetype(str(hangul_font()), 200)
     left, top, right, bottom = font.getbbox(text)
     scale = min(0.9 * image.width / (right - left), 0.5 * image.height / (bottom - top))

@@ -1,4 +1,4 @@
-"""Values over time: one truth, and what several systems say."""
+"""Values over time: the truth, and the predictions of several systems."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def over_time(
     label: str,
     part_name: str = "block",
 ) -> None:
-    """Draw each part of a series in a panel of its own, truth in ink and a colour for each system.
+    """Draw each part of a series in a separate panel, with the truth in black and a colour for each system.
 
     Args:
         truth: (values,).
-        systems: by name, each (values,).
-        parts: row numbers of each part, which follow each other without a gap.
+        systems: predictions by name, each (values,).
+        parts: row numbers of each part, consecutive and without gaps.
         path: the PNG to write.
         interval: seconds between two values.
-        label: of the values, with their unit.
-        part_name: what a part is called.
+        label: label of the values, with their unit.
+        part_name: name of a part.
 
     Raises:
-        UsageError: no parts, or more systems than colours.
+        UsageError: if there are no parts, or more systems than colours.
     """
     if not parts or len(systems) > len(COLOURS):
         raise UsageError(f"over time: {len(parts)} parts and {len(systems)} systems; draw some parts and a few systems")

@@ -13,16 +13,16 @@ from gluon_attn.plots.style import COLOURS, MARKERS, house_figure
 
 
 def filters(components: np.ndarray, shares: np.ndarray, path: Path, *, columns: int = 7) -> None:
-    """Draw the principal components of the patch embedding as colours, grey where they are 0.
+    """Draw the principal components of the patch embedding as RGB images, where grey is 0.
 
     Args:
         components: (filters, height, width, 3).
-        shares: (filters,) of the variance, from 0 to 1; written above each.
+        shares: (filters,), share of the variance from 0 to 1, written above each filter.
         path: the PNG to write.
-        columns: filters of a row.
+        columns: number of filters per row.
 
     Raises:
-        UsageError: there are none.
+        UsageError: if there are no filters.
     """
     if not len(components):
         raise UsageError("filters of the patch embedding: none to draw")
@@ -38,15 +38,14 @@ def filters(components: np.ndarray, shares: np.ndarray, path: Path, *, columns: 
 
 
 def position_similarity(similarity: np.ndarray, path: Path) -> None:
-    """Draw for each patch the cosine of its position with all others, each as a small map of the image at its place in
-    the image.
+    """Draw the cosine similarity of each position with all others, as a grid of small maps in the order of the patches.
 
     Args:
         similarity: (patches, patches) of a square grid.
         path: the PNG to write.
 
     Raises:
-        UsageError: the patches are no square.
+        UsageError: if the patches are not a square grid.
     """
     grid = round(len(similarity) ** 0.5)
     if similarity.shape != (grid * grid, grid * grid):
@@ -60,14 +59,14 @@ def position_similarity(similarity: np.ndarray, path: Path) -> None:
 
 
 def attention_distance(distances: Mapping[str, np.ndarray], path: Path) -> None:
-    """Draw the mean attention distance of each head by depth, a colour and a marker for each network.
+    """Draw the mean attention distance of each head by depth, with a colour and a marker for each network.
 
     Args:
         distances: for each network (layers, heads) in pixels.
         path: the PNG to write.
 
     Raises:
-        UsageError: no networks, or too many.
+        UsageError: if there are no networks, or too many.
     """
     if not distances or len(distances) > len(COLOURS):
         raise UsageError(f"attention distance: {len(distances)} networks; draw 1 to {len(COLOURS)}")
@@ -87,14 +86,14 @@ def attention_distance(distances: Mapping[str, np.ndarray], path: Path) -> None:
 
 
 def accuracy_by_images(series: Mapping[str, Mapping[int, Sequence[float]]], path: Path) -> None:
-    """Draw accuracy by the number of training images, on a logarithmic axis: the mean of the seeds and their range.
+    """Draw accuracy by the number of training images on a logarithmic axis, with the mean and the range over seeds.
 
     Args:
-        series: for each system the accuracy of each seed by number of images.
+        series: for each system, the accuracy of each seed by number of images.
         path: the PNG to write.
 
     Raises:
-        UsageError: no systems, or too many.
+        UsageError: if there are no systems, or too many.
     """
     if not series or len(series) > len(COLOURS):
         raise UsageError(f"accuracy by images: {len(series)} systems; draw 1 to {len(COLOURS)}")
