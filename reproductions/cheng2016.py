@@ -239,14 +239,14 @@ REPRODUCTION = Reproduction(
     figures=(attention_by_distance("lstmn"), attention_to_earlier_words("sst5-lstmn", "sst2-lstmn")),
     pages=(reading_page(TITLE, "sst5-lstmn"),),
     notes=(
-        "Both language models are near the paper's LSTM, and the interval of their difference on test includes zero. "
-        "Memories have no order, so the LSTMN has to learn which is the latest before it can do what an LSTM does from "
-        "the start: it is behind at every epoch, at the end by 0.6 of validation perplexity, when the latest state has "
-        "most of its weight. With a tape of 3 states the claim about the nearest third is close to self-evident; what "
-        "the paper claims of long memories is not tested.",
-        "The recipe is one that both encoders learn by; for the LSTM alone SGD is faster. The trainings that were "
-        "replaced had six epochs without dropout, and perplexities on test of 118.9 (LSTM) and 121.7 (LSTMN).",
-        "On sentiment the two are level, on a tape that holds the whole sentence, and no better than the bigrams of "
-        "`joulin2016`, which know no order beyond two words.",
+        "Both language models are close to the paper's LSTM, and the interval of their difference on test includes "
+        "zero. Memories are not ordered, so the LSTMN has to learn which memory is the latest before it can do what "
+        "an LSTM does from the start. It is worse at every epoch, by 0.6 points of validation perplexity at the end, "
+        "when the latest state has most of its weight. With a tape of 3 states, the claim about the nearest third is "
+        "close to self-evident; what the paper claims about long memories is not tested.",
+        "Both encoders learn with this recipe; for the LSTM alone, SGD is faster. The replaced trainings had six "
+        "epochs without dropout and test perplexities of 118.9 (LSTM) and 121.7 (LSTMN).",
+        "On sentiment, with a tape that holds the whole sentence, the two networks are equal, and no better than the "
+        "bigrams of `joulin2016`, which use no word order beyond two words.",
     ),
 )

@@ -244,7 +244,7 @@ REPRODUCTION = Reproduction(
     ),
     pages=(reading_page("BERT on reviews", "bert"),),
     notes=(
-        "Perplexities of masked pieces and of next pieces do not compare. All seeds of a classifier start from one "
-        "pretraining, so that their spread is that of fine-tuning alone.",
+        "Perplexities of masked pieces and of next pieces are not comparable. All seeds of a classifier start from "
+        "the same pretraining, so their deviation is that of fine-tuning only.",
     ),
 )

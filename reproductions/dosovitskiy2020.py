@@ -238,9 +238,10 @@ REPRODUCTION = Reproduction(
     smoke=Override(smoke),
     paper=Override(paper),
     notes=(
-        "The archive at hand has JPEG-recompressed images, so accuracies are close to those on the official ones but "
+        "The images of our archive are JPEG-recompressed, so accuracies are close to those on the official images but "
         "not strictly comparable; the signature of every row names the archive. The largest training split has "
-        f"{TRAINING_IMAGES} images, not 50 000: the others are for validation. The margin of {MARGIN} points is ours.",
+        f"{TRAINING_IMAGES} images instead of 50 000; the others are used for validation. The margin of {MARGIN} "
+        "points is ours.",
     ),
     figures=(
         accuracy_by_images(CURVES),

@@ -113,7 +113,7 @@ REPRODUCTION = Reproduction(
     smoke=Override(smoke),
     paper=Override(paper),
     notes=(
-        "Bigrams help where there is enough text for them to occur again, on NSMC and IMDb; on the few thousand "
+        "Bigrams help if the corpus is large enough for them to recur, as on NSMC and IMDb; on the few thousand "
         "sentences of SST the intervals include zero.",
     ),
 )

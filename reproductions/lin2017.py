@@ -236,15 +236,14 @@ REPRODUCTION = Reproduction(
     ),
     pages=(reading_page(TITLE, "best"),),
     notes=(
-        "Without the penalty the six hops are similar; with a coefficient of 1 each attends to a different word, and "
-        "the penalty is at its minimum for the length of the review, which is above zero for reviews of fewer than six "
-        "tokens. Whether accuracy gains depends on corpus and coefficient; most differences are no larger than those "
-        "between seeds. On SST, training ends while the maximum of the states still improves. Networks read the first "
-        "400 words of IMDb's reviews, the baseline all.",
-        "It matters which row represents attention: on NSMC six hops with the penalty of 0.1 are below the maximum of "
-        "the states, six hops without it are level with it. Masking changes the cost of the penalty too, which is "
-        "lower where hops can attend to padding. On IMDb validation loss rises from the second or third epoch on, and "
-        "seeds differ in the epoch that is kept; validation reviews share films with the training reviews, test "
-        "reviews do not.",
+        "Without the penalty, the six hops are similar. With a coefficient of 1, each hop attends to a different "
+        "word, and the penalty is at its minimum for the length of the review, which is above zero for reviews of "
+        "fewer than six tokens. Whether accuracy improves depends on corpus and coefficient; most differences are no "
+        "larger than those between seeds. On SST, training ends while max pooling still improves. The networks read "
+        "the first 400 words of IMDb's reviews, the baseline reads all.",
+        "The result depends on the row that represents attention: on NSMC, six hops with the penalty of 0.1 are worse "
+        "than max pooling, six hops without it are equal to it. Masking also changes the penalty, which is lower if "
+        "hops can attend to padding. On IMDb, validation loss rises from the second or third epoch on, and seeds "
+        "differ in the selected epoch; validation reviews share films with the training reviews, test reviews do not.",
     ),
 )

@@ -242,8 +242,9 @@ REPRODUCTION = Reproduction(
     paper=Override(paper),
     columns=(Column("BLEU", "bleu"), Column("unknown replaced", "bleu", "unknown words replaced"), *OTHER_COLUMNS),
     notes=(
-        "Attention is by far most of the gain, as in the paper. That dropout, input feeding and local attention do not "
-        "add what they add there may be due to short training on a small corpus of short captions.",
+        "Attention accounts for by far the largest part of the gain, as in the paper. Dropout, input feeding and "
+        "local attention add less than in the paper, possibly because training is short and the corpus is small, with "
+        "short captions.",
     ),
     figures=(
         bleu_by_length("base", "dropout", "feed", "general", "local-m-general", "local-p-general"),

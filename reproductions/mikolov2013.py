@@ -196,12 +196,12 @@ REPRODUCTION = Reproduction(
         neighbours_page("nearest words, English", "neighbours_english.tsv", "imdb"),
     ),
     notes=(
-        "There is no list of analogies for these reviews. Instead we count how many of the nearest words share the "
-        "sentiment of a word, which training has not seen; the script says how. What these vectors bring to a "
-        "classifier is among the claims of `naver_self_attention` and `lin2017`.",
-        "Rows are of the epoch of lowest validation loss. The agreement of CBOW's neighbours is highest after two "
-        "epochs and then falls by about two points, so the rows, and the claim on rare words, put CBOW at a "
-        "disadvantage; the claim on meaning compares best epochs. Losses compare only between rows with the same "
-        "network and threshold.",
+        "There is no list of analogies for these reviews. Instead we count how many of a word's nearest neighbours "
+        "share its sentiment, which training does not see; the script describes how. The gain of a classifier from "
+        "these vectors is among the claims of `naver_self_attention` and `lin2017`.",
+        "Rows are from the epoch with the lowest validation loss. The agreement of CBOW's neighbours is highest after "
+        "two epochs and then falls by about two points, so the rows, and the claim on rare words, put CBOW at a "
+        "disadvantage; the claim on meaning compares the best epochs. Losses are only comparable between rows with "
+        "the same network and threshold.",
     ),
 )

@@ -176,10 +176,10 @@ REPRODUCTION = Reproduction(
     figures=(attention_of_featured("as-written", "masked", "dot"), faithfulness_by_epoch("over-fitted")),
     pages=(reading_page(TITLE, "as-written", "masked", "dot", "wide", "vectors", "over-fitted", "best"),),
     notes=(
-        "`best` differs from `masked` in several things: it reads whole reviews, rarer tokens and the first four "
-        "syllables of every token; attention is pooled with the maximum; it is wider, regularised more strongly and "
-        "trained longer. It is level with the peer next to it, whose 87.7 is rounded.",
-        "`wide` and `vectors` differ only in the initialisation of their embeddings. Word vectors help more here than "
-        "any choice between kinds of attention.",
+        "`best` differs from `masked` in several respects: it reads whole reviews, rarer tokens and the first four "
+        "syllables of every token; it combines attention with max pooling; it is wider, more strongly regularised and "
+        "trained longer. Its accuracy equals that of the peer next to it, whose 87.7 is rounded.",
+        "`wide` and `vectors` differ only in the initialisation of their embeddings. Word vectors improve accuracy "
+        "more than any choice between kinds of attention.",
     ),
 )

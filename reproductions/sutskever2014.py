@@ -191,12 +191,12 @@ REPRODUCTION = Reproduction(
         *OTHER_COLUMNS,
     ),
     notes=(
-        "Without attention, and with the source in the initial state only, these networks learn more slowly than those "
-        "of the other papers: over the last four of ten epochs validation BLEU rises by two points. The claims on the "
-        "beam and on long sentences hold for this training. Seeds differ by about one BLEU point. The effect of the "
-        "beam in the paper is that of an ensemble of five.",
-        "The ensembles of both seeds are not in this table: their scores of single sentences were not kept when they "
-        "were first measured. They come back with the next training.",
+        "Without attention, these networks receive the source only in their initial state and learn more slowly than "
+        "those of the other papers: over the last four of ten epochs, validation BLEU rises by two points. The claims "
+        "on the beam and on long sentences hold for this training only. Seeds differ by about one BLEU point. The "
+        "paper's effect of the beam is that of an ensemble of five.",
+        "The ensembles of both seeds are not in this table, because the scores of single sentences were not kept when "
+        "they were first measured. They will return with the next training.",
     ),
     figures=(bleu_by_length("forward", "reversed"),),
 )

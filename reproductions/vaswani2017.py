@@ -232,8 +232,8 @@ REPRODUCTION = Reproduction(
     smoke=Override(smoke),
     paper=Override(paper),
     notes=(
-        "The margin of half a BLEU point and the half of a head's weight are ours. Minutes are processor time of "
-        "training, without validation.",
+        "The margin of half a BLEU point and the threshold of half of a head's weight are ours. Minutes are processor "
+        "time of training, without validation.",
     ),
     figures=(
         bleu_by_length("transformer", "rnnsearch"),

@@ -34,14 +34,14 @@ COLUMNS = (
     Column("another road", "error", OTHER_ALL),
 )
 NOTES = (
-    "Errors are mean absolute errors in degrees of the smoothed steering, over all test blocks; a turn has a target of "
-    f"{TURN:g} degrees or more. Intervals resample pieces of 20 frames, about two seconds, as neighbouring frames are "
-    "alike. The other road is a drive on the simulator's other track, steered by keyboard, on which no network was "
-    "trained or selected. Both drives are of a simulator, in place of the paper's roads: numbers do not compare with "
-    "the paper's, differences do.",
-    "The drive goes around the same lake five times. Test blocks are pieces of time that no network has seen, but all "
-    "have seen the same places in other laps. The frame before is not a competitor: it is told how the driver steered "
-    "a tenth of a second ago.",
+    "Errors are mean absolute errors of the smoothed steering in degrees, over all test blocks; turns are frames with "
+    f"a target of {TURN:g} degrees or more. Intervals resample pieces of 20 frames, about two seconds, because "
+    "neighbouring frames are similar. The other road is a drive on the simulator's other track, steered by keyboard, "
+    "which was not used to train or select any network. Both drives are from a simulator instead of the paper's roads: "
+    "errors are not comparable with the paper's, differences between systems are.",
+    "The drive goes around the same lake five times. Test blocks are periods of time that no network has seen, but "
+    "all networks have seen the same places in other laps. The previous frame is not a competitor, since it tells how "
+    "the driver steered a tenth of a second ago.",
 )
 
 

@@ -25,13 +25,14 @@ from reproductions.tasks.bleu import PEERS, Bleu, bleu, chrf_signature
 OTHER_COLUMNS = (Column("sacreBLEU", "sacrebleu"), Column("chrF", "chrf"), Column("perplexity", "perplexity"))
 COLUMNS = (Column("BLEU", "bleu"), *OTHER_COLUMNS)
 NOTES = (
-    "Numbers do not compare with the paper's, which has a hundred to a thousand times the text; systems do. BLEU is "
-    "counted as the peers of this corpus count it, on lower-cased Moses tokens (Mecab's morphemes of Korean); "
-    "sacreBLEU and chrF are of detokenised, lower-cased text, in which an unknown token is the word UNK, since "
-    "sacreBLEU splits `<unk>` into three tokens. The signature of each row of the results file names its search. "
-    "Perplexities compare only between rows of one target language and one kind of token.",
-    "Rows at a smaller setting, where there are some, have one seed and 8 epochs, over whose second half validation "
-    "BLEU still rises by points: they also rank how fast systems learn.",
+    "Scores are not comparable with the paper's, which has a hundred to a thousand times as much text; differences "
+    "between systems are. BLEU is computed as by the peers of this corpus, on lower-cased Moses tokens (Mecab's "
+    "morphemes for Korean). sacreBLEU and chrF are computed on detokenised, lower-cased text, in which an unknown "
+    "token is the word UNK, since sacreBLEU splits `<unk>` into three tokens. The signature of each row in the "
+    "results file states the search. Perplexities are only comparable between rows with the same target language and "
+    "kind of token.",
+    "Smaller networks, if there are any, have one seed and 8 epochs, and validation BLEU still rises by points in the "
+    "second half of their training: they also rank how fast systems learn.",
 )
 """How the numbers of a results README are counted."""
 LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, None))
