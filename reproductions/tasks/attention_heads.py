@@ -29,7 +29,7 @@ from reproductions.tasks.translation_data import TranslationData, TranslationSet
 from reproductions.tasks.translation_decoding import SENTENCES, batch
 from reproductions.tasks.translation_results import stacked
 
-# Name of the criterion -> which attention it is of, and how it is named in figures.
+# Name of the criterion -> the attention that it applies to, and its name in figures.
 CRITERIA: Mapping[str, tuple[str, str]] = {
     "before": ("encoder", "the token before"),
     "after": ("encoder", "the token after"),
@@ -37,17 +37,17 @@ CRITERIA: Mapping[str, tuple[str, str]] = {
     "decoder_before": ("decoder", "the token before"),
     "lexicon": ("crossing", "the source token whose likeliest translation is generated"),
 }
-LARGEST_MATRIX = 60  # tokens along one side of a matrix that a page shows
-SHORTEST, LONGEST = 8, 16  # source tokens of the sentence that is drawn
+LARGEST_MATRIX = 60  # maximum number of tokens along one side of a matrix on a page
+SHORTEST, LONGEST = 8, 16  # source tokens of the sentence in the figures
 
 
 @dataclass(frozen=True)
 class AttentionHeads(Translation):
     """Translation that also measures the heads of a Transformer on the test split, given the references.
 
-    Predictions ``heads_<criterion>`` (sentences, layers, heads) are the weight that a head gives to what
-    :data:`CRITERIA` names, the mean over the tokens of a sentence; NaN where a sentence has no such token. The example
-    ``heads`` has for each criterion the head with the largest mean over all sentences, for one sentence.
+    Predictions ``heads_<criterion>`` (sentences, layers, heads) are the weights that heads give to the keys defined by
+    a criterion of :data:`CRITERIA`, averaged over the tokens of a sentence; NaN if a sentence has no such token. The
+    example ``heads`` has, for each criterion, the head with the largest mean over all sentences, on one sentence.
     """
 
     def evaluate(
@@ -63,7 +63,7 @@ class AttentionHeads(Translation):
     def attention_of(
         self, trained: TrainedModel[TranslationSettings, TranslationData], text: str, *, beam: int | None = None
     ) -> AttentionView:
-        """As of a translation, with all heads for the best one where network and text are not too large to show."""
+        """As for any translation; the best hypothesis has all heads if network and text are small enough to show."""
         view = super().attention_of(trained, text, beam=beam)
         best = view.alternatives[0]
         if not isinstance(trained.model, Transformer) or max(len(view.tokens), len(best.tokens)) >= LARGEST_MATRIX:
@@ -71,7 +71,7 @@ class AttentionHeads(Translation):
         return replace(view, heads=_heads(trained.model, trained.data, text, best.tokens))
 
     def published_attention(self, outcome: Outcome) -> list[AttentionView]:
-        """The alignments, and the head that attends most to each criterion."""
+        """Return the alignments, and the head that attends most to each criterion."""
         shown = [each for each in outcome.examples.get("heads", ()) if each["kind"] != "decoder"]
         return super().published_attention(outcome) + [_view(example) for example in shown]
 
@@ -158,26 +158,26 @@ def _marks(words: Sequence[str], generated: Sequence[str | None], lexicon: Mappi
 
 
 def best_head(measured: np.ndarray) -> tuple[int, int]:
-    """Layer and head with the largest mean of (sentences, layers, heads)."""
+    """Return layer and head with the largest mean over sentences of (sentences, layers, heads)."""
     mean = _mean(measured)
     layer, head = np.unravel_index(int(np.argmax(mean)), mean.shape)
     return int(layer), int(head)
 
 
 def _mean(measured: np.ndarray) -> np.ndarray:
-    """Over the sentences that have a value; 0 where none has."""
+    """Average over the sentences that have a value; 0 if none has."""
     total: np.ndarray = np.nansum(measured, axis=0) / np.maximum(1, np.isfinite(measured).sum(axis=0))
     return total
 
 
 def attends(criterion: str, share: float) -> Callable[[Sequence[Outcome]], Effect | None]:
-    """The effect of a claim that some head gives more than this share of its weight to what a criterion names."""
+    """Return the effect of the claim that some head gives more than ``share`` of its weight to the criterion's keys."""
     return partial(_attends, criterion, share)
 
 
 def _attends(criterion: str, share: float, outcomes: Sequence[Outcome]) -> Effect | None:
     weights = [array[:, *best_head(array)] for array in stacked(outcomes, f"heads_{criterion}")]
-    mean = np.mean(weights, axis=0, dtype=np.float64)  # over seeds, each with its own best head
+    mean = np.mean(weights, axis=0, dtype=np.float64)  # over seeds, each with its best head
     mean = mean[~np.isnan(mean)]
     if not len(mean):
         return None
@@ -186,7 +186,7 @@ def _attends(criterion: str, share: float, outcomes: Sequence[Outcome]) -> Effec
 
 
 def heads(*variants: str) -> Draw:
-    """Figures of the heads that attend most to each criterion, over one test sentence."""
+    """Draw the heads that attend most to each criterion, on one test sentence."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}

@@ -1,4 +1,4 @@
-"""What classifiers and translators attend to while they read one text, and the published examples of both."""
+"""Attention of classifiers and translators on one text, and their published examples."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ LONGEST = 100
 
 
 def of_text(trained: TrainedModel[Any, ClassificationData], text: str) -> AttentionView:
-    """A text as a classifier reads it.
+    """Return the attention of a classifier on a text.
 
     Raises:
-        UsageError: there is no token in the text.
+        UsageError: if the text has no tokens.
     """
     data = trained.data
     encoded = data.prepared.encode([text], processes=1)
@@ -62,10 +62,11 @@ def of_text(trained: TrainedModel[Any, ClassificationData], text: str) -> Attent
 def of_translation(
     trained: TrainedModel[TranslationSettings, TranslationData], text: str, beam: int | None = None
 ) -> AttentionView:
-    """A sentence with the translations that a beam keeps, the best first; its width is by default that of the settings.
+    """Return a sentence with the translations in the final beam, the best first; the default beam is that of the
+    settings.
 
     Raises:
-        UsageError: there is no token in the sentence, or it is too long to be shown.
+        UsageError: if the sentence has no tokens or is too long to be shown.
     """
     settings, data = trained.variant.settings, trained.data
     encoded = data.prepared.encode([text], processes=1)
@@ -104,7 +105,7 @@ def of_translation(
 
 
 def of_examples(outcome: Outcome, labels: Sequence[str] = ("negative", "positive")) -> list[AttentionView]:
-    """The examples that an outcome publishes with their weights, in its order."""
+    """Return the published examples of an outcome with their weights, in order."""
     views = []
     for name, value in outcome.examples.items():
         for example in value if isinstance(value, list) else [value]:
@@ -137,8 +138,8 @@ def _text(example: Mapping[str, Any], labels: Sequence[str]) -> AttentionView:
 
 
 def _document(example: Mapping[str, Any], labels: Sequence[str]) -> AttentionView:
-    """A document whose shades are the weights of words times the root of those of their sentences (Yang et al., 2016,
-    Figure 5), relative to the largest."""
+    """A document whose shades are the weights of words times the square root of the weight of their sentence (Yang et
+    al., 2016, Figure 5), relative to the largest."""
     counts = [len(words) for words in example["sentences"]]
     sentences = np.array(example["sentence_shades"], np.float64)
     weights = np.array(example["shades"], np.float64) * np.sqrt(np.repeat(np.maximum(sentences, 1e-9), counts))

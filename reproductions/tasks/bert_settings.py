@@ -1,4 +1,4 @@
-"""What BERT is built from, for pretraining and for classification, and how it reads texts."""
+"""Settings of BERT, for pretraining and for classification, and its text inputs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _ONE_IN_ON_SAMPLE = 10
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderSettings(Settings):
-    """The encoder, as the arguments of :class:`~gluon_attn.models.bert.Bert`, and the pieces that it reads, as the
-    arguments of :func:`preprocessing.naver_pretraining.pipeline`; ``pretraining_length`` is ``max_length`` there.
-    Defaults are those of the base network."""
+    """Sizes of the encoder, the arguments of :class:`~gluon_attn.models.bert.Bert`, and of its vocabulary, the
+    arguments of :func:`preprocessing.naver_pretraining.pipeline`, where ``pretraining_length`` is called
+    ``max_length``. Defaults are those of the base network."""
 
     pieces: int = 30_000
     pretraining_length: int = 254
@@ -41,12 +41,12 @@ class EncoderSettings(Settings):
     causal: bool = False
 
     def text_options(self, *, sample: bool) -> dict[str, int]:
-        """Of the pipeline that learns the pieces; of the embedded sample more is held out."""
+        """Return the options of the pipeline that learns the pieces; more of the embedded sample is held out."""
         one_in = min(self.one_in, _ONE_IN_ON_SAMPLE) if sample else self.one_in
         return {"pieces": self.pieces, "one_in": one_in}
 
     def tiny(self) -> Self:
-        """A network of a sixteenth of the width and half the layers, for a preset that takes seconds."""
+        """Return a network with a sixteenth of the width and half of the layers, for a preset that takes seconds."""
         units = self.units // 16
         return replace(self, units=units, heads=2, hidden_units=2 * units, layers=self.layers // 2, pieces=800)
 
@@ -75,14 +75,14 @@ class PretrainingData(PreparedCorpus[Result]):
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainingSettings(EncoderSettings):
-    """What is predicted in pretraining.
+    """Settings of pretraining.
 
     Attributes:
-        steps: updates between two validations, which is what an epoch of the recipe is; each of its batches has
-            ``recipe.batch_tokens`` pieces.
-        pairs: whether it is predicted too if two reviews are of one film.
-        rate, masked, random, whole_words: of :class:`preprocessing.text.masking.Masking`; without meaning for a causal
-            encoder, which predicts each next piece.
+        steps: number of updates between validations, one epoch of the recipe; each batch has ``recipe.batch_tokens``
+            pieces.
+        pairs: whether to predict if two reviews are of the same film.
+        rate, masked, random, whole_words: see :class:`preprocessing.text.masking.Masking`; ignored by a causal encoder,
+            which predicts the next piece.
     """
 
     steps: int = 25_000
@@ -102,7 +102,7 @@ class PretrainingSettings(EncoderSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class BertSettings(EncoderSettings, ClassificationSettings):
-    """Of :class:`~gluon_attn.models.bert.BertClassifier`; ``output_dropout`` is that before its dense layer."""
+    """Settings of :class:`~gluon_attn.models.bert.BertClassifier`; ``output_dropout`` precedes its dense layer."""
 
     min_freq: int = 1
     pooling: str = "first"
@@ -124,7 +124,7 @@ class BertSettings(EncoderSettings, ClassificationSettings):
 
 @dataclass(frozen=True)
 class MarkedSequences(TextInputs):
-    """``<cls> text <sep>``, padded (batch, length), and the number of tokens with the two special ones, (batch,)."""
+    """``<cls> text <sep>``, padded (batch, length), and the number of tokens including both special ones, (batch,)."""
 
     max_length: int | None = None
 

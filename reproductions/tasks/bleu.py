@@ -1,4 +1,4 @@
-"""BLEU and chrF of decoded translations by sacreBLEU, and what comparing two systems by sentences needs."""
+"""BLEU and chrF of decoded translations by sacreBLEU, with counts by sentence for comparing two systems."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ split ``<unk>`` into three tokens."""
 
 
 class Bleu:
-    """One way to count BLEU.
+    """One way to compute BLEU.
 
     Args:
-        tokenize: sacreBLEU's tokenizer: ``13a`` for detokenised text, ``none`` for text that is tokenised already,
-            ``ko-mecab`` for Korean.
-        lowercase: whether both sides are lower-cased first.
-        references: of each sentence, as the signature states it.
+        tokenize: sacreBLEU's tokenizer: ``13a`` for detokenised text, ``none`` for tokenised text, ``ko-mecab`` for
+            Korean.
+        lowercase: whether to lower-case hypotheses and references first.
+        references: number of references per sentence, for the signature.
     """
 
     def __init__(self, tokenize: str = "13a", lowercase: bool = False, references: int = 1) -> None:
@@ -32,8 +32,8 @@ class Bleu:
         self._sentence = BLEU(tokenize=tokenize, lowercase=lowercase, effective_order=True)
 
     def counts(self, hypotheses: Sequence[str], references: Sequence[str | Sequence[str]]) -> np.ndarray:
-        """What each sentence adds to the BLEU of the corpus: (sentences, COUNTS) of int32. Of several references of a
-        sentence, the length that counts is the closest."""
+        """Return the contribution of each sentence to the BLEU of the corpus, (sentences, COUNTS) of int32. With
+        several references, the closest reference length counts."""
         rows = []
         for hypothesis, reference in zip(hypotheses, references, strict=True):
             score = self._sentence.sentence_score(hypothesis, [reference] if isinstance(reference, str) else reference)
@@ -42,20 +42,20 @@ class Bleu:
 
     @property
     def signature(self) -> str:
-        """How this BLEU is counted, as sacreBLEU states it."""
+        """sacreBLEU's signature."""
         self._bleu.corpus_score(["one"], [["one"]] * self._references)  # the number of references is known only then
         return str(self._bleu.get_signature())
 
 
 def bleu(totals: np.ndarray) -> float:
-    """BLEU of a corpus from the sum of its sentences' counts: (COUNTS,) to a number between 0 and 100."""
+    """BLEU of a corpus, between 0 and 100, from the sum of the counts of its sentences, (COUNTS,)."""
     correct, total, (length, reference_length) = totals[:4].tolist(), totals[4:8].tolist(), totals[8:].tolist()
     return float(BLEU.compute_bleu(correct, total, length, reference_length, smooth_method="exp").score)
 
 
 def bleu_up_to(totals: np.ndarray, order: int) -> float:
-    """BLEU-n of a corpus from the sum of its sentences' counts, of n-grams up to ``order`` and without smoothing: as
-    captions are scored."""
+    """BLEU-n of a corpus from the sum of the counts of its sentences, with n-grams up to ``order`` and without
+    smoothing, as used for captions."""
     correct, total, (length, reference_length) = totals[:4].tolist(), totals[4:8].tolist(), totals[8:].tolist()
     score = BLEU.compute_bleu(
         correct[:order], total[:order], length, reference_length, smooth_method="none", max_ngram_order=order
@@ -64,7 +64,7 @@ def bleu_up_to(totals: np.ndarray, order: int) -> float:
 
 
 def with_unknown_words(texts: Sequence[str]) -> list[str]:
-    """Detokenised translations with each unknown token as one word that no reference contains."""
+    """Replace each unknown token of detokenised translations by a single word that no reference contains."""
     return [text.replace(UNKNOWN, UNKNOWN_WORD) for text in texts]
 
 
@@ -74,7 +74,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> float:
 
 
 def chrf_signature() -> str:
-    """How :func:`chrf` is counted, as sacreBLEU states it."""
+    """sacreBLEU's signature of :func:`chrf`."""
     metric = CHRF(lowercase=True)
     metric.corpus_score(["one"], [["one"]])
     return str(metric.get_signature())

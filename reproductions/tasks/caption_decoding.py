@@ -1,4 +1,4 @@
-"""Batches of captions, their likelihood, and captions of images by search."""
+"""Batches of captions, likelihoods of captions, and beam search for captions."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Caption:
     """A generated caption.
 
     Attributes:
-        words: without begin and end.
+        words: its words, without begin and end.
         log_p: ln p of its words and the end.
-        weights: (words or one more, positions), with those of the end where it was generated; None without attention.
+        weights: (words or one more, positions), including those of the end if it was generated; None without attention.
     """
 
     words: list[str]
@@ -46,7 +46,7 @@ class Caption:
 
 
 def batch(features: np.ndarray, captions: Sequence[np.ndarray]) -> Batch:
-    """The inputs of one step, and as its target what the loss is divided by: the number of words, ends included."""
+    """Return the inputs of one step and, as its target, the number of words including ends, which divides the loss."""
     begun = pad([np.append(BEGIN_ID, ids) for ids in captions], PADDING_ID, STEPS_MULTIPLE)
     ended = pad([np.append(ids, END_ID) for ids in captions], PADDING_ID, STEPS_MULTIPLE)
     words = np.array([sum(len(ids) + 1 for ids in captions)], np.float32)
@@ -55,7 +55,7 @@ def batch(features: np.ndarray, captions: Sequence[np.ndarray]) -> Batch:
 
 
 def image_of_row(data: CaptionData, split: str) -> np.ndarray:
-    """The number of the image of each caption of a split, (captions,)."""
+    """Return the index of the image of each caption of a split, (captions,)."""
     numbers = np.zeros(len(data.prepared.splits[split]), np.int64)
     for number, rows in enumerate(data.prepared.images(split).rows):
         numbers[rows] = number
@@ -74,10 +74,10 @@ def write_captions(
     """Caption images by beam search, in batches.
 
     Args:
-        model: trained.
-        vocabulary: of its words.
-        features: of a split, or (rows, positions, channels) float32.
-        beam, alpha: of the search.
+        model: the trained network.
+        vocabulary: its vocabulary.
+        features: features of a split, or (rows, positions, channels) float32.
+        beam, alpha: beam size and exponent of the length penalty.
         excluded: ids of words that are never generated.
     """
     runtime.seed_all(runtime.derive(0, "captions"))  # random attention draws noise
@@ -107,7 +107,7 @@ def _batches(features: Features | np.ndarray) -> Iterator[np.ndarray]:
 
 
 def likelihoods(model: EncoderDecoder, data: CaptionData, split: str) -> np.ndarray:
-    """For each caption of a split -ln p in nats, and its number of words with the end: (captions, 2)."""
+    """Return -ln p in nats and the number of words including the end for each caption of a split, (captions, 2)."""
     runtime.seed_all(runtime.derive(0, "likelihoods"))
     captions = data.prepared.splits[split]
     ids, images, features = captions.sequences(), image_of_row(data, split), data.features(split)

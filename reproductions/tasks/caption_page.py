@@ -1,5 +1,4 @@
-"""A page on which every test image can be read: its caption, its references, and where the network attends at each
-word."""
+"""A page of all test images with captions, references, and the attention at each word."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ _TEMPLATES = Environment(
 
 
 def write(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
-    """Write the page of a variant with attention from the outcome of a run that has the images; nothing without."""
+    """Write the page of a variant with attention, if the outcome contains the images."""
     texts = outcome.texts
     if "jpeg" not in texts:
         return {}
@@ -36,7 +35,8 @@ def write(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str,
     for row, (name, caption, reference) in enumerate(zip(names, captions, references, strict=True)):
         words = caption.split()
         weights = texts["weights"][steps[row] : steps[row + 1]].astype(np.float32)[: len(words)]
-        # Of each word in bytes, relative to its largest weight; the page states that as a multiple of equal weights.
+        # One byte per weight, relative to the largest of the word, which the page states as a multiple of equal
+        # weights.
         peaks = weights.max(axis=1, initial=1e-6)
         shades = np.rint(255 * weights / peaks[:, None]).astype(np.uint8)
         images.append(

