@@ -1,4 +1,4 @@
-"""Classification of texts: from a corpus to networks, and from networks to accuracy and attention weights."""
+"""Text classification: training on a corpus, and evaluation by accuracy and attention weights."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from reproductions.tasks.trained_vectors import TrainedVectors
 
 @dataclass(frozen=True)
 class Reading:
-    """A trained network that has read the test split, for further measurements.
+    """A trained network with its predictions for the test split, as input of further measurements.
 
     Attributes:
         model, data: the network with the parameters of its best epoch, and its data.
-        predictions: of the test split, without matrices.
-        last: holds the parameters of the last epoch too.
+        predictions: predictions for the test split, without matrices.
+        last: the checkpoint, which also holds the parameters of the last epoch.
     """
 
     model: Classifier
@@ -59,7 +59,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Findings:
-    """What is measured besides accuracy: further predictions and examples of an :class:`Evaluation`."""
+    """Results of a measurement: additional predictions and examples of an :class:`Evaluation`."""
 
     predictions: Mapping[str, np.ndarray] = field(default_factory=dict)
     examples: Mapping[str, Any] = field(default_factory=dict)
@@ -72,16 +72,16 @@ SettingsT = TypeVar("SettingsT", bound=ClassificationSettings)
 
 @dataclass(frozen=True)
 class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
-    """Classification of the texts of one corpus; a subclass knows its pipeline. Kept is the epoch with the best
-    validation accuracy.
+    """Classification of the texts of one corpus, whose pipeline a subclass defines. The epoch with the best validation
+    accuracy is selected.
 
     Attributes:
-        corpus: its name.
-        language: of its texts, as HTML names it.
-        items: what its texts are called.
-        measurements: what else is measured of a trained network.
-        train_label: name of the training loss in figures, if it is more than the cross-entropy.
-        own: data of one's own that are read instead of the corpus.
+        corpus: name of the corpus.
+        language: language of its texts, as an HTML language code.
+        items: name of its texts, such as reviews.
+        measurements: additional measurements of a trained network.
+        train_label: name of the training loss in figures, if it has more terms than the cross-entropy.
+        own: user data that are read instead of the corpus.
     """
 
     corpus: str
@@ -105,10 +105,10 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
 
     @abstractmethod
     def pipeline(self, settings: SettingsT) -> TextPipeline:
-        """The preprocessing of the corpus."""
+        """Return the preprocessing pipeline of the corpus."""
 
     def own_data(self, options: DataOptions) -> OwnData:
-        """TSV files, each on its own or with the usual names in a folder."""
+        """TSV files, given separately or as a folder with the usual names."""
         options.require(self.name, ("train", "test"), ("folder",), optional=("validation",) if options.train else ())
         if options.folder is not None:
             return OwnData(self.own_folder(options.folder), options)
@@ -116,7 +116,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
         return OwnData(own_texts.own_texts(options.train, options.test, options.validation), options)
 
     def own_folder(self, folder: Path) -> CorpusFiles:
-        """The files of a folder of one's own."""
+        """Return the files of a folder of user data."""
         return own_texts.own_texts_of(folder)
 
     def can_read(self, own: OwnData) -> bool:
@@ -142,7 +142,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
 
     def _data(self, settings: SettingsT, prepared: Result) -> ClassificationData:
         name, corpora = prepared.card["corpus"]["name"], prepared.corpora
-        if name == SAMPLE:  # its parts for several corpora have files of the same name
+        if name == SAMPLE:  # its parts for different corpora have files with the same names
             corpora = {f"{self.corpus} {part}": sha256 for part, sha256 in corpora.items()}
         return ClassificationData(
             name,
@@ -153,10 +153,10 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
         )
 
     def initialize(self, model: Classifier, data: ClassificationData, pretrained: TrainedModel[Any, Any]) -> None:
-        """Initialise the embeddings of tokens from trained word vectors; tokens without one keep their random values.
+        """Initialise the token embeddings from trained word vectors; tokens without a vector keep their random values.
 
         Raises:
-            UsageError: the pretrained network has no word vectors, they are of other tokens, or of another width.
+            UsageError: if the pretrained network has no word vectors, or vectors of other tokens or of another width.
         """
         vectors = TrainedVectors.of(pretrained)
         rows, known = vectors.rows_for(data.prepared.vocabulary.idx_to_token, data.prepared.tokenizer.name)
@@ -191,11 +191,11 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     def evaluate(
         self, model: Classifier, settings: SettingsT, data: ClassificationData, last: Checkpoint
     ) -> Evaluation:
-        """Read the test split.
+        """Evaluate on the test split.
 
-        Predictions are by text: ``right``; ``label``; ``seen_in_train``; ``probability``, of the second class where
-        there are two, otherwise (texts, classes). Texts, for networks with attention, are what
-        :func:`.classification_results.reading_page` shows. Measurements add to both and to the examples.
+        Predictions are by text: ``right``; ``label``; ``seen_in_train``; ``probability``, that of the second class if
+        there are two classes, otherwise (texts, classes). For networks with attention, texts are those shown by
+        :func:`.classification_results.reading_page`. Measurements add predictions and examples.
         """
         test = data.prepared.test
         texts = data.inputs.texts(test)
@@ -216,7 +216,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
         return Evaluation(scores(predictions, test.label), arrays, examples, pages)
 
     def _texts(self, test: Split, predictions: TextPredictions, data: ClassificationData) -> dict[str, np.ndarray]:
-        """The test split with the weights of each token, for a page."""
+        """Return the test split with the weight of each token, for a page."""
         text_utf8, text_offsets = pack_strings(test.text.tolist())
         symbols_utf8, symbols_offsets = pack_strings(list(test.symbols))
         counts = np.array([len(weights) for weights in predictions.token_weights])
@@ -236,7 +236,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     def combine(
         self, members: Sequence[Outcome], models: Callable[[], Sequence[TrainedModel[SettingsT, ClassificationData]]]
     ) -> Evaluation:
-        """The mean of the probabilities of all seeds; the networks are not needed."""
+        """Average the probabilities of all seeds, without the networks."""
         return classification_results.combined(members)
 
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[SettingsT]) -> list[Row]:
@@ -269,7 +269,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
 
 
 def scores(predictions: TextPredictions, label: np.ndarray) -> dict[str, float]:
-    """Accuracy in per cent and mean cross-entropy in nats, of labels (texts,)."""
+    """Return accuracy in per cent and mean cross-entropy in nats for labels (texts,)."""
     of_label = predictions.probabilities[np.arange(len(label)), label]
     return {
         "accuracy": 100.0 * float((predictions.predicted == label).mean()),
@@ -279,7 +279,7 @@ def scores(predictions: TextPredictions, label: np.ndarray) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class NSMC(Classification[SequenceSettings]):
-    """Korean film reviews in two classes, cut into tokens by ``tokenizer`` and to the length that the network reads.
+    """Korean film reviews in two classes, tokenised by ``tokenizer`` and cut to the length that the network reads.
 
     Attributes:
         labelled: number of training reviews whose labels are used; None for all.
@@ -305,8 +305,8 @@ class NSMC(Classification[SequenceSettings]):
 
 @dataclass(frozen=True)
 class IMDb(Classification[ClassificationSettings]):
-    """English film reviews in two classes, in sentences of ``max_words`` words at most; ``overlong`` says what becomes
-    of longer ones."""
+    """English film reviews in two classes, in sentences of at most ``max_words`` words; ``overlong`` says how longer
+    sentences are treated."""
 
     corpus: str = "imdb"
     language: str = "en"
@@ -314,7 +314,7 @@ class IMDb(Classification[ClassificationSettings]):
     overlong: str = "cut"
 
     def own_folder(self, folder: Path) -> CorpusFiles:
-        """Documents in the folders of IMDb, also in a tar archive."""
+        """Documents in the folder layout of IMDb, optionally in a tar archive."""
         return documents.own_documents(folder)
 
     def can_read(self, own: OwnData) -> bool:

@@ -16,12 +16,12 @@ from reproductions.tasks.text_predictions import classify
 
 
 def answer(trained: TrainedModel[Any, Any], stream: BinaryIO, options: AnswerOptions) -> Iterator[str]:
-    """Yield a line for each line of UTF-8: label, its probability, and the tokens with their weights if asked for,
-    between tabs; with ``options.json`` an object with these and the probability of every label. A blank line has no
-    label: an empty line, or ``null``.
+    """Yield an answer for each line of UTF-8: label, its probability, and the tokens with their weights if requested,
+    separated by tabs; with ``options.json``, an object with these and the probability of every label. The answer to a
+    blank line is an empty line, or ``null``.
 
     Raises:
-        UsageError: a line is not UTF-8, or weights are asked of a network without attention.
+        UsageError: if a line is not UTF-8, or weights are requested from a network without attention.
     """
     batch_size = options.batch_size or trained.data.inputs.batch_size
     for block in blocks(stream, options, batch_size):
@@ -67,11 +67,11 @@ def _answers(
 
 
 def _name_long(trained: TrainedModel[Any, Any], texts: Sequence[Line], lengths: np.ndarray) -> None:
-    """Name on standard error the lines of which only the first tokens are read."""
+    """Report on standard error the lines of which only the first tokens are read."""
     max_length, tokenize = trained.data.inputs.max_length, trained.data.prepared.tokenizer.tokenize
     if max_length is None:
         return
-    # The preprocessing may have cut them already: those of full length are tokenized once more.
+    # The preprocessing may have cut them already, so those of full length are tokenized once more.
     tokens = {texts[row][0]: len(tokenize(texts[row][1])) for row in np.flatnonzero(lengths >= max_length)}
     if longer := [number for number, count in tokens.items() if count > max_length]:
         print(too_long(longer, tokens[longer[0]], max_length, "read"), file=sys.stderr)

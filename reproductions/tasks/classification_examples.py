@@ -1,4 +1,4 @@
-"""Examples for figures: texts as a trained classifier reads them."""
+"""Examples for figures: texts with the predictions and weights of a trained classifier."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from reproductions.tasks.text_predictions import TextPredictions, classify
 
 
 def featured(text: str, name: str) -> Measurement:
-    """A measurement whose example ``featured`` is this text with all its weights; none without attention.
+    """Return a measurement whose example ``featured`` is the given text with all its weights; none without attention.
 
     Args:
-        text: any text, not of the corpus.
-        name: says on pages where it is from.
+        text: any text, not from the corpus.
+        name: source of the text, shown on pages.
     """
 
     def measure(reading: Reading) -> Findings:
@@ -35,14 +35,14 @@ def featured(text: str, name: str) -> Measurement:
 
 
 def of_length(tokens: int, count: int, *, matrix: bool = False) -> Measurement:
-    """A measurement whose example ``of_length_<tokens>`` has the test texts whose number of tokens is nearest to this
-    one, nearest first, the earlier of equals first; with ``row``, their position in the test split. They are the same
-    for all networks that read the same tokens, so that a figure can choose those that several are right about.
+    """Return a measurement whose example ``of_length_<tokens>`` has the test texts with the nearest number of tokens,
+    nearest first, ties in the order of the split, with ``row``, their position in the test split. They are the same for
+    all networks that read the same tokens, so a figure can choose texts that several networks classify correctly.
 
     Args:
-        tokens: wanted number of tokens.
+        tokens: target number of tokens.
         count: number of texts.
-        matrix: whether all weights are kept, or only those of the tokens.
+        matrix: whether to keep all weights, or only those of the tokens.
     """
 
     def measure(reading: Reading) -> Findings:
@@ -63,8 +63,8 @@ def of_length(tokens: int, count: int, *, matrix: bool = False) -> Measurement:
 def example(
     predictions: TextPredictions, number: int, words: list[str], labels: Sequence[str], *, matrix: bool = False
 ) -> dict[str, Any]:
-    """One text as JSON values: the tokens that were read, their weights, the likeliest class and its name, the
-    probability of each class, and all weights if asked for."""
+    """Return a text as JSON values: the tokens read, their weights, the most probable class and its name, the
+    probability of each class, and all weights if requested."""
     weights = predictions.token_weights[number]
     values: dict[str, Any] = {
         "tokens": words[: len(weights)],
@@ -77,7 +77,7 @@ def example(
 
 
 def attention_of_featured(*variants: str) -> Draw:
-    """The featured text of each of these variants with its whole matrix of weights, of two classes."""
+    """Draw the featured text of each of these variants with its whole matrix of weights; for two classes."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}

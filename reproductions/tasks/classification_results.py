@@ -1,4 +1,4 @@
-"""From outcomes of classification to rows, effects, figures and pages."""
+"""Rows, effects, figures and pages from outcomes of classification."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ COLUMNS = (
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any], items: str) -> list[Row]:
-    """Accuracy in per cent on test, on those of its texts that are not in train if there are any, and the one that
-    selected the epoch.
-    The reported number is next to the first.
+    """Return accuracy in per cent on test, on the test texts that are not in train if some are, and on validation. The
+    reported number is next to the first.
 
-    Intervals are the bootstrap's over texts; that of validation is the range over seeds.
+    Intervals are bootstrapped over texts; the interval of validation is the range over seeds.
     """
     unseen = ~outcomes[0].predictions["seen_in_train"]
     counted = [(np.ones(len(unseen), bool), f"{len(unseen)} test {items}, the empty ones left out")]
@@ -43,7 +42,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], items: str) -> list
         interval = bootstrap(share_right(outcomes)[chosen], seed=0)
         values = [100.0 * float(outcome.predictions["right"][chosen].mean()) for outcome in outcomes]
         if outcomes[0].is_ensemble:
-            values = [interval.mean]  # the same but for its last bit: published results have this one
+            values = [interval.mean]  # equal up to the last bit; published results have this value
         made.append(
             row(
                 outcomes,
@@ -73,19 +72,19 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], items: str) -> list
 
 
 def share_right(outcomes: Sequence[Outcome]) -> np.ndarray:
-    """Share of the seeds that are right about each test text, in per cent: (texts,)."""
+    """Share of the seeds that classify each test text correctly, in per cent: (texts,)."""
     share: np.ndarray = 100.0 * np.mean([outcome.predictions["right"] for outcome in outcomes], axis=0)
     return share
 
 
 def compare(better: Sequence[Outcome], worse: Sequence[Outcome], items: str) -> Effect:
-    """By how many points accuracy is higher on the first side; paired bootstrap over texts."""
+    """Difference in accuracy points of the first side minus the second; paired bootstrap over texts."""
     estimate = bootstrap(share_right(better) - share_right(worse), seed=0)
     return Effect(estimate, "accuracy points", items)
 
 
 def combined(members: Sequence[Outcome]) -> Evaluation:
-    """The networks of several seeds as one, whose probabilities are the mean of theirs."""
+    """Evaluate the ensemble of several seeds, whose probabilities are the mean of theirs."""
     first = members[0].predictions
     probability = np.mean([member.predictions["probability"] for member in members], axis=0)
     predicted = probability > 0.5 if probability.ndim == 1 else probability.argmax(axis=1)
@@ -95,7 +94,7 @@ def combined(members: Sequence[Outcome]) -> Evaluation:
 
 
 def averaged(members: str, beside: Reported | None = None) -> Ensemble:
-    """The networks of all seeds of a variant as one, called ``<members>-averaged``."""
+    """Return the ensemble of all seeds of a variant, called ``<members>-averaged``."""
     differs = "the networks of all seeds, their probabilities averaged"
     return Ensemble(
         f"{members}-averaged", "the probabilities of all its seeds, averaged", members, beside, differs=differs
@@ -103,20 +102,20 @@ def averaged(members: str, beside: Reported | None = None) -> Ensemble:
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path, *, train_label: str = "train") -> None:
-    """Loss, and accuracy on validation."""
+    """Draw loss and validation accuracy."""
     curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
     draw_training_curves(curves, path, train_label=train_label)
 
 
 def reading_page(title: str, *variants: str, every: int = 1) -> Draw:
-    """The page on which test texts can be searched and read with the weights of one network: of the first of these
-    variants that was trained.
+    """Write the page on which test texts can be searched and read with the weights of one network, that of the first
+    trained variant.
 
     Args:
-        title: of the paper.
-        variants: names, of networks with attention.
-        every: one text in this number is on the page, where all of them would be too much for a browser; on the
-            embedded sample all are.
+        title: title of the paper.
+        variants: names of variants with attention.
+        every: only every n-th text is on the page, if all of them would be too many for a browser; on the embedded
+            sample, all are.
     """
 
     def write(groups: Groups, directory: Path) -> dict[str, Path]:
@@ -162,7 +161,8 @@ def _write_reading_page(outcome: Outcome, path: Path, title: str, every: int) ->
 
 
 def write_published_page(outcome: Outcome, path: Path, title: str, labels: Sequence[str], language: str) -> bool:
-    """As the reading page, of the texts whose tokens and weights an outcome publishes; false if there are none."""
+    """Write the reading page of the texts whose tokens and weights an outcome publishes; return false if there are
+    none."""
     examples = [each for value in outcome.examples.values() for each in (value if isinstance(value, list) else [value])]
     examples = [each for each in examples if {"tokens", "weights", "probabilities"} <= each.keys()]
     # A text may be published twice, once with all its weights.

@@ -1,4 +1,4 @@
-"""What networks that classify texts are built from: prepared data, and the settings that several papers share."""
+"""Prepared data and settings shared by text classifiers of several papers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class ClassificationData(PreparedCorpus[Result]):
     """A prepared corpus, and how its texts are read.
 
     Attributes:
-        inputs: how texts become what a network reads.
-        labels: their names.
+        inputs: converts texts to the inputs of a network.
+        labels: names of the labels.
     """
 
     inputs: TextInputs
@@ -42,11 +42,11 @@ class ClassificationData(PreparedCorpus[Result]):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassificationSettings(Settings):
-    """What all networks that classify texts share.
+    """Settings shared by all text classifiers.
 
     Attributes:
-        min_freq: how often a token is in the training split to be in the vocabulary.
-        token_dropout: probability with which a token becomes unknown in training.
+        min_freq: minimum frequency of a token in the training split to be in the vocabulary.
+        token_dropout: probability that a token is replaced by the unknown token in training.
     """
 
     min_freq: int
@@ -54,16 +54,16 @@ class ClassificationSettings(Settings):
 
     @abstractmethod
     def inputs(self, prepared: Result) -> TextInputs:
-        """How texts become what the network reads."""
+        """Return how texts are converted to inputs of the network."""
 
     def losses(self, output: ClassifierOutput, cross_entropy: Tensor) -> Tensor:
-        """The loss (batch,): the cross-entropy (batch,), and what a network adds to it."""
+        """Return the loss (batch,): the cross-entropy (batch,) plus additional terms of the network."""
         return cross_entropy
 
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceSettings(ClassificationSettings):
-    """Of networks that read a text as one sequence of tokens, up to ``max_length`` of them."""
+    """Settings of networks that read a text as one sequence of up to ``max_length`` tokens."""
 
     max_length: int
 
@@ -76,9 +76,9 @@ class Syllables:
     """The syllables that are read with each token.
 
     Attributes:
-        units: width of the vector of a syllable.
-        min_freq: how often a syllable is in the tokens of the training split to have a vector.
-        per_token: number of syllables of a token that are read.
+        units: width of a syllable's embedding.
+        min_freq: minimum frequency of a syllable in the training split to have an embedding.
+        per_token: number of syllables read per token.
     """
 
     units: int = 100
@@ -88,11 +88,11 @@ class Syllables:
 
 @dataclass(frozen=True, kw_only=True)
 class SpelledSettings(SequenceSettings):
-    """Of networks that may also read the syllables of each token.
+    """Settings of networks that may also read the syllables of each token.
 
     Attributes:
-        embedding_units: width of the vector of a token.
-        syllables: those of each token; None for tokens alone.
+        embedding_units: width of a token's embedding.
+        syllables: syllables of each token; None to read only tokens.
     """
 
     embedding_units: int
@@ -109,7 +109,7 @@ class SpelledSettings(SequenceSettings):
         return TokenSequences(self.max_length, spelling)
 
     def embedding(self, data: ClassificationData) -> SpelledEmbedding | None:
-        """The layer that gives the vectors of tokens with their syllables; None for tokens alone."""
+        """Return the embedding layer of tokens with their syllables; None for tokens only."""
         spelling = data.inputs.spelling
         if self.syllables is None or spelling is None:
             return None
@@ -124,8 +124,8 @@ class SpelledSettings(SequenceSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class StructuredSettings(SpelledSettings):
-    """As the arguments of :class:`~gluon_attn.models.structured_classifier.StructuredClassifier`; ``penalty`` is the
-    coefficient of the penalty on hops that attend to the same tokens."""
+    """Arguments of :class:`~gluon_attn.models.structured_classifier.StructuredClassifier`; ``penalty`` is the
+    coefficient of the penalty on redundant hops."""
 
     cell: str
     units: int
@@ -165,7 +165,7 @@ class StructuredSettings(SpelledSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class StackedSettings(SpelledSettings):
-    """As the arguments of :class:`~gluon_attn.models.stacked_classifier.StackedClassifier`."""
+    """Arguments of :class:`~gluon_attn.models.stacked_classifier.StackedClassifier`."""
 
     cell: str = "gru"
     units: int

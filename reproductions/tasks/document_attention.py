@@ -1,4 +1,4 @@
-"""Documents of words and sentences: the weight of a word in context, and reviews shaded by both levels of attention."""
+"""Hierarchical attention over documents: the weight of a word in context, and reviews shaded by both levels."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ LABELS = ("negative", "positive")
 
 
 def words_in_context(*words: str) -> Measurement:
-    """A measurement: for each of these words and each of its occurrences in the test split ``weights_of_<word>``, its
-    weight in its sentence times the words of that sentence, so that 1 is a uniform weight, and ``rows_of_<word>``, the
+    """Return a measurement of each occurrence of these words in the test split: ``weights_of_<word>``, its weight in
+    its sentence times the number of words of the sentence, so that 1 is the uniform weight, and ``rows_of_<word>``, its
     document."""
 
     def measure(reading: Reading) -> Findings:
@@ -44,8 +44,9 @@ def words_in_context(*words: str) -> Measurement:
 
 
 def shaded_reviews(reading: Reading) -> Findings:
-    """An example for each class: the test review, correctly classified, that is nearest to nine sentences and 120
-    words. As in the paper the shade of a word is its weight in its sentence times the root of that of the sentence."""
+    """Return an example for each class: the correctly classified test review that is nearest to nine sentences and 120
+    words. As in the paper, the shade of a word is its weight in its sentence times the square root of the sentence's
+    weight."""
     test, data = reading.test, reading.data
     distance = 10 * np.abs(test.sentence_lengths.lengths - 9) + np.abs(test.lengths - 120)
     wrong = reading.predictions.predicted != test.label
@@ -71,10 +72,10 @@ def shaded_reviews(reading: Reading) -> Findings:
 
 
 def weighs_more(word: str, label: int, outcomes: Sequence[Outcome]) -> Effect:
-    """By how much the mean weight of a word is higher in the reviews of a class than in the others."""
+    """Increase of the mean weight of a word in the reviews of a class over that in the other reviews."""
 
     def totals(outcome: Outcome) -> np.ndarray:
-        """(reviews, 4): sum of the word's weights and its occurrences, in reviews of the class, then in the others."""
+        """(reviews, 4): sum of the word's weights and its number of occurrences, for the class and for the others."""
         wanted = outcome.predictions["label"] == label
         weights, rows = (outcome.predictions[f"{what}_of_{word}"] for what in ("weights", "rows"))
         sums, times = np.bincount(rows, weights, len(wanted)), np.bincount(rows, minlength=len(wanted))
@@ -89,7 +90,7 @@ def weighs_more(word: str, label: int, outcomes: Sequence[Outcome]) -> Effect:
 
 
 def draw_shaded_reviews(variant: str) -> Draw:
-    """A review of each class with the weights of words and sentences."""
+    """Draw a review of each class with the weights of words and sentences."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
@@ -109,7 +110,7 @@ def draw_shaded_reviews(variant: str) -> Draw:
 
 
 def weights_by_label(variant: str, *words: str) -> Draw:
-    """The weights of each of these words in the reviews of either class."""
+    """Draw the weights of each of these words in the reviews of either class."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}

@@ -1,4 +1,4 @@
-"""Driving: from frames and how the car was steered to networks, and from networks to errors in degrees."""
+"""Driving: training networks on frames and steering angles, and evaluation by the error in degrees."""
 
 from __future__ import annotations
 
@@ -46,10 +46,11 @@ ITEM = 20
 
 @dataclass(frozen=True, kw_only=True)
 class FrameSettings(Settings):
-    """How frames and targets are prepared. Defaults are the paper's values (sec. 3.1); its smoothing is not stated.
+    """Preprocessing of frames and targets. Defaults are the paper's values (sec. 3.1), except for the smoothing, which
+    it does not state.
 
     Attributes:
-        height, width: of the frames.
+        height, width: size of the frames.
         smoothing: factor of the exponential smoothing of targets.
     """
 
@@ -60,18 +61,18 @@ class FrameSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class DrivingSettings(FrameSettings):
-    """What all networks share.
+    """Settings shared by all networks.
 
     Attributes:
-        channels: of the five convolutions.
-        units: of the LSTM, or of the layer before the output.
-        steps: frames of a training sequence.
-        dropout: before the output.
-        penalty: lambda, of networks with attention.
-        mirror, brightness: random changes of training sequences (:func:`steering_objective`).
-        unit: degrees of an output of 1.
-        density: of attended regions, times the uniform weight.
-        least_effect: degrees by which a region must change the steering to be kept.
+        channels: number of channels of the five convolutions.
+        units: width of the LSTM, or of the layer before the output.
+        steps: number of frames of a training sequence.
+        dropout: dropout rate before the output.
+        penalty: lambda, for networks with attention.
+        mirror, brightness: augmentation of training sequences (:func:`steering_objective`).
+        unit: degrees that correspond to an output of 1.
+        density: threshold of attended regions, as a multiple of the uniform weight.
+        least_effect: minimum change of the steering in degrees for a region to be kept.
     """
 
     channels: tuple[int, ...] = (24, 36, 48, 64, 64)
@@ -87,12 +88,12 @@ class DrivingSettings(FrameSettings):
 
     @abstractmethod
     def build(self, data: DrivingData) -> HybridBlock:
-        """The network for these data, not yet initialised."""
+        """Return the network for these data, not yet initialised."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UntrainedSettings(FrameSettings):
-    """No network: ``factor`` times the target of the frame before."""
+    """Baseline without a network: ``factor`` times the target of the previous frame."""
 
     factor: float
 
@@ -102,13 +103,13 @@ class UntrainedSettings(FrameSettings):
 
 @dataclass(frozen=True)
 class DrivingData(PreparedCorpus[DriveResult]):
-    """A prepared drive, and one on another road, which is only tested on; None where the data have no rows. The digest
-    is that of the drive that is learned from."""
+    """A prepared drive, and one on another road that is used only for testing; None if there is none. The digest is
+    that of the drive used for training."""
 
     other: DriveResult | None = None
 
     def frames(self, split: str) -> Frames:
-        """A split as networks read it; ``other`` is the other road."""
+        """Return a split as inputs of networks; ``other`` is the other road."""
         result = self.prepared if split != "other" else self.other
         assert result is not None
         drive = result.splits["test" if split == "other" else split]
@@ -117,12 +118,12 @@ class DrivingData(PreparedCorpus[DriveResult]):
 
 @dataclass(frozen=True)
 class Drives(Task[SettingsT, DrivingData]):
-    """Steering as a driver did. Kept is the epoch with the lowest mean absolute error on validation.
+    """Imitating a driver's steering. The epoch with the lowest mean absolute error on validation is selected.
 
     Attributes:
-        corpus: of the drive that is learned from.
-        other: of the drive on a road that no network has seen, which is only tested on.
-        own: a drive of one's own that is read instead of both.
+        corpus: corpus of the drive used for training.
+        other: corpus of the drive on another road, used only for testing.
+        own: the user's own drive, which is read instead of both.
     """
 
     corpus: str = "udacity lake"
@@ -151,7 +152,7 @@ class Drives(Task[SettingsT, DrivingData]):
         return replace(self, corpus=own.files.name, own=own)
 
     def pipeline(self, settings: FrameSettings, *, sample: bool, cycle: Sequence[str]) -> driving.DrivePipeline:
-        """That of a drive; the blocks of the sample, which is short, are short too."""
+        """Return the pipeline of a drive; the sample is short, and so are its blocks."""
         seconds = driving.SAMPLE_BLOCKS if sample else driving.BLOCKS
         return driving.pipeline(
             height=settings.height,
@@ -184,13 +185,13 @@ class Drives(Task[SettingsT, DrivingData]):
 
     @abstractmethod
     def steer(self, model: Any, settings: SettingsT, frames: Frames) -> Predictions:
-        """What a model says of each frame of a split."""
+        """Return the predictions of a model for each frame of a split."""
 
     def measured(self, model: Any, settings: SettingsT, data: DrivingData) -> tuple[dict[str, np.ndarray], Predictions]:
-        """The arrays of a test outcome that every system has, and the predictions for the test blocks.
+        """Return the arrays of a test outcome that all systems have, and the predictions for the test blocks.
 
-        For the test blocks (frames,): ``degrees`` predicted, ``target`` and ``item``, the number of the test item;
-        the same of the other road, if there is one, with ``other_`` before their names.
+        The arrays for the test blocks (frames,) are the predicted ``degrees``, ``target`` and ``item``, the index of
+        the test item; those of the other road, if there is one, have the prefix ``other_``.
         """
         arrays: dict[str, np.ndarray] = {}
         on_test: Predictions | None = None
@@ -226,7 +227,7 @@ class Drives(Task[SettingsT, DrivingData]):
 
 
 def items(stretches: Sequence[np.ndarray]) -> np.ndarray:
-    """The number of the test item of each frame, (frames,) int32: pieces of at most :data:`ITEM` frames."""
+    """Return the index of the test item of each frame, (frames,) int32: pieces of at most :data:`ITEM` frames."""
     numbers: list[np.ndarray] = []
     first = 0
     for rows in stretches:
@@ -237,7 +238,7 @@ def items(stretches: Sequence[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Driving(Drives[DrivingSettings]):
-    """Steering by a network that sees frames."""
+    """Steering by a network that reads frames."""
 
     def objective(self, settings: DrivingSettings, recipe: Recipe, data: DrivingData) -> Objective:
         return steering_objective(
@@ -245,7 +246,7 @@ class Driving(Drives[DrivingSettings]):
             data.frames("validation"),
             steps=settings.steps,
             batch_size=recipe.batch_size,
-            # Only the size of the state is asked of this network.
+            # This network is only used for the size of its state.
             state_units=_state_units(settings.build(data)),
             penalty=settings.penalty,
             mirror=settings.mirror,
@@ -256,7 +257,7 @@ class Driving(Drives[DrivingSettings]):
         return predict(model, frames, steps=settings.steps, state_units=_state_units(model))
 
     def evaluate(self, model: Any, settings: DrivingSettings, data: DrivingData, last: Checkpoint) -> Evaluation:
-        """Predictions are those of :meth:`Drives.measured`; with attention also what :func:`filtered` measures."""
+        """Predictions are those of :meth:`Drives.measured` and, with attention, those of :func:`filtered`."""
         arrays, predictions = self.measured(model, settings, data)
         metrics = driving_results.errors(arrays)
         if predictions.weights is None:
@@ -277,8 +278,8 @@ class Driving(Drives[DrivingSettings]):
     def answer(
         self, trained: TrainedModel[DrivingSettings, DrivingData], stream: BinaryIO, options: AnswerOptions
     ) -> Iterator[str]:
-        """Each line is the path of a frame, in the order in which they were taken; a blank line begins another drive.
-        Answers are degrees, negative to the left, or with ``options.json`` an object."""
+        """Answer each line, the path of a frame in temporal order, with degrees, negative to the left, or with
+        ``options.json`` an object; a blank line begins another drive."""
         if options.weights:
             raise UsageError("the weights of frames are images; see the page of the test drive that score writes")
         model: Any = trained.model
@@ -306,7 +307,7 @@ class Driving(Drives[DrivingSettings]):
 
 @dataclass(frozen=True)
 class WithoutTraining(Drives[UntrainedSettings]):
-    """Steering that is not learned: a run has one epoch without steps."""
+    """Steering without training: a run has one epoch without steps."""
 
     group = ""
 
@@ -319,7 +320,7 @@ class WithoutTraining(Drives[UntrainedSettings]):
         return Objective(lambda _: (), 0, lambda *_: None, evaluate, select="error", higher_is_better=False)
 
     def steer(self, model: Any, settings: UntrainedSettings, frames: Frames) -> Predictions:
-        """Of the first frame of a stretch the frame before is not known: 0."""
+        """The first frame of a stretch has no previous frame; its prediction is 0."""
         before = np.zeros(len(frames.target))
         for rows in frames.stretches:
             before[rows[1:]] = frames.target[rows[:-1]]

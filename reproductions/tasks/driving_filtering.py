@@ -1,5 +1,5 @@
-"""What causal filtering measures on test frames: which attended regions change the steering, and how far regions are
-from the edges of the road."""
+"""Causal filtering of test frames: which attended regions change the steering, and how far regions are from the edges
+of the road."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _QUALITY = 70
 
 @dataclass(frozen=True)
 class Findings:
-    """Of the filtered test frames: arrays and examples of the outcome, and what the page needs."""
+    """Results for the filtered test frames: arrays and examples of the outcome, and data for the page."""
 
     arrays: dict[str, np.ndarray]
     examples: dict[str, Any]
@@ -51,10 +51,10 @@ def filtered(
 ) -> Findings:
     """Filter one test frame in :data:`EVERY`.
 
-    Arrays by region (regions,): ``region_item`` int32, the test item of its frame; ``region_weight``, ``region_effect``
-    in degrees, and ``region_distance`` in pixels, the mean of its cells by weight, NaN where there is no edge; float32.
-    ``least_effect`` (1,) and ``regions_by_frame`` (filtered frames,). The examples ``frames`` are some turns as JPEG
-    with all weights and those that are kept.
+    Arrays by region (regions,): ``region_item`` int32, the test item of its frame; and as float32 ``region_weight``,
+    ``region_effect`` in degrees, and ``region_distance`` in pixels, the weighted mean over its cells, NaN if there is
+    no edge. Further arrays are ``least_effect`` (1,) and ``regions_by_frame`` (filtered frames,). The examples
+    ``frames`` are turns as JPEG with all weights and with the kept weights.
     """
     assert predictions.weights is not None
     grid = model.grid
@@ -86,7 +86,7 @@ def filtered(
 
 
 class _Steering:
-    """The steering of frames of a stretch with other weights than the network's own."""
+    """Steers frames of a stretch with weights other than the network's own."""
 
     def __init__(self, model: Any, stretch: Stretch, rows: np.ndarray) -> None:
         self._model, self._stretch, self._rows = model, stretch, rows
@@ -101,7 +101,7 @@ class _Steering:
 
 
 def _turns(split: DriveSplit, predictions: Predictions, kept: dict[int, np.ndarray]) -> list[dict[str, Any]]:
-    """The filtered frames with the largest targets, no two of them close to each other, in the order of time."""
+    """Return the filtered frames with the largest targets, no two of them close to each other, in temporal order."""
     chosen: list[int] = []
     for row in sorted(kept, key=lambda row: (-abs(float(split.target[row])), row)):
         if len(chosen) < SHOWN and all(abs(row - other) >= APART for other in chosen):
@@ -123,7 +123,7 @@ def _turns(split: DriveSplit, predictions: Predictions, kept: dict[int, np.ndarr
 def _page_arrays(
     split: DriveSplit, predictions: Predictions, kept: dict[int, np.ndarray], grid: tuple[int, int]
 ) -> dict[str, np.ndarray]:
-    """The filtered frames as JPEG, one after the other, with their weights relative to the largest of each frame."""
+    """Return the filtered frames as JPEG, with their weights relative to the largest of each frame."""
     assert predictions.weights is not None
     rows = np.array(list(kept))
     files = [_jpeg(split.decoded[row]) for row in rows]

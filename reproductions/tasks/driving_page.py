@@ -11,8 +11,8 @@ from reproductions.protocol.reproduction import Draw, Groups
 
 
 def drive_page(title: str, variant: str) -> Draw:
-    """The test blocks frame by frame, with the attention of the first seed of a variant and what causal filtering
-    keeps. Published outcomes have no frames, and so no page."""
+    """Return a page of the test blocks, frame by frame, with the attention of the first seed of a variant and the
+    regions that causal filtering keeps. Published outcomes have no frames and therefore no page."""
 
     def write(groups: Groups, directory: Path) -> dict[str, Path]:
         outcome = groups[variant][0] if variant in groups else None

@@ -1,4 +1,4 @@
-"""From outcomes of driving to rows, effects and figures."""
+"""Rows, effects and figures from outcomes of driving."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ NOTES = (
 
 
 def error(arrays: Mapping[str, np.ndarray], prefix: str = "") -> float:
-    """The mean absolute error in degrees of the arrays of one outcome."""
+    """Mean absolute error in degrees of the arrays of one outcome."""
     return float(np.abs(arrays[f"{prefix}degrees"].astype(np.float64) - arrays[f"{prefix}target"]).mean())
 
 
 def errors(arrays: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """The mean absolute errors of the arrays of one outcome, on its own road and, if it has one, on the other."""
+    """Mean absolute errors of the arrays of one outcome, on its own road and on the other road, if there is one."""
     return {"error": error(arrays)} | ({"other error": error(arrays, "other_")} if "other_degrees" in arrays else {})
 
 
 def totals(outcome: Outcome, prefix: str = "", *, turns: bool = False) -> np.ndarray:
-    """By test item (items, 3): sum of the absolute errors, number of frames, and sum of the absolute targets, which are
-    the errors of always 0; with ``turns`` of frames in turns alone."""
+    """Return for each test item (items, 3) the sum of absolute errors, the number of frames, and the sum of absolute
+    targets, which are the errors of "always 0"; with ``turns``, only for frames in turns."""
     degrees, target = (outcome.predictions[f"{prefix}{name}"].astype(np.float64) for name in ("degrees", "target"))
     counted = (np.abs(target) >= TURN).astype(float) if turns else np.ones(len(target))
     item = outcome.predictions[f"{prefix}item"]
@@ -66,23 +66,23 @@ def totals(outcome: Outcome, prefix: str = "", *, turns: bool = False) -> np.nda
 
 
 def _each(outcomes: Sequence[Outcome], prefix: str = "", *, turns: bool = False) -> np.ndarray:
-    """The totals of each seed, (seeds, items, 3)."""
+    """Return the totals of each seed, (seeds, items, 3)."""
     return np.stack([totals(outcome, prefix, turns=turns) for outcome in outcomes])
 
 
 def mean_error(sums: np.ndarray) -> float:
-    """Of sums (3,) as :func:`totals` counts them; 0 without frames, as some samples of items have no turns."""
+    """Mean error from sums (3,) of :func:`totals`; 0 without frames, since some resamples of items have no turns."""
     return float(sums[0] / sums[1]) if sums[1] else 0.0
 
 
 def ratio(sums: np.ndarray) -> float:
-    """The error as a part of that of always 0."""
+    """The error divided by that of "always 0"."""
     return float(sums[0] / sums[2]) if sums[2] else 0.0
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any], other: str) -> list[Row]:
-    """Errors on test, in all frames and in turns, on both roads, with the bootstrap's interval over items; and the one
-    that selected the epoch, with the range over seeds."""
+    """Return the errors on test, in all frames and in turns, on both roads, with bootstrap intervals over items, and
+    the validation error that selected the epoch, with the range over seeds."""
     made = []
     for prefix, turns, signature in (
         ("", False, ALL),
@@ -117,14 +117,14 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], other: str) -> list
 
 
 def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-    """By how many degrees the error is lower on the first side; paired bootstrap over items."""
+    """Reduction of the error in degrees on the first side; paired bootstrap over items."""
     estimate = bootstrap_difference(_each(worse), _each(better), mean_error, seed=0)
     return Effect(estimate, "by how many degrees the error is lower", "pieces of two seconds")
 
 
 def not_worse(margin: float) -> Callable[..., Effect]:
-    """That the first side has at most ``margin`` of always 0's error more error than the second: an effect that is
-    positive where it is less."""
+    """Return the effect of the claim that the error of the first side exceeds that of the second by at most ``margin``
+    times the error of "always 0"; positive if it exceeds it by less."""
 
     def effect(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
         own, others = _each(first), _each(second)
@@ -138,7 +138,8 @@ def not_worse(margin: float) -> Callable[..., Effect]:
 
 
 def at_most(part: float, *, other: bool = False) -> Callable[..., Effect | None]:
-    """That the error is at most this part of the error of always 0: what it is below it; None without that road."""
+    """Return the effect of the claim that the error is at most ``part`` of that of "always 0": the difference of the
+    ratios; None without that road."""
 
     def effect(outcomes: Sequence[Outcome]) -> Effect | None:
         if other and "other_degrees" not in outcomes[0].predictions:
@@ -152,13 +153,14 @@ def at_most(part: float, *, other: bool = False) -> Callable[..., Effect | None]
 
 
 def _regions(outcome: Outcome) -> tuple[np.ndarray, np.ndarray, int]:
-    """Of an outcome with attention: which regions are kept (regions,), their items, and the number of items."""
+    """Return, for an outcome with attention, which regions are kept (regions,), their items, and the number of
+    items."""
     arrays = outcome.predictions
     return arrays["region_effect"] >= arrays["least_effect"][0], arrays["region_item"], int(arrays["item"].max()) + 1
 
 
 def without_effect(part: float) -> Callable[..., Effect | None]:
-    """That causal filtering removes more than this part of the regions."""
+    """Return the effect of the claim that causal filtering removes more than ``part`` of the regions."""
 
     def effect(outcomes: Sequence[Outcome]) -> Effect | None:
         each = []
@@ -180,8 +182,8 @@ def without_effect(part: float) -> Callable[..., Effect | None]:
 
 
 def nearer_edges(outcomes: Sequence[Outcome]) -> Effect | None:
-    """By how many pixels kept regions are nearer to the edges of the road than removed ones; None where there are only
-    kept or only removed ones."""
+    """Number of pixels by which kept regions are nearer to the edges of the road than removed ones; None if all regions
+    are kept or all removed."""
     each = []
     for outcome in outcomes:
         kept, item, count = _regions(outcome)
@@ -204,7 +206,7 @@ def nearer_edges(outcomes: Sequence[Outcome]) -> Effect | None:
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
-    """Loss, and error on validation."""
+    """Draw loss and validation error."""
     curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
     draw_training_curves(
         curves,
@@ -219,7 +221,7 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
 
 
 def steering_over_time(*variants: str) -> Draw:
-    """A figure of the steering in the test blocks: the driver's, and that of the first seed of these variants."""
+    """Draw the steering in the test blocks: the driver's, and that of the first seed of these variants."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         shown = {name: groups[name][0].predictions for name in variants if name in groups}
@@ -240,7 +242,7 @@ def steering_over_time(*variants: str) -> Draw:
 
 
 def attended_frames(variant: str) -> Draw:
-    """A figure of some test frames: as they are, with the attention, and with what causal filtering keeps of it."""
+    """Draw some test frames: unchanged, with the attention, and with the attention that causal filtering keeps."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         examples = groups[variant][0].examples if variant in groups else {}
