@@ -1,4 +1,4 @@
-"""How faithful attention weights are at the best epoch of a training and at its last."""
+"""Faithfulness of attention weights at the best and at the last epoch of a training."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from reproductions.tasks.text_predictions import classify
 
 
 def faithfulness_of_epochs(reading: Reading) -> Findings:
-    """A measurement of how faithful the attention weights are at the best epoch and at the last, on 1 000 validation
-    texts of 5 to 29 tokens: ``entropy_best``, ``agreement_best``, ``entropy_last`` and ``agreement_last``, as of
-    :class:`~gluon_attn.evaluation.attention.Faithfulness`. The network has the parameters of its best epoch
-    afterwards."""
+    """Measure the faithfulness of the attention weights at the best and at the last epoch, on 1 000 validation texts of
+    5 to 29 tokens: ``entropy_best``, ``agreement_best``, ``entropy_last`` and ``agreement_last``, as defined by
+    :class:`~gluon_attn.evaluation.attention.Faithfulness`. Afterwards the network has the parameters of its best epoch
+    again."""
     model, data = reading.model, reading.data
     sequences = [ids for ids in data.prepared.validation.sequences() if 5 <= len(ids) <= 29][:1_000]
 
@@ -45,14 +45,13 @@ def faithfulness_of_epochs(reading: Reading) -> Findings:
 
 
 def less_agreement(outcomes: Sequence[Outcome]) -> Effect | None:
-    """By how much less the weights agree with the effect of deleting tokens at the last epoch than at the best; None
-    where no text was measured."""
+    """Decrease of the agreement between weights and leave-one-out effects from the best epoch to the last; None if no
+    text was measured."""
     return _effect(_change("agreement", outcomes), "Spearman correlation, best epoch minus last")
 
 
 def more_entropy(outcomes: Sequence[Outcome]) -> Effect | None:
-    """By how much less concentrated the weights are at the last epoch than at the best; None where no text was
-    measured."""
+    """Increase of the entropy of the weights from the best epoch to the last; None if no text was measured."""
     return _effect(-_change("entropy", outcomes), "normalised entropy, last epoch minus best")
 
 
@@ -61,15 +60,15 @@ def _effect(change: np.ndarray, what: str) -> Effect | None:
 
 
 def _change(what: str, outcomes: Sequence[Outcome]) -> np.ndarray:
-    """Of each text the best epoch's value minus the last's, (texts,). Seeds are averaged before texts are resampled: a
-    text that three networks read is one text."""
+    """Return the value of the best epoch minus that of the last for each text, (texts,). Seeds are averaged before
+    texts are resampled, since a text read by three networks is still one text."""
     best, last = (np.mean([one.predictions[f"{what}_{when}"] for one in outcomes], axis=0) for when in ("best", "last"))
     change: np.ndarray = best - last
     return change
 
 
 def faithfulness_by_epoch(variant: str) -> Draw:
-    """Entropy and agreement of the weights at the best epoch and at the last."""
+    """Draw entropy and agreement of the weights at the best and at the last epoch."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         if variant not in groups:

@@ -1,4 +1,4 @@
-"""Settings of fastText, which several scripts train."""
+"""Settings of fastText, shared by several scripts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reproductions.tasks.text_inputs import BagsOfNgrams, TextInputs
 
 @dataclass(frozen=True, kw_only=True)
 class FastTextSettings(SequenceSettings):
-    """The sizes of Joulin et al. (2017); ``orders`` are the n of the n-grams."""
+    """Settings of fastText with the sizes of Joulin et al. (2017); ``orders`` are the values of n of the n-grams."""
 
     max_length: int = 4_000
     units: int = 10

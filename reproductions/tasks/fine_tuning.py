@@ -1,4 +1,4 @@
-"""Classification by a network that was pretrained on reviews without labels."""
+"""Classification by a network pretrained on unlabelled reviews."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHARED = ("bert.", "pooler.")
 
 @dataclass(frozen=True)
 class FineTuning(Classification[BertSettings]):
-    """Korean film reviews in two classes, in the pieces of the text for pretraining.
+    """Korean film reviews in two classes, in the SentencePiece pieces of the pretraining.
 
     Attributes:
         labelled: number of training reviews whose labels are used; None for all.
@@ -72,10 +72,10 @@ class FineTuning(Classification[BertSettings]):
         return replace(data, corpora=corpora, packages=("sentencepiece",))
 
     def initialize(self, model: Classifier, data: ClassificationData, pretrained: TrainedModel[Any, Any]) -> None:
-        """Initialise the encoder, and the pooler where both have one, from a pretrained network.
+        """Initialise the encoder, and the pooler if both have one, from a pretrained network.
 
         Raises:
-            UsageError: it has no encoder, another vocabulary, or other sizes.
+            UsageError: if it has no encoder, another vocabulary, or other sizes.
         """
         name = pretrained.variant.name
         given = {key: value for key, value in parameter_arrays(pretrained.model).items() if key.startswith(SHARED)}

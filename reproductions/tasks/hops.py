@@ -1,4 +1,4 @@
-"""Several hops of attention over a text: how much they share, what they cost, and figures of them."""
+"""Several hops of attention over a text: their overlap, their penalty, and figures."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from reproductions.tasks.text_predictions import classify
 
 
 def measure_hops(reading: Reading) -> Findings:
-    """A measurement of networks with two hops or more on each test text: ``token_counts``, the number of tokens that
-    were read; ``overlap``, what two hops share, and ``cost``, the penalty before its coefficient, both float16 and NaN
-    for a text without tokens."""
+    """Measure networks with two or more hops on each test text: ``token_counts``, the number of tokens read;
+    ``overlap``, the overlap of hops, and ``cost``, the penalty without its coefficient, both float16 and NaN for a text
+    without tokens."""
     data = reading.data
     matrices = classify(reading.model, data.inputs, data.inputs.texts(reading.test), matrices=True).matrices
     if max(len(weights) for weights in matrices) < 2:
@@ -39,7 +39,7 @@ def measure_hops(reading: Reading) -> Findings:
 
 
 def less_overlap(free: Sequence[Outcome], strict: Sequence[Outcome]) -> Effect:
-    """By how much less the hops share with the penalty than without; texts without tokens are left out."""
+    """Decrease of the overlap of hops through the penalty; texts without tokens are left out."""
     without, with_penalty = (
         np.stack([outcome.predictions["overlap"] for outcome in side]).mean(axis=0, dtype=np.float64)
         for side in (free, strict)
@@ -49,8 +49,8 @@ def less_overlap(free: Sequence[Outcome], strict: Sequence[Outcome]) -> Effect:
 
 
 def hops_of_review(*variants: str, tokens: int) -> Draw:
-    """A test text of about this length, the same for all of these variants and one that all of them are right about if
-    there is one, with a row of weights for each hop."""
+    """Draw a test text of about this length with a row of weights for each hop: the same text for all of these
+    variants, one that all of them classify correctly if there is one."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         outcomes = [groups[name][0] for name in variants if name in groups]
@@ -76,8 +76,8 @@ def hops_of_review(*variants: str, tokens: int) -> Draw:
 
 
 def summed_hops(corpus: str, *variants: str, tokens: int, count: int) -> Draw:
-    """Some test texts of about this length with the sum of the hops of each of these variants, without penalty and
-    with; nothing unless all variants are trained."""
+    """Draw some test texts of about this length with the sum of the hops of each of these variants, without and with
+    the penalty; nothing unless all variants are trained."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         outcomes = [groups[name][0] for name in variants if name in groups]
@@ -86,7 +86,7 @@ def summed_hops(corpus: str, *variants: str, tokens: int, count: int) -> Draw:
             for example in examples:
                 weights = np.array(example["weights"], np.float32)
                 heading = f"{outcome.variant}, test review {example['row'] + 1}: {_answer(example)}"
-                # As dark as it gets at four times the uniform weight, or more: nearly uniform weights stay pale.
+                # Darkest at four times the uniform weight or more, so that nearly uniform weights stay pale.
                 darkest = max(weights.max(), 4 / len(weights))
                 paragraphs.append(Paragraph(example["tokens"], weights / darkest, heading=heading))
         if len(outcomes) < len(variants) or not paragraphs:
@@ -100,8 +100,8 @@ def summed_hops(corpus: str, *variants: str, tokens: int, count: int) -> Draw:
 
 
 def _chosen(outcomes: Sequence[Outcome], tokens: int, count: int) -> list[list[Mapping[str, Any]]]:
-    """Of the examples of about this length, for each outcome the same: those nearest to it that all networks are right
-    about, then others, in the order of the corpus."""
+    """Select the same examples of about this length for each outcome: first the nearest ones that all networks classify
+    correctly, then others, in the order of the corpus."""
     if not outcomes or not all(f"of_length_{tokens}" in outcome.examples for outcome in outcomes):
         return [[] for _ in outcomes]
     each: list[list[Mapping[str, Any]]] = [outcome.examples[f"of_length_{tokens}"] for outcome in outcomes]
@@ -117,7 +117,9 @@ def _answer(example: Mapping[str, Any]) -> str:
 
 
 def penalty_by_length(*variants: str, hops: int) -> Draw:
-    """The mean of ||A A^T - I||_F^2 over the test texts of each length, next to its minimum for this number of hops."""
+    """Draw the mean of ||A A^T - I||_F^2 over the test texts of each length, next to its minimum for the number of
+    hops.
+    """
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         outcomes = [groups[name][0] for name in variants if name in groups]

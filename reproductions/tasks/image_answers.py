@@ -21,13 +21,13 @@ from reproductions.tasks.lines import blocks
 
 
 def answer(trained: TrainedModel[Any, Any], stream: BinaryIO, options: AnswerOptions) -> Iterator[str]:
-    """Yield a line for each line, which is the path of an image: the ``options.n_best`` likeliest classes, each
-    followed by its probability, between tabs; with ``options.json`` an object with the probability of every class. A
-    blank line has none: an empty line, or ``null``. An image of another size is resized, whatever its aspect ratio.
+    """Yield an answer for each line, the path of an image: the ``options.n_best`` most probable classes, each followed
+    by its probability, separated by tabs; with ``options.json``, an object with the probability of every class. The
+    answer to a blank line is an empty line, or ``null``. Images are resized regardless of their aspect ratio.
 
     Raises:
-        UsageError: a line is not UTF-8.
-        InputError: a file is missing, or no image.
+        UsageError: if a line is not UTF-8.
+        InputError: if a file is missing or not an image.
     """
     labels = trained.data.labels
     for block in blocks(stream, options, batch_size=1):
@@ -48,10 +48,10 @@ def answer(trained: TrainedModel[Any, Any], stream: BinaryIO, options: AnswerOpt
 
 
 def read_image(trained: TrainedModel[Any, Any], path: Path) -> np.ndarray:
-    """The pixels (1, size, size, 3) of an image file as the network reads them.
+    """Read the pixels (1, size, size, 3) of an image file as inputs of the network.
 
     Raises:
-        InputError: the file is missing, or no image.
+        InputError: if the file is missing or not an image.
     """
     try:
         raw = path.read_bytes()
@@ -64,11 +64,11 @@ def read_image(trained: TrainedModel[Any, Any], path: Path) -> np.ndarray:
 
 
 def draw_attention(trained: TrainedModel[Any, Any], paths: Sequence[Path], target: Path) -> None:
-    """Draw images bright where the network attends to them (by rollout over all layers), each with its class.
+    """Draw images with the attention of the network (rollout over all layers) as brightness, each with its class.
 
     Raises:
-        UsageError: the network has no attention.
-        InputError: a file is missing, or no image.
+        UsageError: if the network has no attention.
+        InputError: if a file is missing or not an image.
     """
     if not isinstance(trained.model, VisionTransformer):
         name = trained.variant.name

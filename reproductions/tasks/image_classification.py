@@ -1,4 +1,4 @@
-"""Classification of images: from a corpus to networks, and from networks to accuracy."""
+"""Image classification: training on a corpus, and evaluation by accuracy."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ImageCorpus(PreparedCorpus[ImageResult]):
     Attributes:
         labels: names of the classes.
         size: height and width of an image.
-        archive: what the images were read from.
+        archive: the archive that the images were read from.
     """
 
     labels: tuple[str, ...] = cifar10.CLASSES
@@ -57,14 +57,14 @@ class ImageCorpus(PreparedCorpus[ImageResult]):
 
 @dataclass(frozen=True, kw_only=True)
 class ImageSettings(Settings):
-    """What all networks that classify images share.
+    """Settings shared by all image classifiers.
 
     Attributes:
         size: height and width to which images are resized.
-        images: number of training images, a nested subset with as many of each class; None for all.
-        passes: over the training images in an epoch, of which validation is the end.
-        padding, flip, cutout: of :class:`~preprocessing.images.augmentation.Augmentation`.
-        smoothing: share of a label that is spread evenly over all classes (Szegedy et al., 2016, sec. 7).
+        images: number of training images, a nested subset balanced over classes; None for all.
+        passes: passes over the training images per epoch, after which validation follows.
+        padding, flip, cutout: see :class:`~preprocessing.images.augmentation.Augmentation`.
+        smoothing: label smoothing, the probability mass spread evenly over all classes (Szegedy et al., 2016, sec. 7).
     """
 
     size: int = cifar10.SIZE
@@ -78,11 +78,11 @@ class ImageSettings(Settings):
 
 @dataclass(frozen=True)
 class ImageReading:
-    """A trained network that has read the test split, for further measurements.
+    """A trained network with its predictions for the test split, as input of further measurements.
 
     Attributes:
         model, data: the network with the parameters of its best epoch, and its data.
-        probabilities: (images, classes) of the test split.
+        probabilities: (images, classes), probabilities for the test split.
     """
 
     model: Any
@@ -103,12 +103,12 @@ ImageMeasurement = Callable[[ImageReading], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
-    """Classification of the images of one corpus. Kept is the epoch with the best validation accuracy.
+    """Classification of the images of one corpus. The epoch with the best validation accuracy is selected.
 
     Attributes:
-        corpus: its name.
-        part: of the reproduction; the figure of training curves shows the variants of one part.
-        measurements: what else is measured of a trained network.
+        corpus: name of the corpus.
+        part: part of the reproduction; the figure of training curves shows the variants of one part.
+        measurements: additional measurements of a trained network.
     """
 
     corpus: str = "cifar10"
@@ -134,7 +134,7 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
 
     def _data(self, prepared: ImageResult, size: int = 0) -> ImageCorpus:
         name, corpora = prepared.card["corpus"]["name"], prepared.corpora
-        if name == SAMPLE:  # its parts for several corpora have files of the same name
+        if name == SAMPLE:  # its parts for different corpora have files with the same names
             corpora = {f"{self.corpus} {part}": sha256 for part, sha256 in corpora.items()}
         size = size or prepared.splits["train"].decoded.shape[1]
         return ImageCorpus(
@@ -151,7 +151,7 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
         steps = len(rows) * settings.passes // batch_size
 
         def batches(generator: np.random.RandomState) -> Iterator[Batch]:
-            """Whole batches: one of another size would be planned by MXNet again, twice an epoch."""
+            """Yield only complete batches: MXNet would plan one of another size again, twice per epoch."""
             order = np.concatenate([generator.permutation(len(rows)) for _ in range(settings.passes)])
             for step in range(steps):
                 chosen = order[step * batch_size : (step + 1) * batch_size]
@@ -159,7 +159,7 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
                 yield Batch((inputs,), label[chosen].astype(np.float32))
 
         def loss(logits: nd.NDArray, target: nd.NDArray) -> nd.NDArray:
-            """(1 - smoothing) (-ln p of the label) + smoothing (the mean of -ln p over all classes)."""
+            """(1 - smoothing) * (-ln p of the label) + smoothing * (mean of -ln p over all classes)."""
             log_p = nd.log_softmax(logits)
             of_label = -nd.pick(log_p, target)
             if not settings.smoothing:
@@ -172,8 +172,8 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
         return Objective(batches, steps, loss, evaluate, share=share_of_mean)
 
     def evaluate(self, model: HybridBlock, settings: SettingsT, data: ImageCorpus, last: Checkpoint) -> Evaluation:
-        """Read the test split. Predictions are by image: ``right``, ``label``, ``predicted``. Examples have
-        ``archive``, what the images were read from, and what is measured besides."""
+        """Evaluate on the test split. Predictions are by image: ``right``, ``label``, ``predicted``. The examples have
+        ``archive``, the archive that the images were read from, and the additional measurements."""
         test = data.prepared.splits["test"]
         probabilities = classify(model, data.prepared, test.decoded)
         predicted = probabilities.argmax(axis=1)
@@ -188,7 +188,7 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
         return Evaluation(scores(probabilities, test.label), arrays, examples)
 
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[SettingsT]) -> list[Row]:
-        """Accuracy in per cent on test, with the bootstrap's interval over images, and the one on validation that
+        """Return accuracy in per cent on test, with a bootstrap interval over images, and the validation accuracy that
         selected the epoch, with its range over seeds."""
         first = outcomes[0]
         images = f"{len(first.predictions['right'])} test images, {first.examples['archive']}"
@@ -231,7 +231,7 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
 
 
 def classify(model: HybridBlock, prepared: ImageResult, pixels: np.ndarray) -> np.ndarray:
-    """Probabilities (images, classes) of the classes of pixels (images, height, width, 3) by a trained network."""
+    """Return class probabilities (images, classes) for pixels (images, height, width, 3)."""
     batches = [pixels[start : start + BATCH] for start in range(0, len(pixels), BATCH)]
     outputs = [nd.softmax(model(nd.array(prepared.inputs(batch)))).asnumpy() for batch in batches]
     probabilities: np.ndarray = np.concatenate(outputs)
@@ -239,7 +239,8 @@ def classify(model: HybridBlock, prepared: ImageResult, pixels: np.ndarray) -> n
 
 
 def scores(probabilities: np.ndarray, label: np.ndarray) -> dict[str, float]:
-    """Accuracy in per cent and mean cross-entropy in nats, of probabilities (images, classes) and labels (images,)."""
+    """Return accuracy in per cent and mean cross-entropy in nats for probabilities (images, classes) and labels
+    (images,)."""
     of_label = probabilities[np.arange(len(label)), label]
     return {
         "accuracy": 100.0 * float((probabilities.argmax(axis=1) == label).mean()),

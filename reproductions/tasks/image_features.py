@@ -1,8 +1,8 @@
-"""Grids of features of a corpus's images, computed once by a pretrained network and kept in shards on disk.
+"""Feature grids of the images of a corpus, computed once by a pretrained network and cached in shards on disk.
 
-A shard is written whole or not at all, so an extraction that is killed continues where it was. The folder of the shards
-has a name that depends on the weights of the network, the images, the rule by which they are read and their order:
-with other ones, other features are computed.
+A shard is written completely or not at all, so a killed extraction resumes where it stopped. The name of the cache
+folder depends on the network's weights, the images, the rule for reading them and their order; if any of these changes,
+features are computed again.
 """
 
 from __future__ import annotations
@@ -38,36 +38,36 @@ class Features:
     """The features of the images of one split.
 
     Attributes:
-        names: of the images.
-        shards: arrays (images, positions, channels) of float16, mapped from disk.
+        names: names of the images.
+        shards: arrays (images, positions, channels) of float16, memory-mapped.
     """
 
     names: tuple[str, ...]
     shards: tuple[np.ndarray, ...]
 
     def rows(self, images: Sequence[int] | np.ndarray) -> np.ndarray:
-        """The features of some images, (images, positions, channels) float32."""
+        """Return the features of some images, (images, positions, channels) float32."""
         return np.stack([self.shards[image // SHARD][image % SHARD] for image in images]).astype(np.float32)
 
 
 @cache
 def network() -> EfficientNetLite0:
-    """The network that reads images, loaded once."""
+    """Return the feature network, loaded once."""
     return efficientnet.pretrained()
 
 
 def extract(pixels: np.ndarray, inputs: Callable[[np.ndarray], np.ndarray], grid: str) -> np.ndarray:
-    """The grid of features of images, (rows, positions, channels) float16; positions are row by row.
+    """Compute the feature grid of images, (rows, positions, channels) float16; positions are row by row.
 
     Args:
         pixels: (rows, size, size, 3) uint8.
-        inputs: of pixels, as the network expects them.
+        inputs: converts pixels to the inputs that the network expects.
         grid: ``stride-16`` or ``stride-32``.
     """
     batches = []
     for start in range(0, len(pixels), BATCH):
         batch = pixels[start : start + BATCH]
-        # One shape is one graph: the last batch is filled up.
+        # Every new shape needs a new graph, so the last batch is filled up.
         filled = np.concatenate([batch, np.repeat(batch[-1:], BATCH - len(batch), axis=0)])
         middle, last, _ = network()(nd.array(inputs(filled)))
         maps = {MIDDLE: middle, LAST: last}[grid].asnumpy()[: len(batch)]
@@ -76,11 +76,11 @@ def extract(pixels: np.ndarray, inputs: Callable[[np.ndarray], np.ndarray], grid
 
 
 def of_split(prepared: CaptionResult, split: str, grid: str) -> Features:
-    """The features of the images of a split, from disk where they were computed before.
+    """Return the features of the images of a split, from disk if they were computed before.
 
     Raises:
-        InputError: an image is damaged, or the shards cannot be written.
-        UsageError: the weights of the network are missing, or there are none for this grid.
+        InputError: if an image is damaged, or the shards cannot be written.
+        UsageError: if the weights of the network are missing, or there are none for this grid.
     """
     if grid not in GRID:
         raise UsageError(f"features {grid!r} cannot be computed here; choose {' or '.join(GRID)}")
@@ -130,7 +130,7 @@ def _path(folder: Path, start: int) -> Path:
 
 
 def _shard(folder: Path, start: int, shape: tuple[int, int, int]) -> np.ndarray | None:
-    """A shard on disk; None where it is missing or is not whole."""
+    """Read a shard from disk; None if it is missing or incomplete."""
     try:
         array: np.ndarray = np.load(_path(folder, start), mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):

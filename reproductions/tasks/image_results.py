@@ -1,4 +1,4 @@
-"""From outcomes of image classification to effects and figures that compare several variants."""
+"""Effects and figures that compare several variants of image classification."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ ITEMS = "images"
 
 
 def level(margin: float) -> Callable[..., Effect]:
-    """The effect that several variants have about the same accuracy: ``margin`` minus the largest distance of two."""
+    """Return the effect of the claim that several variants have about the same accuracy: ``margin`` minus the largest
+    difference of two."""
 
     def effect(*groups: Sequence[Outcome]) -> Effect:
         counts = np.stack([share_right(group) for group in groups], axis=1)
@@ -34,8 +35,8 @@ def level(margin: float) -> Callable[..., Effect]:
 
 
 def level_at_best_rate(margin: float, rates: int) -> Callable[..., Effect]:
-    """As :func:`level` for two systems, of each of which the first ``rates`` of the groups have other learning rates;
-    of each the rate with the best validation accuracy counts."""
+    """As :func:`level` for two systems, each trained with ``rates`` learning rates; for each, the learning rate with
+    the best validation accuracy counts."""
 
     def effect(*groups: Sequence[Outcome]) -> Effect:
         return level(margin)(_best(groups[:rates]), _best(groups[rates:]))
@@ -50,7 +51,7 @@ def _best(groups: Sequence[Sequence[Outcome]]) -> Sequence[Outcome]:
 def gap_closes(
     ahead_few: Sequence[Outcome], behind_few: Sequence[Outcome], ahead: Sequence[Outcome], behind: Sequence[Outcome]
 ) -> Effect:
-    """By how many points the distance of two systems is smaller with many training images than with few."""
+    """Return by how many points the difference of two systems is smaller with many training images than with few."""
     few, many = share_right(ahead_few) - share_right(behind_few), share_right(ahead) - share_right(behind)
     return Effect(bootstrap(few - many, seed=0), "accuracy points by which the distance shrinks", ITEMS)
 
@@ -59,7 +60,7 @@ def accuracy_by_images(series: Mapping[str, Mapping[int, str]]) -> Draw:
     """Draw test accuracy by the number of training images (Figure 4).
 
     Args:
-        series: for each system its variants by number of training images.
+        series: for each system, its variants by number of training images.
     """
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:

@@ -1,4 +1,4 @@
-"""Classifiers whose words attend to the words before them: an example, and its figure."""
+"""Classifiers whose words attend to the previous words: an example and its figure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from reproductions.tasks.text_predictions import classify
 
 
 def correct_sentence(tokens: int) -> Measurement:
-    """A measurement whose example ``correct_sentence`` is the validation sentence whose number of tokens is nearest to
-    this one among those that are classified correctly, the first of equals, with all weights; with ``row``, its
-    position in the split. None without attention."""
+    """Return a measurement whose example ``correct_sentence`` is the correctly classified validation sentence with the
+    nearest number of tokens, the first of equals, with all weights and ``row``, its position in the split. None without
+    attention."""
 
     def measure(reading: Reading) -> Findings:
         if not reading.predictions.has_weights:
@@ -33,8 +33,8 @@ def correct_sentence(tokens: int) -> Measurement:
 
 
 def attention_to_earlier_words(*variants: str) -> Draw:
-    """The example ``correct_sentence`` of each of these variants, without the weights of its first word, which has no
-    word before it, and those of the last one, to which no word attends."""
+    """Draw the example ``correct_sentence`` of each of these variants, without the row of its first word, which has no
+    previous words, and the column of the last one, to which no word attends."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}

@@ -1,4 +1,4 @@
-"""Language modelling: from a text to networks, and from networks to perplexity and attention to the words before."""
+"""Language modelling: training on a text, and evaluation by perplexity and attention to previous words."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ from reproductions.tasks import language_modelling_results
 from reproductions.tasks.lines import lines
 from reproductions.tasks.prepared import PreparedCorpus
 
-_DRAWN, _SHORTEST, _LONGEST = 3, 6, 12  # validation lines whose weights are kept, and how many words these have
+_DRAWN, _SHORTEST, _LONGEST = 3, 6, 12  # number of validation lines whose weights are kept, and range of their lengths
 
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelSettings(Settings):
-    """What all language models share.
+    """Settings shared by all language models.
 
     Attributes:
-        steps: words between which gradients flow (truncated backpropagation through time).
-        restart: probability with which a row of a batch starts from the state before the first word.
+        steps: number of words through which gradients flow (truncated backpropagation through time).
+        restart: probability that a row of a batch starts from the initial state.
     """
 
     steps: int = 35
@@ -59,7 +59,7 @@ class LanguageModelSettings(Settings):
 
     @abstractmethod
     def build(self, data: LanguageModellingData) -> LanguageModel:
-        """The network for these data, not yet initialised."""
+        """Return the network for these data, not yet initialised."""
 
 
 @dataclass(frozen=True)
@@ -68,27 +68,27 @@ class LanguageModellingData(PreparedCorpus[Result]):
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of words, the end of a line and the unknown word included."""
+        """Number of words, including the end of a line and the unknown word."""
         return len(self.prepared.vocabulary)
 
     @property
     def end_of_line(self) -> int:
-        """The id of the end of a line, which is before the first word, so that the first word is predicted too."""
+        """Id of the end of a line, which precedes the first word, so that the first word is predicted too."""
         return self.prepared.vocabulary[ptb.END_OF_LINE]
 
     def pieces(self, ids: np.ndarray, rows: int, steps: int) -> list[Piece]:
-        """A text as a network reads it that carries its state on."""
+        """Cut a text into pieces for a network that carries its state along."""
         return bptt.pieces(ids, rows, steps, first=self.end_of_line)
 
 
 @dataclass(frozen=True)
 class WordPrediction(Task[SettingsT, LanguageModellingData]):
-    """Prediction of each word of a text from words before it; models differ in how many these are. Kept is the epoch
-    with the lowest validation perplexity.
+    """Prediction of each word of a text from previous words, whose number depends on the model. The epoch with the
+    lowest validation perplexity is selected.
 
     Attributes:
-        corpus: its name.
-        own: data of one's own that are read instead of the corpus.
+        corpus: name of the corpus.
+        own: user data that are read instead of the corpus.
     """
 
     corpus: str = "ptb"
@@ -112,8 +112,8 @@ class WordPrediction(Task[SettingsT, LanguageModellingData]):
 
     @property
     def _pipeline(self) -> TextPipeline:
-        """That of the corpus; on data of one's own words that occur once are unknown, so that a network learns what
-        comes before and after unknown words."""
+        """Return the pipeline of the corpus; on user data, words that occur once are unknown, so that a network learns
+        the contexts of unknown words."""
         return ptb.pipeline() if self.corpus != ptb.OWN_LINES else ptb.reading_own_lines(ptb.pipeline(min_freq=2))
 
     def prepare(self, settings: SettingsT, *, sample: bool = False) -> LanguageModellingData:
@@ -136,8 +136,8 @@ class WordPrediction(Task[SettingsT, LanguageModellingData]):
     def likelihood(
         self, model: HybridBlock, settings: SettingsT, data: LanguageModellingData, split: Split
     ) -> np.ndarray:
-        """For each line of a split, which is read as one text: -ln p in nats, and the number of words with the end of
-        the line; (lines, 2)."""
+        """Return, for each line of a split, which is read as one text, -ln p in nats and the number of words including
+        the end of the line, (lines, 2)."""
         return np.stack([by_line(split, self.losses(model, settings, data, split.ids)), split.lengths], axis=1)
 
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[SettingsT]) -> list[Row]:
@@ -154,9 +154,9 @@ class WordPrediction(Task[SettingsT, LanguageModellingData]):
     def answer(
         self, trained: TrainedModel[SettingsT, LanguageModellingData], stream: BinaryIO, options: AnswerOptions
     ) -> Iterator[str]:
-        """Read each line by itself, as the corpus has them (lower-cased, words between spaces, N for numbers): its
-        perplexity with the end of the line, its number of words, and how many of them are unknown, separated by tabs.
-        With ``options.weights`` also each word with the one that it attends to most, and that weight."""
+        """Answer each line, in the format of the corpus (lower-cased, words between spaces, N for numbers), with its
+        perplexity including the end of the line, its number of words, and the number of unknown words, separated by
+        tabs. With ``options.weights``, each word follows with the word that it attends to most, and that weight."""
         data, settings = trained.data, trained.variant.settings
         if options.weights and not self.has_weights(trained.model):
             raise UsageError(
@@ -176,7 +176,8 @@ class WordPrediction(Task[SettingsT, LanguageModellingData]):
     def attention_of(
         self, trained: TrainedModel[SettingsT, LanguageModellingData], text: str, *, beam: int | None = None
     ) -> AttentionView:
-        """A line by itself: the end of the line before, then its words, each of which attends to those before it."""
+        """Return the attention over a single line: the end of the previous line, then its words, each of which attends
+        to the previous ones."""
         line = trained.data.prepared.encode([text])
         *words, _ = line.words(0)
         if not words:
@@ -193,42 +194,42 @@ class WordPrediction(Task[SettingsT, LanguageModellingData]):
         )
 
     def has_weights(self, model: HybridBlock) -> bool:
-        """Whether a model attends to earlier words."""
+        """Return whether a model attends to earlier words."""
         return False
 
     def most_attended(self, trained: TrainedModel[SettingsT, LanguageModellingData], line: Split) -> Iterator[str]:
-        """``word>attended:weight`` for each word of a split of one line."""
+        """Yield ``word>attended:weight`` for each word of a split with a single line."""
         raise NotImplementedError
 
     def weights_of_line(
         self, trained: TrainedModel[SettingsT, LanguageModellingData], line: Split
     ) -> np.ndarray | None:
-        """The attention weights (words, words) of a split of one line; None of a model without attention."""
+        """Return the attention weights (words, words) of a split with a single line; None without attention."""
         return None
 
 
 @dataclass(frozen=True)
 class LanguageModelling(WordPrediction[LanguageModelSettings]):
-    """Prediction of each word of a text from all words before it."""
+    """Prediction of each word of a text from all previous words."""
 
     def objective(self, settings: LanguageModelSettings, recipe: Recipe, data: LanguageModellingData) -> Objective:
         training, validation = (
             data.pieces(split.ids, recipe.batch_size, settings.steps)
             for split in (data.prepared.train, data.prepared.validation)
         )
-        # Only the shapes of the state are asked of this network.
+        # This network is only used for the shapes of its state.
         start = settings.build(data).start(recipe.batch_size)
         return language_objective(start, training, validation, restart=settings.restart)
 
     def evaluate(
         self, model: Any, settings: LanguageModelSettings, data: LanguageModellingData, last: Checkpoint
     ) -> Evaluation:
-        """Read the test split as one row, so that each word is predicted from all words before it.
+        """Evaluate on the test split, read as one row, so that each word is predicted from all previous words.
 
-        Predictions are by line: ``likelihood`` (lines, 2), -ln p in nats and the number of words with the end of the
-        line; with attention ``weight_by_distance`` (lines, window), the weights of the memories before each word that
-        is read, summed over these, the nearest memory first. The examples ``lines`` are the first validation lines of 6
-        to 12 known words, with the weights with which each word attends to those before it.
+        Predictions are by line: ``likelihood`` (lines, 2), -ln p in nats and the number of words including the end of
+        the line; with attention, ``weight_by_distance`` (lines, window), the weights of the memories before each word,
+        summed over the words of the line, the nearest memory first. The examples ``lines`` are the first validation
+        lines of 6 to 12 known words, with the weights of each word over the previous ones.
         """
         test = data.prepared.test
         arrays = {"likelihood": self.likelihood(model, settings, data, test)}
@@ -311,13 +312,13 @@ def _example_lines(
 
 
 def by_line(split: Split, values: np.ndarray) -> np.ndarray:
-    """Values of each token (tokens, ...) summed over the lines (lines, ...); every line has at least its end."""
+    """Sum values of each token (tokens, ...) over lines (lines, ...); every line has at least its end."""
     summed: np.ndarray = np.add.reduceat(values.astype(np.float64), split.offsets[:-1], axis=0)
     return summed
 
 
 def _most_attended(words: Sequence[str], weights: np.ndarray) -> Iterator[str]:
-    """``word>attended:weight`` for each word of a line; weights: (words + 1, window)."""
+    """Yield ``word>attended:weight`` for each word of a line; weights: (words + 1, window)."""
     before = [ptb.END_OF_LINE, *words]
     for position, word in enumerate(words, start=1):
         distance = int(weights[position, ::-1].argmax()) + 1

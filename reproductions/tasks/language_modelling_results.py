@@ -1,4 +1,4 @@
-"""From outcomes of language modelling to rows, effects and figures."""
+"""Rows, effects and figures from outcomes of language modelling."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ COLUMNS = (Column("perplexity", "perplexity"),)
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
-    """Perplexity on test, with the bootstrap's interval over lines, and the one that selected the epoch, with the range
-    over seeds."""
+    """Return perplexity on test, with a bootstrap interval over lines, and the validation perplexity that selected the
+    epoch, with the range over seeds."""
     each = stacked(outcomes, "likelihood")
     best = [best_validation(outcome, "perplexity", lower_is_better=True) for outcome in outcomes]
     measured = (
@@ -43,20 +43,20 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
 
 
 def stacked(outcomes: Sequence[Outcome], array: str) -> np.ndarray:
-    """An array of the predictions of each seed: (seeds, lines, ...)."""
+    """Stack an array of the predictions over seeds: (seeds, lines, ...)."""
     return np.stack([outcome.predictions[array] for outcome in outcomes])
 
 
 def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-    """By how much perplexity is lower on the first side, mean of the seeds; paired bootstrap over lines."""
+    """Reduction of the perplexity on the first side, averaged over seeds; paired bootstrap over lines."""
     sides = stacked(better, "likelihood"), stacked(worse, "likelihood")
     estimate = bootstrap_difference(sides[1], sides[0], perplexity, seed=0)
     return Effect(estimate, "by how much perplexity is lower", "lines")
 
 
 def nearest_third(outcomes: Sequence[Outcome]) -> Effect:
-    """By how much the share of the weight on the nearest third of the memories exceeds their even share, in per cent;
-    bootstrap over lines."""
+    """Excess of the weight of the nearest third of the memories over their uniform share, in per cent; bootstrap over
+    lines."""
     by_distance, tokens = stacked(outcomes, "weight_by_distance"), stacked(outcomes, "likelihood")[:, :, 1]
     window = by_distance.shape[2]
     nearest = window // 3
@@ -70,14 +70,15 @@ def nearest_third(outcomes: Sequence[Outcome]) -> Effect:
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
-    """Loss, and perplexity on validation."""
+    """Draw loss and validation perplexity."""
     curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
     score = Score("perplexity", "perplexity")
     draw_training_curves(curves, path, score=score, loss_per="word", lower_is_better=True)
 
 
 def draw_lines(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
-    """The weights of an outcome's validation lines, the end of the previous line included; none without attention."""
+    """Draw the weights of an outcome's validation lines, including the end of the previous line; nothing without
+    attention."""
     paths = {}
     for number, line in enumerate(outcome.examples.get("lines", ()), start=1):
         path = directory / f"attention_{variant.name}_{number}.png"
@@ -98,14 +99,14 @@ def draw_lines(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict
 
 
 def outside_window(weights: np.ndarray, window: int) -> np.ndarray:
-    """Where words cannot attend to, in a matrix with a row for each word and a column for each memory from the one
-    before the first word on: to later memories, and to those that are no longer on the tape."""
+    """Mask the memories that words cannot attend to, later ones and those no longer on the tape, in a matrix with a row
+    for each word and a column for each memory from the one before the first word on."""
     everywhere = np.ones(weights.shape, bool)
     return np.triu(everywhere, 1) | np.tril(everywhere, -window)
 
 
 def attention_by_distance(*variants: str) -> Draw:
-    """A figure of the mean weight of a memory by its distance, of these variants."""
+    """Draw the mean weight of a memory by its distance, for these variants."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         weights = {}

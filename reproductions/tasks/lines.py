@@ -11,14 +11,14 @@ from reproductions.protocol.task import AnswerOptions
 Line = tuple[int, str]
 """Number, from 1, and text."""
 
-_BATCHES = 32  # of a block: lines of similar length are read together, and answers do not wait for the last line
+_BATCHES = 32  # per block: lines of similar length are read together, and answers do not wait for the last line
 
 
 def lines(stream: BinaryIO, source: str = "standard input") -> Iterator[Line]:
     """Yield each line of UTF-8, without leading and trailing white space.
 
     Raises:
-        UsageError: a line is not UTF-8; the message names ``source``.
+        UsageError: if a line is not UTF-8; the message names ``source``.
     """
     for number, line in enumerate(stream, start=1):
         try:
@@ -28,11 +28,11 @@ def lines(stream: BinaryIO, source: str = "standard input") -> Iterator[Line]:
 
 
 def blocks(stream: BinaryIO, options: AnswerOptions, batch_size: int) -> Iterator[list[Line]]:
-    """Yield :func:`lines` in blocks of several batches; one by one for a person who waits for each answer, and for
-    batches of one.
+    """Yield :func:`lines` in blocks of several batches, or one by one if a person waits for each answer or if batches
+    have one line.
 
     Raises:
-        UsageError: a line is not UTF-8; those before it are yielded first.
+        UsageError: if a line is not UTF-8; the lines before it are yielded first.
     """
     size = 1 if options.interactive or batch_size == 1 else _BATCHES * batch_size
     block: list[Line] = []
@@ -49,13 +49,13 @@ def blocks(stream: BinaryIO, options: AnswerOptions, batch_size: int) -> Iterato
 
 
 def too_long(numbers: list[int], tokens: int, limit: int, done: str) -> str:
-    """A message on lines of which only the first tokens are read.
+    """Return a message about lines of which only the first tokens are read.
 
     Args:
-        numbers: of the lines, at least one.
-        tokens: of the first of them.
-        limit: tokens that are read.
-        done: what happens to these, such as "read".
+        numbers: numbers of the lines, at least one.
+        tokens: number of tokens of the first of them.
+        limit: number of tokens that are read.
+        done: what happens to the tokens, such as "read".
     """
     more = f"; the same for {len(numbers) - 1} further lines" if len(numbers) > 1 else ""
     return f"line {numbers[0]}: {tokens} tokens, only the first {limit} are {done}{more}"
