@@ -249,9 +249,9 @@ def test_the_effect_in_the_paper_is_next_to_ours() -> None:
 def test_below_the_claims_stands_what_a_correction_would_change() -> None:
     several = (judged(id="clear", p=0.001), judged(id="weak", p=0.03), judged(id="none", verdict="not judged", p=None))
     page = markdown(result(*three("curved"), claims=several))
-    assert "3 claims, 2 judged," in page and "several seeds: none." in page
+    assert "3 claims, 2 judged," in page and "these become inconclusive: none." in page
     page = markdown(result(*three("curved"), claims=(*several, judged(id="other", verdict="inconclusive", p=0.5))))
-    assert "several seeds: `weak`." in page
+    assert "these become inconclusive: `weak`." in page
 
 
 def test_claims_that_cannot_be_measured_are_named() -> None:
