@@ -4,34 +4,29 @@ A network predicts a word from the features of the n - 1 words before it, and le
 n-grams. Tables 1 and 2, test perplexity: on the Brown corpus (one million words) 252 for a network mixed with trigrams
 against 312 for the best n-gram model; on AP News (14 million words) 109 against 117. A network with n = 5 is better
 than one with n = 3, while longer contexts do not help n-grams. Whether direct connections from the features to the
-output help is left open (sec. 4.2). These numbers were checked in summaries only, and the sizes of the `paper` preset
-are from memory.
+output help is left open (sec. 4.2). These numbers were checked in summaries only; the sizes of `paper` are from memory.
 
-Here we use the Penn Treebank: 930 000 words including the ends of lines, with Mikolov's vocabulary of 10 000 words, his
-split and his way of counting: token-weighted perplexity over all words and ends of lines, as in `cheng2016`, whose
-language model is in the table too. On this corpus Mikolov et al. (2011) report 140.2 for a network of this kind and
-141.2 for Kneser-Ney 5-grams. For both kinds of model the text is one stream: the context at the start of a line is the
-end of the previous line.
+Here we use the Penn Treebank: 930 000 words including the ends of lines, with Mikolov's vocabulary of 10 000 words and
+his split. Perplexity is token-weighted over all words and ends of lines, as in `cheng2016`, whose language model is in
+the table too. Mikolov et al. (2011) report 140.2 for a network of this kind and 141.2 for Kneser-Ney 5-grams. The text
+is one stream: the context at the start of a line is the end of the previous line.
 
-The n-gram models use interpolated Kneser-Ney smoothing with three estimated discounts
-(`gluon_attn/models/kneser_ney.py`), for n = 2 to 8. The perplexity of 5-grams on validation is 147.7; it is 148.0 if
-contexts start at the line, and 151.4 with a single discount. N-gram models are deterministic: one run is compared with
-each seed of a network.
+The n-gram models, n = 2 to 8, use interpolated Kneser-Ney smoothing with three estimated discounts
+(`gluon_attn/models/kneser_ney.py`). Validation perplexity of 5-grams is 147.7; it is 148.0 if contexts start at the
+line, and 151.4 with a single discount. They are deterministic: one run is compared with each seed of a network.
 
 The networks read 1, 2, 4 or 7 previous words. The tanh layer has 512 units and a word has 128 features, more than in
 the paper. A batch is 512 words drawn from the whole text. Not in the paper: the features of a word are also its output
 weights, after a projection; dropout on the features (0.1) and on the tanh layer (0.3); Adam with a learning rate that
-rises to 0.002 over 200 updates and decays to 0 as a cosine over eight epochs; gradients clipped to a norm of 1. All
-networks are trained by this recipe. It was chosen on validation in short runs. There, separate output weights (200
-units, 100 features) were worse at the same training time: perplexity 199.5 against 192.4 after one of three epochs.
+rises to 0.002 over 200 updates and decays to 0 as a cosine over eight epochs; gradients clipped to a norm of 1. This
+recipe was chosen on validation in short runs, in which separate output weights (200 units, 100 features) were worse at
+the same training time: perplexity 199.5 against 192.4 after one of three epochs.
 
 The paper mixes both models with equal weights. Here the weight of the network depends on how many of the previous words
-occur together as a context in the training text, and maximises the likelihood of the validation text. The results
-include both mixtures.
+occur together as a context in the training text, and maximises the likelihood of the validation text. Both are shown.
 
 The learned features are compared with skip-gram vectors of the same text and width, by whether the nearest neighbours
-of a word share its sentiment, as in `mikolov2013`. News articles have no ratings, so the sentiment of a word is taken
-from IMDb's training reviews.
+of a word share its sentiment, as in `mikolov2013`, taken from IMDb's training reviews.
 
 Claims: the network is better than n-grams of the same order; the mixture is better than both; longer contexts help the
 network, and more than they help n-grams; n-grams longer than five words are no better; direct connections (the paper

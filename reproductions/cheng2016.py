@@ -12,22 +12,20 @@ LSTMN otherwise never learns to start (:mod:`gluon_attn.training.bptt`). *The ta
 including those of the previous call. Test perplexity is computed over the whole file as one row: each word is predicted
 from all words before it.
 
-Memories are not ordered, so an LSTMN has to learn which memory is the latest. The longer the tape, the slower it
-learns. We tried a tape of 15 states: after three epochs its validation perplexity was a fifth higher than the LSTM's.
+Memories are not ordered: an LSTMN has to learn which is the latest, more slowly with a longer tape. With 15 states its
+validation perplexity after three epochs was a fifth higher than the LSTM's.
 
 Both encoders are trained by the same recipe: Adam, lazy for embeddings, with a learning rate that rises to 0.002 over
 200 updates and decays to 0 as a cosine over 10 epochs, gradients clipped to a norm of 1, dropout of 0.2. It was chosen
 on validation as a recipe by which both learn. In short runs, SGD with a rate of 20 is better than Adam for the LSTM
 (121 against 135 after three epochs) and worse for the LSTMN (186 against 155 after two). Six epochs without dropout are
-worse for both (LSTM 126, LSTMN 129, against 121 and 121); in ten epochs without dropout the LSTM overfits. Forget gate
-biases are initialised to 1. Equal memory does not mean equal size: attention adds 4 % more parameters.
+worse for both (126 and 129 against 121). Forget gate biases are initialised to 1. Attention adds 4 % of parameters.
 
-Sentiment: 168 units and embeddings of 300 units, initialised at random where the paper uses GloVe; training on whole
-sentences of the official split; a tape of 56 states, the length of the longest sentence; Adam for 8 epochs, dropout of
-0.5.
+Sentiment: 168 units, random initial embeddings of 300 units where the paper uses GloVe, whole sentences of the official
+split, a tape of 56 states (the length of the longest sentence), Adam for 8 epochs, dropout of 0.5.
 
-Claims: the LSTMN is a better language model and a better classifier than the LSTM with the same memory; it attends most
-to the latest state on its tape. With a tape of 3 states the last claim is close to self-evident.
+Claims: with equal memory the LSTMN is a better language model and a better classifier than the LSTM; it attends most to
+the latest state, which with a tape of 3 states is close to self-evident.
 """
 
 from __future__ import annotations

@@ -4,9 +4,8 @@ recognition at scale".
 An image is cut into patches, each patch becomes a token, and a Transformer encoder classifies the sequence, without
 convolutions. Pretrained on 300 million images, the Vision Transformer (ViT) is better than the best residual networks:
 88.55 % on ImageNet and 99.50 % on CIFAR-10 (Table 2). With 9 million images or fewer it is worse (Figure 3). A hybrid,
-which reads patches of a convolutional feature map, is better at small compute budgets (Figure 5). Position embeddings
-are needed, but their kind does not matter (Table 8). The mean of all tokens classifies as well as a class token if the
-learning rate is tuned for it (Figure 9).
+which reads a convolutional feature map, is better at small compute budgets (Figure 5). Position embeddings are needed,
+but their kind does not matter (Table 8). The mean of all tokens classifies as well as a class token (Figure 9).
 
 Here we train on CIFAR-10, 45 133 images of 32 x 32 pixels, from scratch, without JFT or ImageNet. Accuracies are
 therefore not comparable with the paper's; differences between systems are. `hybrid` has three convolutions and a
@@ -15,13 +14,12 @@ pure ViT with patches of 4 x 4 pixels. `resnet` has as many parameters and as ma
 claims are tested with a smaller ViT of 96 units and 3 layers, trained for a fifth of that time, next to a residual
 network of 20 layers with as many parameters.
 
-A tenth of the training images, chosen by the SHA-256 of their pixels, is the validation split, which selects the epoch
-of each training. Training images are cropped and mirrored at random. All systems are trained by Adam with warm-up,
-cosine decay and label smoothing; the paper uses weight decay, and SGD for fine-tuning.
+A tenth of the images, chosen by the SHA-256 of their pixels, selects the epoch of each training. Training images are
+cropped and mirrored at random. All systems are trained by Adam with warm-up, cosine decay and label smoothing; the
+paper uses weight decay, and SGD for fine-tuning.
 
-Claims: on little data ViT is worse than the ResNet, and the gap closes as the data grow; without positions it is worse,
-and the kind of position does not matter; the hybrid is better at small compute budgets; class token and mean are equal
-if the learning rate is tuned.
+Claims: on little data ViT is worse than the ResNet, and the gap closes as the data grow; positions help, and their kind
+does not matter; the hybrid is better at small budgets; class token and mean are equal if the learning rate is tuned.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from reproductions.protocol.runs import Outcome, Run, write_outcome
 from reproductions.protocol.task import Settings, Task, Variant
 
 ROOT = Path(__file__).parents[2]
+DRAWING = ROOT / "preprocessing" / "corpora" / "sample" / "captions" / "Flicker8k_Dataset" / "shape_00.png"
 
 
 @dataclass(frozen=True)

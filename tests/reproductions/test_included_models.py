@@ -11,7 +11,7 @@ import pytest
 from gluon_attn.training.checkpoint import Checkpoint, parameters_sha256
 from reproductions.protocol import papers
 from reproductions.protocol.models import included_models
-from tests.reproductions.support import ROOT, gluon_attn
+from tests.reproductions.support import DRAWING, ROOT, gluon_attn
 
 MODELS = [(paper, directory) for paper in papers.names() for directory in included_models(paper).values()]
 ANSWERS = {
@@ -20,7 +20,6 @@ ANSWERS = {
     ("bahdanau2014", "rnnsearch"): ("translate", "a dog runs", "ein hund rennt."),
     ("bahdanau2014", "rnnsearch-ko-en"): ("translate", "고양이가 자고 있어.", "a cat is sleeping."),
 }
-DRAWING = ROOT / "preprocessing" / "corpora" / "sample" / "captions" / "Flicker8k_Dataset" / "shape_00.png"
 CAPTIONS = {
     ("xu2015", "soft"): "a man in a blue shirt and a black shirt is playing with a white ball",
 }

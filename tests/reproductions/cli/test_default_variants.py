@@ -11,7 +11,7 @@ import pytest
 
 from reproductions.protocol import papers
 from reproductions.protocol.models import included_models
-from tests.reproductions.support import ROOT, gluon_attn
+from tests.reproductions.support import DRAWING, ROOT, gluon_attn
 
 COMMANDS = {"predict": 1, "translate": 1, "neighbours": 1, "perplexity": 1, "caption": 0, "classify": 0}
 """Whether the paper is an argument; where images are, it is an option."""
@@ -26,7 +26,7 @@ def test_the_command_of_a_paper_answers_or_names_the_training_that_it_needs(
     declared = papers.load(paper).preset("cpu")
     first = declared.headline[0]
     command = declared.task(first).command
-    answer = gluon_attn(command, *([paper] if COMMANDS[command] else ["image.png", "--paper", paper]))
+    answer = gluon_attn(command, *([paper] if COMMANDS[command] else [DRAWING, "--paper", paper]))
     if included_models(paper):
         assert answer.code == 0, answer.err
     else:
