@@ -1,4 +1,4 @@
-"""Language modelling from the n - 1 words before: n-grams, networks of n-grams, and mixtures of the two."""
+"""Language modelling from the n - 1 previous words: n-gram models, neural n-gram models, and mixtures of the two."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from reproductions.tasks.word_vectors import (
 
 @dataclass(frozen=True, kw_only=True)
 class NgramSettings(Settings):
-    """N-grams of one order, which have no other setting: their discounts are estimated."""
+    """An n-gram model. The order is its only setting: discounts are estimated."""
 
     order: int = 5
 
@@ -47,11 +47,11 @@ class NgramSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class ContextSettings(Settings):
-    """What networks share that read the n - 1 words before.
+    """Settings shared by the networks that read the n - 1 previous words.
 
     Attributes:
         order: *n*.
-        mixed_with: order of the n-grams that the network is mixed with when it is measured.
+        mixed_with: order of the n-gram model that the network is mixed with in evaluation.
     """
 
     order: int = 5
@@ -59,11 +59,11 @@ class ContextSettings(Settings):
 
     @abstractmethod
     def build(self, data: LanguageModellingData) -> NeuralLanguageModel:
-        """The network for these data, not yet initialised."""
+        """The network for this vocabulary, not initialised."""
 
 
 def ngrams(order: int, data: LanguageModellingData) -> KneserNey:
-    """The n-grams of the training split; without estimates where the data have no rows."""
+    """The n-gram model of the training split; it has no estimates if the data have no rows."""
     train = data.prepared.splits.get("train")
     return KneserNey(
         order=order,
@@ -75,7 +75,7 @@ def ngrams(order: int, data: LanguageModellingData) -> KneserNey:
 
 @dataclass(frozen=True)
 class NgramModelling(WordPrediction[NgramSettings]):
-    """Prediction by n-grams, which are counted, not trained: a run has one epoch without steps."""
+    """Prediction by an n-gram model. It is counted, not trained: a run is one epoch without steps."""
 
     group = ""
 
@@ -93,23 +93,23 @@ class NgramModelling(WordPrediction[NgramSettings]):
     def evaluate(
         self, model: Any, settings: NgramSettings, data: LanguageModellingData, last: Checkpoint
     ) -> Evaluation:
-        """Predictions are by line: ``likelihood`` (lines, 2), -ln p in nats and the number of words with the end of the
-        line."""
+        """Predictions are by line: ``likelihood`` (lines, 2), -ln p in nats and the number of words including the end
+        of the line."""
         likelihood = self.likelihood(model, settings, data, data.prepared.test)
         return Evaluation({"perplexity": perplexity(likelihood.sum(axis=0))}, {"likelihood": likelihood})
 
 
 @dataclass(frozen=True)
 class ContextModelling(WordPrediction[ContextSettings]):
-    """Prediction by a network from the n - 1 words before, alone and mixed with n-grams.
+    """Prediction by a network from the n - 1 previous words, alone and mixed with an n-gram model.
 
-    The weight of the network in the mixture depends on how many of the words before, together, were seen in training as
-    the context of a word: the more, the more n-grams know. These weights are those of the highest likelihood on
-    validation.
+    The weight of the network in the mixture depends on the length of the longest context that occurs in the training
+    split: the longer it is, the more reliable the n-gram model. The weights maximise the likelihood of the validation
+    split.
 
     Attributes:
-        listed: words whose nearest words, by the network's features, are kept with the outcome.
-        mapped: words that are on the map of a variant with their nearest.
+        listed: words whose nearest neighbours, by the network's features, are stored with the outcome.
+        mapped: words that the map of a variant shows with their nearest neighbours.
     """
 
     listed: tuple[str, ...] = ()
@@ -132,11 +132,12 @@ class ContextModelling(WordPrediction[ContextSettings]):
     def evaluate(
         self, model: Any, settings: ContextSettings, data: LanguageModellingData, last: Checkpoint
     ) -> Evaluation:
-        """Predictions are by line, (lines, 2), -ln p in nats and the number of words with the end of the line:
-        ``likelihood`` of the network, ``mixture`` with weights by the length of the known context, ``even_mixture`` of
-        two halves. By word of clear sentiment in IMDb's reviews they are :meth:`WordVectorData.measured` of the
-        features. Examples: the ``weights`` of the network in the mixture by that length with the ``words`` of
-        validation that they were estimated from, ``neighbours`` and ``map``.
+        """Predictions are by line, (lines, 2), -ln p in nats and the number of words including the end of the line:
+        ``likelihood`` of the network, ``mixture`` with weights by the length of the known context, ``even_mixture``
+        with equal weights. For words with a clear sentiment in IMDb's reviews they include
+        :meth:`WordVectorData.measured` of the features. Examples: the ``weights`` of the network in the mixture by
+        length of the known context, with the number of validation ``words`` that they were estimated from,
+        ``neighbours`` and ``map``.
         """
         counted = ngrams(settings.mixed_with, data)
         counted.initialize()
@@ -175,7 +176,7 @@ class ContextModelling(WordPrediction[ContextSettings]):
 
 
 def _words_of(data: LanguageModellingData) -> WordVectorData:
-    """The words of a text with their sentiment in reviews."""
+    """The words of the corpus with their sentiment in reviews."""
     sample = data.corpus == SAMPLE
     frequent, clear = (FREQUENT_ON_SAMPLE, CLEAR_ON_SAMPLE) if sample else (FREQUENT, CLEAR)
     rated = rated_reviews(sample=sample)

@@ -1,4 +1,4 @@
-"""From outcomes of n-grams, networks of n-grams and their mixtures to rows, effects and figures."""
+"""Table rows, effects and figures from the outcomes of n-gram models, neural n-gram models and their mixtures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HOW = {"mixture": "weights by known context, from validation", "even_mixture": 
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any], order: int) -> list[Row]:
-    """Rows of a network: its own, and those of its mixtures with n-grams of an order, on test."""
+    """Rows of a network on test: its own, and those of its mixtures with n-grams of the given order."""
     own = language_modelling_results.rows(outcomes, variant)
     for name, how in _HOW.items():
         each = stacked(outcomes, name)
@@ -49,12 +49,12 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], order: int) -> list
 
 
 def mixture_below_network(networks: Sequence[Outcome]) -> Effect:
-    """By how much the perplexity of the mixture is lower than the network's; paired bootstrap over lines."""
+    """Reduction in perplexity from the network to the mixture; paired bootstrap over lines."""
     return _lower(stacked(networks, "mixture"), stacked(networks, "likelihood"))
 
 
 def mixture_below_ngrams(networks: Sequence[Outcome], ngrams: Sequence[Outcome]) -> Effect:
-    """By how much the perplexity of the mixture is lower than that of the n-grams; paired bootstrap over lines."""
+    """Reduction in perplexity from the n-grams to the mixture; paired bootstrap over lines."""
     return _lower(stacked(networks, "mixture"), stacked(ngrams, "likelihood"))
 
 
@@ -64,8 +64,8 @@ def gains_more(
     short_ngrams: Sequence[Outcome],
     long_ngrams: Sequence[Outcome],
 ) -> Effect:
-    """By how many per cent of its perplexity longer contexts help the network, minus the same of the n-grams; bootstrap
-    over lines."""
+    """Relative reduction in perplexity, in per cent, by longer contexts: the network's minus that of the n-grams.
+    Bootstrap over lines."""
     counted = [stacked(outcomes, "likelihood")[0] for outcomes in (short_ngrams, long_ngrams)]
     runs = [
         np.concatenate([*networks, *counted], axis=1)
@@ -86,8 +86,8 @@ def _lower(better: np.ndarray, worse: np.ndarray) -> Effect:
 
 
 def perplexity_by_context(networks: Mapping[int, str], ngrams: Mapping[int, str]) -> Draw:
-    """A figure of perplexity on test by the number of words before: of networks, n-grams, and the mixtures of these
-    networks; names of variants by order."""
+    """A figure of test perplexity by context length: networks, n-grams, and the mixtures of these networks. The
+    arguments are names of variants by order."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         series = {
@@ -106,7 +106,7 @@ def perplexity_by_context(networks: Mapping[int, str], ngrams: Mapping[int, str]
 
 
 def _points(groups: Groups, names: Mapping[int, str], array: str) -> dict[int, list[float]]:
-    """The perplexity of each seed, by the number of words before."""
+    """The perplexity of each seed, by context length."""
     return {
         order - 1: [perplexity(one.sum(axis=0)) for one in stacked(groups[name], array)]
         for order, name in names.items()

@@ -1,9 +1,9 @@
-"""Does attention point where the word is? The attended features, put back into the classifier of ImageNet.
+"""Does attention point to the object that a word names? The attended features are passed to the ImageNet classifier.
 
-The classifier of the feature network is linear in the mean of its last grid. So the weights of a word, instead of equal
-ones, give the classes of what the word attends to. For nouns that classes of ImageNet name, their probability is
-compared with chance: the same image with the weights of nouns of other images, which share any preference for the
-centre.
+The classifier of the feature network is linear in the mean of its last grid. With the attention weights of a word in
+place of equal weights, it classifies what the word attends to. For nouns that are ImageNet classes, the probability of
+the class is compared with a chance level: the same image with the weights of nouns in other images, which share any
+preference for the centre.
 """
 
 from __future__ import annotations
@@ -71,16 +71,16 @@ _OTHERS = 10
 
 
 def attended_classes(captions: Sequence[Caption], last: Features, grid: str) -> np.ndarray:
-    """By how much attention raises the class of the nouns of captions.
+    """How much attention raises the class probability of the nouns in captions.
 
     Args:
-        captions: of all images of a split, with weights.
-        last: the last grid of features of the same images.
-        grid: of the weights.
+        captions: captions of all images of a split, with attention weights.
+        last: the last feature grid of the same images.
+        grid: name of the grid that the weights are over.
 
     Returns:
-        (images, 4): over the nouns of each caption that have classes, the sum of the probability of their classes with
-        the word's own weights, with those of nouns of other images, and with equal weights; and the number of nouns.
+        (images, 4): summed over the nouns of each caption that are classes, the probability of the class with the
+        word's own weights, with the weights of nouns in other images, and with equal weights; and the number of nouns.
     """
     images, nouns, weights = [], [], []
     for image, caption in enumerate(captions):
@@ -107,7 +107,7 @@ def attended_classes(captions: Sequence[Caption], last: Features, grid: str) -> 
 
 
 def _of_others(features: np.ndarray, own: np.ndarray, named: np.ndarray, images: np.ndarray) -> np.ndarray:
-    """The mean probability with the weights of nouns of other images; with equal weights where there is no other."""
+    """Mean class probability with the weights of nouns in other images; with equal weights if there is no other."""
     totals, tried = np.zeros(len(own)), np.zeros(len(own))
     for distance in range(1, _OTHERS + 1):
         shift = distance * max(1, len(own) // (_OTHERS + 1))
@@ -119,14 +119,14 @@ def _of_others(features: np.ndarray, own: np.ndarray, named: np.ndarray, images:
 
 
 def _probability(features: np.ndarray, weights: np.ndarray, named: np.ndarray) -> np.ndarray:
-    """Of the classes that each noun names, with these weights: (nouns,)."""
+    """Probability of the classes of each noun with these weights: (nouns,)."""
     pooled = np.einsum("npc,np->nc", features, weights)
     probabilities = image_features.network().classify(pooled)
     return np.asarray((probabilities * named).sum(axis=1), np.float64)
 
 
 def _on_last_grid(weights: np.ndarray, grid: str) -> np.ndarray:
-    """Weights of a finer grid summed over the cells of the last one."""
+    """Weights of a finer grid, summed over the cells of the last grid."""
     side = GRID[LAST]
     factor = GRID[grid] // side
     return np.asarray(weights.reshape(side, factor, side, factor).sum(axis=(1, 3)).ravel(), np.float32)

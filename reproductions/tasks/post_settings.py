@@ -1,4 +1,4 @@
-"""Settings of the network of the GluonNLP post, of which several scripts train variants."""
+"""Settings of the network of the GluonNLP post. Several scripts train variants of it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ScaledDot:
 
 @dataclass(frozen=True, kw_only=True)
 class Post(SequenceSettings):
-    """The post's network; without ``attention`` the dense layer reads the states of the GRU."""
+    """The network of the post. Without ``attention`` the dense layer reads the GRU states directly."""
 
     min_freq: int = 5
     max_length: int = 30
@@ -58,7 +58,7 @@ class Post(SequenceSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class Pooled(Post):
-    """The same with padding masked and the positions pooled by ``attention``, ``mean`` or ``last``."""
+    """The same network with padding masked and positions pooled by ``attention``, ``mean`` or ``last``."""
 
     pooling: str = "attention"
 

@@ -1,4 +1,4 @@
-"""What the prepared data of every task that reads a corpus through a pipeline have in common."""
+"""Base class of the prepared data of tasks that read a corpus through a pipeline."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class PreparedCorpus(Generic[ResultT]):
     """A prepared corpus.
 
     Attributes:
-        corpus, corpora: its name, and the SHA-256 of each file.
-        prepared: the result of its pipeline.
-        packages: those that influence the numbers, besides the ones that always do.
+        corpus, corpora: name of the corpus, and the SHA-256 of each file.
+        prepared: result of the pipeline.
+        packages: packages that affect the results, in addition to those that always do.
     """
 
     corpus: str
@@ -33,10 +33,10 @@ class PreparedCorpus(Generic[ResultT]):
 
     @property
     def rows(self) -> dict[str, int]:
-        """Rows of each split."""
+        """Number of rows of each split."""
         return {name: rows or 0 for name, rows in self.prepared.data.counts()["rows"].items()}
 
     @property
     def warnings(self) -> list[str]:
-        """What is odd in the corpus, each in one line."""
+        """Warnings about the corpus, one line each."""
         return self.prepared.warnings

@@ -1,4 +1,4 @@
-"""What a choice in preprocessing is worth: systems that differ from a base in one choice or in several."""
+"""The effect of preprocessing choices: systems that differ from a base system in one or several choices."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Choices:
 
 @dataclass(frozen=True)
 class ChosenNSMC(NSMC):
-    """Korean film reviews, prepared as chosen. The test split is the same whatever is chosen; of each of its reviews
-    the outcome holds whether it is classified right."""
+    """Korean film reviews with the chosen preprocessing. The test split is the same for all choices; the outcome
+    records for each of its reviews whether it is classified correctly."""
 
     choices: Choices = Choices()
 
@@ -58,8 +58,8 @@ class ChosenNSMC(NSMC):
 
 
 def worth(outcomes: Sequence[Outcome], base: Sequence[Outcome]) -> Estimate:
-    """By how many points of accuracy these trainings are better than those of the base, with the interval over seeds
-    and reviews that verdicts rest on; over reviews alone with one seed."""
+    """Gain in test accuracy over the base, in points, with its interval over seeds and reviews as in verdicts; over
+    reviews only if there is one seed."""
     items = bootstrap(share_right(outcomes) - share_right(base), seed=0)
     of_base = {outcome.seed: outcome for outcome in base}
     pairs = [(outcome, of_base[outcome.seed]) for outcome in outcomes if outcome.seed in of_base]
@@ -71,18 +71,18 @@ def worth(outcomes: Sequence[Outcome], base: Sequence[Outcome]) -> Estimate:
 
 
 def accuracies(outcomes: Sequence[Outcome]) -> np.ndarray:
-    """Test accuracy in per cent of each seed."""
+    """Test accuracy of each seed, in per cent."""
     return np.array([100.0 * float(outcome.predictions["right"].mean()) for outcome in outcomes])
 
 
 @dataclass(frozen=True)
 class Scale:
-    """On what choices are compared.
+    """The measure by which choices are compared.
 
     Attributes:
-        worth: (outcomes, those of the base) -> by how much the first are better, with its interval.
-        values: of each seed.
-        unit: of both.
+        worth: (outcomes, base outcomes) -> gain over the base, with its interval.
+        values: outcomes -> value of each seed.
+        unit: unit of both.
     """
 
     worth: Callable[[Sequence[Outcome], Sequence[Outcome]], Estimate]
@@ -94,13 +94,13 @@ ACCURACY = Scale(worth, accuracies, "accuracy points")
 
 
 def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: str, scale: Scale = ACCURACY) -> Draw:
-    """A figure of what each choice is worth against the base.
+    """A figure of the effect of each choice.
 
     Args:
-        base: name of a variant.
-        aspects: for each aspect its variants, by name, with their titles.
-        name: of the file.
-        scale: on which it is measured.
+        base: name of the base variant.
+        aspects: for each aspect, the titles of its variants by name.
+        name: file name of the figure.
+        scale: measure of the effect.
     """
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
@@ -123,10 +123,10 @@ def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: 
 
 
 def spread_of_systems(base: str, sets: Mapping[str, Sequence[str]]) -> Draw:
-    """A figure of the spread of accuracy: over seeds of the base, and over the means of sets of systems.
+    """A figure of the spread of accuracy: over seeds of the base, and over means of sets of systems.
 
     Args:
-        base: name of a variant.
+        base: name of the base variant.
         sets: names of variants, by what they differ in.
     """
 
@@ -145,7 +145,7 @@ def spread_of_systems(base: str, sets: Mapping[str, Sequence[str]]) -> Draw:
 
 
 def _trained(aspects: Mapping[str, Mapping[str, str]], groups: Groups) -> dict[str, dict[str, str]]:
-    """The aspects with those of their variants that are trained."""
+    """The aspects, with the variants that have been trained."""
     trained = {
         aspect: {name: title for name, title in variants.items() if name in groups}
         for aspect, variants in aspects.items()
@@ -154,7 +154,7 @@ def _trained(aspects: Mapping[str, Mapping[str, str]], groups: Groups) -> dict[s
 
 
 def wider_than(points: float, *outcomes: Sequence[Outcome]) -> Effect:
-    """By how much the best and the worst of these systems are more than ``points`` apart."""
+    """Difference between the best and the worst of these systems, minus ``points``."""
     shares = [share_right(each) for each in outcomes]
     means = [float(share.mean()) for share in shares]
     best, worst = shares[int(np.argmax(means))], shares[int(np.argmin(means))]
@@ -166,6 +166,6 @@ def wider_than(points: float, *outcomes: Sequence[Outcome]) -> Effect:
 def interaction(
     both: Sequence[Outcome], first: Sequence[Outcome], second: Sequence[Outcome], base: Sequence[Outcome]
 ) -> Effect:
-    """By how much two choices together are worth more than the sum of what each is worth alone."""
+    """Effect of two choices together minus the sum of their separate effects."""
     values = share_right(both) - share_right(first) - share_right(second) + share_right(base)
     return Effect(bootstrap(values, seed=0), "accuracy points, both together minus the sum of each alone", "reviews")

@@ -1,4 +1,4 @@
-"""Pretraining on reviews without labels: masked pieces, or each next piece, and pairs of reviews of one film."""
+"""Pretraining on unlabelled reviews: masked pieces or next pieces, and whether two reviews are of the same film."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _SHOWN = 5  # pieces that are shown for a mask
 
 
 class Measured(NamedTuple):
-    """Of each pair of a split: -ln p in nats of its predictions and their number (pairs, 2), and whether it was told
-    right if both reviews are of one film (pairs,); None of a network that does not tell."""
+    """For each pair of a split: -ln p of its predictions in nats and their number (pairs, 2), and whether "same film"
+    was classified correctly (pairs,), or None for a network without this task."""
 
     likelihood: np.ndarray
     told: np.ndarray | None
@@ -49,11 +49,11 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Pretraining(Task[PretrainingSettings, PretrainingData]):
-    """Pretraining on the crawl of Naver film reviews. Kept is the epoch with the lowest validation perplexity.
+    """Pretraining on the crawl of Naver film reviews. The epoch with the lowest validation perplexity is kept.
 
     Attributes:
-        corpus: its name.
-        sentences: texts of our own whose pieces are masked one by one; what is predicted is kept with the outcome.
+        corpus: name of the corpus.
+        sentences: example texts, whose pieces are masked one at a time; the predictions are stored with the outcome.
     """
 
     corpus: str = "nsmc-raw"
@@ -109,8 +109,8 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
     def evaluate(
         self, model: BertForPretraining, settings: PretrainingSettings, data: PretrainingData, last: Checkpoint
     ) -> Evaluation:
-        """Read the test split. Predictions are by pair: ``likelihood`` and ``told`` of :class:`Measured`. The example
-        ``masks`` has, for each sentence, its pieces and for each of them the likeliest in its place."""
+        """Evaluate on the test split. Predictions are by pair: ``likelihood`` and ``told`` of :class:`Measured`. The
+        example ``masks`` has the pieces of each sentence and, for each of them, the likeliest pieces in its place."""
         measured = measure(model, settings, data, data.prepared.test)
         arrays = {"likelihood": measured.likelihood}
         if measured.told is not None:
@@ -132,11 +132,11 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
     def answer(
         self, trained: TrainedModel[PretrainingSettings, PretrainingData], stream: BinaryIO, options: AnswerOptions
     ) -> Iterator[str]:
-        """The perplexity of each line: of each of its pieces, masked alone, given all others (pseudo-perplexity;
-        Salazar et al., 2020), or of each next piece.
+        """The perplexity of each line: that of each piece, masked alone, given all others (pseudo-perplexity; Salazar
+        et al., 2020), or that of each next piece.
 
         Raises:
-            UsageError: weights are asked for, or a line is not UTF-8.
+            UsageError: attention weights are requested, or a line is not UTF-8.
         """
         if options.weights:
             raise UsageError(f"{trained.variant.name}: shows no weights here; leave out --weights")
@@ -161,7 +161,7 @@ def _pairs(settings: PretrainingSettings, data: PretrainingData, split: Split, b
 
 
 def measure(model: BertForPretraining, settings: PretrainingSettings, data: PretrainingData, split: Split) -> Measured:
-    """Read a split with pairs and masks that are the same whenever it is read."""
+    """Evaluate a split with fixed pairs and masks."""
     pairs = len(split) // 2
     likelihood, told = np.zeros((pairs, 2)), np.zeros(pairs, np.bool_)
     reader = _pairs(settings, data, split, _BATCH_TOKENS)
@@ -186,7 +186,8 @@ def _encoded(data: PretrainingData, text: str) -> np.ndarray:
 
 
 def _probabilities(model: BertForPretraining, ids: np.ndarray, *, causal: bool = False) -> np.ndarray:
-    """The probability of every piece, (pieces, vocabulary), in the place of each piece of a text, given the others."""
+    """Probability of every piece of the vocabulary at each position of a text, given the others: (pieces,
+    vocabulary)."""
     whole = np.concatenate([[CLASSIFY_ID], ids, [SEPARATOR_ID]]).astype(np.int32)
     rows = 1 if causal else len(ids)
     read = np.tile(pad([whole], PADDING_ID), (rows, 1))
@@ -200,7 +201,7 @@ def _probabilities(model: BertForPretraining, ids: np.ndarray, *, causal: bool =
 
 
 def likeliest(model: BertForPretraining, data: PretrainingData, text: str) -> dict[str, Any]:
-    """The pieces of a text, and in the place of each one, masked alone, the likeliest with their probabilities."""
+    """The pieces of a text and, for each one masked alone, the likeliest pieces in its place with probabilities."""
     ids = _encoded(data, text)
     p = _probabilities(model, ids)
     p[:, : len(MASKED_SPECIALS)] = 0

@@ -1,4 +1,4 @@
-"""Batches for pretraining: pairs of reviews with masked pieces, drawn again in every epoch."""
+"""Pretraining batches: pairs of reviews with masked pieces, drawn anew in every epoch."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _SPECIAL = 3  # <cls> first <sep> second <sep>
 
 
 class PairBatch(NamedTuple):
-    """A batch: the arrays that the network reads, the pairs' numbers (batch,), and of each prediction its pair in the
-    batch and whether it counts."""
+    """A batch: the input arrays of the network, the indices of the pairs (batch,), and for each prediction the row of
+    its pair and whether it counts."""
 
     inputs: tuple[np.ndarray, ...]
     pairs: np.ndarray
@@ -35,7 +35,7 @@ class PairBatch(NamedTuple):
 
     @property
     def training(self) -> Batch:
-        """The target is the weight of each prediction: they sum to one."""
+        """The batch as the trainer reads it. The target is the weight of each prediction; the weights sum to one."""
         return Batch(self.inputs, (self.counts / max(1, self.counts.sum())).astype(np.float32))
 
 
@@ -44,11 +44,11 @@ class ReviewPairs:
     """The reviews of one split as pairs.
 
     Attributes:
-        split: encoded reviews, whose ids begin with their film.
-        vocabulary: of their pieces.
-        masking: how pieces are masked; None to predict each next piece instead.
-        batch_tokens: most pieces of a batch, padding included.
-        tells: whether the network is to tell if both reviews are of one film.
+        split: encoded reviews, whose ids start with the film.
+        vocabulary: vocabulary of pieces.
+        masking: masking rule; None to predict each next piece instead.
+        batch_tokens: maximum number of pieces in a batch, including padding.
+        tells: whether the network also predicts if both reviews are of the same film.
     """
 
     split: Split
@@ -58,12 +58,12 @@ class ReviewPairs:
     tells: bool = True
 
     def endless(self, generator: np.random.RandomState) -> Iterator[PairBatch]:
-        """Batches without end: each pass pairs and masks all reviews again."""
+        """An endless stream of batches. Each pass pairs and masks all reviews anew."""
         while True:
             yield from self.one_pass(generator)
 
     def one_pass(self, generator: np.random.RandomState) -> Iterator[PairBatch]:
-        """Batches in which every review is once, in random order."""
+        """One pass over all reviews in random order."""
         key = int(generator.randint(0, 2**31)) << 31 | int(generator.randint(0, 2**31))
         pairs = pair_rows(self._film, generator)
         lengths = self._lengths[pairs.first] + self._lengths[pairs.second] + _SPECIAL
@@ -73,7 +73,7 @@ class ReviewPairs:
             yield self.batch(pairs, chosen, key)
 
     def batch(self, pairs: Pairs, chosen: np.ndarray, key: int) -> PairBatch:
-        """Some of the pairs; ``key`` is that of the pass, from which masks are drawn."""
+        """A batch of the chosen pairs. ``key`` is the key of the pass; masks are drawn from it."""
         first, second = pairs.first[chosen], pairs.second[chosen]
         lengths = self._lengths[first], self._lengths[second]
         total = lengths[0] + lengths[1] + _SPECIAL
@@ -112,8 +112,8 @@ class ReviewPairs:
     def _predictions(
         self, rows: np.ndarray, columns: np.ndarray, targets: np.ndarray, count: int, width: int
     ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-        """Places and targets, filled up to a number that depends on the shape alone, and which of them count. What is
-        beyond that number, in one batch of thousands, is not predicted."""
+        """Positions and targets, padded to a number that depends only on the shape, and which of them count.
+        Predictions beyond that number are dropped, which happens in one of thousands of batches."""
         share = 1.0 if self.masking is None else min(1.0, _SPARE * self.masking.rate)
         size = -(-math.ceil(share * count * width) // _PREDICTIONS_MULTIPLE) * _PREDICTIONS_MULTIPLE
         rows, columns = rows[:size], columns[:size]

@@ -1,5 +1,5 @@
-"""Figures of classifiers that were pretrained: accuracy by minutes of pretraining and by labelled reviews, and the
-pieces that are predicted for a mask; and what heads attend to."""
+"""Figures of pretrained classifiers: accuracy by pretraining time and by number of labelled reviews, predictions for a
+mask, and attention heads."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from reproductions.tasks.classification import Findings, Measurement, Reading
 
 
 def accuracy_by_minutes(pretrained: Mapping[str, str], without: str) -> Draw:
-    """A figure of test accuracy by the processor minutes of pretraining.
+    """A figure of test accuracy by pretraining time in processor minutes.
 
     Args:
-        pretrained: for each classifier the variant that it was initialised from.
-        without: the same network from random weights, with none.
+        pretrained: for each classifier, the variant that it was initialised from.
+        without: the same network with random initial weights.
     """
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
@@ -46,7 +46,7 @@ def accuracy_by_labelled(systems: Mapping[str, Mapping[int, str]]) -> Draw:
     """A figure of test accuracy by the number of labelled reviews.
 
     Args:
-        systems: for each title the variant of each number of reviews.
+        systems: for each title, the variants by number of reviews.
     """
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
@@ -65,7 +65,7 @@ def accuracy_by_labelled(systems: Mapping[str, Mapping[int, str]]) -> Draw:
 
 
 def masks(variant: str) -> Draw:
-    """Figures of the pieces that a network predicts for each masked piece of its sentences."""
+    """Figures of a network's predictions for each masked piece of its example sentences."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
@@ -80,8 +80,8 @@ def masks(variant: str) -> Draw:
 
 
 def heads_over(text: str) -> Measurement:
-    """A measurement whose example ``heads`` has this text and the weights of all heads of BERT over it, (layers, heads,
-    tokens, tokens), special tokens included."""
+    """A measurement whose example ``heads`` has this text and the weights of all heads, (layers, heads, tokens,
+    tokens), including special tokens."""
 
     def measure(reading: Reading) -> Findings:
         data: Any = reading.data
@@ -99,7 +99,7 @@ def heads_over(text: str) -> Measurement:
 
 
 def heads(variant: str) -> Draw:
-    """Figures of the heads of each layer over the text of :func:`heads_over`."""
+    """Figures of all heads, layer by layer, over the text of :func:`heads_over`."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         example = groups[variant][0].examples.get("heads", {}) if variant in groups else {}

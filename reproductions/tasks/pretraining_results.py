@@ -1,4 +1,4 @@
-"""From outcomes of pretraining, and of classifiers that were pretrained, to rows, effects and figures."""
+"""Table rows, effects and figures from the outcomes of pretraining and of pretrained classifiers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ COLUMNS = (Column("perplexity", "perplexity"), Column("pairs told right, %", "pa
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
-    """Perplexity on test, with the bootstrap's interval over pairs, and the one that selected the epoch, with the range
-    over seeds; the share of pairs that are told right."""
+    """Test perplexity with its bootstrap interval over pairs, the validation perplexity that selected the epoch with
+    its range over seeds, and the accuracy on pairs."""
     each = stacked(outcomes, "likelihood")
     best = [best_validation(outcome, "perplexity", lower_is_better=True) for outcome in outcomes]
     what = "of each next piece" if variant.settings.causal else "of each masked piece"
@@ -55,7 +55,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
 
 
 def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-    """By how much perplexity is lower on the first side; paired bootstrap over pairs."""
+    """Reduction in perplexity from the second side to the first; paired bootstrap over pairs."""
     sides = stacked(better, "likelihood"), stacked(worse, "likelihood")
     return Effect(
         bootstrap_difference(sides[1], sides[0], perplexity, seed=0), "by how much perplexity is lower", "pairs"
@@ -63,7 +63,7 @@ def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
-    """Loss, and perplexity on validation."""
+    """Training loss and validation perplexity."""
     curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
     score = Score("perplexity", "perplexity")
     draw_training_curves(curves, path, score=score, loss_per="step", lower_is_better=True)

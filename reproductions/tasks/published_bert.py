@@ -1,4 +1,4 @@
-"""Classification of English sentences by a published network of BERT's architecture."""
+"""Classification of English sentences with published weights of a network of BERT's architecture."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from reproductions.tasks.text_inputs import TextInputs
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedBertSettings(ClassificationSettings):
-    """Of :class:`~gluon_attn.models.published_bert.PublishedBertClassifier`; sizes are those of the published network.
+    """Settings of :class:`~gluon_attn.models.published_bert.PublishedBertClassifier`. The sizes are those of the
+    published network.
 
     Attributes:
-        published: whether its weights are taken; otherwise all parameters are random.
-        max_length: tokens of a sentence that are read, special ones included.
-        output_dropout: before the dense layer.
+        published: whether to start from the published weights; otherwise all parameters are random.
+        max_length: maximum number of tokens of a sentence, including special ones.
+        output_dropout: dropout rate before the dense layer.
     """
 
     min_freq: int = 1
@@ -66,10 +67,10 @@ class PublishedBertSettings(ClassificationSettings):
         )
 
     def initialize(self, model: HybridBlock, data: ClassificationData) -> None:
-        """Draw the initial parameters, and take those of the encoder from the published network.
+        """Draw the initial parameters, and load those of the encoder from the published network.
 
         Raises:
-            UsageError, InputError: the package of the weights is missing or another one, or the sizes are not its.
+            UsageError, InputError: the package of the weights is missing or has another version, or the sizes differ.
         """
         super().initialize(model, data)
         if self.published:
@@ -83,7 +84,7 @@ class PublishedBertSettings(ClassificationSettings):
 
 @dataclass(frozen=True)
 class PublishedBert(Classification[PublishedBertSettings]):
-    """Sentences of SST-2 in the pieces of the published network."""
+    """SST-2 with the tokenizer of the published network."""
 
     corpus: str = "sst-2"
     language: str = "en"

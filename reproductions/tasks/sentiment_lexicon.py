@@ -1,4 +1,4 @@
-"""A sentiment lexicon counted from ratings (smoothed log odds), and whether neighbouring words share sentiment."""
+"""A sentiment lexicon estimated from ratings (smoothed log odds), and whether neighbouring words share a sentiment."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class SentimentLexicon:
     """The sentiment of each word of a vocabulary.
 
     Attributes:
-        reviews: (words,) the number of labelled reviews in which the word occurs.
-        log_odds: (words,) ln of the odds that a review with the word is positive, minus that of any review; half a
-            review is added to the positive and to the negative count.
-        standard_error: (words,) of ``log_odds``.
+        reviews: (words,), number of labelled reviews in which the word occurs.
+        log_odds: (words,), log odds that a review with the word is positive, minus those of all reviews; 0.5 is added
+            to the positive and to the negative count.
+        standard_error: (words,), standard error of ``log_odds``.
     """
 
     reviews: np.ndarray
@@ -30,7 +30,7 @@ class SentimentLexicon:
 
     @classmethod
     def of(cls, split: Split, words: int) -> SentimentLexicon:
-        """Counted from the labelled reviews of a split; ``words`` is the size of the vocabulary."""
+        """Estimate the lexicon from the labelled reviews of a split; ``words`` is the size of the vocabulary."""
         review = np.repeat(np.arange(len(split)), split.lengths)
         labelled = split.label[review] >= 0
         # A word counts once in a review, however often it is repeated there.
@@ -42,8 +42,8 @@ class SentimentLexicon:
         return cls(positive + negative, log_odds, np.sqrt(1 / (positive + 0.5) + 1 / (negative + 0.5)))
 
     def of_words(self, ids: np.ndarray) -> SentimentLexicon:
-        """The sentiment of the words of another vocabulary, by their ids in this one (words,); -1 for a word that is
-        not in it, which occurs in no review."""
+        """The lexicon of another vocabulary, given the ids of its words in this one (words,). A word with id -1 is not
+        in this vocabulary and occurs in no review."""
         known = ids >= 0
         return SentimentLexicon(
             np.where(known, self.reviews[ids], 0),
@@ -52,16 +52,16 @@ class SentimentLexicon:
         )
 
     def clear(self, errors: float) -> np.ndarray:
-        """Ids, ascending, of the words of clear sentiment: log odds of at least 1 in either direction, and of at least
-        this many standard errors."""
+        """Ids, ascending, of the words with a clear sentiment: absolute log odds of at least 1, and of at least this
+        many standard errors."""
         strength = np.abs(self.log_odds)
         return np.flatnonzero((strength >= _STRONG) & (strength >= errors * self.standard_error))
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """For some words, in per cent: the share of their neighbours with the same sign of sentiment (words,), and the
-    share of all candidates with it, which is the expectation for neighbours drawn at random (words,)."""
+    """For each query word, in per cent: the share of its neighbours with the same sign of sentiment (words,), and the
+    share of all candidates with it (words,), which is the expectation for random neighbours."""
 
     share: np.ndarray
     chance: np.ndarray
@@ -70,15 +70,14 @@ class Agreement:
 def agreement(
     vectors: np.ndarray, lexicon: SentimentLexicon, queries: np.ndarray, candidates: np.ndarray, neighbours: int
 ) -> Agreement:
-    """Whether the nearest candidates of a word have its sentiment.
+    """How many of the nearest neighbours of a word share its sentiment.
 
     Args:
         vectors: (words, units).
-        lexicon: of these words.
-        queries: (queries,) ids of the words whose neighbours are counted.
-        candidates: ids, ascending, of the words that may be neighbours: those that are frequent enough for their
-            sign to mean something.
-        neighbours: how many of the nearest are counted.
+        lexicon: lexicon of these words.
+        queries: (queries,), ids of the query words.
+        candidates: ids, ascending, of the words that may be neighbours: those frequent enough for a reliable sign.
+        neighbours: number of nearest neighbours.
     """
     positive = lexicon.log_odds > 0
     count = min(neighbours, len(candidates) - 1)
@@ -90,6 +89,6 @@ def agreement(
 
 
 def for_test(words: list[str]) -> np.ndarray:
-    """Which words (words,) are queries on test; the others are queries on validation. About half, by the first digit of
-    their SHA-256."""
+    """Which words (words,) are test queries; the others are validation queries. About half of the words, by the first
+    digit of their SHA-256."""
     return np.array([hashlib.sha256(word.encode("utf-8")).digest()[0] < 128 for word in words], np.bool_)

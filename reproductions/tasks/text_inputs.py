@@ -1,7 +1,7 @@
-"""How the texts of a split become what a network that classifies them reads.
+"""Batches of texts as the classifiers read them.
 
-A *text* is what is read of one row: ids (tokens,); ids with the syllables of each token (tokens, 1 + width); or, of a
-document, a list of the ids of its sentences. A text without tokens is read as one unknown token.
+A *text* is the input of one row: ids (tokens,); ids with the syllables of each token (tokens, 1 + width); or, for a
+document, a list of the ids of its sentences. An empty text becomes one unknown token.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Text = Any
 
 
 class TextInputs(ABC):
-    """What a kind of network reads.
+    """Inputs of one kind of network.
 
     Attributes:
-        batch_size: texts that are read at once after training.
-        max_length: tokens of a text that are read at most; None for all.
-        spelling: the syllables of tokens, where they are read too.
+        batch_size: number of texts in a batch in evaluation.
+        max_length: maximum number of tokens of a text; None for no limit.
+        spelling: the syllables of tokens, for networks that read them.
     """
 
     batch_size: ClassVar[int] = 500
@@ -41,7 +41,7 @@ class TextInputs(ABC):
 
     @property
     def learned(self) -> dict[str, bytes]:
-        """What was learned from the training split besides the vocabulary, by name."""
+        """State learned from the training split in addition to the vocabulary, by name."""
         return {SYLLABLES: self.spelling.state()} if self.spelling else {}
 
     def texts(self, split: Split) -> Sequence[Text]:
@@ -50,22 +50,22 @@ class TextInputs(ABC):
 
     @abstractmethod
     def arrays(self, texts: Sequence[Text]) -> tuple[np.ndarray, ...]:
-        """The arguments of the network for a batch of texts."""
+        """The network's arguments for a batch of texts."""
 
     def training_batches(
         self, texts: Sequence[Text], batch_size: int, generator: np.random.RandomState
     ) -> list[np.ndarray]:
-        """The rows of each batch of an epoch: texts of similar length together, in random order."""
+        """The rows of each batch of an epoch: batches of texts of similar length, in random order."""
         return length_batches(np.array([len(text) for text in texts]), batch_size, generator)
 
     def shortened(self, text: Text) -> Text:
-        """The tokens of a text that are read, at least one."""
+        """A text cut to ``max_length``, with at least one token."""
         return text[: self.max_length] if len(text) else _unknown(text)
 
 
 @dataclass(frozen=True)
 class TokenSequences(TextInputs):
-    """Ids padded to a multiple of four, (batch, length, ...), and the number of tokens of each text, (batch,)."""
+    """Ids padded to a multiple of four, (batch, length, ...), and the length of each text, (batch,)."""
 
     max_length: int | None = None
     spelling: Spelling | None = None
@@ -81,8 +81,7 @@ class TokenSequences(TextInputs):
 
 @dataclass(frozen=True)
 class FixedLength(TextInputs):
-    """Ids cut and padded to one length, (batch, length). Batches are random: there is nothing to gain from texts of
-    similar length."""
+    """Ids cut and padded to a fixed length, (batch, length). Batches are random, since similar lengths save nothing."""
 
     max_length: int
 
@@ -97,13 +96,13 @@ class FixedLength(TextInputs):
 
 @dataclass(frozen=True)
 class BagsOfNgrams(TokenSequences):
-    """As :class:`TokenSequences`, where the tokens of a text are its words and, after the vocabulary, the buckets of
+    """As :class:`TokenSequences`. The tokens of a text are its words and, with ids after the vocabulary, the buckets of
     its n-grams.
 
     Attributes:
         vocabulary_size: number of words.
-        orders: n of the n-grams.
-        buckets: their number.
+        orders: orders of the n-grams.
+        buckets: number of buckets.
     """
 
     vocabulary_size: int = 0
@@ -117,8 +116,7 @@ class BagsOfNgrams(TokenSequences):
 
 
 class Documents(TextInputs):
-    """Ids (documents, sentences, words), the number of sentences of each document, and the number of words of each
-    sentence."""
+    """Ids (documents, sentences, words), number of sentences of each document, and number of words of each sentence."""
 
     batch_size = 100
 
@@ -131,15 +129,15 @@ class Documents(TextInputs):
 
 
 def _unknown(ids: np.ndarray) -> np.ndarray:
-    """One unknown token, without syllables where ids come with them."""
+    """One unknown token; without syllables, if tokens have syllables."""
     token = np.full((1, *ids.shape[1:]), PADDING_ID, np.int32)
     token.reshape(-1)[0] = UNKNOWN_ID
     return token
 
 
 def drop_tokens(texts: Sequence[Text], rate: float, generator: np.random.RandomState) -> Sequence[Text]:
-    """Make each token unknown with probability ``rate``, so that unknown words occur in training; where tokens come
-    with their syllables, half of those lose these too."""
+    """Replace each token by the unknown token with probability ``rate``, so that unknown words occur in training. If
+    tokens have syllables, half of the replaced tokens lose these too."""
     if rate == 0:
         return texts
     dropped: list[Text] = []

@@ -1,4 +1,4 @@
-"""What trained networks predict of texts, with the attention weights of each."""
+"""Predictions of trained classifiers with their attention weights."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from reproductions.tasks.text_inputs import Text, TextInputs
 
 @dataclass(frozen=True)
 class TextPredictions:
-    """What a network predicts of some texts, in their order.
+    """Predictions for a list of texts, in their order.
 
     Attributes:
         probabilities: (texts, classes).
-        token_weights: for each text (tokens,), the weight of each token, averaged over the text's own queries or hops;
-            of a document the weight of a word in its sentence times that of the sentence. Empty for networks without
-            attention. Where padding is not masked, the rest to 1 is on padding.
+        token_weights: for each text (tokens,), the weight of each token, averaged over queries or hops; for a document,
+            the weight of a word in its sentence times that of the sentence. Empty for networks without attention. If
+            padding is not masked, the weights sum to less than 1: the rest is on padding.
         sentence_weights: for each document (sentences,).
-        matrices: for each text (queries or hops, tokens), if asked for.
+        matrices: for each text (queries or hops, tokens), if requested.
     """
 
     probabilities: np.ndarray
@@ -34,17 +34,17 @@ class TextPredictions:
 
     @property
     def probability(self) -> np.ndarray:
-        """(texts,) of the second class, where there are two."""
+        """Probability of the second of two classes, (texts,)."""
         return self.probabilities[:, 1]
 
     @property
     def predicted(self) -> np.ndarray:
-        """(texts,) the likeliest class."""
+        """The likeliest class, (texts,)."""
         return self.probabilities.argmax(axis=1)
 
     @property
     def has_weights(self) -> bool:
-        """Whether the network attends to tokens."""
+        """Whether the network has attention over tokens."""
         return any(len(weights) for weights in self.token_weights)
 
 
@@ -56,8 +56,8 @@ def classify(
     matrices: bool = False,
     batch_size: int | None = None,
 ) -> TextPredictions:
-    """Predict the classes of texts with a trained network, in batches of similar length, ``inputs.batch_size`` texts
-    each unless given."""
+    """Predict the classes of texts with a trained network, in batches of texts of similar length. The default batch
+    size is ``inputs.batch_size``."""
     weights = [_NO_WEIGHTS] * len(texts)
     batches = []
     for rows in length_batches(np.array([len(text) for text in texts]), batch_size or inputs.batch_size):
@@ -74,7 +74,7 @@ def classify(
 
 
 class _Weights(NamedTuple):
-    """The weights of one text, without padding, as in :class:`TextPredictions`."""
+    """Weights of one text, without padding, as in :class:`TextPredictions`."""
 
     tokens: np.ndarray
     sentences: np.ndarray
@@ -86,12 +86,12 @@ _NO_WEIGHTS = _Weights(_NOTHING, _NOTHING, np.zeros((0, 0), np.float32))
 
 
 def _weights(output: ClassifierOutput, texts: Sequence[Text], max_length: int | None) -> list[_Weights]:
-    """The weights of each text of a batch, whichever kind the network returns.
+    """The weights of each text of a batch, for all kinds of networks.
 
     Args:
-        output: what the network returned for the batch.
+        output: output of the network for the batch.
         texts: the texts of the batch.
-        max_length: the number of tokens of a text that were read at most.
+        max_length: maximum number of tokens of a text.
     """
     arrays = {name: value.asnumpy() for name, value in output._asdict().items() if value is not None}
     collected = []

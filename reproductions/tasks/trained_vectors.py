@@ -1,4 +1,4 @@
-"""Trained word vectors: the nearest words of a word, a map of words, and rows for another vocabulary."""
+"""Trained word vectors: nearest neighbours, a map of words, and vectors for another vocabulary."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class TrainedVectors:
     """The vectors of a vocabulary.
 
     Attributes:
-        words: the vocabulary, without special tokens.
-        tokenizer: name of the tokenizer that the words are tokens of.
-        vectors: (words, units) float32 as they were trained, not normalised: frequent words have longer vectors.
+        words: vocabulary, without special tokens.
+        tokenizer: name of the tokenizer that produced the words.
+        vectors: (words, units) float32 as trained, not normalised: frequent words have longer vectors.
     """
 
     words: list[str]
@@ -37,7 +37,7 @@ class TrainedVectors:
         """The vectors of a trained network.
 
         Raises:
-            UsageError: it has no word vectors.
+            UsageError: the network has no word vectors.
         """
         if not hasattr(trained.model, "vectors"):
             raise UsageError(f"{trained.variant.name}: has no word vectors; name a variant that trains them")
@@ -45,7 +45,7 @@ class TrainedVectors:
 
     @classmethod
     def of_network(cls, model: Any, prepared: Result) -> TrainedVectors:
-        """The vectors of a network over the vocabulary of prepared texts."""
+        """The vectors of a network whose vocabulary is that of the prepared texts."""
         vocabulary = prepared.vocabulary
         return cls(vocabulary.learned, prepared.tokenizer.name, model.vectors()[len(vocabulary.specials) :])
 
@@ -55,18 +55,18 @@ class TrainedVectors:
         return {word: row for row, word in enumerate(self.words)}
 
     def rows_for(self, words: Sequence[str], tokenizer: str) -> tuple[np.ndarray, np.ndarray]:
-        """The vectors of a vocabulary's words.
+        """The vectors of the words of another vocabulary.
 
         Args:
-            words: the vocabulary.
-            tokenizer: name of the tokenizer that they are tokens of.
+            words: the other vocabulary.
+            tokenizer: name of the tokenizer that produced its words.
 
         Returns:
-            Vectors (len(words), units) float32, zeros for a word without vector, and which words have one (len(words),)
-            of bool.
+            Vectors (len(words), units) float32, zeros for a word without vector, and a mask of the words that have one,
+            (len(words),) bool.
 
         Raises:
-            UsageError: the vectors belong to the tokens of another tokenizer.
+            UsageError: the vectors were trained with another tokenizer.
         """
         if tokenizer != self.tokenizer:
             raise UsageError(
@@ -80,8 +80,8 @@ class TrainedVectors:
         return rows, known
 
     def table(self, words: Sequence[str]) -> list[dict[str, Any]]:
-        """For each word its ten nearest words with their cosines, the nearest first, as JSON values; none for a word
-        without vector."""
+        """For each word its ten nearest neighbours with their cosines, the nearest first, as JSON values; none for a
+        word without vector."""
         known = [word for word in words if word in self.index]
         ids, cosines = nearest(self.vectors, np.array([self.index[word] for word in known], int), NEIGHBOURS)
         neighbours = {
@@ -91,9 +91,9 @@ class TrainedVectors:
         return [{"word": word, "nearest": neighbours.get(word, [])} for word in words]
 
     def map(self, words: Sequence[str]) -> dict[str, Any]:
-        """Groups of words and their positions in a plane, as JSON values: a group for each word that has a vector, the
-        word first, then those of its nearest that are in no group before; positions of all words in order, (words, 2).
-        Empty if no word has a vector."""
+        """Groups of words and their positions in a plane, as JSON values. There is a group for each word with a vector:
+        the word, then those of its nearest neighbours that are in no earlier group. Positions are of all words in
+        order, (words, 2). Empty if no word has a vector."""
         centres = [self.index[word] for word in words if word in self.index]
         if not centres:
             return {}
@@ -106,8 +106,8 @@ class TrainedVectors:
         return {"groups": [[self.words[row] for row in group] for group in groups], "positions": positions.tolist()}
 
     def nearest_to(self, words: Sequence[str]) -> list[tuple[str, float]]:
-        """The ten words, none of the given ones, that are nearest to the mean of the directions of these words, with
-        their cosines; nothing if no word has a vector."""
+        """The ten nearest neighbours of the mean of the normalised vectors of these words, which are excluded, with
+        their cosines; empty if no word has a vector."""
         rows = sorted({self.index[word] for word in words if word in self.index})
         if not rows:
             return []

@@ -1,4 +1,4 @@
-"""Figures of Vaswani et al. (2017) that need no training: why dot products are scaled, and the code of positions."""
+"""Figures of Vaswani et al. (2017) that need no training: why dot products are scaled, and sinusoidal positions."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def scores_by_width(groups: Groups, directory: Path) -> dict[str, Path]:
 
 
 def position_code(groups: Groups, directory: Path) -> dict[str, Path]:
-    """Draw the sinusoids of the first positions, and the product of two codes by the distance of their positions, on
-    which alone it depends (sec. 3.5)."""
+    """Draw the sinusoids of the first positions, and the dot product of two position vectors, which depends only on
+    their distance (sec. 3.5)."""
     code = SinusoidalPositions(_UNITS)(nd.arange(_POSITIONS)).asnumpy()
     products = code @ code[0]
     path = directory / "position_code.png"

@@ -1,4 +1,4 @@
-"""Settings of the Transformer, and of the RNNsearch that it is compared with."""
+"""Settings of the Transformer and of the RNNsearch that it is compared with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEARNED_POSITIONS = 64  # training sentences have up to 50 words; later positio
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerSettings(TranslationSettings):
-    """The Transformer; defaults are the base network of Vaswani et al. (2017, sec. 3 and 5).
+    """Settings of the Transformer. Defaults are the base model of Vaswani et al. (2017, sec. 3 and 5).
 
     Attributes:
         layers: N, of the encoder and of the decoder.
@@ -23,7 +23,7 @@ class TransformerSettings(TranslationSettings):
         hidden_units: d_ff.
         norm: ``post`` or ``pre``.
         positions: ``sinusoidal``, ``learned`` or ``none``.
-        shared: one vocabulary, and one matrix of embeddings, for source and target (sec. 3.4).
+        shared: whether source and target share the vocabulary and the embeddings (sec. 3.4).
     """
 
     operations: int = 37_000
@@ -65,7 +65,7 @@ class TransformerSettings(TranslationSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class RNNSearchSettings(TranslationSettings):
-    """RNNsearch, all of whose layers have the same width."""
+    """Settings of RNNsearch with layers of equal width."""
 
     def build(self, data: TranslationData) -> RNNSearch:
         widths = {"attention_units": self.units, "maxout_units": self.units}

@@ -49,16 +49,16 @@ SMOKE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3, clip_norm=1.0)
 
 @dataclass(frozen=True)
 class Translation(Task[TranslationSettings, TranslationData]):
-    """Translation of one corpus in one direction. The epoch with the best validation BLEU of greedy search is kept.
+    """Translation of a corpus in one direction. The epoch with the best validation BLEU of greedy search is kept.
 
-    BLEU is counted on lower-cased tokens, as the peers count it; ``sacrebleu`` and ``chrf`` are of detokenised,
+    BLEU is computed on lower-cased tokens, as in the published results; ``sacrebleu`` and ``chrf`` on detokenised,
     lower-cased text, in which an unknown token is one word.
 
     Attributes:
-        corpus: its name in the registry.
+        corpus: name of the corpus in the registry.
         source, target: languages.
-        part: variants of one part of a paper's experiments share a figure of training curves.
-        own: data of one's own that are read instead of the corpus.
+        part: part of the paper's experiments; variants of one part share a figure of training curves.
+        own: the user's own data, read instead of the corpus.
     """
 
     corpus: str
@@ -82,7 +82,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
 
     @property
     def official(self) -> Bleu:
-        """sacreBLEU as it is published for the target language, lower-cased: the training text is."""
+        """sacreBLEU for the target language, lower-cased like the training text."""
         return Bleu("ko-mecab" if self.target == "ko" else "13a", lowercase=True)
 
     @property
@@ -90,8 +90,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
         return self.corpus, self.source, self.target
 
     def at_scale(self, variant: Variant[Any]) -> Variant[Any]:
-        """A variant with this task, on the corpus that its paper trains on; a number that is reported for another one
-        is not next to it."""
+        """A variant with this task, on the corpus of its paper. Reported numbers for other corpora are left out."""
         if variant.beside is not None and variant.beside.corpus == self.corpus:
             return replace(variant, task=self)
         return replace(variant, task=self, beside=None, comparable=False, differs="")
@@ -191,7 +190,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
         return Evaluation(metrics, arrays, examples, pages)
 
     def further_counts(self, translated: Sequence[Translated], data: TranslationData) -> dict[str, np.ndarray]:
-        """Counts (sentences, 10) of other ways to count BLEU on the test split, by name; a subclass has some."""
+        """Counts (sentences, 10) of other ways to compute BLEU on the test split, by name, for subclasses."""
         return {}
 
     def combine(
@@ -199,7 +198,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
         members: Sequence[Outcome],
         models: Callable[[], Sequence[TrainedModel[TranslationSettings, TranslationData]]],
     ) -> Evaluation:
-        """Translate with the networks of all seeds, whose probabilities are averaged at each token."""
+        """Translate with an ensemble of all seeds, averaging their probabilities at each token."""
         trained = models()
         settings, data = trained[0].variant.settings, trained[0].data
         test = data.prepared.splits["test"].source
@@ -240,8 +239,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
 
 
 def _alignments(translated: Sequence[Translated], source: Split, words: np.ndarray) -> list[dict[str, Any]]:
-    """Source tokens, target tokens and weights of the longest test sentences that fit a figure, in the order of the
-    corpus."""
+    """Source tokens, target tokens and weights of the longest test sentences that fit a figure, in corpus order."""
     alignments: list[dict[str, Any]] = []
     if words.min() > LONGEST_DRAWN:
         return alignments

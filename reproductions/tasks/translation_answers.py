@@ -1,4 +1,4 @@
-"""Translating lines of text with a trained network."""
+"""Translation of lines of text with a trained network."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ LONGEST = 500  # tokens of a line that are translated: ten times the longest tra
 def answer(
     trained: TrainedModel[TranslationSettings, TranslationData], stream: BinaryIO, options: AnswerOptions
 ) -> Iterator[str]:
-    """Yield the translation of each line of UTF-8, or the ``options.n_best`` likeliest between tabs; with
-    ``options.json`` an object with their texts, tokens and ln p. A blank line has no translation: an empty line, or an
-    empty list.
+    """Yield the translation of each UTF-8 line, or the ``options.n_best`` likeliest separated by tabs; with
+    ``options.json`` an object with their texts, tokens and ln p. The translation of a blank line is empty: an empty
+    line, or an empty list.
 
-    With ``options.alignments``, that folder gets ``alignments.jsonl``, for each line source tokens, target tokens and
-    weights, and a heatmap ``line-<n>.png`` of each.
+    With ``options.alignments``, write to that folder ``alignments.jsonl``, with source tokens, target tokens and
+    weights of each line, and a heatmap ``line-<n>.png`` for each line.
 
     Raises:
-        UsageError: a line is not UTF-8, more translations are asked for than the beam has, or alignments of a network
+        UsageError: a line is not UTF-8, ``n_best`` is larger than the beam, or alignments are requested of a network
             without attention.
     """
     beam = options.beam or trained.variant.settings.beam
@@ -66,7 +66,7 @@ def _as_json(number: int, text: str, translated: Sequence[Translated]) -> str:
 
 
 def _shortened(sentences: Split, numbers: Sequence[int]) -> Split:
-    """The sentences up to ``LONGEST`` tokens; longer ones are named on standard error by the number of their line."""
+    """The sentences cut to ``LONGEST`` tokens; the line numbers of longer ones are printed on standard error."""
     assert sentences.tokens is not None and sentences.encoded is not None
     if (rows := np.flatnonzero(sentences.lengths > LONGEST)).size:
         length = int(sentences.lengths[rows[0]])

@@ -1,4 +1,4 @@
-"""What a choice in preprocessing, or in counting BLEU, is worth in translation."""
+"""The effect of choices in preprocessing, and in computing BLEU, on translation."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class TranslationChoices:
 
 @dataclass(frozen=True)
 class ChosenTranslation(Translation):
-    """Translation of a corpus that is prepared as chosen. The test split is the same whatever is chosen, and BLEU
-    lower-cases both sides; the same translations are also scored in other ways (:data:`WAYS`)."""
+    """Translation with the chosen preprocessing. The test split is the same for all choices, and BLEU lower-cases both
+    sides; the same translations are also scored in other ways (:data:`WAYS`)."""
 
     choices: TranslationChoices = TranslationChoices()
 
@@ -91,8 +91,8 @@ def bleus(outcomes: Sequence[Outcome], array: str = "bleu") -> np.ndarray:
 
 
 def worth(outcomes: Sequence[Outcome], base: Sequence[Outcome]) -> Estimate:
-    """By how many points of BLEU these trainings are better than those of the base, with the interval over seeds and
-    sentences that verdicts rest on; over sentences alone with one seed."""
+    """Gain in BLEU over the base, in points, with its interval over seeds and sentences as in verdicts; over sentences
+    only if there is one seed."""
     items = translation_results.compare("bleu", outcomes, base).estimate
     common = [seed for seed in (one.seed for one in outcomes) if seed in {one.seed for one in base}]
     if len(common) < 2:
@@ -107,7 +107,7 @@ BLEU = Scale(worth, bleus, "BLEU points")
 
 
 def one_network_two_ways(higher: str, lower: str, points: float, outcomes: Sequence[Outcome]) -> Effect:
-    """By how much more than ``points`` the BLEU of the same translations is when it is counted the first way."""
+    """Difference in BLEU of the same translations between two ways to compute it, minus ``points``."""
     sides = translation_results.stacked(outcomes, higher), translation_results.stacked(outcomes, lower)
     difference = bootstrap_difference(*sides, bleu, seed=0)
     estimate = Estimate(difference.mean - points, difference.low - points, difference.high - points)

@@ -1,4 +1,4 @@
-"""What networks that translate share: settings and prepared data."""
+"""Settings and prepared data that all translation networks share."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _LEXICON = "lexicon"
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationSettings(Settings):
-    """What all networks that translate share.
+    """Settings that all translation networks share.
 
     Attributes:
         tokens: ``words``, ``bpe`` or ``sentencepiece``.
-        operations: merges of byte pair encoding, learned jointly.
-        min_freq, max_size: of either vocabulary; None for the pipeline's defaults.
-        max_length: longest side of a training pair, in tokens.
-        beam, alpha: of the search; ``alpha`` is the length penalty of Wu et al. (2016), 0 for none.
-        more_beams: further beams that the test split is translated with.
-        replace_unknown: also replace unknown tokens by means of the alignment (Luong et al., 2015, sec. 4.1).
+        operations: number of merges of the joint byte pair encoding.
+        min_freq, max_size: limits of both vocabularies; None for the pipeline's defaults.
+        max_length: maximum length of both sides of a training pair, in tokens.
+        beam, alpha: beam width, and exponent of the length penalty of Wu et al. (2016), 0 for none.
+        more_beams: further beam widths that the test split is translated with.
+        replace_unknown: whether to also report BLEU with unknown tokens replaced (Luong et al., 2015, sec. 4.1).
         smoothing: label smoothing.
-        tied: the output layer's weights are the target embeddings.
-        units, embedding_units: width of the network's layers, and of source and target embeddings; the latter None for
-            networks that have only one width.
-        dropout: of embeddings, and of whatever else the network drops.
+        tied: whether the output weights are the target embeddings.
+        units, embedding_units: width of the layers, and of source and target embeddings; the latter is None for
+            networks with a single width.
+        dropout: dropout rate of the embeddings and of the layers.
     """
 
     tokens: str = "bpe"
@@ -60,7 +60,7 @@ class TranslationSettings(Settings):
 
     @property
     def pipeline_options(self) -> dict[str, Any]:
-        """What the translation pipeline is told."""
+        """Arguments of the translation pipeline."""
         names = ("tokens", "operations", "min_freq", "max_size", "max_length")
         return {name: getattr(self, name) for name in names}
 
@@ -72,7 +72,7 @@ class TranslationData(PreparedCorpus[TranslationResult]):
     packages: tuple[str, ...] = field(default=("sacrebleu", "sacremoses", "subword-nmt"), kw_only=True)
 
     def shared(self, settings: TranslationSettings) -> dict[str, Any]:
-        """The arguments that every :class:`EncoderDecoder` takes."""
+        """Arguments common to all :class:`EncoderDecoder` networks."""
         widths = {}
         if settings.embedding_units is not None:
             widths = dict.fromkeys(("source_units", "target_units"), settings.embedding_units)
@@ -88,7 +88,7 @@ class TranslationData(PreparedCorpus[TranslationResult]):
         }
 
     def with_lexicon(self) -> TranslationData:
-        """The same with the lexicon among the learned state, so that it is saved."""
+        """The same data with the lexicon in the learned state, so that it is saved."""
         state = json.dumps(self.lexicon, ensure_ascii=False).encode("utf-8")
         bitext = self.prepared.data
         learned = replace(bitext, source=bitext.source.with_learned(**{_LEXICON: state}))
@@ -96,7 +96,7 @@ class TranslationData(PreparedCorpus[TranslationResult]):
 
     @cached_property
     def lexicon(self) -> dict[str, str]:
-        """The most likely translation of each source token, learned on the training split: of a large one on its first
+        """The most likely translation of each source token, learned on the training split; if it is large, on its first
         sentences, up to ``LINKS``."""
         if (saved := self.prepared.data.source.learned.get(_LEXICON)) is not None:
             restored: dict[str, str] = json.loads(saved)

@@ -32,8 +32,8 @@ class Translated:
     """One translated sentence.
 
     Attributes:
-        tokens: target tokens as the network generated them.
-        text: the same, detokenised.
+        tokens: generated target tokens.
+        text: detokenised translation.
         log_p: ln p of the tokens and the end of sentence.
         weights: (steps, source tokens), the end of sentence last; None without attention.
     """
@@ -45,7 +45,7 @@ class Translated:
 
 
 def inputs(sources: Sequence[np.ndarray], multiple: int) -> tuple[np.ndarray, np.ndarray]:
-    """Padded ids (rows, length) and lengths (rows,) of source sentences; an empty one is read as one unknown token."""
+    """Padded ids (rows, length) and lengths (rows,) of source sentences. An empty one becomes one unknown token."""
     sources = [ids if len(ids) else np.array([UNKNOWN_ID], np.int32) for ids in sources]
     return pad(sources, PADDING_ID, multiple), np.array([len(ids) for ids in sources], np.float32)
 
@@ -53,8 +53,8 @@ def inputs(sources: Sequence[np.ndarray], multiple: int) -> tuple[np.ndarray, np
 def batch(
     sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], multiples: tuple[int, int] = MULTIPLES
 ) -> Batch:
-    """The inputs of one step: source, its lengths, the target after its begin token and with its end token. Its target
-    is what the loss is divided by: the number of target tokens, ends of sentences included, (1,)."""
+    """The inputs of one step: source, source lengths, target without and with its end token. The batch's target is the
+    divisor of the loss: the number of target tokens including ends of sentences, (1,)."""
     begun = pad([np.append(BEGIN_ID, ids) for ids in targets], PADDING_ID, multiples[1])
     ended = pad([np.append(ids, END_ID) for ids in targets], PADDING_ID, multiples[1])
     tokens = np.array([sum(len(ids) + 1 for ids in targets)], np.float32)
@@ -69,14 +69,14 @@ def translate(
     beam: int,
     alpha: float = 0.0,
 ) -> list[Translated]:
-    """Translate encoded sentences with one network or an ensemble, in batches of similar length; results are in the
-    order of the sentences.
+    """Translate encoded sentences with one network or an ensemble, in batches of sentences of similar length. Results
+    are in the order of the sentences.
 
     Args:
-        models: trained networks over the same data.
-        data: their data.
-        sentences: the source side of a split, or ``data.prepared.encode(...)``.
-        beam, alpha: of the search.
+        models: networks trained on the same data.
+        data: these data.
+        sentences: source side of a split, or ``data.prepared.encode(...)``.
+        beam, alpha: beam width, and exponent of the length penalty.
     """
     return [best for best, *_ in translate_n_best(models, data, sentences, beam=beam, alpha=alpha)]
 
@@ -91,8 +91,8 @@ def translate_n_best(
     n_best: int = 1,
     batch_size: int = TRANSLATED,
 ) -> list[list[Translated]]:
-    """As :func:`translate`: of each sentence up to ``n_best`` translations, the best first. ``batch_size``: sentences
-    that are translated at once."""
+    """As :func:`translate`, with up to ``n_best`` translations of each sentence, the best first. ``batch_size`` is the
+    number of sentences translated at once."""
     sequences = sentences.sequences()
     translated: dict[int, list[Translated]] = {}
     for rows in progress(length_batches(sentences.lengths, batch_size), "translate", f"{batch_size} sentences"):
@@ -127,8 +127,8 @@ def translate_as_set(
     n_best: int = 1,
     batch_size: int | None = None,
 ) -> list[list[Translated]]:
-    """As :func:`translate_n_best`, with the search, and the replacement of unknown tokens, of a variant's settings; of
-    these ``beam`` may be another."""
+    """As :func:`translate_n_best`, with a variant's settings for search and replacement of unknown tokens. ``beam``
+    overrides the setting."""
     settings, data = trained.variant.settings, trained.data
     translated = translate_n_best(
         [trained.model],
@@ -165,7 +165,7 @@ def _without_unknown(sentence: Translated, words: list[str], data: TranslationDa
 
 
 def likelihoods(model: EncoderDecoder, pair: Pair) -> np.ndarray:
-    """For each target sentence -ln p in nats, and its number of tokens with the end of sentence: (rows, 2)."""
+    """For each target sentence, -ln p in nats and the number of tokens including the end of sentence: (rows, 2)."""
     sources, targets = pair.source.sequences(), pair.target.sequences()
     nats = np.zeros(len(sources))
     for rows in length_batches(pair.target.lengths, SENTENCES):
@@ -176,6 +176,6 @@ def likelihoods(model: EncoderDecoder, pair: Pair) -> np.ndarray:
 
 
 def counts(data: TranslationData, split: str, translated: Sequence[Translated]) -> np.ndarray:
-    """What BLEU sums, (sentences, 10), of translations of a split as lower-cased tokens, as the peers count it."""
+    """BLEU statistics (sentences, 10) of the translations of a split, on lower-cased tokens."""
     tokens = data.prepared.evaluation_tokens([sentence.text for sentence in translated])
     return PEERS.counts(tokens, data.prepared.reference_tokens(split))

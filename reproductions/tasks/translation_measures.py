@@ -1,4 +1,4 @@
-"""Measurements of translations besides BLEU: monotone alignments, and sentences joined to longer ones."""
+"""Measurements of translations besides BLEU: monotonicity of alignments, and concatenated sentences."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ JOINED = (2, 3)  # consecutive test sentences that are translated as one
 
 @dataclass(frozen=True)
 class AlignmentOrder(Translation):
-    """Translation that also measures, of networks with attention, whether alignments are monotone: ``monotone`` of each
-    test sentence, of its greedy translation."""
+    """Translation that also measures how monotone the alignments of networks with attention are: ``monotone`` for each
+    test sentence, from its greedy translation."""
 
     def evaluate(
         self, model: EncoderDecoder, settings: TranslationSettings, data: TranslationData, last: Checkpoint
@@ -42,7 +42,7 @@ class AlignmentOrder(Translation):
 
 @dataclass(frozen=True)
 class JoinedSentences(AlignmentOrder):
-    """Translation that also measures longer sentences than the corpus has: BLEU counts of two and of three consecutive
+    """Translation that is also evaluated on longer inputs than the corpus has: BLEU counts of two and three consecutive
     test sentences translated as one (``joined_2``, ``joined_3``), and their source words (``joined_<n>_words``)."""
 
     def evaluate(
@@ -78,7 +78,7 @@ def grouped(rows: np.ndarray, number: int) -> np.ndarray:
 
 
 def joined_sources(pair: Pair, number: int) -> Split:
-    """The source side with each ``number`` consecutive sentences as one: their tokens in a row, not tokenised again."""
+    """The source side with every ``number`` consecutive sentences concatenated. Tokens are kept as they are."""
     groups, sequences = grouped(np.arange(len(pair)), number), pair.source.sequences()
     texts = [" ".join(pair.source.text[rows]) for rows in groups]
     ids = Ragged.from_rows([np.concatenate([sequences[row] for row in rows]) for rows in groups])
@@ -86,8 +86,8 @@ def joined_sources(pair: Pair, number: int) -> Split:
 
 
 def monotone_alignments(outcomes: Sequence[Outcome]) -> Effect | None:
-    """How far the mean order of alignments is above a half, halfway between no order and a monotone one. None where
-    translations are too short to measure it."""
+    """Mean rank correlation of the alignments minus 0.5, which is halfway between no order and a monotone alignment.
+    None if translations are too short to measure it."""
     seeds = stacked(outcomes, "monotone")
     orders = seeds.mean(axis=0)[~np.isnan(seeds).any(axis=0)]
     if not len(orders):
@@ -97,27 +97,27 @@ def monotone_alignments(outcomes: Sequence[Outcome]) -> Effect | None:
 
 
 def points_lost(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
-    """By how many more BLEU points the first side gets worse when three sentences are joined."""
+    """How many more BLEU points the first side loses than the second when three sentences are concatenated."""
     sides = single_and_joined(first), single_and_joined(second)
     return _loses_more("BLEU points lost", _lost, sides, (first, second))
 
 
 def share_lost(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
-    """As :func:`points_lost`, in per cent of the BLEU of single sentences: who translates those badly has fewer points
-    to lose."""
+    """As :func:`points_lost`, in per cent of the BLEU of single sentences: a system with low BLEU has fewer points to
+    lose."""
     sides = single_and_joined(first), single_and_joined(second)
     return _loses_more("per cent of BLEU lost", _lost_share, sides, (first, second))
 
 
 def lost_above_12_words(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
-    """By how many more BLEU points the first side is worse on sentences of more than 12 words than on the others. Three
-    joined sentences, in contrast, are longer than all training sentences and end where none of them does."""
+    """How many more BLEU points the first side loses than the second from sentences of up to 12 words to longer ones.
+    Three concatenated sentences, in contrast, are longer than all training sentences and end differently."""
     sides = by_halves(first), by_halves(second)
     return _loses_more("BLEU to 12 words minus above", lambda totals: -long_minus_short(totals), sides, (first, second))
 
 
 def single_and_joined(outcomes: Sequence[Outcome]) -> np.ndarray:
-    """BLEU counts (seeds, groups, 20) of three consecutive sentences: translated one by one, and joined."""
+    """BLEU counts (seeds, groups, 20) of three consecutive sentences: translated one by one, and concatenated."""
     single = np.stack([grouped(counts, 3).sum(axis=1) for counts in stacked(outcomes)])
     return np.concatenate([single, stacked(outcomes, "joined_3")], axis=2)
 
@@ -142,8 +142,8 @@ def _loses_more(
 
 
 def minutes_gained(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect | None:
-    """By how many minutes of one core the first side is earlier at the best validation BLEU of the second, seed by
-    seed; None where it never gets there."""
+    """Training time, in minutes of one core, that the first side saves to reach the best validation BLEU of the second,
+    seed by seed; None if it never reaches it."""
     gained = []
     for fast, slow in zip(first, second, strict=False):
         best = max(row["validation_bleu"] for row in slow.record["history"])
@@ -158,7 +158,7 @@ def minutes_gained(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effec
 
 
 def no_worse(margin: float) -> Callable[[Sequence[Outcome], Sequence[Outcome]], Effect]:
-    """A claim's effect: by how much the first side is better than ``margin`` BLEU points below the second."""
+    """An effect for non-inferiority: BLEU of the first side minus that of the second, plus ``margin``."""
 
     def effect(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
         measured = compare("bleu", first, second)
@@ -169,5 +169,5 @@ def no_worse(margin: float) -> Callable[[Sequence[Outcome], Sequence[Outcome]], 
 
 
 def _minutes_to(outcome: Outcome, bleu: float) -> float | None:
-    """Minutes of processor time until a validation BLEU is reached."""
+    """Processor minutes until a validation BLEU is reached."""
     return next((row["cpu_seconds"] / 60 for row in outcome.record["history"] if row["validation_bleu"] >= bleu), None)

@@ -1,4 +1,4 @@
-"""From outcomes of translation to rows, effects, figures and pages."""
+"""Table rows, effects, figures and pages from the outcomes of translation."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def rows(
     official: Bleu,
     further: Mapping[str, tuple[str, str]] | None = None,
 ) -> list[Row]:
-    """Rows of one variant: BLEU both ways, BLEU of every other search and of ``further`` ways to count it (the array,
-    its metric and signature), chrF and perplexity on test, and the BLEU that selected the epoch. The reported number is
-    next to the first.
+    """Rows of one variant: BLEU and sacreBLEU, BLEU with other beams and computed in ``further`` ways (array, metric
+    and signature), chrF and perplexity on test, and the validation BLEU that selected the epoch. The reported number is
+    next to the first row.
 
-    Intervals are the bootstrap's over sentences; those of chrF and of validation are ranges over seeds.
+    Intervals are bootstrap intervals over sentences; those of chrF and of validation are ranges over seeds.
     """
     settings, first = variant.settings, outcomes[0]
     search = _search(settings.beam, settings.alpha)
@@ -93,7 +93,7 @@ def rows(
 
 
 def _search(beam: int, alpha: float) -> str:
-    """How a search is named in a row's signature."""
+    """The part of a row's signature that names the search."""
     return f"beam {beam}, alpha {alpha:g}"
 
 
@@ -103,7 +103,7 @@ def stacked(outcomes: Sequence[Outcome], array: str = "bleu") -> np.ndarray:
 
 
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-    """By how much BLEU is higher, or perplexity lower, on the first side; paired bootstrap over sentences."""
+    """Gain in BLEU, or reduction in perplexity, of the first side over the second; paired bootstrap over sentences."""
     array, score = _SCORES[metric or "bleu"]
     sides = stacked(better, array), stacked(worse, array)
     if metric == "perplexity":
@@ -114,8 +114,8 @@ def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) ->
 
 
 def by_halves(outcomes: Sequence[Outcome]) -> np.ndarray:
-    """BLEU counts (seeds, sentences, 20) whose sums are those of the sentences of more than 12 words and those of the
-    others."""
+    """BLEU counts (seeds, sentences, 20): in one half the sentences of more than 12 words, in the other half the
+    rest."""
     long = (outcomes[0].predictions["words"] > 12)[:, None]
     each = stacked(outcomes)
     return np.concatenate([each * long, each * ~long], axis=2)
@@ -134,19 +134,19 @@ def by_length(outcome: Outcome) -> list[float]:
 
 
 def length_labels() -> list[str]:
-    """The ranges of lengths as an axis names them."""
+    """Axis labels of the ranges of lengths."""
     return [f"{low}–{high}" if high else f"{low} or more" for low, high in LENGTHS]
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
-    """Training loss, and BLEU of greedy search on validation."""
+    """Training loss and validation BLEU of greedy search."""
     curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
     draw_training_curves(curves, path, score=Score("bleu", "BLEU, greedy"), loss_per="token")
 
 
 def bleu_by_length(*variants: str, joined: Sequence[int] = ()) -> Draw:
-    """A figure of BLEU by the length of the source, of these variants; with ``joined`` also that of this number of
-    consecutive sentences translated as one, which their outcomes must have."""
+    """A figure of BLEU by source length. With ``joined``, it includes that many consecutive sentences translated as
+    one, which the outcomes must have."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         drawn = {name: groups[name][0] for name in variants if name in groups}
@@ -167,7 +167,7 @@ def bleu_by_length(*variants: str, joined: Sequence[int] = ()) -> Draw:
 
 
 def bleu_by_minutes(*variants: str) -> Draw:
-    """A figure of validation BLEU by minutes of processor time, of all trainings of these variants."""
+    """A figure of validation BLEU by processor minutes, with all trainings of these variants."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         curves = {
@@ -188,7 +188,7 @@ def bleu_by_minutes(*variants: str) -> Draw:
 
 
 def alignments(*variants: str) -> Draw:
-    """Figures of the alignments that the outcomes of these variants hold; none without attention."""
+    """Figures of the alignments in the outcomes of these variants; none without attention."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
@@ -204,7 +204,7 @@ def alignments(*variants: str) -> Draw:
 
 
 def alignments_next_to(first: str, second: str) -> Draw:
-    """Figures of the alignments of two variants, those of one sentence next to each other."""
+    """Figures of the alignments of two variants, side by side for each sentence."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
@@ -225,10 +225,10 @@ def _matrix(outcome: Outcome, example: Mapping[str, Any]) -> Matrix:
 
 
 def alignment(source: Sequence[str], target: Sequence[str], weights: np.ndarray, title: str) -> Matrix:
-    """The alignment of one translation: a row for each target token, a column for each source token.
+    """The alignment of one translation, with a row for each target token and a column for each source token.
 
-    A morpheme that is attached to the one before it is shown with a hyphen, as grammars write it: fonts lack the
-    mark of the pipeline.
+    A morpheme attached to the previous one is shown with a hyphen, as in grammars, since fonts lack the pipeline's
+    mark.
     """
     rows = [token.replace(JOINER, "-") for token in [*target, "</s>"][: len(weights)]]
     columns = [token.replace(JOINER, "-") for token in source or ["<unk>"]]
@@ -241,7 +241,7 @@ def draw_alignment(source: Sequence[str], target: Sequence[str], weights: np.nda
 
 
 def write_translations(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
-    """The test split as a variant translates it: a TSV of source, reference and translation."""
+    """Write a TSV of the test split: source, reference and translation."""
     if not outcome.texts:
         return {}
     columns = [

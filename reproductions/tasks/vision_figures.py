@@ -1,4 +1,4 @@
-"""What a trained Vision Transformer attends to and what it learned: measured with the test split, and drawn."""
+"""Attention, position embeddings and filters of a trained Vision Transformer: measured on the test split, and drawn."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ FILTERS = 28
 
 
 def inspect(reading: ImageReading) -> dict[str, Any]:
-    """Examples of an evaluation: ``rollout``, a list of images with the share of each patch; ``distance`` (layers,
-    heads) in pixels; where the network has them ``similarity`` (patches, patches) of its positions, and ``filters``
-    with ``filter_shares``."""
+    """Examples of an evaluation: ``rollout``, images with the share of each patch; ``distance`` (layers, heads), mean
+    attention distance in pixels; and, if the network has them, ``similarity`` (patches, patches) of its position
+    embeddings, and ``filters`` with ``filter_shares``."""
     model: VisionTransformer = reading.model
     test, shape = reading.test, {"class_token": model.has_class_token}
     rows = np.linspace(0, len(test) - 1, min(MEASURED, len(test))).astype(int)
@@ -66,7 +66,7 @@ def inspect(reading: ImageReading) -> dict[str, Any]:
 
 
 def rollouts(*variants: str) -> Draw:
-    """Draw the test images with what the first seed of each network attends to (Figure 6)."""
+    """Draw test images with the attention rollout of the first seed of each network (Figure 6)."""
 
     def draw_rollouts(groups: Groups, directory: Path) -> dict[str, Path]:
         drawn = {}
@@ -87,7 +87,7 @@ def rollouts(*variants: str) -> Draw:
 
 
 def positions_and_filters(*variants: str) -> Draw:
-    """Draw the similarity of learned positions and the principal filters of the first seed of each network (Figure
+    """Draw the similarity of position embeddings and the principal filters of the first seed of each network (Figure
     7)."""
 
     def draw_learned(groups: Groups, directory: Path) -> dict[str, Path]:

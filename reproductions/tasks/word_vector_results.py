@@ -1,4 +1,4 @@
-"""From outcomes of word vectors to rows, effects, figures and pages."""
+"""Table rows, effects, figures and pages from the outcomes of word vectors."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ RARE = "agreement of rare words"
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> list[Row]:
-    """Rows of one variant: the agreement of all words of clear sentiment and of the rare ones on test, with the
-    bootstrap's interval over words, and the loss on test and of the best epoch on validation, with the range over
-    seeds. ``frequent`` is the number of rated reviews below which a word is rare."""
+    """Rows of one variant: agreement on test for all words with a clear sentiment and for the rare ones, with bootstrap
+    intervals over words; loss on test, and on validation at the best epoch, with ranges over seeds. A word is rare if
+    it occurs in fewer than ``frequent`` rated reviews."""
     made = agreement_rows(outcomes, variant, frequent)
     settings = variant.settings
     signature = f"nats per {settings.example}, {settings.negatives} negatives, threshold {settings.threshold:g}"
@@ -47,7 +47,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> l
 
 
 def agreement_rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> list[Row]:
-    """Those of :func:`rows` that any word vectors have, however they were trained."""
+    """The rows of :func:`rows` that apply to all word vectors, however they were trained."""
     rare = outcomes[0].predictions["rare"]
     made = []
     for only_rare, words in (
@@ -71,15 +71,15 @@ def agreement_rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent:
 
 
 def _by_word(outcomes: Sequence[Outcome], only_rare: bool) -> np.ndarray:
-    """The agreement of each word of clear sentiment, mean of the seeds: (words,), or (rare words,)."""
+    """The agreement of each word with a clear sentiment, averaged over seeds: (words,), or (rare words,)."""
     predictions = [outcome.predictions for outcome in outcomes]
     mean: np.ndarray = np.mean([each["agreement"] for each in predictions], axis=0)
     return mean[predictions[0]["rare"]] if only_rare else mean
 
 
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
-    """By how much the agreement of words, in the metric :data:`RARE` only of rare ones, is higher on the first side;
-    paired bootstrap over words. None where no word is rare.
+    """Gain in agreement of the first side over the second, for metric :data:`RARE` over rare words only; paired
+    bootstrap over words. None if no word is rare.
 
     Raises:
         UsageError: there is no such metric.
@@ -95,11 +95,10 @@ def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) ->
 
 
 def better_at_best_epochs(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-    """By how much the agreement of words on validation is higher on the first side, each training at the epoch at which
-    it is highest.
+    """Gain in validation agreement of the first side over the second, each training at its best epoch.
 
-    Epochs keep the mean over words alone. So the interval over words is as wide as that of the words of test, the other
-    half of the words of clear sentiment, at the epochs that were kept.
+    Only the mean over words is stored for each epoch. The width of the interval over words is therefore taken from the
+    test words, the other half of the words with a clear sentiment, at the epochs that were kept.
     """
     first, second = (np.mean([best_validation(one, "agreement") for one in side]) for side in (better, worse))
     on_test = bootstrap(_by_word(better, only_rare=False) - _by_word(worse, only_rare=False), seed=0)
@@ -110,13 +109,13 @@ def better_at_best_epochs(better: Sequence[Outcome], worse: Sequence[Outcome]) -
 
 
 def above_chance(outcomes: Sequence[Outcome]) -> Effect:
-    """By how much the agreement of words is higher than that of neighbours drawn at random; bootstrap over words."""
+    """Gain in agreement over random neighbours; bootstrap over words."""
     difference = _by_word(outcomes, only_rare=False) - outcomes[0].predictions["chance"]
     return Effect(bootstrap(difference, seed=0), "per cent of the neighbours above chance", "words")
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
-    """Loss, and agreement on validation; the epoch with the lowest loss is marked."""
+    """Training loss and validation agreement; the epoch with the lowest loss is marked."""
     draw_training_curves(
         {name: outcome.record["history"] for name, outcome in outcomes.items()},
         path,
@@ -127,7 +126,7 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
 
 
 def draw_map(outcome: Outcome, directory: Path) -> dict[str, Path]:
-    """The map of an outcome's words and their nearest; none where no word has a vector."""
+    """The map of an outcome's words and their nearest neighbours; none if no word has a vector."""
     words = outcome.examples.get("map")
     if not words:
         return {}
@@ -138,7 +137,7 @@ def draw_map(outcome: Outcome, directory: Path) -> dict[str, Path]:
 
 
 def map_of(variant: str) -> Draw:
-    """The map of one variant, where its task draws none."""
+    """The map of one variant, for tasks that draw none."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         return draw_map(groups[variant][0], directory) if variant in groups else {}
@@ -147,8 +146,7 @@ def map_of(variant: str) -> Draw:
 
 
 def neighbours_page(title: str, file: str, *variants: str) -> Draw:
-    """A page with the nearest words of the listed words, with their cosines: a TSV with a line for each word and
-    variant."""
+    """A TSV of the nearest neighbours of the listed words with their cosines, a line for each word and variant."""
 
     def write(groups: Groups, directory: Path) -> dict[str, Path]:
         tables = {name: groups[name][0].examples.get("neighbours") for name in variants if name in groups}

@@ -1,5 +1,5 @@
-"""Word vectors: trained on reviews, and judged by whether neighbouring words share a sentiment that training has not
-seen."""
+"""Word vectors: trained on texts, and evaluated by whether neighbouring words share a sentiment, which is not used in
+training."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ _DRAWS = 1  # the seed of what is drawn when a loss is measured: the same for al
 
 @dataclass(frozen=True, kw_only=True)
 class WordVectorSettings(Settings):
-    """What all networks that are trained by negative sampling share.
+    """Settings shared by all networks trained with negative sampling.
 
     Attributes:
-        tokenizer, one_in: of the pipeline of the crawl; None on a corpus that has no such choice.
-        min_freq: of the vocabulary.
+        tokenizer, one_in: arguments of the crawl's pipeline; None for other corpora.
+        min_freq: minimum frequency of a word in the vocabulary.
         units: width of a vector.
         window, negatives, noise, threshold, length: see :class:`Sampling`.
-        held_out_rows: pieces of text in a batch whose loss is measured; in training these are the recipe's batch size.
-        frequent: a word in fewer rated reviews is rare; neighbours are counted among the others.
-        clear: standard errors by which the log odds of a word of clear sentiment differ from zero, at least.
+        held_out_rows: pieces of text in an evaluation batch; in training it is the recipe's batch size.
+        frequent: a word in fewer rated reviews is rare; only other words count as neighbours.
+        clear: minimum distance of the log odds from zero, in standard errors, of a word with a clear sentiment.
     """
 
     tokenizer: str | None = None
@@ -73,10 +73,10 @@ class WordVectorSettings(Settings):
     @property
     @abstractmethod
     def example(self) -> str:
-        """What the loss is a mean over."""
+        """The unit that the loss is averaged over."""
 
     def on_sample(self) -> Self:
-        """The settings on the embedded sample, in which hardly any word is as frequent as in a corpus."""
+        """The settings for the embedded sample, in which few words are frequent."""
         return replace(
             self,
             one_in=None if self.one_in is None else min(self.one_in, 10),
@@ -86,7 +86,7 @@ class WordVectorSettings(Settings):
         )
 
     def sampling(self, rows: int) -> Sampling:
-        """How examples are drawn, with this many pieces of text in a batch."""
+        """How examples are sampled, with this many pieces of text in a batch."""
         return Sampling(
             window=self.window,
             negatives=self.negatives,
@@ -99,12 +99,12 @@ class WordVectorSettings(Settings):
 
 @dataclass(frozen=True, eq=False)
 class WordVectorData(PreparedCorpus[Result]):
-    """Prepared texts, and what is measured of the vectors of their words.
+    """Prepared texts, and the evaluation of their word vectors.
 
     Attributes:
-        clear_errors: standard errors by which the sentiment of a word of clear sentiment differs from none.
-        frequent_reviews: labelled reviews in which a frequent word occurs.
-        rated: other reviews, which are labelled, where the texts are not.
+        clear_errors: minimum distance of the log odds from zero, in standard errors, of a word with a clear sentiment.
+        frequent_reviews: minimum number of labelled reviews with a frequent word.
+        rated: other, labelled reviews, if the texts are not labelled.
     """
 
     clear_errors: float
@@ -113,7 +113,7 @@ class WordVectorData(PreparedCorpus[Result]):
 
     @cached_property
     def texts(self) -> dict[str, TokenStream]:
-        """The words with a vector, for each split."""
+        """The words with a vector, by split."""
         return {name: _words(split, self.prepared.vocabulary) for name, split in self.prepared.splits.items()}
 
     @cached_property
@@ -127,27 +127,27 @@ class WordVectorData(PreparedCorpus[Result]):
 
     @cached_property
     def clear(self) -> np.ndarray:
-        """Ids of the words of clear sentiment."""
+        """Ids of the words with a clear sentiment."""
         ids = self.lexicon.clear(self.clear_errors)
         return ids[ids >= len(self.prepared.vocabulary.specials)]
 
     @cached_property
     def frequent(self) -> np.ndarray:
-        """Ids of the words that are frequent enough for their sentiment to mean something."""
+        """Ids of the words that are frequent enough for a reliable sentiment."""
         ids = np.flatnonzero(self.lexicon.reviews >= self.frequent_reviews)
         return ids[ids >= len(self.prepared.vocabulary.specials)]
 
     def queries(self, *, test: bool) -> np.ndarray:
-        """Ids of the words of clear sentiment whose neighbours are counted, on test or on validation."""
+        """Ids of the query words with a clear sentiment, for test or validation."""
         return self.clear[for_test(self.prepared.vocabulary.tokens(self.clear)) == test]
 
     def held_out(self, split: str) -> TokenStream:
-        """The words of a split, subsampled and with noise by the counts of the training split."""
+        """The words of a split. Subsampling and noise use the counts of the training split."""
         return replace(self.texts[split], counts=self.texts["train"].counts)
 
     def measured(self, vectors: np.ndarray) -> dict[str, np.ndarray]:
-        """Of each word of clear sentiment that is a query on test: ``agreement`` and ``chance`` in per cent,
-        ``reviews``, the number of rated reviews in which it occurs, and ``rare``, whether these are few."""
+        """For each test query: ``agreement`` and ``chance`` in per cent, ``reviews``, the number of rated reviews in
+        which the word occurs, and ``rare``, whether it is a rare word."""
         queries = self.queries(test=True)
         measured = self.agreement(vectors, queries)
         return {
@@ -158,19 +158,19 @@ class WordVectorData(PreparedCorpus[Result]):
         }
 
     def agreement(self, vectors: np.ndarray, queries: np.ndarray) -> Agreement:
-        """Whether the nearest frequent words have the sentiment of these."""
+        """How many of the nearest frequent words share the sentiment of the queries."""
         return agreement(vectors, self.lexicon, queries, self.frequent, NEIGHBOURS)
 
 
 @dataclass(frozen=True)
 class WordVectors(Task[WordVectorSettings, WordVectorData]):
-    """Vectors of the words of reviews, in one of the corpora ``nsmc-raw`` and ``imdb``, or of news in ``ptb``. Kept is
-    the epoch with the lowest loss on held-out texts.
+    """Word vectors of reviews (corpus ``nsmc-raw`` or ``imdb``) or news (``ptb``). The epoch with the lowest loss on
+    held-out texts is kept.
 
     Attributes:
-        listed: words whose nearest words are kept with the outcome.
-        mapped: words that are on its map with their nearest.
-        rated_elsewhere: whether words have the sentiment of IMDb's reviews, because the texts are not rated.
+        listed: words whose nearest neighbours are stored with the outcome.
+        mapped: words that the map shows with their nearest neighbours.
+        rated_elsewhere: whether sentiment is taken from IMDb's reviews, since the texts are not rated.
     """
 
     corpus: str
@@ -187,7 +187,7 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
         return (self.corpus, RATED) if self.rated_elsewhere else (self.corpus,)
 
     def prepare(self, settings: WordVectorSettings, *, sample: bool = False) -> WordVectorData:
-        """Read and preprocess the reviews, and count the sentiment of their words.
+        """Read and preprocess the texts, and estimate the sentiment of their words.
 
         Raises:
             UsageError: too few words have a clear sentiment, or are frequent.
@@ -235,10 +235,10 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
         return replace(of_loss, evaluate=evaluate)
 
     def evaluate(self, model: Any, settings: WordVectorSettings, data: WordVectorData, last: Checkpoint) -> Evaluation:
-        """Measure the vectors on test.
+        """Evaluate the vectors on test.
 
-        Predictions are by word: :meth:`WordVectorData.measured`. The examples are ``neighbours``, the nearest words of
-        the listed ones, and ``map``.
+        Predictions are by word: :meth:`WordVectorData.measured`. The examples are ``neighbours``, the nearest
+        neighbours of the listed words, and ``map``.
         """
         arrays = data.measured(model.vectors())
         metrics = {"loss": _loss(model, settings, data, "test"), "agreement": float(arrays["agreement"].mean())}
@@ -262,8 +262,8 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
     def answer(
         self, trained: TrainedModel[WordVectorSettings, WordVectorData], stream: BinaryIO, options: AnswerOptions
     ) -> Iterator[str]:
-        """The ten words that are nearest to each line, separated by tabs, each with its cosine if ``options.weights``;
-        for a line of several words those that are nearest to the mean of their directions."""
+        """The ten nearest neighbours of each line, separated by tabs, each with its cosine if ``options.weights``. For
+        a line of several words, the neighbours of the mean of their normalised vectors."""
         vectors, tokenizer = TrainedVectors.of(trained), trained.data.prepared.tokenizer
         for number, text in lines(stream, options.source):
             pairs = vectors.nearest_to(tokenizer.tokenize(text))
@@ -285,7 +285,7 @@ _FILES: Mapping[str, Callable[[str], CorpusFiles]] = {
 
 
 def rated_reviews(*, sample: bool) -> Result:
-    """The reviews of :data:`RATED`, or the embedded sample of such.
+    """The reviews of :data:`RATED`, or their embedded sample.
 
     Raises:
         InputError: the corpus is missing or damaged.
@@ -294,7 +294,7 @@ def rated_reviews(*, sample: bool) -> Result:
 
 
 def _words(split: Split, vocabulary: Vocabulary) -> TokenStream:
-    """The texts of a split without the words that have no vector."""
+    """The texts of a split, without words that have no vector."""
     known = split.ids >= len(vocabulary.specials)
     text = np.repeat(np.arange(len(split), dtype=np.int32), split.lengths)
     return TokenStream(split.ids[known], text[known], np.bincount(split.ids[known], minlength=len(vocabulary)))
