@@ -8,6 +8,6 @@ Operators: TypeAlias = Any
 """The ``F`` of ``hybrid_forward``: ``mxnet.nd`` when a block runs eagerly, ``mxnet.sym`` while its graph is built."""
 
 Tensor: TypeAlias = Any
-"""``mxnet.nd.NDArray`` with the one, ``mxnet.sym.Symbol`` with the other."""
+"""``mxnet.nd.NDArray`` in eager mode, ``mxnet.sym.Symbol`` while a graph is built."""
 
 Tensors: TypeAlias = tuple[Tensor, ...]

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import numpy as np
 
 _DEFLATED = 1100
-"""No byte of a zip file becomes more bytes than this (1 032 for DEFLATE)."""
+"""Upper bound of the compression ratio of a zip file (1 032 for DEFLATE)."""
 
 
 class DamagedError(Exception):

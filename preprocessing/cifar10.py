@@ -38,16 +38,16 @@ from preprocessing.pipeline.card_page import card_page
 from preprocessing.pipeline.step import Context, Notes, Step
 
 OWN_IMAGES = "own images"
-"""Name of a corpus of your own images."""
+"""Corpus name of the user's own images."""
 
 VALIDATION_SHARE = 10
-"""One training image in this number is for validation."""
+"""One in this many training images is used for validation."""
 
 JPEG = b"\xff\xd8"
 """The first bytes of a JPEG file."""
 
 RECOMPRESSED = "JPEG-recompressed images"
-"""What the card says of an archive with JPEG files: their pixels are close to the official ones, not the same."""
+"""Description, in the card, of an archive with JPEG files, whose pixels differ slightly from the official ones."""
 
 
 def pipeline(*, size: int = SIZE) -> ImagePipeline:

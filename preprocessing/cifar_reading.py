@@ -32,7 +32,7 @@ SIZE = 32
 PART = "images"
 SPLITS = ("train", "test")
 BINARY, FILES = "official binaries", "one file per image"
-"""The two layouts, as the card names them."""
+"""Names of the two layouts in the card."""
 
 _RECORD = 1 + 3 * SIZE * SIZE
 _BLOCK = 1 << 20

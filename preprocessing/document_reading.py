@@ -27,7 +27,7 @@ LABELS = ("neg", "pos")
 """Names of the folders; the index is the label."""
 
 OWN_DOCUMENTS = "own documents"
-"""Name of a corpus of your own documents."""
+"""Corpus name of the user's own documents."""
 
 PART = "documents"
 _UNLABELLED = "unsup"

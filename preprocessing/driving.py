@@ -36,26 +36,26 @@ from preprocessing.pipeline.pipeline import Pipeline, RunResult
 from preprocessing.pipeline.step import Context, Notes, Step
 
 OWN_DRIVE = "own drive"
-"""Name of a corpus of your own drive."""
+"""Corpus name of the user's own drive."""
 
 CORPORA = ("udacity lake", "udacity track")
 """Names of the registered drives."""
 
 FRAMES, LOG = "frames", "log"
-"""The parts of a corpus."""
+"""Parts of a corpus."""
 
 CYCLE = Blocks.cycle
-"""The splits of successive blocks."""
+"""Splits of consecutive blocks."""
 
 INVERSE_RADIUS = "inverse radius"
 TARGETS = ("degrees", INVERSE_RADIUS)
-"""What a network is to predict."""
+"""Prediction targets."""
 
 TEST_ONLY = ("test",)
-"""Cycle of blocks of a drive that is only tested on."""
+"""Cycle of a drive that is used only for testing."""
 
 BLOCKS, SAMPLE_BLOCKS = 20.0, 2.0
-"""Seconds of a block of a drive, and of the embedded sample, which lasts 12 seconds."""
+"""Block length in seconds of a drive and of the embedded sample, which lasts 12 seconds."""
 
 
 def pipeline(
@@ -111,7 +111,7 @@ def own_drive(frames: Path, log: Path, licence: str = "not stated") -> CorpusFil
 
 
 LOGS = ("driving_log.csv", "interpolated.csv", "log.h5")
-"""Names of the log in a folder of your own."""
+"""File names of the log in a user's folder."""
 
 
 def own_folder(folder: Path) -> CorpusFiles:

@@ -32,7 +32,7 @@ from preprocessing.errors import InputError
 from preprocessing.images.decoding import decode
 
 FULL_LOCK = 25.0
-"""Degrees of the simulator's steering 1."""
+"""Steering angle in degrees at the simulator's steering value 1."""
 
 _WIDEST = 1080.0  # degrees that a steering wheel can be turned: three full turns
 _BLOCK = 1 << 20
@@ -62,7 +62,7 @@ class Drive:
 
 
 Shrink = Callable[[np.ndarray], np.ndarray]
-"""What is done with each frame as soon as it is read: all frames of a drive in their own size may not fit in memory."""
+"""Function applied to each frame when it is read, since the full-size frames of a drive may not fit in memory."""
 
 
 def read_drive(frames: Path, log: Path, shrink: Shrink) -> Drive:

@@ -34,7 +34,7 @@ from preprocessing.text.writing import write as write
 
 SAMPLE = "sample naver-crawl"
 PARTS = ("raw", "train", "test")
-"""What the pipeline reads: the crawl, and the two official files of the corpus."""
+"""Inputs of the pipeline: the crawl, and the two official files of the corpus."""
 
 
 def files(corpus: str = "nsmc-raw") -> CorpusFiles:

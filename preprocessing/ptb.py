@@ -29,7 +29,7 @@ from preprocessing.text.vocabulary import END as END_OF_LINE, STREAM_SPECIALS, U
 from preprocessing.text.writing import write as write
 
 OWN_LINES = "own lines"
-"""Name of a corpus of your own text."""
+"""Corpus name of the user's own text."""
 
 _LONGEST = 100_000  # characters of a line in your own files
 

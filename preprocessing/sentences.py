@@ -39,7 +39,7 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "sst-2": ("negative", "positive"),
     "sst-5": ("very negative", "negative", "neutral", "positive", "very positive"),
 }
-"""Names of the labels of each corpus; the index is the label."""
+"""Label names of each corpus; the index is the label."""
 
 _LONGEST = 100_000  # characters of a sentence in your own files
 

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.cluster import DBSCAN
 
 RADIUS = 1.5
-"""Cells that are neighbours: the eight around a cell."""
+"""Distance up to which two cells are neighbours: the eight cells around one."""
 
 NEIGHBOURHOOD = 9
 _SAMPLES = 1000  # samples of a cell with the uniform weight

@@ -10,10 +10,11 @@ import numpy as np
 from scipy import ndimage
 
 SURFACE = (0.65, 0.82, 0.4, 0.6)
-"""Top, bottom, left and right of the surface in front of the car, as parts of the frame; the bonnet is below it."""
+"""Top, bottom, left and right of the road surface in front of the car, as fractions of the frame. The bonnet is
+below."""
 
 TOLERANCE = (30, 45)
-"""By how much saturation and value of the road may differ from those of the surface, of 255."""
+"""Maximum difference in saturation and value, out of 255, between a road pixel and the surface."""
 
 
 def road_edges(hsv: np.ndarray) -> np.ndarray:

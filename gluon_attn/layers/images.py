@@ -19,7 +19,7 @@ from gluon_attn.typing import Operators, Tensor
 
 GRID_POSITIONS = ("none", "1-d", "2-d", "relative")
 POSITION_DEVIATION = 0.02
-"""Standard deviation of initial positions, that of the authors' code."""
+"""Standard deviation of the initial position embeddings, as in the authors' code."""
 
 
 class ConvolutionalStem(HybridBlock):

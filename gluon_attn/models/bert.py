@@ -27,7 +27,7 @@ from gluon_attn.models.outputs import Classifier, PretrainingOutput
 from gluon_attn.typing import Operators, Tensor, Tensors
 
 DEVIATION = 0.02
-"""Standard deviation of the embeddings before training (the authors' program)."""
+"""Standard deviation of the initial embeddings, as in the authors' code."""
 
 POOLINGS = ("first", "last", "lstm")
 

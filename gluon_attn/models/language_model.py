@@ -14,7 +14,7 @@ from gluon_attn.models.outputs import LanguageModelOutput
 from gluon_attn.typing import Operators, Tensor, Tensors
 
 NO_TARGET = -1
-"""The target of steps that have no word to predict; no vocabulary needs a token for it."""
+"""Target of steps without a word to predict. It is not an id of the vocabulary."""
 
 
 class LanguageModel(HybridBlock):

@@ -185,7 +185,7 @@ class FusedLSTM(HybridBlock):
 
 
 SequenceEncoder = LSTMN | FusedLSTM
-"""Encodes a sequence of embeddings, in one call or in several that carry a state."""
+"""An encoder of a sequence of embeddings, which can be called piece by piece with a state."""
 
 
 class SentenceClassifier(Classifier):

@@ -28,7 +28,7 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 
 FILE = "model.safetensors"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of the file of weights."""
+"""SHA-256 of the weights file."""
 
 POOLINGS = ("first", "mean")
 

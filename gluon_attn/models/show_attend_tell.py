@@ -18,11 +18,12 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 ATTENTIONS = ("soft", "hard", "random", "none")
 
 _RANDOM_DEVIATION = 2.0
-"""Of the scores of random attention: most of the weight is on a few of 49 positions, as with learned attention."""
+"""Standard deviation of the scores of random attention. Most of the weight is then on a few of 49 positions, as with
+learned attention."""
 _MOVING = 0.9
-"""Share of its previous value in the moving average of the baseline (sec. 4.2)."""
+"""Decay of the moving average of the baseline (sec. 4.2)."""
 _SAMPLED = 0.5
-"""Share of captions whose positions are sampled in training; the others have the expected context (sec. 4.2)."""
+"""Share of captions with sampled positions in training; the others use the expected context (sec. 4.2)."""
 
 
 class ShowAttendTell(EncoderDecoder):

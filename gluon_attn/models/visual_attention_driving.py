@@ -30,7 +30,7 @@ from gluon_attn.typing import Operators, Tensor
 KERNELS = (5, 5, 5, 3, 3)
 STRIDES = (2, 2, 2, 1, 1)
 DOWNSCALE = 8
-"""Pixels of a side of the square that a region of the grid stands for."""
+"""Side, in pixels, of the square that a cell of the grid covers."""
 
 
 class Steering(NamedTuple):

@@ -16,7 +16,7 @@ from gluon_attn.plots.fonts import drawable
 from gluon_attn.plots.style import COLOURS, FAINT, house_figure
 
 MOST_GROUPS, MOST_WORDS = 12, 120
-"""Limits of what can be read."""
+"""Limits for a readable figure."""
 _ROOM = (5.0, 3.0)  # pixels between words, and between lines
 
 

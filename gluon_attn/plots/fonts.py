@@ -13,7 +13,7 @@ from matplotlib.ft2font import FT2Font
 from gluon_attn.errors import UsageError
 
 HANGUL = "gluon-attn Hangul"
-"""The name under which :func:`register_hangul` makes the font known to matplotlib."""
+"""Font name that :func:`register_hangul` registers with matplotlib."""
 
 SYSTEM_FAMILIES = (
     "NanumGothic",

@@ -12,7 +12,7 @@ from gluon_attn.plots.fonts import drawable
 from gluon_attn.plots.style import COLOURS, house_figure
 
 LONGEST = 40
-"""Tokens beyond which lines cannot be told apart."""
+"""Maximum number of tokens; with more, lines cannot be told apart."""
 
 
 def attention_lines(

@@ -19,11 +19,11 @@ from gluon_attn.plots.fonts import drawable
 from gluon_attn.plots.style import COLOURS, FAINT, INK, house_figure
 
 LONGEST_MATRIX = 80
-"""Tokens along one side of an attention matrix beyond which no label could be read."""
+"""Maximum number of tokens on a side of a matrix; with more, labels are unreadable."""
 LONGEST_LABEL = 14
-"""Characters of a token beyond which its label is cut."""
+"""Maximum number of characters of a label; longer tokens are cut."""
 BETWEEN = 2.9
-"""Inches between two matrices, for a colour bar and labels."""
+"""Space between two matrices in inches, for a colour bar and labels."""
 
 
 @dataclass(frozen=True, eq=False)

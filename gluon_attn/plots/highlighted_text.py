@@ -19,7 +19,7 @@ from gluon_attn.plots.fonts import drawable
 from gluon_attn.plots.style import INK, house_figure
 
 LINE, GAP, MARGIN = 0.24, 0.07, 0.3
-"""Inches from line to line, between words, and for the square of a paragraph."""
+"""In inches: line height, space between words, and margin for the marker of a paragraph."""
 
 _OF_WORDS = LinearSegmentedColormap.from_list("words", ["#ffffff", "#9ecae1", "#4292c6"])
 _OF_PARAGRAPHS = LinearSegmentedColormap.from_list("paragraphs", ["#ffffff", "#fdae6b", "#d94801"])

@@ -15,7 +15,7 @@ from gluon_attn.plots.fonts import drawable
 from gluon_attn.plots.style import house_figure
 
 DARKEST = 0.18
-"""Share of its brightness that an image has where the weight is 0."""
+"""Brightness, relative to the original, of an image region with weight 0."""
 
 PANEL = 1.75
 """Width of a panel in inches."""

@@ -31,13 +31,13 @@ from gluon_attn.training.updates import Updates
 T = TypeVar("T")
 
 BLOCK = 2**22
-"""Elements of one message: larger arrays are sent in several, and MXNet divides each among all servers."""
+"""Maximum number of elements in a message. Larger arrays are split; MXNet divides each message among all servers."""
 
 LARGE = 2**16
-"""Elements of an array that is sent by itself."""
+"""Minimum number of elements of an array that is sent in a message of its own."""
 
 ROWS = 256
-"""Rows of a sparse gradient that are sent together."""
+"""Number of rows of a sparse gradient in one message."""
 
 _LONGEST_MESSAGE = 2**16
 

@@ -18,10 +18,10 @@ import math
 from mxnet import nd
 
 _DIGITS = 24
-"""Bits of a float32 number."""
+"""Significant bits of a float32 number."""
 
 _SMALLEST, _LARGEST = 2.0**-60, 2.0**120
-"""Between them are the magnitudes whose units and their inverses are ordinary float32 numbers."""
+"""Range of magnitudes whose units, and the inverses of these, are normal float32 numbers."""
 
 
 def magnitude(array: nd.NDArray) -> nd.NDArray:

@@ -26,7 +26,7 @@ from gluon_attn.training.run_directory import RunDirectory
 from gluon_attn.training.updates import Updates
 
 SECONDS_BETWEEN_LINES = 30.0
-"""Between two lines of the log in the middle of an epoch."""
+"""Interval between log lines within an epoch."""
 
 
 @dataclass

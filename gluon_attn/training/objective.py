@@ -33,7 +33,7 @@ class Share:
 
 
 Division = Callable[[Batch, int, int], Share]
-"""(batch, number of the share from 0, shares) -> the share, of at least one row."""
+"""(batch, index of the share from 0, number of shares) -> the share, with at least one row."""
 
 
 def share_of_mean(batch: Batch, number: int, shares: int) -> Share:

@@ -41,7 +41,7 @@ TOPICS = (
     "vocabulary",
     "unknown",
 )
-"""Facts with a section on the page; any other is shown as JSON."""
+"""Facts with a section of their own on the page; other facts are shown as JSON."""
 
 
 def write(card: Mapping[str, Any], path: Path) -> None:

@@ -22,7 +22,7 @@ from preprocessing.text.reversible import ReversibleTokenizer, words_of
 from preprocessing.text.vocabulary import UNKNOWN, Vocabulary
 
 LARGE = 1 << 26
-"""Bytes of a corpus that is not kept in memory as a whole, after decompression about: half a million pairs."""
+"""Size in bytes, roughly after decompression, from which a corpus is not held in memory: about half a million pairs."""
 
 
 @dataclass(frozen=True)

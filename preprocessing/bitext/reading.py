@@ -20,7 +20,7 @@ from preprocessing.text.data import Split
 from preprocessing.text.steps import SHOWN
 
 UNSPLIT = "unsplit"
-"""The split of pairs that the step ``split-by-hash`` divides."""
+"""Name of the split before the step ``split-by-hash``."""
 
 _WEB = " In the training text a carriage return is white space like any other."
 

@@ -24,8 +24,8 @@ from preprocessing.text.tokenizers import installed_version
 CODES, PIECES = "bpe_codes", "bpe_pieces"
 
 TYPES = 1 << 19
-"""Most distinct words that merges are learned from, to bound memory: of a corpus of millions of pairs the most frequent
-ones. The others occur a few times each."""
+"""Maximum number of distinct words that merges are learned from, which bounds memory. In a corpus of millions of pairs
+these are the most frequent words; the others occur a few times each."""
 
 
 @dataclass(frozen=True)

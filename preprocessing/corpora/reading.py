@@ -20,9 +20,9 @@ FETCH_AGAIN = "fetch the official file again"
 CRLF, UNIX_LINES = "Windows line endings (CRLF)", "save the file with Unix line endings (LF)"
 _BLOCK = 1 << 16
 SMALL, _LARGEST_RATIO = 1 << 26, 100
-"""Bytes that any file may have when it is unpacked, and how often its own size a larger one may have."""
+"""Unpacked size in bytes that is always accepted, and maximum compression ratio of larger files."""
 BROKEN: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
-"""What the standard library raises for a truncated or damaged archive."""
+"""Exceptions that the standard library raises for a truncated or damaged archive."""
 
 
 def read_bytes(path: Path, member: str | None = None) -> bytes:

@@ -11,7 +11,7 @@ from PIL import Image, ImageOps
 from preprocessing.errors import InputError
 
 MAX_PIXELS = 64_000_000
-"""Larger images are refused before their pixels are decompressed: a file of a few kilobytes can claim any size."""
+"""Larger images are rejected before they are decompressed, since a file of a few kilobytes can claim any size."""
 
 RULE = (
     "Each file (PNG, JPEG or another format of Pillow) becomes RGB with 8 bits a channel: grey values are repeated, "

@@ -19,7 +19,7 @@ from typing import Any
 from preprocessing.pipeline.card_page import card_page
 
 TOPICS = ("drive", "blocks", "leak", "channels", "unit")
-"""Facts with a section on the page; any other is shown as JSON."""
+"""Facts with a section of their own on the page; other facts are shown as JSON."""
 
 
 def write(card: Mapping[str, Any], path: Path) -> None:

@@ -14,7 +14,7 @@ from preprocessing.images.drive_data import DriveData, DriveSplit
 from preprocessing.pipeline.step import SPLITS, Context, Dropped, Notes, Step
 
 WHOLE = "drive"
-"""Name of the only split until the blocks of time are divided among train, validation and test."""
+"""Name of the split before blocks are assigned to train, validation and test."""
 
 
 @dataclass(frozen=True)

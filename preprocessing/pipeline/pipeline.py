@@ -26,7 +26,7 @@ from preprocessing.pipeline.step import Context, DataT, Step
 from preprocessing.progress import progress
 
 WARNINGS = "warnings"
-"""Name of the warnings among the facts of a card."""
+"""Name of the warnings among a card's facts."""
 
 PipelineT = TypeVar("PipelineT", bound="Pipeline[Any, Any]")
 ResultT = TypeVar("ResultT")

@@ -43,7 +43,7 @@ CLEANING: dict[str, tuple[str, Callable[[str], str]]] = {
     ),
     "no-spaces": ("white space is removed", _substitute(r"\s+", "")),
 }
-"""Rules of cleaning by name: in words, and as a function of a text."""
+"""Cleaning rules by name: a description, and a function of a text."""
 
 STOP_WORDS: dict[str, tuple[str, str]] = {
     "wikidocs-okt": ("wikidocs.net/44249, for Okt", "의 가 이 은 들 는 좀 잘 걍 과 도 를 으로 자 에 와 한 하다"),
@@ -52,7 +52,7 @@ STOP_WORDS: dict[str, tuple[str, str]] = {
         "도 는 다 의 가 이 은 한 에 하 고 을 를 인 듯 과 와 네 들 지 임 게",
     ),
 }
-"""Published lists of stop words by name: the source, and the words between spaces."""
+"""Published stop word lists by name: the source, and the words separated by spaces."""
 
 
 @dataclass(frozen=True)

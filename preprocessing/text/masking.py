@@ -21,7 +21,7 @@ from preprocessing.text.data import Data
 from preprocessing.text.vocabulary import MASK_ID, MASKED_SPECIALS
 
 WORD_START = "\u2581"
-"""With which a piece of SentencePiece begins that begins a word."""
+"""Prefix of a SentencePiece piece at the start of a word."""
 
 _WORD, _FATE, _OTHER = (np.uint64(number) for number in (1, 2, 3))
 

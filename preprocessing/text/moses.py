@@ -13,10 +13,11 @@ from functools import lru_cache
 from sacremoses import MosesTokenizer
 
 REMEMBERED = 1 << 17
-"""Words whose tokens are remembered; when there are more, all are forgotten."""
+"""Size of the word cache, which is emptied when it is full."""
 
 _RULED = frozenset(".,'")
-"""What has rules; of other characters each is a token if it is neither letter, digit, hyphen nor backtick."""
+"""Characters with rules of their own. Any other character that is not a letter, digit, hyphen or backtick is a
+token."""
 
 _MARKER = "MULTI"  # sacremoses replaces runs of full stops by a marker with this word
 

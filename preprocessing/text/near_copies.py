@@ -14,10 +14,10 @@ import numpy as np
 from preprocessing.text.normalization import loose_key
 
 NGRAM = 4
-"""Characters of an n-gram."""
+"""Order of the character n-grams."""
 
 SHORTEST = 8
-"""Characters of the shortest key that is compared by n-grams; shorter ones have too few of them."""
+"""Minimum length in characters of a key that is compared by n-grams; shorter keys have too few of them."""
 
 _REPEATED = re.compile(r"(.)\1+", re.DOTALL)
 _PAIRS_AT_ONCE = 1 << 18

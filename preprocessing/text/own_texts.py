@@ -21,10 +21,10 @@ from preprocessing.text.steps import DropEmpty, SplitByHash, labels_of_copies, l
 from preprocessing.text.table import read_table
 
 OWN_TEXTS = "own texts"
-"""Name of such a corpus."""
+"""Corpus name of the user's own texts."""
 
 LABELS = "labels"
-"""Name of the labels among what is learned from train."""
+"""Name of the labels in the learned state."""
 
 _MOST_LABELS = 100
 

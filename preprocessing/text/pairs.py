@@ -12,7 +12,7 @@ from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.data import Data
 
 FILM_SEPARATOR = "/"
-"""Between film and review in the id of a row."""
+"""Separator between film and review in the id of a row."""
 
 
 class Pairs(NamedTuple):

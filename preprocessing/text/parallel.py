@@ -25,7 +25,7 @@ from preprocessing.text.tokenizers import Tokenizer
 CHUNK = 4096
 TITLE, UNIT = "tokenize", f"{CHUNK} texts"
 Chunk = tuple[list[str], np.ndarray, np.ndarray]
-"""Symbols of a chunk, the index of each token, tokens per text."""
+"""Symbols of a chunk, symbol index of each token, and number of tokens of each text."""
 
 
 def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | None = None) -> tuple[list[str], Ragged]:

@@ -18,15 +18,15 @@ UNKNOWN_ID, PADDING_ID, BEGIN_ID, END_ID = 0, 1, 2, 3
 
 SPECIALS = (UNKNOWN, PADDING)
 STREAM_SPECIALS = (UNKNOWN,)
-"""For text that is one stream: nothing is padded, and the end of a line is a word like any other."""
+"""For text read as one stream: there is no padding, and the end of a line is an ordinary word."""
 
 SEQUENCE_SPECIALS = (UNKNOWN, PADDING, BEGIN, END)
-"""For text that a model generates: it needs a begin and an end."""
+"""For text that a model generates, which needs begin and end tokens."""
 
 CLASSIFY, SEPARATOR, MASK = "<cls>", "<sep>", "<mask>"
 CLASSIFY_ID, SEPARATOR_ID, MASK_ID = 2, 3, 4
 MASKED_SPECIALS = (UNKNOWN, PADDING, CLASSIFY, SEPARATOR, MASK)
-"""For text of which a model predicts masked tokens (Devlin et al., 2019)."""
+"""For text with masked tokens to predict (Devlin et al., 2019)."""
 
 
 class Vocabulary:

@@ -14,7 +14,7 @@ from preprocessing.text.tokenizers import Tokenizer, import_package
 from preprocessing.text.vocabulary import CLASSIFY, MASK, MASKED_SPECIALS, PADDING, SEPARATOR, UNKNOWN, Vocabulary
 
 SPECIALS = {"[UNK]": UNKNOWN, "[PAD]": PADDING, "[CLS]": CLASSIFY, "[SEP]": SEPARATOR, "[MASK]": MASK}
-"""The special tokens of such a vocabulary, and their names here."""
+"""The special tokens of such a vocabulary, mapped to their names in this package."""
 
 
 class WordPiece(Tokenizer):

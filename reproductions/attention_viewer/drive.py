@@ -23,7 +23,7 @@ from markupsafe import Markup
 from preprocessing.files import write_text
 
 LARGEST = 6_000_000
-"""Bytes of a page at most; of a longer drive fewer frames are shown, evenly over it."""
+"""Maximum size of a page in bytes. For longer drives fewer frames are shown, at even intervals."""
 
 _HERE = Path(__file__).parent
 

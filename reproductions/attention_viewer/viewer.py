@@ -31,7 +31,7 @@ from markupsafe import Markup
 from preprocessing.files import write_text
 
 SAMPLE = "sample"
-"""The name of the embedded corpus, whose numbers mean nothing."""
+"""Name of the embedded corpus, on which results are meaningless."""
 
 _HERE = Path(__file__).parent
 _DIGITS = np.array(list(string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _WIDE = 400
-"""Columns that no table needs."""
+"""Width in columns that no table exceeds."""
 
 
 def list_papers(

@@ -30,7 +30,7 @@ from preprocessing.errors import InputError
 from reproductions.explorer.networks import LONGEST_TEXT, WIDEST_BEAM, Busy, Networks
 
 LARGEST_BODY = 16 * LONGEST_TEXT
-"""Bytes of a request: every character as an escaped surrogate pair, and some room."""
+"""Maximum size of a request in bytes: every character as an escaped surrogate pair, and some room."""
 
 HEADERS = {
     "Cache-Control": "no-store",

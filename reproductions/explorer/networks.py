@@ -22,12 +22,12 @@ from reproductions.protocol.runs import CONFIG, SAMPLE, TRAINING, read_json
 from reproductions.protocol.task import Task, TrainedModel
 
 LONGEST_TEXT = 2_000
-"""Characters of a text that is read."""
+"""Maximum length of a text in characters."""
 WIDEST_BEAM = 10
 LOADED = 6
-"""Networks that stay in memory."""
+"""Maximum number of networks in memory."""
 WAITING = 8
-"""Requests that may wait for the networks; more are refused, so that none waits for long."""
+"""Maximum number of waiting requests; further ones are rejected, so that none waits long."""
 
 
 class Busy(Exception):

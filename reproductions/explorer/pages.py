@@ -47,7 +47,7 @@ STEPS = Guide(
 )
 NAVER = Guide(_DOCS / "naver.ko.md", _DOCS / "naver", "네이버 영화 리뷰와 어텐션", "한국어", "ko")
 GUIDES = {name: guide for name, guide in {"steps": STEPS, "naver": NAVER}.items() if guide.document.is_file()}
-"""By the name of their folder in the site."""
+"""Guides by the name of their folder in the site."""
 
 # A browser loads this font only if no installed font has Hangul.
 HANGUL = """@font-face {

@@ -25,7 +25,7 @@ from reproductions.protocol.runs import Outcome, published_outcomes
 Page = Callable[[], bytes]
 
 MANIFEST = "site.json"
-"""Lists the files of a written site with their SHA-256; a folder that has it may be replaced."""
+"""File that lists the SHA-256 of all files of a written site. A folder that contains it may be replaced."""
 
 # Sentences to try, by task and language.
 SUGGESTIONS = {

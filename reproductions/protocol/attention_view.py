@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 DIGITS = 4
-"""Decimals of a weight in JSON: a page shows per cent with at most two."""
+"""Decimal places of a weight in JSON; a page shows per cent with at most two."""
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,10 @@ from reproductions.protocol.rows import SAMPLE_WARNING
 from reproductions.protocol.task import Task
 
 CLEAR = 3 * math.sqrt(2)
-"""How many deviations over seeds a difference of single seeds must exceed to be judged."""
+"""Minimum difference between single seeds, in standard deviations over seeds, for a verdict."""
 
 _DEGREES = 3
-"""Degrees of freedom from which a deviation over seeds counts as known."""
+"""Minimum degrees of freedom of a standard deviation over seeds that is treated as known."""
 
 
 def judge(

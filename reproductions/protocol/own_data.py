@@ -56,7 +56,7 @@ class DataOptions:
 
 
 FEWEST = 10
-"""Rows of train and of test without which nothing can be trained or compared."""
+"""Minimum number of rows in train and in test."""
 
 
 def check_sizes(rows: Mapping[str, int]) -> None:

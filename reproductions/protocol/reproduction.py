@@ -15,10 +15,11 @@ from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Task, Variant
 
 Groups = Mapping[str, Sequence[Outcome]]
-"""Outcomes by variant, one for each seed."""
+"""Outcomes by variant, one per seed."""
 
 Draw = Callable[[Groups, Path], Mapping[str, Path]]
-"""Draws figures, or writes pages, into a directory from the outcomes that are there; files by title."""
+"""A function that draws figures, or writes pages, into a directory from the available outcomes; it returns files by
+title."""
 
 
 @dataclass(frozen=True)

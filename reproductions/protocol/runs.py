@@ -18,10 +18,10 @@ from preprocessing.files import write_json
 from reproductions.protocol.own_data import OwnData
 
 CONFIG, TRAINING, CHECKPOINT, PREPROCESSING = "config.json", "training.json", "checkpoint.npz", "preprocessing.npz"
-"""Files of a trained run."""
+"""Files of a completed run."""
 
 SAMPLE = "sample"
-"""Name of the embedded corpus, whose numbers mean nothing."""
+"""Name of the embedded corpus, on which results are meaningless."""
 
 _RECORD = {"metrics", "history", "train_seconds", "parameters", "parameters_sha256"}
 _RECORD |= {"corpus", "corpora", "pipeline", "commit", "environment"}

@@ -19,7 +19,7 @@ from reproductions.tasks.translation_data import TranslationData, TranslationSet
 from reproductions.tasks.translation_decoding import TRANSLATED_MULTIPLE, Translated, inputs, without_unknown
 
 LONGEST = 100
-"""Source tokens of a sentence whose translation is shown; no matrix of more can be read."""
+"""Maximum number of source tokens; the matrix of a longer sentence would be unreadable."""
 
 
 def of_text(trained: TrainedModel[Any, ClassificationData], text: str) -> AttentionView:

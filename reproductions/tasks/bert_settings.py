@@ -18,7 +18,7 @@ from reproductions.tasks.prepared import PreparedCorpus
 from reproductions.tasks.text_inputs import Text, TextInputs
 
 MULTIPLE = 8
-"""Of which the padded length of texts is, so that batches come in few shapes."""
+"""Texts are padded to a multiple of this length, so that batches come in few shapes."""
 
 _ONE_IN_ON_SAMPLE = 10
 

@@ -12,8 +12,8 @@ from preprocessing.text.vocabulary import UNKNOWN
 # Of a sentence: matching n-grams for n = 1 to 4, n-grams for n = 1 to 4, length, length of the reference.
 COUNTS = 10
 UNKNOWN_WORD = "UNK"
-"""What an unknown token is in text that is scored detokenised: a word that sacreBLEU's tokenizers leave whole. They
-split ``<unk>`` into three tokens."""
+"""Stand-in for an unknown token in detokenised text. sacreBLEU's tokenizers keep it whole, while they split ``<unk>``
+into three tokens."""
 
 
 class Bleu:
@@ -81,4 +81,4 @@ def chrf_signature() -> str:
 
 
 PEERS = Bleu(tokenize="none", lowercase=True)
-"""BLEU of lower-cased tokens, as the peers of Multi30k count it."""
+"""BLEU on lower-cased tokens, as in published results on Multi30k."""

@@ -18,10 +18,10 @@ from reproductions.tasks.captioning_data import CaptionData
 from reproductions.tasks.image_features import Features
 
 STEPS_MULTIPLE = 2
-"""What the lengths of a batch are padded to; each length is a compiled graph."""
+"""Captions of a batch are padded to a multiple of this length, since each length is a compiled graph."""
 
 LONGEST = 25
-"""Words of a caption that is generated."""
+"""Maximum number of words of a generated caption."""
 
 _IMAGES = 64
 

@@ -16,9 +16,9 @@ from reproductions.tasks.bleu import Bleu, bleu_up_to
 
 REFERENCES = 5
 PEERS = Bleu(tokenize="none", lowercase=True, references=REFERENCES)
-"""BLEU of the caption's words, lower-cased and without punctuation, as the peers count it."""
+"""BLEU on the words of the caption, lower-cased and without punctuation, as in most published results."""
 OFFICIAL = Bleu(tokenize="13a", lowercase=True, references=REFERENCES)
-"""sacreBLEU as it is published: of the captions as they were written, with punctuation, lower-cased."""
+"""sacreBLEU against the original references with punctuation, lower-cased."""
 ORDERS = {f"bleu-{order}": order for order in (1, 2, 3, 4)}
 
 

@@ -17,7 +17,7 @@ from reproductions.tasks.image_features import Features
 from reproductions.tasks.prepared import PreparedCorpus
 
 SHAPES = {grid: (GRID[grid] ** 2, CHANNELS[grid]) for grid in GRID} | {"vgg-conv5": (14 * 14, 512)}
-"""Positions and channels of each grid of features; the weights of VGG-19 are not here."""
+"""Positions and channels of each feature grid. VGG-19's weights are not included."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,7 +46,7 @@ NOTES = (
     "differently. Search never generates the unknown word. EfficientNet-Lite0, which computes the image features, is "
     "not fine-tuned.",
 )
-"""How the numbers of a results README are counted."""
+"""How the metrics of a results README are computed."""
 
 _UNITS = {"cider": 100.0, "meteor": 100.0}
 

@@ -41,7 +41,8 @@ from reproductions.tasks.lines import lines
 from reproductions.tasks.prepared import PreparedCorpus
 
 ITEM = 20
-"""Frames of a test item, about two seconds: the bootstrap resamples these, as frames next to each other are alike."""
+"""Number of frames of a test item, about two seconds. The bootstrap resamples items, since neighbouring frames are
+alike."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,10 +19,10 @@ from preprocessing.images.drive_data import DriveSplit
 from preprocessing.images.drive_steps import to_rgb
 
 EVERY = 2
-"""One frame in this many is filtered, and is on the page of the test drive."""
+"""One frame in this many is filtered, and shown on the page of the test drive."""
 
 SHOWN = 6
-"""Frames that the figure shows: the sharpest turns, at least some seconds apart."""
+"""Number of frames in the figure: the sharpest turns, at least some seconds apart."""
 
 APART = 40
 _BATCH = 64

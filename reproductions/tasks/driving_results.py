@@ -24,7 +24,7 @@ from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import Column, Variant
 
 TURN = 2.0
-"""Degrees of the target from which a frame is in a turn."""
+"""Minimum absolute target, in degrees, of a frame in a turn."""
 
 ALL, TURNS = "all frames", f"turns of {TURN:g} degrees or more"
 OTHER_ALL, OTHER_TURNS = "the other road, all", f"the other road, turns of {TURN:g} degrees or more"

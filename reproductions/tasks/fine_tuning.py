@@ -20,7 +20,7 @@ from reproductions.tasks.classification import Classification
 from reproductions.tasks.classifier_settings import ClassificationData
 
 SHARED = ("bert.", "pooler.")
-"""How the names of the parameters begin that a pretrained network and a classifier have in common."""
+"""Name prefixes of the parameters that a pretrained network and a classifier share."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from reproductions.tasks.classification_results import compare, share_right, tra
 from reproductions.tasks.prepared import PreparedCorpus
 
 BATCH = 256
-"""Images that a network reads at once when it does not train."""
+"""Batch size in evaluation."""
 
 ITEMS = "images"
 
@@ -98,7 +98,7 @@ class ImageReading:
 SettingsT = TypeVar("SettingsT", bound=ImageSettings)
 
 ImageMeasurement = Callable[[ImageReading], Mapping[str, Any]]
-"""Examples of an :class:`Evaluation` that are measured of a trained network."""
+"""A measurement of a trained network that is stored in the examples of an :class:`Evaluation`."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from preprocessing.flickr8k import CaptionResult
 from preprocessing.pipeline import cache as result_cache
 
 SHARD, BATCH = 500, 20
-"""Images of a shard, and of a batch of the network."""
+"""Number of images in a shard, and in a batch."""
 
 _FORMAT = 2
 

@@ -9,7 +9,7 @@ from gluon_attn.errors import UsageError
 from reproductions.protocol.task import AnswerOptions
 
 Line = tuple[int, str]
-"""Number, from 1, and text."""
+"""Line number, from 1, and text."""
 
 _BATCHES = 32  # per block: lines of similar length are read together, and answers do not wait for the last line
 

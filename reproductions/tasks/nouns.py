@@ -63,11 +63,10 @@ CLASSES_OF: dict[str, tuple[int, ...]] = {
     "flag": (557,),
     "bubbles": (971,),
 }
-"""Classes of ImageNet that a noun of a caption names, by their numbers in ILSVRC 2012 (checked against the list of
-Keras's models)."""
+"""ImageNet classes of a noun, by their indices in ILSVRC 2012 (checked against the list of Keras's models)."""
 
 _OTHERS = 10
-"""Other nouns whose weights are tried for chance."""
+"""Number of other nouns whose weights give the chance level."""
 
 
 def attended_classes(captions: Sequence[Caption], last: Features, grid: str) -> np.ndarray:

@@ -20,7 +20,7 @@ from preprocessing.text.syllables import Spelling
 from preprocessing.text.vocabulary import PADDING_ID, UNKNOWN_ID
 
 SYLLABLES = "syllables"
-"""Name of the state of a spelling, where it is saved."""
+"""Name of the syllables in the saved state."""
 
 Text = Any
 """An array, or a list of arrays."""

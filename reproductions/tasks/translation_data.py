@@ -16,7 +16,7 @@ from reproductions.protocol.task import Settings
 from reproductions.tasks.prepared import PreparedCorpus
 
 LINKS = 1 << 26
-"""Most pairs of a source and a target token that a lexicon is learned from, to bound memory."""
+"""Maximum number of source and target token pairs that a lexicon is learned from, which bounds memory."""
 
 _LEXICON = "lexicon"
 
@@ -56,7 +56,8 @@ class TranslationSettings(Settings):
     dropout: float = 0.0
 
     multiples: ClassVar[tuple[int, int]] = (8, 4)
-    """What the lengths of source and target are padded to in a batch; each pair of lengths is a compiled graph."""
+    """Source and target lengths of a batch are padded to multiples of these; each pair of lengths is a compiled
+    graph."""
 
     @property
     def pipeline_options(self) -> dict[str, Any]:

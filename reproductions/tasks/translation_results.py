@@ -34,9 +34,9 @@ NOTES = (
     "Smaller networks, if there are any, have one seed and 8 epochs, and validation BLEU still rises by points in the "
     "second half of their training: they also rank how fast systems learn.",
 )
-"""How the numbers of a results README are counted."""
+"""How the metrics of a results README are computed."""
 LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, None))
-"""Ranges of source words, for what depends on the length."""
+"""Ranges of source length in words."""
 AXES = ("target", "source")
 
 _SCORES: Mapping[str, tuple[str, Callable[[np.ndarray], float]]] = {

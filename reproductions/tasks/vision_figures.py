@@ -20,13 +20,13 @@ from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.tasks.image_classification import ImageReading
 
 SHOWN = 12
-"""Test images that are shown with what the network attends to."""
+"""Number of test images shown with their attention."""
 
 MEASURED = 128
-"""Test images over which attention distances are averaged."""
+"""Number of test images over which attention distances are averaged."""
 
 FILTERS = 28
-"""Components of the patch embedding that are shown, as many as in the paper."""
+"""Number of principal components of the patch embedding that are shown, as in the paper."""
 
 
 def inspect(reading: ImageReading) -> dict[str, Any]:

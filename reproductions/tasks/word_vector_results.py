@@ -27,7 +27,7 @@ COLUMNS = (
     Column("loss", "loss"),
 )
 RARE = "agreement of rare words"
-"""The metric in which only rare words are compared."""
+"""Metric that compares rare words only."""
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> list[Row]:

@@ -34,11 +34,12 @@ from reproductions.tasks.sentiment_lexicon import Agreement, SentimentLexicon, a
 from reproductions.tasks.trained_vectors import NEIGHBOURS, TrainedVectors
 
 RATED = "imdb"
-"""The corpus of rated reviews that give the words of other texts a sentiment."""
+"""Corpus of rated reviews that defines the sentiment of words of other texts."""
 
 FREQUENT, CLEAR = 100, 3.0
 FREQUENT_ON_SAMPLE, CLEAR_ON_SAMPLE = 5, 1.0
-"""Defaults of ``frequent`` and ``clear`` in :class:`WordVectorSettings`, and their limits on the embedded sample."""
+"""Defaults of ``frequent`` and ``clear`` in :class:`WordVectorSettings`, which are also their limits on the embedded
+sample."""
 
 _DRAWS = 1  # the seed of what is drawn when a loss is measured: the same for all trainings
 

@@ -16,7 +16,7 @@ from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, unpacked
 from preprocessing.errors import InputError
 
 CHUNK = 16_384
-"""Pairs of a chunk. It does not change the result."""
+"""Number of pairs in a chunk. It does not affect the result."""
 
 _LONGEST_LINE = 1 << 22
 

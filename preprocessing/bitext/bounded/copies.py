@@ -16,7 +16,7 @@ from preprocessing.bitext.bounded.first_pass import of_pairs
 from preprocessing.bitext.bounded.shards import Shards
 
 AT_ONCE = 1 << 22
-"""About how many hashes are in memory at once."""
+"""Approximate number of hashes in memory at a time."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from preprocessing.text.steps import SHOWN
 from preprocessing.text.tokenizers import Tokenizer
 
 HASHES = ("raw", "prepared", "letters")
-"""Hashes of each sentence: of the line, of the text as it is tokenised, and of its letters and digits."""
+"""Hashes of each sentence: of the raw line, of the text before tokenization, and of its letters and digits."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from preprocessing.text.normalization import normalizer
 from preprocessing.text.vocabulary import UNKNOWN_ID
 
 FINAL = "final"
-"""Shard of a side: the ``symbols`` of each word as ``ids`` and ``offsets``, and the vocabulary id of each symbol."""
+"""Shard of one side: the ``symbols`` of each word as ``ids`` and ``offsets``, and the vocabulary id of each symbol."""
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ TaskT = TypeVar("TaskT")
 ResultT = TypeVar("ResultT")
 
 WORKERS = "preprocessing"
-"""What an error names where a worker died."""
+"""Name that an error message uses if a worker dies."""
 
 WAITING = 3
-"""Tasks per worker that are read ahead: what bounds the memory of tasks that carry text."""
+"""Number of tasks per worker that are read ahead. It bounds the memory of tasks that carry text."""
 
 
 class Pool:

@@ -53,7 +53,7 @@ from preprocessing.text.normalization import Lowercase
 from preprocessing.text.vocabulary import Vocabulary
 
 COLUMNS = "columns"
-"""Folder of the arrays of the result."""
+"""Folder of the result's arrays."""
 
 
 class BoundedRun:

@@ -22,7 +22,7 @@ from preprocessing.pipeline.ragged import Ragged
 
 WORDS, MERGES, PIECES = "words", "merges", "pieces"
 BLOCK = 1 << 16
-"""Words that one task splits into pieces."""
+"""Number of words that one task splits into pieces."""
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from preprocessing.files import write_text
 TEMPLATE = "pipeline/card_page/card_page.html.j2"
 _ROOM = Path(__file__).parents[2]
 _NO_UNITS = ("name", "version", "rule", "parameters", "dropped", "examples")
-"""Entries of a step that count nothing; the others (``rows``, ``tokens``) count units by split."""
+"""Entries of a step that are not counts; the others (``rows``, ``tokens``) are counts by split."""
 
 WIDTH, HEIGHT = 640, 180
-"""Of the plotting area of a histogram, in SVG units."""
+"""Size of the plotting area of a histogram, in SVG units."""
 
 _MOST_BARS = 100
 
