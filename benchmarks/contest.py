@@ -118,8 +118,9 @@ def duels(
     steps: int,
     family: str = "",
     ways: Mapping[str, Mapping[str, Any]] = EAGER,
+    work: str = "training",
 ) -> None:
-    """A complete script that trains networks on both sides: its options, the duels, the table and the record.
+    """A complete script that runs networks on both sides: its options, the duels, the table and the record.
 
     Args:
         script: module of this folder, which names the record.
@@ -131,6 +132,7 @@ def duels(
         threads, steps: defaults of the options.
         family: common name of the models, if they have one.
         ways: of :func:`duel`.
+        work: what is done with the networks.
     """
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--threads", type=int, default=threads)
@@ -155,7 +157,7 @@ def duels(
             speed += f", {each['gflops']:.0f} of {each['fully_connected_gflops']:.0f} GFLOP/s"
         on = f"{options.threads} thread{'s' * (options.threads > 1)}"
         name = f"{family}, {model}" if family else model
-        words = f"training {name} with {units} units, {on}: {speed}; against {peer}"
+        words = f"{work} {name} with {units} units, {on}: {speed}; against {peer}"
         lines.append(line(words, each["ours_is"], target if isinstance(target, float) else target[model]))
     flags = f"--threads {options.threads} --repetitions {options.repetitions} --steps {options.steps}"
     record = {

@@ -21,7 +21,7 @@ NETWORKS = (("features of EfficientNet-Lite0", 1280),)
 
 def main() -> None:
     summary, modules = (__doc__ or "").splitlines()[0], ("ours.features", "peers.torch_features")
-    contest.duels("features_speed", summary, modules, NETWORKS, "images", TARGET, threads=1, steps=5)
+    contest.duels("features_speed", summary, modules, NETWORKS, "images", TARGET, threads=1, steps=5, work="extracting")
 
 
 if __name__ == "__main__":
