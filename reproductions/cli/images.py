@@ -20,13 +20,15 @@ from reproductions.cli.answers import AnyVariant, Json, Model, OneSeed
 from reproductions.cli.options import PresetName, Profile, Runs, Threads
 
 Images = Annotated[list[Path], typer.Argument(help="Image files: JPEG, PNG or another format of Pillow.")]
-ClassifyPaper = Annotated[str, typer.Option("--paper", help="A paper whose networks classify images.")]
-CaptionPaper = Annotated[str, typer.Option("--paper", help="A paper whose networks caption images.")]
+Paper = Annotated[
+    str | None,
+    typer.Option(help="Paper of the network. Default: that of --model, else the only one with such networks."),
+]
 
 
 def caption(
     images: Images,
-    paper: CaptionPaper = "xu2015",
+    paper: Paper = None,
     variant: AnyVariant = None,
     preset: PresetName = "cpu",
     seed: OneSeed = 1,
@@ -73,7 +75,7 @@ def caption(
 
 def classify(
     images: Images,
-    paper: ClassifyPaper = "dosovitskiy2020",
+    paper: Paper = None,
     variant: AnyVariant = None,
     preset: PresetName = "cpu",
     seed: OneSeed = 1,
@@ -113,7 +115,7 @@ def classify(
 
 def _trained(
     command: str,
-    paper: str,
+    paper: str | None,
     variant: str | None,
     preset: str,
     seed: int,
@@ -129,6 +131,7 @@ def _trained(
 
     if model is not None and variant is not None:
         raise UsageError("--model names a network, and so its variant; leave out --variant")
+    paper = paper or (models.paper_of(model) if model else _only_paper(command))
     declared = papers.load(paper).preset(preset)
     run = Run(paper, preset, declared.headline[0], seed, profile, threads, runs)
     trained = load_directory(paper, model or models.find(run, variant))
@@ -138,3 +141,12 @@ def _trained(
     if trained.data.corpus == SAMPLE:
         print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
     return trained
+
+
+def _only_paper(command: str) -> str:
+    from reproductions.protocol import papers
+
+    known = papers.answering(command)
+    if len(known) > 1:
+        raise UsageError(f"networks of {', '.join(known)} {command} images; choose one with --paper")
+    return known[0]

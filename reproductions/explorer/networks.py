@@ -18,7 +18,7 @@ from typing import Any
 from gluon_attn.errors import UsageError
 from reproductions.protocol import models, papers
 from reproductions.protocol.loading import declared, load_directory
-from reproductions.protocol.runs import CONFIG, SAMPLE, TRAINING, read_json
+from reproductions.protocol.runs import SAMPLE, TRAINING
 from reproductions.protocol.task import Task, TrainedModel
 
 LONGEST_TEXT = 2_000
@@ -124,7 +124,7 @@ def find_networks(runs: Path, paper: str | None = None, model: Path | None = Non
         UsageError: if the given directory holds no network with attention, or if there is no network of this paper.
     """
     if model is not None:
-        name = paper or _paper_of(model)
+        name = paper or models.paper_of(model)
         network = _describe(name, model, "model", "given")
         if network is None:
             raise UsageError(f"{model}: a network of this task attends to nothing; choose another --model")
@@ -134,8 +134,7 @@ def find_networks(runs: Path, paper: str | None = None, model: Path | None = Non
         raise UsageError(f"{paper}: its networks attend to nothing; choose another paper")
     described = [(network, name, path) for name in chosen for network, path in _of_paper(name, runs)]
     if not described:
-        name = paper or "naver_self_attention"
-        raise UsageError(f"no trained network to explore here; train one with: gluon-attn run {name}")
+        raise UsageError(f"no trained network to explore here; train one with: gluon-attn run {paper or 'PAPER'}")
     order = {"included": 0, "runs": 1}
     return Networks(sorted(described, key=lambda each: order[each[0].group]))
 
@@ -179,13 +178,3 @@ def _describe(paper: str, directory: Path, id: str, group: str) -> Network | Non
 
 def _attends(task: Task[Any, Any] | None) -> bool:
     return task is not None and type(task).attention_of is not Task.attention_of
-
-
-def _paper_of(directory: Path) -> str:
-    if not (directory / CONFIG).exists():
-        raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
-    config = read_json(directory / CONFIG)
-    paper = str(config.get("paper")) if isinstance(config, dict) else ""
-    if paper not in papers.names():
-        raise UsageError(f"{directory}: a network of {paper}, a script of your own; give the path of that script")
-    return paper

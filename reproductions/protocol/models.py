@@ -11,7 +11,7 @@ from gluon_attn.training import checkpoint
 from preprocessing.files import atomic_directory
 from reproductions.protocol import papers
 from reproductions.protocol.loading import best_parameters
-from reproductions.protocol.runs import CHECKPOINT, CONFIG, PREPROCESSING, TRAINING, Run, training_of
+from reproductions.protocol.runs import CHECKPOINT, CONFIG, PREPROCESSING, TRAINING, Run, read_json, training_of
 
 
 def find(run: Run, variant: str | None) -> Path:
@@ -55,6 +55,21 @@ def included_models(paper: str) -> dict[str, Path]:
     """The directories of the networks that come with a paper, by variant; all have preset ``cpu`` and seed 1."""
     folder = papers.models_folder(paper)
     return {path.parent.name: path.parent for path in sorted(folder.glob(f"*/{TRAINING}"))}
+
+
+def paper_of(directory: Path) -> str:
+    """The paper of a trained network.
+
+    Raises:
+        UsageError: if the directory holds no network, or one of a script of the user.
+    """
+    if not (directory / CONFIG).exists():
+        raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
+    config = read_json(directory / CONFIG)
+    paper = str(config.get("paper")) if isinstance(config, dict) else ""
+    if paper not in papers.names():
+        raise UsageError(f"{directory}: a network of {paper}, a script of your own; give the path of that script")
+    return paper
 
 
 def export(directory: Path, target: Path) -> None:

@@ -27,6 +27,12 @@ def load(paper: str) -> Reproduction:
     return reproduction
 
 
+def answering(command: str) -> list[str]:
+    """The papers of this project whose headline system answers a command, such as ``caption``."""
+    presets = {name: load(name).preset("cpu") for name in names()}
+    return [name for name, preset in presets.items() if preset.task(preset.headline[0]).command == command]
+
+
 def _from_path(paper: str) -> object:
     path = Path(paper)
     if path.suffix != ".py" or not path.is_file():

@@ -56,7 +56,7 @@ def test_an_installation_without_networks_says_how_to_train_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(networks.models, "included_models", lambda paper: {})
-    with pytest.raises(UsageError, match="gluon-attn run naver_self_attention"):
+    with pytest.raises(UsageError, match="gluon-attn run PAPER"):
         find_networks(tmp_path)
 
 
