@@ -103,6 +103,7 @@ def test_invalid_parameters_are_refused(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)  # pieces are learned on the whole crawl
 @pytest.mark.corpus("nsmc")
 def test_no_evaluated_review_is_in_the_text_for_pretraining() -> None:
     result = naver_pretraining.prepare("nsmc-raw")
