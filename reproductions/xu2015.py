@@ -21,7 +21,7 @@ for soft and 68.3, 48.8, 34.7, 24.4 for hard attention on ResNet-50 features; fu
 Claims: attention is better than the mean feature, and than random weights; hard attention is at least as good as soft
 attention in BLEU-2 to BLEU-4; the penalty helps; the network attends to the place that the word names.
 
-Result so far: with these features attention does not improve BLEU over the mean feature. Soft attention is diffuse, but
+Result so far: with these features BLEU shows no gain of attention over the mean feature. Soft attention is diffuse, but
 it does point to the object that a noun names. Hard attention is more concentrated, and with two of three seeds it
 attends to the surroundings of the object instead.
 """

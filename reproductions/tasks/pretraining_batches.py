@@ -1,4 +1,4 @@
-"""Pretraining batches: pairs of reviews with masked pieces, drawn anew in every epoch."""
+"""Pretraining batches: pairs of reviews with masked pieces, drawn again in every epoch."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ReviewPairs:
     tells: bool = True
 
     def endless(self, generator: np.random.RandomState) -> Iterator[PairBatch]:
-        """An endless stream of batches. Each pass pairs and masks all reviews anew."""
+        """An endless stream of batches. Each pass pairs and masks all reviews again."""
         while True:
             yield from self.one_pass(generator)
 
