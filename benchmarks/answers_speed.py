@@ -48,7 +48,7 @@ def ways(wanted: Sequence[str]) -> dict[str, Callable[[], Any]]:
     from reproductions.protocol.loading import load_directory
     from reproductions.protocol.models import included_models
     from reproductions.protocol.task import AnswerOptions
-    from reproductions.tasks.text_predictions import classify
+    from reproductions.tasks.classification.predictions import classify
 
     trained = load_directory(PAPER, included_models(PAPER)["as-written"])
     raw = "".join(f"{text}\n" for text in wanted).encode()

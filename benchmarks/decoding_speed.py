@@ -5,7 +5,7 @@
 The sentences are the test split of Multi30k (2016), English to German in byte pairs; the network and the search are
 those of ``bahdanau2014``, ``rnnsearch`` of preset ``cpu``: 256 units, beam 5. From ids to ids:
 
-- ``batched``: in batches of similar length, as ``reproductions.tasks.translation_decoding.translate`` does;
+- ``batched``: in batches of similar length, as ``reproductions.tasks.translation.decoding.translate`` does;
 - ``one by one``: the same search with batches of one;
 - ``gluonnlp``: one by one with GluonNLP's ``BeamSearchSampler`` on the steps of our network, for reference, once;
 - ``PyTorch eager``: the same network with its own batched beam search, ``peers/torch_decoders.py``, in batches of the

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -121,7 +121,7 @@ def read_documents(path: Path) -> dict[DocumentKey, bytes]:
     """
     documents: dict[DocumentKey, bytes] = {}
     named: dict[tuple[int, int, int], str] = {}
-    for name, raw in _folder(path) if path.is_dir() else _archive(path):
+    for name, raw in contents(path, lambda name: _key(path, name) is not None):
         key = _key(path, name)
         assert key is not None, "only documents are unpacked"
         number = (key.split, key.label, key.number)
@@ -163,19 +163,27 @@ def _key(path: Path, name: str) -> DocumentKey | None:
     return DocumentKey(SPLITS.index(split), LABELS.index(label), int(matched[1]), file)
 
 
-def _folder(path: Path) -> Iterator[tuple[str, bytes]]:
+def contents(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    """The name and the bytes of each wanted file of a folder or archive; ``wanted`` is called with its name in there.
+
+    Raises InputError for an archive that cannot be unpacked.
+    """
+    return _of_folder(path, wanted) if path.is_dir() else _of_archive(path, wanted)
+
+
+def _of_folder(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
     for file in sorted(path.rglob("*")):
         name = file.relative_to(path).as_posix()
-        if file.is_file() and _key(path, name) is not None:
+        if file.is_file() and wanted(name):
             yield name, file.read_bytes()
 
 
-def _archive(path: Path) -> Iterator[tuple[str, bytes]]:
+def _of_archive(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
     try:
         # As a stream: seeking back in a compressed archive would decompress it from the beginning.
         with unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK) as archive:
             for member in archive:
-                if member.isfile() and _key(path, member.name) is not None:
+                if member.isfile() and wanted(member.name):
                     check_unpacked(path, member.size)  # a sparse member can state a larger size than the archive has
                     content = archive.extractfile(member)
                     assert content is not None, "a regular file has content"

@@ -6,8 +6,8 @@
     result.train.sentence_lengths, result.train.sentence_words(0)  # and its sentences
     documents.write(result, Path("out"))
 
-The steps, in order: read-documents, plain-text, drop-empty, split-by-hash, mark-leaks, sentences, tokenize,
-limit-sentences, vocabulary, encode.
+The steps, in order: read-documents, plain-text, drop-empty, split-by-hash (or split-by-film), mark-leaks, sentences,
+tokenize, limit-sentences, vocabulary, encode.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from preprocessing.corpora import CorpusFiles
+from preprocessing.document_films import SplitByFilm
 from preprocessing.document_reading import (
     OWN_DOCUMENTS as OWN_DOCUMENTS,
     ReadDocuments,
@@ -35,23 +36,27 @@ def pipeline(
     overlong: str = "cut",
     min_freq: int = 5,
     max_size: int | None = None,
+    validation: str = "hash",
 ) -> TextPipeline:
     """The pipeline for IMDB and documents in its layout.
 
     ``max_sentences``: maximum per document, ``max_words``: maximum per sentence (None: no limit). With
     ``overlong="cut"``, the rest of a longer sentence is lost; with ``"wrap"``, it becomes further sentences, which
     count towards ``max_sentences``. ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the
-    training split. Raises InputError for an invalid parameter.
+    training split. ``validation``: a tenth of the training documents by the ``hash`` of their text, or all documents on
+    a tenth of the films, chosen by the hash of the ``film``. Raises InputError for an invalid parameter.
     """
     check_positive(max_sentences=max_sentences, max_words=max_words, min_freq=min_freq, max_size=max_size)
     if overlong not in OVERLONG:
         raise InputError(f"overlong {overlong!r}", "no such choice", remedy=f"choose {' or '.join(OVERLONG)}")
+    if validation not in ("hash", "film"):
+        raise InputError(f"validation {validation!r}", "no such choice", remedy="choose hash or film")
     words = EnglishWords()
     steps = (
         ReadDocuments(),
         PlainText(),
         DropEmpty(),
-        SplitByHash(),
+        SplitByHash() if validation == "hash" else SplitByFilm(),
         MarkLeaks(),
         SplitSentences(),
         TokenizeSentences(words),

@@ -82,7 +82,8 @@ def pipeline(
     Multi30k whose German is ``@@``, truncated machine translations of KorSTS, nothing of Tatoeba en-fr.
     ``deduplicate``: train on each pair once. ``drop_overlap``: leave out train pairs with a sentence of another split
     (default: only if the corpus has test sets of several origins, ``tatoeba ko-en``). ``extra``: further collections of
-    the corpus to train on. ``empty``: refuse a pair with an empty side, or drop it (default: refuse, with WMT'14 drop).
+    the corpus, to train or to test on. ``empty``: refuse a pair with an empty side, or drop it (default: refuse, with
+    WMT'14 drop).
 
     Raises InputError for an unknown name or language or an invalid value.
     """

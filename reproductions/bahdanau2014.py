@@ -28,8 +28,7 @@ from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.translation import SMALL, SMOKE, STANDARD, TranslationData, TranslationSettings
-from reproductions.tasks.translation_measures import (
+from reproductions.tasks.translation.measures import (
     JOINED,
     AlignmentOrder,
     JoinedSentences,
@@ -38,7 +37,8 @@ from reproductions.tasks.translation_measures import (
     points_lost,
     share_lost,
 )
-from reproductions.tasks.translation_results import alignments, bleu_by_length
+from reproductions.tasks.translation.results import alignments, bleu_by_length
+from reproductions.tasks.translation.task import SMALL, SMOKE, STANDARD, TranslationData, TranslationSettings
 
 TABLE_1 = Table("Bahdanau et al. (2015), Table 1, all sentences", corpus="wmt14 en-fr", metric="bleu")
 ENCDEC_30, SEARCH_30 = TABLE_1.entry("RNNencdec-30", 13.93), TABLE_1.entry("RNNsearch-30", 21.50)

@@ -46,16 +46,10 @@ from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.language_modelling import LanguageModellingData
-from reproductions.tasks.ngram_modelling import ContextModelling, ContextSettings, NgramModelling, NgramSettings
-from reproductions.tasks.ngram_modelling_results import (
-    gains_more,
-    mixture_below_network,
-    mixture_below_ngrams,
-    perplexity_by_context,
-)
-from reproductions.tasks.word_vector_results import above_chance, map_of, neighbours_page
-from reproductions.tasks.word_vectors import WordVectorData, WordVectors, WordVectorSettings
+from reproductions.tasks.language_modelling import ngram_results, ngrams
+from reproductions.tasks.language_modelling.task import LanguageModellingData
+from reproductions.tasks.word_vectors.results import above_chance, map_of, neighbours_page
+from reproductions.tasks.word_vectors.task import WordVectorData, WordVectors, WordVectorSettings
 
 TABLE_1 = Table("Bengio et al. (2003), Table 1", corpus="brown", metric="perplexity", checked="secondary", digits=0)
 TABLE_2 = Table("Bengio et al. (2003), Table 2", corpus="ap news", metric="perplexity", checked="secondary", digits=0)
@@ -77,7 +71,7 @@ VECTORS = WordVectors("ptb", LISTED, MAPPED, rated_elsewhere=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(ContextSettings):
+class Settings(ngrams.ContextSettings):
     """The paper's values for the best network on Brown; ``tied`` and dropout are ours."""
 
     feature_units: int = 30
@@ -144,9 +138,9 @@ def ngrams_of(order: int) -> Variant[Any]:
     return Variant(
         f"kn{order}",
         f"Kneser-Ney n-grams, {order - 1} word{'s' if order > 2 else ''} before",
-        NgramSettings(order=order),
+        ngrams.NgramSettings(order=order),
         COUNTING,
-        task=NgramModelling("ptb"),
+        task=ngrams.NgramModelling("ptb"),
         seeds=(1,),
         beside=KNESER_NEY_5 if order == 5 else None,
         comparable=order == 5,
@@ -156,7 +150,7 @@ def ngrams_of(order: int) -> Variant[Any]:
 
 
 def smoke(variant: Variant[Any]) -> Variant[Any]:
-    if isinstance(variant.settings, NgramSettings):
+    if isinstance(variant.settings, ngrams.NgramSettings):
         return variant
     if isinstance(variant.settings, SkipGram):
         tiny = replace(variant.settings, units=16, noise=16, threshold=1e-2, length=16, held_out_rows=8)
@@ -179,7 +173,7 @@ def paper(variant: Variant[Any]) -> Variant[Any]:
 REPRODUCTION = Reproduction(
     title="A neural probabilistic language model",
     source="Bengio et al. (2003), JMLR 3",
-    task=ContextModelling("ptb", LISTED, MAPPED),
+    task=ngrams.ContextModelling("ptb", LISTED, MAPPED),
     reported=(
         BROWN_NGRAMS,
         BROWN_MIXTURE,
@@ -202,14 +196,14 @@ REPRODUCTION = Reproduction(
             "The mixture of the network with n-grams is better than the network",
             "sec. 4.2",
             ("n5",),
-            mixture_below_network,
+            ngram_results.mixture_below_network,
         ),
         Measured(
             "mixture-ngrams",
             "The mixture of the network with n-grams is better than the n-grams",
             "Table 1",
             ("n5", "kn5"),
-            mixture_below_ngrams,
+            ngram_results.mixture_below_ngrams,
             reported=BROWN_NGRAMS.value - BROWN_MIXTURE.value,
         ),
         Better("longer-5", "Five words are better than three for the network", "n5", "n3", source="sec. 4.2"),
@@ -221,7 +215,7 @@ REPRODUCTION = Reproduction(
                 f"From {short} words to {long} the network gains more than n-grams",
                 "sec. 4.2",
                 (f"n{short}", f"n{long}", f"kn{short}", f"kn{long}"),
-                gains_more,
+                ngram_results.gains_more,
             )
             for short, long in ((3, 5), (5, 8))
         ),
@@ -240,10 +234,12 @@ REPRODUCTION = Reproduction(
     seeds=(1, 2, 3),
     smoke=Override(smoke),
     paper=Override(paper),
-    columns=(*ContextModelling.columns, WordVectors.columns[0]),
+    columns=(*ngrams.ContextModelling.columns, WordVectors.columns[0]),
     baselines=("cheng2016",),
     figures=(
-        perplexity_by_context({order: f"n{order}" for order in NETWORKS}, {order: f"kn{order}" for order in NGRAMS}),
+        ngram_results.perplexity_by_context(
+            {order: f"n{order}" for order in NETWORKS}, {order: f"kn{order}" for order in NGRAMS}
+        ),
         map_of("n5"),
     ),
     pages=(neighbours_page("nearest words", "neighbours.tsv", "n5", "skip-gram"),),

@@ -40,12 +40,12 @@ from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classification import SST
-from reproductions.tasks.classification_results import reading_page
-from reproductions.tasks.classifier_settings import ClassificationData, SequenceSettings
-from reproductions.tasks.intra_attention import attention_to_earlier_words, correct_sentence
-from reproductions.tasks.language_modelling import LanguageModelling, LanguageModellingData, LanguageModelSettings
-from reproductions.tasks.language_modelling_results import attention_by_distance, nearest_third
+from reproductions.tasks.classification.corpora import SST
+from reproductions.tasks.classification.intra_attention import attention_to_earlier_words, correct_sentence
+from reproductions.tasks.classification.results import reading_page
+from reproductions.tasks.classification.settings import ClassificationData, SequenceSettings
+from reproductions.tasks.language_modelling.results import attention_by_distance, nearest_third
+from reproductions.tasks.language_modelling.task import LanguageModelling, LanguageModellingData, LanguageModelSettings
 
 TITLE = "Long short-term memory-networks"
 TABLE_1 = Table("Cheng et al. (2016), Table 1", corpus="ptb", metric="perplexity", checked="memory", digits=0)

@@ -15,8 +15,15 @@ from reproductions.protocol.claims import Better
 from reproductions.protocol.reported import Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.translation import SMALL, SMOKE, STANDARD, Translation, TranslationData, TranslationSettings
-from reproductions.tasks.translation_results import bleu_by_length
+from reproductions.tasks.translation.results import bleu_by_length
+from reproductions.tasks.translation.task import (
+    SMALL,
+    SMOKE,
+    STANDARD,
+    Translation,
+    TranslationData,
+    TranslationSettings,
+)
 
 TABLE_1 = Table("Cho et al. (2014), Table 1, test", corpus="wmt14 en-fr", metric="bleu")
 WITH_RNN = TABLE_1.entry("phrase-based system with RNN encoder-decoder scores", 33.87)

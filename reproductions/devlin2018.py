@@ -32,15 +32,15 @@ from reproductions.protocol.claims import Better
 from reproductions.protocol.reported import Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.bert_settings import BertSettings, EncoderSettings, PretrainingSettings
-from reproductions.tasks.classification import NSMC
-from reproductions.tasks.classification_results import averaged, reading_page
-from reproductions.tasks.classifier_settings import StackedSettings, Syllables
-from reproductions.tasks.fasttext_settings import FastTextSettings
-from reproductions.tasks.fine_tuning import FineTuning
-from reproductions.tasks.pretraining import Pretraining
-from reproductions.tasks.pretraining_figures import accuracy_by_labelled, accuracy_by_minutes, heads, heads_over, masks
-from reproductions.tasks.published_bert import PublishedBert, PublishedBertSettings
+from reproductions.tasks.classification.corpora import NSMC
+from reproductions.tasks.classification.fasttext_settings import FastTextSettings
+from reproductions.tasks.classification.results import averaged, reading_page
+from reproductions.tasks.classification.settings import StackedSettings, Syllables
+from reproductions.tasks.pretraining.bert_settings import BertSettings, EncoderSettings, PretrainingSettings
+from reproductions.tasks.pretraining.figures import accuracy_by_labelled, accuracy_by_minutes, heads, heads_over, masks
+from reproductions.tasks.pretraining.fine_tuning import FineTuning
+from reproductions.tasks.pretraining.published_bert import PublishedBert, PublishedBertSettings
+from reproductions.tasks.pretraining.task import Pretraining
 
 PEERS = Table("SKTBrain/KoBERT", corpus="nsmc", metric="accuracy", digits=1)
 KOBERT = PEERS.entry("KoBERT, 92 million parameters", 90.1)

@@ -34,9 +34,9 @@ from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.image_classification import ImageClassification, ImageCorpus, ImageSettings
-from reproductions.tasks.image_results import accuracy_by_images, gap_closes, level, level_at_best_rate
-from reproductions.tasks.vision_figures import attention_distances, inspect, positions_and_filters, rollouts
+from reproductions.tasks.image_classification import figures
+from reproductions.tasks.image_classification.results import accuracy_by_images, gap_closes, level, level_at_best_rate
+from reproductions.tasks.image_classification.task import ImageClassification, ImageCorpus, ImageSettings
 
 TABLE_2 = Table("Dosovitskiy et al. (2021), Table 2", corpus="cifar10", metric="accuracy")
 TABLE_5 = Table("Dosovitskiy et al. (2021), Table 5, pre-trained on ImageNet", corpus="cifar10", metric="accuracy")
@@ -116,9 +116,9 @@ PAPER = Recipe(epochs=300, batch_size=4096, learning_rate=3e-3, warmup_steps=10_
 PASSES = {1_000: 12, 10_000: 4}  # number of training images of the curve: passes over them in an epoch
 TRAINING_IMAGES = 45_133
 
-BEST: ImageClassification[Any] = ImageClassification(part="best", measurements=(inspect,))
+BEST: ImageClassification[Any] = ImageClassification(part="best", measurements=(figures.inspect,))
 BASELINE: ImageClassification[Any] = ImageClassification(part="best")
-ABLATION: ImageClassification[Any] = ImageClassification(part="ablation", measurements=(inspect,))
+ABLATION: ImageClassification[Any] = ImageClassification(part="ablation", measurements=(figures.inspect,))
 CURVE: ImageClassification[Any] = ImageClassification(part="data")
 
 
@@ -154,7 +154,7 @@ def positions(kind: str, title: str, beside: Reported) -> Variant[ViTSettings]:
 
 def on_images(name: str, title: str, settings: Any, images: int) -> Variant[Any]:
     part = replace(settings, images=images, passes=PASSES[images])
-    return Variant(f"{name}-{images}", f"{title}, {images:,} training images".replace(",", " "), part, SHORT, CURVE)
+    return Variant(f"{name}-{images}", f"{title}, {images // 1000} 000 training images", part, SHORT, CURVE)
 
 
 CURVES: dict[str, dict[int, str]] = {
@@ -208,7 +208,7 @@ REPRODUCTION = Reproduction(
         ),
         Measured(
             "gap",
-            f"The distance to the ResNet shrinks from 1 000 to {TRAINING_IMAGES} images",
+            "The distance to the ResNet shrinks from 1 000 to all images",
             "Figure 4",
             (f"resnet-{LITTLE}", f"vit-{LITTLE}", "resnet-20", "class"),
             gap_closes,
@@ -238,13 +238,13 @@ REPRODUCTION = Reproduction(
     notes=(
         "The images of our archive are JPEG-recompressed, so accuracies are close to those on the official images but "
         "not strictly comparable; the signature of every row names the archive. The largest training split has "
-        f"{TRAINING_IMAGES} images instead of 50 000; the others are used for validation. The margin of {MARGIN} "
-        "points is ours.",
+        f"{TRAINING_IMAGES // 1000} {TRAINING_IMAGES % 1000} images instead of 50 000; the others are used for "
+        f"validation. The margin of {MARGIN} points is ours.",
     ),
     figures=(
         accuracy_by_images(CURVES),
-        rollouts("patches", "hybrid"),
-        positions_and_filters("patches"),
-        attention_distances("patches", "hybrid", "class"),
+        figures.rollouts("patches", "hybrid"),
+        figures.positions_and_filters("patches"),
+        figures.attention_distances("patches", "hybrid", "class"),
     ),
 )

@@ -24,8 +24,9 @@ from reproductions.protocol.claims import Better
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classification import NSMC, SST, Classification, IMDb
-from reproductions.tasks.fasttext_settings import FastTextSettings
+from reproductions.tasks.classification.corpora import NSMC, SST, IMDb
+from reproductions.tasks.classification.fasttext_settings import FastTextSettings
+from reproductions.tasks.classification.task import Classification
 
 TABLE_1 = Table(
     "Joulin et al. (2017), Table 1", corpus="yelp polarity", metric="accuracy", checked="secondary", digits=1

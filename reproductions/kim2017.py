@@ -54,9 +54,8 @@ from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.driving import Driving, DrivingData, DrivingSettings, UntrainedSettings, WithoutTraining
-from reproductions.tasks.driving_page import drive_page
-from reproductions.tasks.driving_results import (
+from reproductions.tasks.driving.page import drive_page
+from reproductions.tasks.driving.results import (
     at_most,
     attended_frames,
     nearer_edges,
@@ -64,6 +63,7 @@ from reproductions.tasks.driving_results import (
     steering_over_time,
     without_effect,
 )
+from reproductions.tasks.driving.task import Driving, DrivingData, DrivingSettings, UntrainedSettings, WithoutTraining
 
 TITLE = "Self-driving with attention"
 COMMA = Table("Kim and Canny (2017), comma.ai, test", corpus="comma.ai", metric="error", checked="memory")

@@ -20,7 +20,6 @@ general is better than dot (Table 4); attention helps more on long sentences (se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mxnet.gluon import HybridBlock
@@ -29,22 +28,20 @@ from gluon_attn.attention.additive import AdditiveScore
 from gluon_attn.attention.global_attention import GlobalAttention, LocationScore
 from gluon_attn.attention.local import MonotonicAttention, PredictiveAttention
 from gluon_attn.attention.multiplicative import DotScore, GeneralScore
-from gluon_attn.evaluation.statistics import bootstrap_difference
 from gluon_attn.models.deep_lstm import DeepLSTM
-from reproductions.protocol.claims import Better, Effect, Measured
+from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
-from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
-from reproductions.tasks.bleu import bleu
-from reproductions.tasks.translation import SMALL, SMOKE, STANDARD, Translation, TranslationData, TranslationSettings
-from reproductions.tasks.translation_results import (
-    OTHER_COLUMNS,
-    alignments,
-    bleu_by_length,
-    by_halves,
-    long_minus_short,
-    stacked,
+from reproductions.tasks.translation.measures import gained_by_replacing, more_when_long
+from reproductions.tasks.translation.results import OTHER_COLUMNS, alignments, bleu_by_length
+from reproductions.tasks.translation.task import (
+    SMALL,
+    SMOKE,
+    STANDARD,
+    Translation,
+    TranslationData,
+    TranslationSettings,
 )
 
 TABLE_1 = Table("Luong et al. (2015), Table 1", corpus="wmt14 en-de", metric="bleu", digits=1)
@@ -143,16 +140,6 @@ def paper(variant: Variant[Settings]) -> Variant[Settings]:
     parts = {name: getattr(variant.settings, name) for name in own}
     whole = Settings(**parts, dropout=0.2 if variant.settings.dropout else 0.0)
     return Translation("wmt14 en-de", "en", "de").at_scale(replace(variant, settings=whole, recipe=STANDARD))
-
-
-def gained_by_replacing(outcomes: Sequence[Outcome]) -> Effect:
-    estimate = bootstrap_difference(stacked(outcomes, "bleu_replaced"), stacked(outcomes), bleu, seed=0)
-    return Effect(estimate, "BLEU points with unknown words replaced, minus without", "sentences")
-
-
-def more_when_long(attention: Sequence[Outcome], without: Sequence[Outcome]) -> Effect:
-    estimate = bootstrap_difference(by_halves(attention), by_halves(without), long_minus_short, seed=0)
-    return Effect(estimate, "BLEU points gained above 12 words minus those gained to 12", "sentences")
 
 
 REPRODUCTION = Reproduction(

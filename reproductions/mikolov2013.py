@@ -43,8 +43,8 @@ from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.word_vector_results import RARE, above_chance, better_at_best_epochs, neighbours_page
-from reproductions.tasks.word_vectors import WordVectorData, WordVectors, WordVectorSettings
+from reproductions.tasks.word_vectors.results import RARE, above_chance, better_at_best_epochs, neighbours_page
+from reproductions.tasks.word_vectors.task import WordVectorData, WordVectors, WordVectorSettings
 
 TABLE_3 = Table("Mikolov et al. (2013a), Table 3", corpus="320 million words of the LDC", metric="accuracy", digits=0)
 TABLE_6 = Table("Mikolov et al. (2013a), Table 6", corpus="google news", metric="accuracy", digits=1)

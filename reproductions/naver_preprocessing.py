@@ -34,16 +34,18 @@ from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classifier_settings import SequenceSettings, StackedSettings
-from reproductions.tasks.post_settings import Post, ScaledDot
-from reproductions.tasks.preprocessing_choices import (
+from reproductions.tasks.classification.post_settings import Post, ScaledDot
+from reproductions.tasks.classification.preprocessing_choices import (
+    TITLES,
     Choices,
     ChosenNSMC,
+    described,
     interaction,
     spread_of_systems,
     wider_than,
     worth_of_choices,
 )
+from reproductions.tasks.classification.settings import SequenceSettings, StackedSettings
 
 SOURCE = "freesearch.pe.kr/archives/4876"
 AISOLAB = Table("aisolab/nlp_implementation", corpus="nsmc", metric="accuracy")
@@ -59,7 +61,7 @@ strong = replace(strong, token_dropout=0.2)
 # The choices of each aspect: name of the variant, its title, and what changes in choices and settings.
 Changes = Mapping[str, Any]
 ASPECTS: dict[str, dict[str, tuple[str, Changes]]] = {
-    "tokenizer": {name: (name, {"tokenizer": name}) for name in TOKENIZERS if name != "mecab"},
+    "tokenizer": {name: (TITLES[name], {"tokenizer": name}) for name in TOKENIZERS if name != "mecab"},
     "vocabulary": {
         "min-freq-1": ("all tokens", {"min_freq": 1}),
         "min-freq-2": ("minimum frequency 2", {"min_freq": 2}),
@@ -71,9 +73,9 @@ ASPECTS: dict[str, dict[str, tuple[str, Changes]]] = {
         "length-60": ("first 60 tokens", {"max_length": 60}),
         "last-30": ("last 30 tokens", {"keep": "last"}),
     },
-    "cleaning": {f"clean-{rule}": (rule.replace("-", " "), {"clean": (rule,)}) for rule in CLEANING},
+    "cleaning": {f"clean-{rule}": (TITLES[rule], {"clean": (rule,)}) for rule in CLEANING},
     "stop words": {
-        **{f"stop-{name}": (f"{name}'s removed", {"stop_words": name}) for name in STOP_WORDS},
+        **{f"stop-{name}": (f"{TITLES[name]} removed", {"stop_words": name}) for name in STOP_WORDS},
         "stop-tags": ("Lucene's stop tags removed", {"stop_words": "tags"}),
     },
     "rows": {
@@ -84,7 +86,7 @@ ASPECTS: dict[str, dict[str, tuple[str, Changes]]] = {
     },
     "two of these": {
         "min-freq-1-stop-wikidocs-mecab": (
-            "all tokens, stop words of wikidocs-mecab removed",
+            "all tokens, stop words of the Mecab tutorial removed",
             {"min_freq": 1, "stop_words": "wikidocs-mecab"},
         ),
         "syllable-length-60": ("syllables, first 60", {"tokenizer": "syllable", "max_length": 60}),
@@ -93,6 +95,7 @@ ASPECTS: dict[str, dict[str, tuple[str, Changes]]] = {
 OF_STRONG: tuple[str, ...] = ("okt", "whitespace", "syllable", "sentencepiece", "min-freq-10", "clean-hangul-only")
 OF_STRONG += ("stop-wikidocs-mecab", "stop-tags", "no-leaks", "tail")
 RANDOM = 12
+OF_SETTINGS = ("min_freq", "max_length")  # the other choices are of the pipeline
 
 
 def drawn(number: int) -> Changes:
@@ -114,15 +117,23 @@ def drawn(number: int) -> Changes:
     }
 
 
+def choices_of(changes: Changes) -> Choices:
+    return Choices(**{key: value for key, value in changes.items() if key not in OF_SETTINGS})
+
+
 def chosen(name: str, title: str, settings: SequenceSettings, changes: Changes) -> Variant[Any]:
     """A variant with these changes in its settings or in the choices of its task."""
-    of_settings = {key: value for key, value in changes.items() if key in ("min_freq", "max_length")}
-    choices = Choices(**{key: value for key, value in changes.items() if key not in of_settings})
-    return Variant(name, title, replace(settings, **of_settings), RECIPE, ChosenNSMC(choices=choices))
+    own = {key: value for key, value in changes.items() if key in OF_SETTINGS}
+    return Variant(name, title, replace(settings, **own), RECIPE, ChosenNSMC(choices=choices_of(changes)))
+
+
+def at_random(name: str, changes: Changes) -> Variant[Any]:
+    """A variant with all these changes, and a title that names them."""
+    limits = f"minimum frequency {changes['min_freq']}, first {changes['max_length']} tokens"
+    return chosen(name, f"at random: {described(choices_of(changes))}, {limits}", post, changes)
 
 
 SINGLE = {name: entry for choices in ASPECTS.values() for name, entry in choices.items()}
-LIMITED = [(name, *SINGLE[name]) for name in OF_STRONG]
 TOGETHER = tuple(f"random-{number}" for number in range(1, RANDOM + 1))
 KINDS = {
     "dot": ("scaled dot-product attention", replace(post, attention=ScaledDot())),
@@ -153,7 +164,7 @@ REPRODUCTION = Reproduction(
     variants=(
         chosen(BASE, "the post's network and preprocessing", post, {}),
         *(chosen(name, title, post, changes) for name, (title, changes) in SINGLE.items()),
-        *(chosen(name, "several choices at random", post, drawn(number)) for number, name in enumerate(TOGETHER, 1)),
+        *(at_random(name, drawn(number)) for number, name in enumerate(TOGETHER, 1)),
         *(chosen(name, title, settings, {}) for name, (title, settings) in KINDS.items()),
         chosen(STRONG, "stronger network: minimum frequency 2, first 120 tokens", strong, {}),
         *(

@@ -34,12 +34,17 @@ from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classification import NSMC
-from reproductions.tasks.classification_examples import attention_of_featured, featured
-from reproductions.tasks.classification_results import averaged, reading_page
-from reproductions.tasks.classifier_settings import StackedSettings, Syllables
-from reproductions.tasks.faithfulness import faithfulness_by_epoch, faithfulness_of_epochs, less_agreement, more_entropy
-from reproductions.tasks.post_settings import Pooled, Post, ScaledDot
+from reproductions.tasks.classification.corpora import NSMC
+from reproductions.tasks.classification.examples import attention_of_featured, featured
+from reproductions.tasks.classification.faithfulness import (
+    faithfulness_by_epoch,
+    faithfulness_of_epochs,
+    less_agreement,
+    more_entropy,
+)
+from reproductions.tasks.classification.post_settings import Pooled, Post, ScaledDot
+from reproductions.tasks.classification.results import averaged, reading_page
+from reproductions.tasks.classification.settings import StackedSettings, Syllables
 
 TITLE = "Self-attention over a Bi-GRU on Naver film reviews"
 SOURCE = "freesearch.pe.kr/archives/4876, “Attention API로 간단히 어텐션 사용하기”"

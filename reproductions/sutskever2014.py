@@ -32,14 +32,14 @@ from reproductions.protocol.reproduction import Ensemble, Override, Reproduction
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.bleu import bleu
-from reproductions.tasks.translation import SMOKE, STANDARD, Translation, TranslationData, TranslationSettings
-from reproductions.tasks.translation_results import (
+from reproductions.tasks.translation.results import (
     OTHER_COLUMNS,
     bleu_by_length,
     by_halves,
     long_minus_short,
     stacked,
 )
+from reproductions.tasks.translation.task import SMOKE, STANDARD, Translation, TranslationData, TranslationSettings
 
 TABLE_1 = Table("Sutskever et al. (2014), Table 1", corpus="wmt14 en-fr", metric="bleu")
 FORWARD = TABLE_1.entry("single forward LSTM, beam 12", 26.17)

@@ -25,16 +25,16 @@ from typing import Any
 from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.preprocessing_choices import worth_of_choices
-from reproductions.tasks.transformer_settings import RNNSearchSettings
-from reproductions.tasks.translation import SMALL, SMOKE
-from reproductions.tasks.translation_choices import (
+from reproductions.tasks.classification.preprocessing_choices import worth_of_choices
+from reproductions.tasks.translation.preprocessing_choices import (
     BLEU,
     PIECES,
     ChosenTranslation,
     TranslationChoices,
     one_network_two_ways,
 )
+from reproductions.tasks.translation.task import SMALL, SMOKE
+from reproductions.tasks.translation.transformer_settings import RNNSearchSettings
 
 POST = "Post (2018), arXiv:1804.08771"
 BASE = "base"

@@ -15,9 +15,9 @@ numbers of sentences. Everything was chosen on the validation split, a tenth of 
 the text.
 
 *best* is the paper's network at twice its width. The systems compared all have the paper's width, 50 units in each
-direction and a context vector of 100, and share one shorter training. *flat* reads the first 400 words as one sequence
-with the same GRU and one level of the same attention, without its bias; it has no sentences and therefore no dropout on
-sentence vectors.
+direction and a context vector of 100, and share one shorter training. *flat-whole* reads a review as one sequence with
+the same GRU and one level of the same attention, without its bias; it has no sentences and therefore no dropout on
+sentence vectors. *flat* reads the first 400 words of it.
 
 Claims: attention is better than mean (HN-AVE) and max pooling (HN-MAX), which are alike; hierarchical is better than
 flat; and the weight of a word depends on its context, measured as the paper shows it: "good" has more weight in
@@ -42,17 +42,17 @@ from reproductions.protocol.reported import Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classification import IMDb
-from reproductions.tasks.classification_results import reading_page
-from reproductions.tasks.classifier_settings import ClassificationData, ClassificationSettings, StructuredSettings
-from reproductions.tasks.document_attention import (
+from reproductions.tasks.classification.corpora import IMDb
+from reproductions.tasks.classification.document_attention import (
     draw_shaded_reviews,
     shaded_reviews,
     weighs_more,
     weights_by_label,
     words_in_context,
 )
-from reproductions.tasks.text_inputs import Documents, TextInputs
+from reproductions.tasks.classification.inputs import Documents, TextInputs
+from reproductions.tasks.classification.results import reading_page
+from reproductions.tasks.classification.settings import ClassificationData, ClassificationSettings, StructuredSettings
 
 TITLE = "Hierarchical attention networks"
 TABLE_2 = Table("Yang et al. (2016), Table 2", corpus="imdb, 10 classes", metric="accuracy", checked="memory", digits=1)
@@ -62,6 +62,7 @@ PEER = RICHLIAO.entry("hierarchical attention network, pretrained vectors", 90.4
 GLUONNLP = Table("GluonNLP model zoo, trained from scratch", corpus="imdb", metric="accuracy")
 PEER_FLAT = GLUONNLP.entry("LSTM of 200 units", 85.60)
 
+WHOLE = 4_000  # words; the longest review has 2 740
 MARGIN = 0.5  # accuracy points within which HN-AVE and HN-MAX count as alike: half of the gain of attention in Table 2
 
 
@@ -180,22 +181,14 @@ REPRODUCTION = Reproduction(
             comparable=True,
             differs=FLAT_DIFFERS,
         ),
+        row("flat-whole", "one Bi-GRU with attention over whole reviews", replace(flat, max_length=WHOLE), RECIPE),
     ),
     claims=(
         in_table_2("att-ave", "Attention is better than the mean", "att", "ave"),
         in_table_2("att-max", "Attention is better than the maximum", "att", "max"),
-        in_table_2(
-            "hierarchical",
-            "Hierarchical, over whole reviews, is better than flat over their first 400 words",
-            "att",
-            "flat",
-        ),
-        in_table_2(
-            "structure",
-            "Hierarchical without attention, over whole reviews, is better than flat with it over 400 words",
-            "ave",
-            "flat",
-        ),
+        in_table_2("hierarchical", "Hierarchical is better than flat", "att", "flat-whole"),
+        in_table_2("structure", "Hierarchical without attention is better than flat with it", "ave", "flat-whole"),
+        in_table_2("whole", "Flat over whole reviews is better than over their first 400 words", "flat-whole", "flat"),
         Measured(
             "ave-max",
             f"Mean and maximum are alike: at most {MARGIN} apart",
@@ -209,9 +202,9 @@ REPRODUCTION = Reproduction(
     ),
     headline=("att", "ave", "flat"),
     main="att",
-    seeds=(1, 2),
+    seeds=(1, 2, 3),
     smoke=Override(smoke),
-    paper=Override(paper, seeds=(1, 2)),
+    paper=Override(paper, seeds=(1, 2, 3)),
     baselines=("joulin2016",),
     figures=(draw_shaded_reviews("att"), weights_by_label("att", "good", "bad")),
     pages=(reading_page(TITLE, "best", every=50),),

@@ -181,6 +181,16 @@ def test_there_are_no_import_cycles() -> None:
     assert circles(graph) == []
 
 
+def test_the_folders_of_tasks_do_not_import_each_other_in_a_circle() -> None:
+    graph: dict[str, set[str]] = {}
+    for importer, module, _ in ARROWS:
+        if room(importer) == room(module) == "reproductions.tasks":
+            mine, other = (".".join(name.split(".")[:3]) for name in (importer, module))
+            if mine != other:
+                graph.setdefault(mine, set()).add(other)
+    assert len(graph) > 5 and circles(graph) == []
+
+
 def test_imports_inside_functions_have_a_reason() -> None:
     """Benchmarks are exempt: they set the threads of each side before they load it."""
     delayed = [

@@ -53,7 +53,7 @@ def describe(variant_name: str, steps: int, path: Path) -> dict[str, Any]:
     import numpy as np
 
     from gluon_attn.training.checkpoint import parameter_count
-    from reproductions.tasks.text_inputs import FixedLength
+    from reproductions.tasks.classification.inputs import FixedLength
 
     variant, data = prepared(variant_name, steps)
     train = data.prepared.train

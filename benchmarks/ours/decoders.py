@@ -40,7 +40,7 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
     from gluon_attn.training.checkpoint import parameter_arrays, parameter_count, parameters_sha256
     from preprocessing.text.vocabulary import BEGIN_ID, END_ID
     from reproductions.protocol.loading import load, with_corpus
-    from reproductions.tasks.translation_decoding import TRANSLATED, inputs
+    from reproductions.tasks.translation.decoding import TRANSLATED, inputs
 
     if spec["checkpoint"]:
         run = run_of(Path(spec["checkpoint"]))
@@ -188,13 +188,13 @@ def full_decoding() -> type[Any]:
 def translate(
     model: Any, sources: Sequence[Any], limits: Any, *, sentences: int, search: Mapping[str, Any]
 ) -> list[list[int]]:
-    """The best translation of each sentence as :func:`.translation_decoding.translate` finds it, ``sentences`` of
-    similar length at a time; in their order."""
+    """The best translation of each sentence, in their order, as ``translate`` of
+    :mod:`reproductions.tasks.translation.decoding` finds it; ``sentences`` of similar length are decoded together."""
     import numpy as np
 
     from gluon_attn.decoding.beam_search import beam_search
     from gluon_attn.training.batching import length_batches
-    from reproductions.tasks.translation_decoding import TRANSLATED_MULTIPLE, inputs
+    from reproductions.tasks.translation.decoding import TRANSLATED_MULTIPLE, inputs
 
     translations: list[list[int]] = [[] for _ in sources]
     for rows in length_batches(np.array([len(ids) for ids in sources]), sentences):
@@ -212,7 +212,7 @@ def translate_with_gluonnlp(
     from gluonnlp.model import BeamSearchSampler, BeamSearchScorer
     from mxnet import nd
 
-    from reproductions.tasks.translation_decoding import TRANSLATED_MULTIPLE, inputs
+    from reproductions.tasks.translation.decoding import TRANSLATED_MULTIPLE, inputs
 
     def step(tokens: Any, states: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
         log_p, _, after = model.step(tokens.astype("int32"), tuple(states[0]), tuple(states[1]))

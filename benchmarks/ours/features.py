@@ -36,7 +36,7 @@ def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:
 
     from gluon_attn.models.efficientnet import weights_path
     from gluon_attn.torch_checkpoint import read_tensors
-    from reproductions.tasks.image_features import BATCH
+    from reproductions.tasks.captioning.image_features import BATCH
 
     files = drawn(steps * BATCH)
     bounds = np.cumsum([0, *map(len, files)])
@@ -51,7 +51,7 @@ def train(model: str, units: int, steps: int) -> dict[str, float]:
 
     from gluon_attn.models.efficientnet import LAST
     from preprocessing.flickr8k import READER
-    from reproductions.tasks.image_features import BATCH, extract
+    from reproductions.tasks.captioning.image_features import BATCH, extract
 
     files = drawn(steps * BATCH)
 

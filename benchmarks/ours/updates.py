@@ -54,7 +54,7 @@ def updates(options: argparse.Namespace) -> dict[str, Any]:
     random words, each of which is new: the loss is that of texts that were not seen before."""
     import numpy as np
 
-    from gluon_attn.training.joining import join
+    from gluon_attn.training.distributed.joining import join
     from gluon_attn.training.loop import fit
     from gluon_attn.training.objective import Batch, Objective, share_of_sum
     from gluon_attn.training.run_directory import RunDirectory

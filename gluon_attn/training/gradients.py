@@ -8,7 +8,7 @@ from mxnet import autograd, nd
 from mxnet.gluon import HybridBlock, Parameter
 
 from gluon_attn.errors import UsageError
-from gluon_attn.training.distributed import Workers
+from gluon_attn.training.distributed.workers import Workers
 from gluon_attn.training.objective import Batch, Objective, Share
 
 

@@ -18,7 +18,7 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.training import checkpoint
 from gluon_attn.training.averaging import ParameterAverage
-from gluon_attn.training.distributed import ALONE, Workers
+from gluon_attn.training.distributed.workers import ALONE, Workers
 from gluon_attn.training.gradients import Gradients
 from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
@@ -99,7 +99,7 @@ def fit(
             break
         started, worked_before = time.perf_counter(), time.process_time()
         runtime.seed_all(runtime.derive(seed, "epoch", epoch, *([workers.rank] if workers.rank else [])))
-        batches = objective.batches(np.random.RandomState(runtime.derive(seed, "batches", epoch)))
+        batches = objective.epoch_batches(np.random.RandomState(runtime.derive(seed, "batches", epoch)), epoch)
         losses = _steps(gradients, objective.steps, recipe, updates, batches, epoch, label, log)
         if len(losses) != objective.steps:
             raise UsageError(

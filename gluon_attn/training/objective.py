@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +74,8 @@ class Objective:
         select: name of the metric that selects the best epoch.
         higher_is_better: whether larger values of ``select`` are better.
         share: divides a batch among workers or pieces; None if batches cannot be divided.
+        at_step: changes each batch by the number of its update, counted from 0 over the whole training, for losses
+            whose terms change their weight; None if no loss does.
     """
 
     batches: Callable[[np.random.RandomState], Iterable[Batch]]
@@ -83,3 +85,9 @@ class Objective:
     select: str = "accuracy"
     higher_is_better: bool = True
     share: Division | None = None
+    at_step: Callable[[Batch, int], Batch] | None = None
+
+    def epoch_batches(self, generator: np.random.RandomState, epoch: int) -> Iterator[Batch]:
+        """Yield the batches of an epoch, counted from 1, as they are at their steps."""
+        for number, batch in enumerate(self.batches(generator)):
+            yield batch if self.at_step is None else self.at_step(batch, (epoch - 1) * self.steps + number)

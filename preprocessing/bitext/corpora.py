@@ -75,6 +75,7 @@ CORPORA: dict[str, ParallelCorpus] = {
         extra={
             "python-docs": Collection("python-docs", "train", _EN_KO, note="Technical documentation with markup."),
             "bible": Collection("bible", "train", _EN_KO, note="Archaic language on both sides."),
+            "jhe": Collection("jhe", "test jhe", _EN_KO, note="Example sentences; used only for testing."),
         },
         one_in=10,
         drop_overlap=True,

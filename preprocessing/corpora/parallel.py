@@ -69,14 +69,15 @@ def _ko_en() -> RegisteredCorpus:
         title="Korean and English: sentences of Tatoeba, KorSTS and Park et al.'s news",
         licence=(
             "Tatoeba: CC BY 2.0 FR. KorSTS: CC BY-SA 4.0. Park news: as its repository states (CC BY-SA 3.0; "
-            "CC BY-NC-ND 3.0 US in later versions). Python documentation: CC0 (PEP 545). Bible: public domain."
+            "CC BY-NC-ND 3.0 US in later versions), JHE too. Python documentation: CC0 (PEP 545). Bible: public domain."
         ),
         homepage="https://www.manythings.org/anki/",
         how_to_get=(
             "put these into ko_en/: kor.txt out of https://www.manythings.org/anki/kor-eng.zip as of 2022; "
             "korsts_train.tsv, korsts_dev.tsv and korsts_test.tsv, without header, English and Korean of each distinct "
             f"pair, joined from the STS benchmark and {_KORSTS}; park_news/korean-english-park.dev and .test, .en and "
-            f".ko, from {_PARK}, and train of the same where you can get it"
+            f".ko, from {_PARK}, and train of the same where you can get it; jhe_dev.tsv, English and Korean of "
+            "jhe-koen-dev of the same"
         ),
         files={
             "tatoeba": CorpusFile(
@@ -110,6 +111,12 @@ def _ko_en() -> RegisteredCorpus:
                 ("ko_en/bible_kjv_krv.tsv.xz",),
                 sha256="1efbf46ca865539f6443a46154d8d40ca481a1d24d0e8d612d47bead266000c5",
                 rows=30_893,
+                optional=True,
+            ),
+            "jhe": CorpusFile(
+                ("ko_en/jhe_dev.tsv",),
+                sha256="af200e1fb284eadcd0898d7815aa5367d2d3c5cce6a5234f0eefda95de47f276",
+                rows=720,
                 optional=True,
             ),
         },

@@ -49,8 +49,8 @@ def caption(
     """
     runtime.configure(profile, threads)
     from gluon_attn.plots import image_attention
-    from reproductions.tasks.captioning import caption_files
-    from reproductions.tasks.captioning_results import word_panels
+    from reproductions.tasks.captioning.results import word_panels
+    from reproductions.tasks.captioning.task import caption_files
 
     trained = _trained("caption", paper, variant, preset, seed, profile, threads, runs, model)
     failed = 0
@@ -95,7 +95,7 @@ def classify(
     """
     runtime.configure(profile, threads)
     from reproductions.protocol.task import AnswerOptions
-    from reproductions.tasks import image_answers
+    from reproductions.tasks.image_classification.answers import draw_attention
 
     if attention is not None and attention.is_dir():
         raise UsageError(f"{attention}: is a directory; name a PNG file")
@@ -104,7 +104,7 @@ def classify(
             raise UsageError(f"{str(path)!r}: has a line feed in its name; rename the file")
     trained = _trained("classify", paper, variant, preset, seed, profile, threads, runs, model)
     if attention is not None:
-        image_answers.draw_attention(trained, images, attention)
+        draw_attention(trained, images, attention)
     lines = io.BytesIO("\n".join(map(str, images)).encode())
     answers = trained.task.answer(trained, lines, AnswerOptions(n_best=best, json=json))
     for path, line in zip(images, answers, strict=True):

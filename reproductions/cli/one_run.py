@@ -70,7 +70,7 @@ def train_run(
     """Train one variant with one seed in this process; ``run`` starts these and keeps their standard input open."""
     division = Division(local_workers, hosts, port, pieces, device, compression, asynchronous)
     runtime.configure(profile, division.threads(profile, threads))
-    from gluon_attn.training.joining import join
+    from gluon_attn.training.distributed.joining import join
     from reproductions.protocol import workers
     from reproductions.protocol.runs import Run
     from reproductions.protocol.training import train as train_one
@@ -92,7 +92,7 @@ def serve_gradients(profile: Profile = "portable") -> None:
     """Run as server or scheduler, according to DMLC_ROLE, until the workers leave; a training on several workers starts
     these and keeps their standard input open."""
     runtime.configure(profile)
-    from gluon_attn.training.serving import serve
+    from gluon_attn.training.distributed.serving import serve
 
     runtime.end_with_parent()
     serve()

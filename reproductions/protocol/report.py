@@ -235,9 +235,9 @@ def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
     judged = [claim for claim in claims if claim.verdict != "not judged"]
     lost = ", ".join(f"`{claim.id}`" for claim in after_holm(claims)) or "none"
     note = (
-        f"{len(claims)} claims, {len(judged)} judged, each at the 95 % level without correction for multiple tests. "
-        f"With Holm's correction over the claims with several seeds, these become inconclusive: {lost}. Effects in the "
-        "paper are those on its own corpus."
+        f"{len(claims)} claim{'s' * (len(claims) != 1)}, {len(judged)} judged, each at the 95 % level without "
+        "correction for multiple tests. With Holm's correction over the claims with several seeds, these become "
+        f"inconclusive: {lost}. Effects in the paper are those on its own corpus."
     )
     return [*lines, "", note]
 

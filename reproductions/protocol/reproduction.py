@@ -137,7 +137,7 @@ class Preset:
         return replace(
             self,
             variants=tuple(readers),
-            headline=tuple(name for name in self.headline if name in names) or default,
+            headline=tuple(name for name in self.headline if name in default) or default,
             ensembles=tuple(
                 replace(ensemble, beside=None, comparable=False, differs="")
                 for ensemble in self.ensembles

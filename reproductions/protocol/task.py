@@ -33,6 +33,9 @@ from reproductions.protocol.runs import Outcome
 class Settings(ABC):
     """The hyper-parameters of one system, except those of the recipe. Defaults are the paper's values."""
 
+    later: ClassVar[tuple[str, ...]] = ()
+    """Fields that came after the first published runs, whose configurations do not name them."""
+
     @abstractmethod
     def build(self, data: Any) -> HybridBlock:
         """Build the network for these data, without initialising it."""
@@ -42,8 +45,9 @@ class Settings(ABC):
         model.initialize(mx.init.Xavier())
 
     def as_json(self) -> dict[str, Any]:
-        """The settings by name, as ``config.json`` holds them."""
-        return asdict(self)
+        """The settings by name, as ``config.json`` holds them; fields added later are included only if they are set."""
+        unset = {name for name in self.later if getattr(self, name) == type(self).__dataclass_fields__[name].default}
+        return {name: value for name, value in asdict(self).items() if name not in unset}
 
 
 class PreparedData(Protocol):

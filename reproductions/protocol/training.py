@@ -16,7 +16,7 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.training import checkpoint
 from gluon_attn.training.devices import device_of
-from gluon_attn.training.distributed import ALONE, Workers
+from gluon_attn.training.distributed.workers import ALONE, Workers
 from gluon_attn.training.loop import fit
 from gluon_attn.training.run_directory import ReadOnlyRunDirectory, RunDirectory
 from preprocessing.files import write_json

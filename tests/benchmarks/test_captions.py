@@ -14,7 +14,7 @@ from gluon_attn.models.show_attend_tell import ShowAttendTell
 from gluon_attn.torch_checkpoint import read_tensors
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from preprocessing.flickr8k import READER
-from reproductions.tasks.image_features import extract
+from reproductions.tasks.captioning.image_features import extract
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install '.[bench]'")
 

@@ -387,7 +387,7 @@ def test_a_fault_leaves_neither_cache_nor_output(tmp_path: Path) -> None:
         (
             "tatoeba ko-en",
             {"extra": ["news"]},
-            "extra 'news': is not in corpus tatoeba ko-en; known: python-docs, bible",
+            "extra 'news': is not in corpus tatoeba ko-en; known: python-docs, bible, jhe",
         ),
     ],
 )

@@ -199,7 +199,7 @@ def dead_settings(
         model = settings.build(data)
         model.initialize(init.Xavier())
         objective = task.objective(settings, variant.recipe, data)
-        batch = next(iter(objective.batches(np.random.RandomState(1))))
+        batch = next(objective.epoch_batches(np.random.RandomState(1), 2))
         target = nd.array(batch.target, dtype=batch.target.dtype)
         with autograd.record():
             output = model(*(nd.array(array, dtype=array.dtype) for array in batch.inputs))

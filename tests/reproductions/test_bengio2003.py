@@ -21,7 +21,7 @@ from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.loading import load
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks.language_modelling import by_line
+from reproductions.tasks.language_modelling.task import by_line
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome, run, run_and_score
 
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))

@@ -19,9 +19,9 @@ from reproductions.cheng2016 import REPRODUCTION, Tape
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classification import Reading
-from reproductions.tasks.intra_attention import attention_to_earlier_words, correct_sentence
-from reproductions.tasks.text_predictions import classify
+from reproductions.tasks.classification.intra_attention import attention_to_earlier_words, correct_sentence
+from reproductions.tasks.classification.predictions import classify
+from reproductions.tasks.classification.task import Reading
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome, run_and_score
 
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))

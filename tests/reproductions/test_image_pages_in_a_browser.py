@@ -13,7 +13,7 @@ from PIL import Image
 
 from preprocessing.pipeline.ragged import pack_strings
 from reproductions.attention_viewer.drive import DriveFrames, write_drive_page
-from reproductions.tasks import caption_page
+from reproductions.tasks.captioning import page
 from reproductions.xu2015 import REPRODUCTION
 from tests.browser import MISSING, Tab, browser, chromium
 from tests.reproductions.support import outcome
@@ -73,7 +73,7 @@ def test_captions_are_searched_and_read_word_by_word(tab: Tab, tmp_path: Path) -
     texts["weights"] = np.tile(np.eye(4, dtype=np.float16)[:3], (2, 1))
     arrays = dict(zip(("text_utf8", "text_offsets"), pack_strings(["a dog", "a cat"]), strict=True))
     made = outcome(tmp_path, "soft", 1, arrays, corpus="sample", texts=texts)
-    (path,) = caption_page.write(made, REPRODUCTION.preset("smoke").variant("soft"), tmp_path).values()
+    (path,) = page.write(made, REPRODUCTION.preset("smoke").variant("soft"), tmp_path).values()
     tab.open(path.as_uri())
     left, right = BRIGHTNESS.replace("COLUMN", "0"), BRIGHTNESS.replace("COLUMN", "0.9")
     tab.until(f"{right} > 200")

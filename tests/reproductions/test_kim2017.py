@@ -19,7 +19,7 @@ from reproductions.attention_viewer.drive import DriveFrames, write_drive_page
 from reproductions.kim2017 import REPRODUCTION
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks.driving import items
+from reproductions.tasks.driving.task import items
 from tests.preprocessing.drives import frames, log_lines, write_drive
 from tests.reproductions.support import claims_by_id, dead_settings, gluon_attn, outcome, run_and_score
 

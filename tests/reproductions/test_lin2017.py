@@ -14,7 +14,7 @@ from gluon_attn.training.checkpoint import parameter_count
 from reproductions import mikolov2013
 from reproductions.lin2017 import REPRODUCTION, Settings
 from reproductions.protocol.conclude import conclude
-from reproductions.tasks.text_inputs import TokenSequences
+from reproductions.tasks.classification.inputs import TokenSequences
 from tests.reproductions.support import by_items, dead_settings, gluon_attn, outcome, run_and_score
 
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
@@ -50,6 +50,7 @@ def test_presets_differ_in_scale_and_the_ablations_of_a_corpus_in_one_setting() 
             ("nsmc-r6-free", "nsmc-r6", {"penalty"}),
             ("nsmc-r6-free", "nsmc-r6-strict", {"penalty"}),
             ("nsmc-r6", "nsmc-r6-unmasked", {"masked"}),
+            ("nsmc-r6", "nsmc-r6-warm", {"penalty_warmup"}),
             ("nsmc-r6-vectors", "nsmc-r6-wide", set()),
             ("imdb-r6-free", "imdb-r6-strict", {"penalty"}),
             ("imdb-r6-free", "imdb-r6", {"penalty"}),

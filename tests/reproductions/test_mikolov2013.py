@@ -21,8 +21,8 @@ from reproductions.protocol.loading import load
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks.trained_vectors import NEIGHBOURS, TrainedVectors
-from reproductions.tasks.word_vectors import WordVectorData
+from reproductions.tasks.word_vectors.task import WordVectorData
+from reproductions.tasks.word_vectors.trained_vectors import NEIGHBOURS, TrainedVectors
 from tests.reproductions.support import Answer, by_items, claims_by_id, gluon_attn, outcome, run, run_and_score
 
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))

@@ -14,7 +14,7 @@ from reproductions.naver_preprocessing import ASPECTS, BASE, OF_STRONG, REPRODUC
 from reproductions.naver_self_attention import REPRODUCTION as NAVER
 from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks.preprocessing_choices import accuracies, interaction, wider_than, worth
+from reproductions.tasks.classification.preprocessing_choices import accuracies, interaction, wider_than, worth
 from tests.reproductions.support import outcome, run_and_score
 
 SMOKE, CPU = REPRODUCTION.preset("smoke"), REPRODUCTION.preset("cpu")

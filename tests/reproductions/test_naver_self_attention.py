@@ -21,9 +21,9 @@ from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome, training_of
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classifier_settings import StackedSettings
-from reproductions.tasks.post_settings import Additive, Pooled, Post, ScaledDot
-from reproductions.tasks.text_inputs import TokenSequences
+from reproductions.tasks.classification.inputs import TokenSequences
+from reproductions.tasks.classification.post_settings import Additive, Pooled, Post, ScaledDot
+from reproductions.tasks.classification.settings import StackedSettings
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome, run, run_and_score
 
 PAPER = "naver_self_attention"

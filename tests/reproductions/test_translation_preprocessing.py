@@ -13,9 +13,9 @@ from reproductions.bahdanau2014 import REPRODUCTION as BAHDANAU
 from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.bleu import bleu
-from reproductions.tasks.translation_choices import PIECES, WAYS, bleus, one_network_two_ways, worth
-from reproductions.tasks.translation_data import TranslationData
-from reproductions.tasks.translation_decoding import Translated
+from reproductions.tasks.translation.data import TranslationData
+from reproductions.tasks.translation.decoding import Translated
+from reproductions.tasks.translation.preprocessing_choices import PIECES, WAYS, bleus, one_network_two_ways, worth
 from reproductions.translation_preprocessing import ASPECTS, BASE, REPRODUCTION
 from tests.reproductions.support import outcome
 

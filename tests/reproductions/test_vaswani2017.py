@@ -14,8 +14,8 @@ from reproductions.protocol.conclude import conclude
 from reproductions.protocol.reproduction import Draw
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks.transformer_figures import position_code, scores_by_width
-from reproductions.tasks.translation_measures import minutes_gained
+from reproductions.tasks.translation.measures import minutes_gained
+from reproductions.tasks.translation.transformer_figures import position_code, scores_by_width
 from reproductions.vaswani2017 import ABLATIONS, REPRODUCTION
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, run_and_score
 from tests.reproductions.translating import (

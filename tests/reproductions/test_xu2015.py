@@ -21,7 +21,7 @@ from preprocessing.pipeline.ragged import pack_strings
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks.captioning_data import CaptionData
+from reproductions.tasks.captioning.data import CaptionData
 from reproductions.xu2015 import REPRODUCTION, Settings
 from tests.reproductions.support import claims_by_id, outcome, run_and_score
 from tests.reproductions.translating import counts
@@ -54,7 +54,7 @@ def test_the_systems_differ_in_their_attention_alone() -> None:
         "soft": set(),
         "hard": {"attention", "penalty"},
         "soft-free": {"penalty"},
-        "soft-16": {"grid"},
+        "soft-16": {"grid", "annotation_units"},
         "random": {"attention", "penalty"},
         "none": {"attention", "penalty"},
     }

@@ -26,7 +26,8 @@ def test_no_setting_is_dead(name: str) -> None:
 
     It has one hop and no penalty, no syllables, and a length that no text of the sample reaches.
     """
-    spared = {"ave": {"attention_units"}, "max": {"attention_units"}, "flat": {"max_length", "syllables", "penalty"}}
+    of_flat = {"max_length", "syllables", "penalty"}
+    spared = {"ave": {"attention_units"}, "max": {"attention_units"}, "flat": of_flat, "flat-whole": of_flat}
     other: dict[str, Any] = {
         "pooling": {"attention": "mean", "mean": "max", "max": "mean", None: "mean"},
         "cell": {"gru": "lstm"},
@@ -51,6 +52,7 @@ def test_presets_differ_in_scale_and_systems_in_one_setting() -> None:
         assert differing(att, ave) == differing(att, maximum) == differing(att, flat) == {"pooling"}
         assert (ave.settings.pooling, maximum.settings.pooling, flat.settings.hops) == ("mean", "max", 1)
         assert att.recipe == ave.recipe == maximum.recipe == flat.recipe
+        assert differing(flat, preset.variant("flat-whole")) == {"max_length"}
         tasks: list[Any] = [preset.task(variant.name) for variant in (att, ave, maximum, flat)]
         assert all(replace(task, measurements=()) == tasks[-1] for task in tasks)
         assert (tasks[-1].max_words, tasks[-1].overlong) == (50, "wrap")

@@ -18,8 +18,8 @@ from reproductions.protocol.claims import Better
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
-from reproductions.tasks.classification import NSMC
-from reproductions.tasks.classifier_settings import ClassificationData, SequenceSettings
+from reproductions.tasks.classification.corpora import NSMC
+from reproductions.tasks.classification.settings import ClassificationData, SequenceSettings
 
 
 class BagOfWords(Classifier):

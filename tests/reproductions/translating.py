@@ -16,7 +16,7 @@ from gluon_attn.training.checkpoint import named_parameters
 from preprocessing.text.vocabulary import END_ID, UNKNOWN_ID
 from reproductions.protocol import papers
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks.translation_data import TranslationData, TranslationSettings
+from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from tests.reproductions.support import outcome
 
 SENTENCES = 40

@@ -105,6 +105,7 @@ def labelled_documents(
     max_sentences: Annotated[int | None, typer.Option(help="Maximum sentences per document (default: all).")] = None,
     max_words: Annotated[int | None, typer.Option(help="Maximum words per sentence (default: all).")] = None,
     overlong: Annotated[str, typer.Option(help="Longer sentences: cut, or wrap into several.")] = "cut",
+    validation: Annotated[str, typer.Option(help="Split validation off by hash of the text, or by film.")] = "hash",
     min_freq: MinFreq = 5,
     max_size: MaxSize = None,
     sample: Sample = False,
@@ -120,6 +121,7 @@ def labelled_documents(
         max_sentences=max_sentences,
         max_words=max_words,
         overlong=overlong,
+        validation=validation,
         min_freq=min_freq,
         max_size=max_size,
         processes=processes,
@@ -190,7 +192,10 @@ def parallel_text(
     drop_overlap: Annotated[
         bool | None, typer.Option(help="Leave out train pairs with a sentence of another split.")
     ] = None,
-    extra: Annotated[list[str] | None, typer.Option(help="tatoeba ko-en: python-docs, bible; repeat for both.")] = None,
+    extra: Annotated[
+        list[str] | None,
+        typer.Option(help="tatoeba ko-en: python-docs, bible, jhe (only to test on); repeat for several."),
+    ] = None,
     empty: Annotated[
         str | None, typer.Option(help="Pairs with an empty side: refuse or drop (default: refuse; wmt14: drop).")
     ] = None,

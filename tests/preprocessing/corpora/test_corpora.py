@@ -263,7 +263,7 @@ def test_parallel_corpora_have_the_official_bytes() -> None:
     }
     assert locate.find("tatoeba en-fr").rows == {"pairs": 167_130}
     korean = locate.find("tatoeba ko-en")
-    assert "park-train.ko" not in korean.paths and korean.urls == {} and len(korean.paths) == 10
+    assert "park-train.ko" not in korean.paths and korean.urls == {} and len(korean.paths) == 11
 
 
 def test_the_sample_is_embedded() -> None:

@@ -19,7 +19,7 @@ from preprocessing.errors import InputError
 from reproductions.protocol.cluster import Cluster
 from reproductions.protocol.runs import CHECKPOINT, Run, training_of
 from reproductions.protocol.workers import train_together
-from tests.gluon_attn.training.test_distributed import difference
+from tests.gluon_attn.training.distributed.test_workers import difference
 from tests.reproductions.support import ROOT, gluon_attn, run
 
 SECONDS = 120.0

@@ -1,0 +1,1 @@
+"""Training one model with several workers, on one machine or on several."""

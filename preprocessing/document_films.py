@@ -1,0 +1,87 @@
+"""Split validation documents off the training documents film by film, with the lists of URLs that IMDB comes with.
+
+Line n of ``train/urls_neg.txt`` is the address of the film that document n of ``train/neg`` is about, and the same with
+``pos``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from preprocessing.corpora.reading import FETCH_AGAIN, decoded
+from preprocessing.document_reading import LABELS, PART, contents
+from preprocessing.errors import InputError
+from preprocessing.pipeline.step import Context, Notes, Step
+from preprocessing.text.data import Data
+from preprocessing.text.steps import hash_numbers
+
+_FILM = re.compile(r"/title/(tt\d+)(?:/|$)", re.ASCII)
+_REMEDY = "add the lists of URLs in the layout of IMDB, or split by hash"
+
+
+@dataclass(frozen=True)
+class SplitByFilm(Step[Data]):
+    """Split validation documents off the training documents, all documents on a film together."""
+
+    name = "split-by-film"
+    one_in: int = 10
+
+    @property
+    def rule(self) -> str:
+        return (
+            "A document of the official train folder goes to validation when the first 8 hexadecimal digits of the "
+            f"SHA-256 of its film's identifier (tt and digits), read as a number, are divisible by {self.one_in}; "
+            "otherwise it stays in train. The film is in the line of train/urls_{neg,pos}.txt that has the number of "
+            "the document, counted from 0. So no film is both in train and in validation. Test is not changed."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        path = context.corpus(self.name).path(PART)
+        films = read_films(path)
+        train = data.splits["train"]
+        of_rows = [_film(path, films, row_id) for row_id in train.row_id.tolist()]
+        chosen = hash_numbers(of_rows) % self.one_in == 0
+        splits = {**data.splits, "train": train.take(~chosen), "validation": train.take(chosen)}
+        for name in ("train", "validation"):
+            if not len(splits[name]):
+                raise InputError(path, f"split by film, {name} has no document", remedy="split by hash")
+        counts = {
+            name: len(set(np.array(of_rows)[rows])) for name, rows in (("train", ~chosen), ("validation", chosen))
+        }
+        return data.with_splits(splits), Notes(facts={"films": counts})
+
+
+def read_films(path: Path) -> dict[str, list[str]]:
+    """Read the film of each training document of a folder or archive, by label.
+
+    Raises InputError if a list is missing, or for the first line without a film.
+    """
+    films: dict[str, list[str]] = {}
+    for name, raw in contents(path, _is_list):
+        label = PurePosixPath(name).stem.removeprefix("urls_")
+        lines = decoded(f"{path}: {name}", raw).splitlines()
+        for number, line in enumerate(lines, start=1):
+            if _FILM.search(line) is None:
+                raise InputError(f"{path}: {name}", f"line {number} has no film: {line[:60]!r}", remedy=FETCH_AGAIN)
+        films[label] = [matched[1] for line in lines if (matched := _FILM.search(line))]
+    for label in LABELS:
+        if label not in films:
+            raise InputError(path, f"has no train/urls_{label}.txt", remedy=_REMEDY)
+    return films
+
+
+def _is_list(name: str) -> bool:
+    return PurePosixPath(name).parts[-2:] in {("train", f"urls_{label}.txt") for label in LABELS}
+
+
+def _film(path: Path, films: dict[str, list[str]], row_id: str) -> str:
+    _, label, name = row_id.split("/")
+    number = int(name.partition("_")[0])
+    if number >= len(films[label]):
+        reason = f"train/urls_{label}.txt has {len(films[label])} lines, none for document {number}"
+        raise InputError(path, reason, remedy=_REMEDY)
+    return films[label][number]

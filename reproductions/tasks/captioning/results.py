@@ -1,0 +1,194 @@
+"""Rows, effects, figures and pages from outcomes of captioning."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from gluon_attn.errors import UsageError
+from gluon_attn.evaluation.statistics import Estimate, bootstrap, bootstrap_difference, bootstrap_metric, perplexity
+from gluon_attn.plots import image_attention
+from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
+from gluon_attn.plots.image_attention import Panel
+from preprocessing.files import write_text
+from preprocessing.pipeline.ragged import unpack_strings
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.results import Row
+from reproductions.protocol.rows import best_validation, row, seed_range
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Column, Variant
+from reproductions.tasks.bleu import bleu
+from reproductions.tasks.captioning.scores import OFFICIAL, ORDERS, PEERS, bleu_n
+
+COLUMNS = (
+    Column("BLEU-4", "bleu-4"),
+    Column("BLEU-3", "bleu-3"),
+    Column("BLEU-2", "bleu-2"),
+    Column("BLEU-1", "bleu-1"),
+    Column("CIDEr", "cider"),
+    Column("METEOR", "meteor"),
+    Column("sacreBLEU", "sacrebleu"),
+    Column("perplexity", "perplexity"),
+)
+NOTES = (
+    "BLEU-n is the geometric mean of the n-gram precisions up to order n, times the brevity penalty for the closest "
+    "of five reference lengths, without smoothing. It is computed from sacreBLEU's counts on lower-cased words without "
+    "punctuation (the rule of neuraltalk2, which most published numbers share). The column sacreBLEU compares with "
+    "the original references, which have punctuation; the captions have none. CIDEr and METEOR are those of the COCO "
+    "evaluation code (pycocoevalcap), times 100, on the same words; its own PTBTokenizer would split a few words "
+    "differently. Search never generates the unknown word. EfficientNet-Lite0, which computes the image features, is "
+    "not fine-tuned.",
+)
+"""How the metrics of a results README are computed."""
+
+_UNITS = {"cider": 100.0, "meteor": 100.0}
+
+
+def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
+    """Return the rows of one variant: BLEU-4 to BLEU-1, sacreBLEU and perplexity on test, CIDEr and METEOR if they were
+    measured, and the validation BLEU-4 that selected the epoch. Intervals are bootstrapped over images."""
+    search = f"beam {variant.settings.beam}, alpha {variant.settings.alpha:g}"
+    measured: list[tuple[str, str, str, Callable[[np.ndarray], float]]] = [
+        *((name, "bleu", f"{PEERS.signature}; {search}", partial(bleu_n, name=name)) for name in reversed(ORDERS)),
+        ("sacrebleu", "sacrebleu", f"{OFFICIAL.signature}; {search}", bleu),
+        ("perplexity", "likelihood", "per word, including the end of the caption", perplexity),
+    ]
+    made = []
+    for metric, array, signature, score in measured:
+        each = stacked(outcomes, array)
+        values, interval = [score(one.sum(axis=0)) for one in each], bootstrap_metric(each, score, seed=0)
+        made.append(
+            row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
+        )
+    for metric, unit in _UNITS.items():
+        if all(metric in outcome.predictions for outcome in outcomes):
+            each = unit * stacked(outcomes, metric)
+            interval = bootstrap(each.mean(axis=0), seed=0)
+            signature = f"pycocoevalcap 1.2 on the pipeline's words; {search}"
+            values = each.mean(axis=1).tolist()
+            made.append(
+                row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
+            )
+    selected = [best_validation(outcome, "bleu-4") for outcome in outcomes]
+    made.append(
+        row(
+            outcomes,
+            variant,
+            split="validation",
+            metric="bleu-4",
+            signature="greedy, best epoch",
+            values=selected,
+            ci95=seed_range(selected),
+        )
+    )
+    return made
+
+
+def stacked(outcomes: Sequence[Outcome], array: str) -> np.ndarray:
+    """Stack an array of the predictions over seeds: (seeds, images, ...)."""
+    return np.stack([outcome.predictions[array] for outcome in outcomes])
+
+
+def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    """Improvement of the first side over the second, in BLEU-n points or perplexity; paired bootstrap over images."""
+    metric = metric or "bleu-4"
+    if metric == "perplexity":
+        sides = stacked(worse, "likelihood"), stacked(better, "likelihood")
+        return Effect(bootstrap_difference(*sides, perplexity, seed=0), "by how much perplexity is lower", "images")
+    if metric not in ORDERS:
+        raise UsageError(f"metric {metric!r} is unknown; captioning has {', '.join(ORDERS)} and perplexity")
+    sides = stacked(better, "bleu"), stacked(worse, "bleu")
+    return Effect(bootstrap_difference(*sides, partial(bleu_n, name=metric), seed=0), f"{metric} points", "images")
+
+
+def points_at_nouns(outcomes: Sequence[Outcome]) -> Effect | None:
+    """Increase of the probability of a noun's ImageNet classes, in points, with the noun's own weights instead of those
+    of nouns in other images; None if no caption has such a noun."""
+    sums = stacked(outcomes, "nouns")
+    if not sums[..., 3].sum(axis=1).all():
+        return None
+
+    def rise(totals: np.ndarray) -> float:
+        return float(100 * (totals[0] - totals[1]) / max(totals[3], 1))
+
+    what = "percentage points of the noun's class probability: its own weights against those of nouns in other images"
+    return Effect(bootstrap_metric(sums, rise, seed=0), what, "images")
+
+
+def points_better_than_equal(outcomes: Sequence[Outcome]) -> Effect | None:
+    """As :func:`points_at_nouns`, relative to equal weights: whether attention raises the class at all."""
+    sums = stacked(outcomes, "nouns")
+    if not sums[..., 3].sum(axis=1).all():
+        return None
+
+    def rise(totals: np.ndarray) -> float:
+        return float(100 * (totals[0] - totals[2]) / max(totals[3], 1))
+
+    what = "percentage points of the noun's class probability: its own weights against equal weights"
+    return Effect(bootstrap_metric(sums, rise, seed=0), what, "images")
+
+
+def at_least(metrics: Sequence[str]) -> Callable[[Sequence[Outcome], Sequence[Outcome]], Effect]:
+    """Return the effect of a claim: the smallest of several BLEU-n differences between two sides, with its interval."""
+
+    def effect(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+        sides = stacked(better, "bleu"), stacked(worse, "bleu")
+        estimates: list[Estimate] = [
+            bootstrap_difference(*sides, partial(bleu_n, name=name), seed=0) for name in metrics
+        ]
+        smallest = min(range(len(metrics)), key=lambda index: estimates[index].mean)
+        return Effect(estimates[smallest], f"{metrics[smallest]} points, the smallest of {len(metrics)}", "images")
+
+    return effect
+
+
+def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
+    """Draw training loss and validation BLEU-4 of greedy search."""
+    curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
+    draw_training_curves(curves, path, score=Score("bleu-4", "BLEU-4, greedy"), loss_per="word")
+
+
+def draw_examples(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
+    """Draw the attention over the example images, word by word."""
+    paths = {}
+    for number, example in enumerate(outcome.examples.get("captions", ()), start=1):
+        path = directory / f"caption_{variant.name}_{number}.png"
+        with Image.open(io.BytesIO(base64.b64decode(example["jpeg"]))) as image:
+            pixels = np.array(image.convert("RGB"))
+        words, weights = example["words"], np.array(example["weights"], np.float32)
+        title = f"{variant.name}, test image {example['row'] + 1}; a reference: {example['references'][0]}"
+        image_attention.draw(word_panels(pixels, words, weights), path, title)
+        paths[f"{example['kind']} caption {number} of {variant.name}"] = path
+    return paths
+
+
+def word_panels(pixels: np.ndarray, words: Sequence[str], weights: np.ndarray) -> list[Panel]:
+    """Return the image, followed by the image with the weights of each word: pixels (height, width, 3), weights (words
+    or one more, positions) of a square grid."""
+    side = round(weights.shape[1] ** 0.5)
+    attended = [Panel(pixels, row.reshape(side, side), word) for word, row in zip(words, weights, strict=False)]
+    return [Panel(pixels), *attended]
+
+
+def write_captions(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:
+    """Write the captions of the test images as TSV with name, caption and references."""
+    if not outcome.texts:
+        return {}
+    names, references, captions = (
+        unpack_strings(arrays[f"{name}_utf8"], arrays[f"{name}_offsets"])
+        for name, arrays in (("name", outcome.texts), ("reference", outcome.texts), ("text", outcome.predictions))
+    )
+    lines = [
+        "\t".join((name, caption, reference.replace("\n", " | ")))
+        for name, caption, reference in zip(names, captions, references, strict=True)
+    ]
+    path = directory / f"captions_{variant.name}.tsv"
+    write_text(path, "\n".join(["image\tcaption\treferences", *lines]) + "\n")
+    return {f"captions of {variant.name}": path}

@@ -1,0 +1,1 @@
+"""Text classification by sentences and documents."""

@@ -1,0 +1,79 @@
+"""Classification of the corpora of the papers: film reviews in Korean and in English, and sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from preprocessing import documents, naver, sentences
+from preprocessing.corpora import CorpusFiles
+from preprocessing.text.pipeline import TextPipeline
+from reproductions.protocol.own_data import OwnData
+from reproductions.tasks.classification.settings import ClassificationSettings, SequenceSettings
+from reproductions.tasks.classification.task import Classification
+
+
+@dataclass(frozen=True)
+class NSMC(Classification[SequenceSettings]):
+    """Korean film reviews in two classes, tokenised by ``tokenizer`` and cut to the length that the network reads.
+
+    Attributes:
+        labelled: number of training reviews whose labels are used; None for all.
+    """
+
+    corpus: str = "nsmc"
+    language: str = "ko"
+    tokenizer: str = "mecab"
+    labelled: int | None = None
+
+    @property
+    def group(self) -> str:
+        return "" if self.labelled else self.corpus
+
+    def pipeline(self, settings: SequenceSettings) -> TextPipeline:
+        return naver.pipeline(
+            tokenizer=self.tokenizer,
+            min_freq=settings.min_freq,
+            max_length=settings.max_length,
+            labelled=self.labelled,
+        )
+
+
+@dataclass(frozen=True)
+class IMDb(Classification[ClassificationSettings]):
+    """English film reviews in two classes, in sentences of at most ``max_words`` words; ``overlong`` says how longer
+    sentences are treated, ``validation`` how the validation split is chosen (:func:`preprocessing.documents.pipeline`).
+    A user's own documents are split by hash."""
+
+    corpus: str = "imdb"
+    language: str = "en"
+    max_words: int | None = None
+    overlong: str = "cut"
+    validation: str = "hash"
+
+    def own_folder(self, folder: Path) -> CorpusFiles:
+        """Documents in the folder layout of IMDb, optionally in a tar archive."""
+        return documents.own_documents(folder)
+
+    def can_read(self, own: OwnData) -> bool:
+        return own.files.name == documents.OWN_DOCUMENTS or super().can_read(own)
+
+    def pipeline(self, settings: ClassificationSettings) -> TextPipeline:
+        return documents.pipeline(
+            min_freq=settings.min_freq,
+            max_words=self.max_words,
+            overlong=self.overlong,
+            validation="hash" if self.own else self.validation,
+        )
+
+
+@dataclass(frozen=True)
+class SST(Classification[ClassificationSettings]):
+    """Sentences of English film reviews, ``sst-2`` in two classes or ``sst-5`` in five."""
+
+    corpus: str = "sst-5"
+    language: str = "en"
+    items: str = "sentences"
+
+    def pipeline(self, settings: ClassificationSettings) -> TextPipeline:
+        return sentences.pipeline(classes=len(sentences.labels_of(self.corpus)), min_freq=settings.min_freq)

@@ -1,0 +1,126 @@
+"""Hierarchical attention over documents: the weight of a word in context, and reviews shaded by both levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from gluon_attn.evaluation.statistics import bootstrap_metric
+from gluon_attn.plots import highlighted_text
+from gluon_attn.plots.distributions import weights_histogram
+from gluon_attn.plots.highlighted_text import Paragraph
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.protocol.runs import Outcome
+from reproductions.tasks.classification.predictions import classify
+from reproductions.tasks.classification.task import Findings, Measurement, Reading
+
+LABELS = ("negative", "positive")
+
+
+def words_in_context(*words: str) -> Measurement:
+    """Return a measurement of each occurrence of these words in the test split: ``weights_of_<word>``, its weight in
+    its sentence times the number of words of the sentence, so that 1 is the uniform weight, and ``rows_of_<word>``, its
+    document."""
+
+    def measure(reading: Reading) -> Findings:
+        test, predictions = reading.test, reading.predictions
+        sentences = test.sentence_lengths
+        words_of_sentence = np.repeat(sentences.ids, sentences.ids)
+        of_sentence = np.repeat(np.concatenate(predictions.sentence_weights), sentences.ids)
+        of_word = np.concatenate(predictions.token_weights).astype(np.float32)
+        row = np.repeat(np.arange(len(test)), test.lengths)
+        arrays = {}
+        for word in words:
+            positions = np.flatnonzero(test.ids == reading.data.prepared.vocabulary[word])
+            weights = of_word[positions] / np.maximum(of_sentence[positions], 1e-9)
+            arrays[f"weights_of_{word}"] = (weights * words_of_sentence[positions]).astype(np.float32)
+            arrays[f"rows_of_{word}"] = row[positions]
+        return Findings(arrays)
+
+    return measure
+
+
+def shaded_reviews(reading: Reading) -> Findings:
+    """Return an example for each class: the correctly classified test review that is nearest to nine sentences and 120
+    words. As in the paper, the shade of a word is its weight in its sentence times the square root of the sentence's
+    weight."""
+    test, data = reading.test, reading.data
+    distance = 10 * np.abs(test.sentence_lengths.lengths - 9) + np.abs(test.lengths - 120)
+    wrong = reading.predictions.predicted != test.label
+    examples = {}
+    for label, name in enumerate(LABELS):
+        row = int(np.argmin(distance + 10_000 * ((test.label != label) | wrong)))
+        review = test.take(np.array([row]))
+        predictions = classify(reading.model, data.inputs, data.inputs.texts(review))
+        sentences = predictions.sentence_weights[0]
+        # Rounding apart, nothing would be known of the words of a sentence without weight.
+        shades = predictions.token_weights[0] / np.sqrt(
+            np.repeat(np.maximum(sentences, 1e-9), review.sentence_lengths[0])
+        )
+        examples[f"review_{name}"] = {
+            "row": row,
+            "sentences": review.sentence_words(0),
+            "shades": (shades / shades.max()).tolist(),
+            "sentence_shades": (sentences / sentences.max()).tolist(),
+            "label": data.labels[int(predictions.predicted[0])],
+            "probability": float(predictions.probabilities[0].max()),
+        }
+    return Findings(examples=examples)
+
+
+def weighs_more(word: str, label: int, outcomes: Sequence[Outcome]) -> Effect:
+    """Increase of the mean weight of a word in the reviews of a class over that in the other reviews."""
+
+    def totals(outcome: Outcome) -> np.ndarray:
+        """(reviews, 4): sum of the word's weights and its number of occurrences, for the class and for the others."""
+        wanted = outcome.predictions["label"] == label
+        weights, rows = (outcome.predictions[f"{what}_of_{word}"] for what in ("weights", "rows"))
+        sums, times = np.bincount(rows, weights, len(wanted)), np.bincount(rows, minlength=len(wanted))
+        return np.stack([sums * wanted, times * wanted, sums * ~wanted, times * ~wanted], axis=1)
+
+    def difference(sums: np.ndarray) -> float:
+        return float(sums[0] / max(sums[1], 1) - sums[2] / max(sums[3], 1))
+
+    what = f"mean weight, 1 is uniform, {LABELS[label]} minus others"
+    estimate = bootstrap_metric(np.stack([totals(outcome) for outcome in outcomes]), difference, seed=0)
+    return Effect(estimate, what, "reviews")
+
+
+def draw_shaded_reviews(variant: str) -> Draw:
+    """Draw a review of each class with the weights of words and sentences."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        paths = {}
+        for name in LABELS if variant in groups else ():
+            outcome = groups[variant][0]
+            if example := outcome.examples.get(f"review_{name}"):
+                ends = np.cumsum([len(words) for words in example["sentences"]])[:-1]
+                shades = np.split(np.array(example["shades"], np.float32), ends)
+                sentences = zip(example["sentences"], shades, example["sentence_shades"], strict=True)
+                answer = f"{example['label']}, {example['probability']:.2f}"
+                title = f"{variant}: {answer} (test review {example['row'] + 1}, {outcome.record['corpus']})"
+                path = paths[f"{name} review"] = directory / f"review_{name}.png"
+                highlighted_text.draw([Paragraph(*sentence) for sentence in sentences], path, title)
+        return paths
+
+    return draw
+
+
+def weights_by_label(variant: str, *words: str) -> Draw:
+    """Draw the weights of each of these words in the reviews of either class."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        paths = {}
+        for word in words if variant in groups else ():
+            arrays = groups[variant][0].predictions
+            weights, label = arrays[f"weights_of_{word}"], arrays["label"][arrays[f"rows_of_{word}"]]
+            samples = {f'"{word}" in {name} reviews': weights[label == number] for number, name in enumerate(LABELS)}
+            if all(len(sample) for sample in samples.values()):
+                path = paths[f"weights of {word}"] = directory / f"weights_of_{word}.png"
+                weights_histogram(samples, path)
+        return paths
+
+    return draw

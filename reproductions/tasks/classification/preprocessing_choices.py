@@ -1,0 +1,204 @@
+"""The effect of preprocessing choices: systems that differ from a base system in one or several choices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gluon_attn.evaluation.inference import over_seeds, pooled_deviation
+from gluon_attn.evaluation.statistics import Estimate, bootstrap
+from gluon_attn.models.outputs import Classifier
+from gluon_attn.plots.forest import Group, forest, strips
+from gluon_attn.training.checkpoint import Checkpoint
+from preprocessing import naver
+from preprocessing.text.pipeline import TextPipeline
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Evaluation
+from reproductions.tasks.classification.corpora import NSMC
+from reproductions.tasks.classification.results import share_right
+from reproductions.tasks.classification.settings import ClassificationData, SequenceSettings
+
+TITLES = {
+    "mecab": "Mecab",
+    "okt": "Okt",
+    "komoran": "Komoran",
+    "hannanum": "Hannanum",
+    "kkma": "Kkma",
+    "whitespace": "words between spaces",
+    "syllable": "syllables",
+    "jamo": "letters (jamo)",
+    "sentencepiece": "SentencePiece",
+    "wikidocs-okt": "stop words of the Okt tutorial",
+    "wikidocs-mecab": "stop words of the Mecab tutorial",
+    "lower-case": "lower-cased",
+    "repetitions": "repeated characters shortened",
+    "laughter": "laughter and tears removed",
+    "punctuation": "punctuation removed",
+    "hangul-only": "only Hangul kept",
+    "no-spaces": "spaces removed",
+}
+"""Titles of tokenizers, lists of stop words and rules of cleaning."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """Arguments of :func:`preprocessing.naver.pipeline`."""
+
+    tokenizer: str = "mecab"
+    text: str = "official"
+    clean: tuple[str, ...] = ()
+    stop_words: str | None = None
+    keep: str = "first"
+    copies: str = "keep"
+    validation: str = "hash"
+
+
+@dataclass(frozen=True)
+class ChosenNSMC(NSMC):
+    """Korean film reviews with the chosen preprocessing. The test split is the same for all choices; the outcome
+    records for each of its reviews whether it is classified correctly."""
+
+    choices: Choices = Choices()
+
+    group = ""  # too many systems for training curves
+
+    def pipeline(self, settings: SequenceSettings) -> TextPipeline:
+        return naver.pipeline(min_freq=settings.min_freq, max_length=settings.max_length, **asdict(self.choices))
+
+    def evaluate(
+        self, model: Classifier, settings: SequenceSettings, data: ClassificationData, last: Checkpoint
+    ) -> Evaluation:
+        evaluation = super().evaluate(model, settings, data, last)
+        kept = {name: evaluation.predictions[name] for name in ("right", "seen_in_train")}
+        return Evaluation(evaluation.metrics, kept)
+
+
+def described(choices: Choices) -> str:
+    """A title that names choices."""
+    parts = [TITLES[choices.tokenizer], *(TITLES[rule] for rule in choices.clean)]
+    if choices.stop_words:
+        parts.append(f"{TITLES[choices.stop_words]} removed")
+    if choices.copies == "of-train":
+        parts.append("duplicates in train removed")
+    if choices.validation == "tail":
+        parts.append("last tenth for validation")
+    return ", ".join(parts)
+
+
+def worth(outcomes: Sequence[Outcome], base: Sequence[Outcome]) -> Estimate:
+    """Gain in test accuracy over the base, in points, with its interval over seeds and reviews as in verdicts; over
+    reviews only if there is one seed."""
+    items = bootstrap(share_right(outcomes) - share_right(base), seed=0)
+    of_base = {outcome.seed: outcome for outcome in base}
+    pairs = [(outcome, of_base[outcome.seed]) for outcome in outcomes if outcome.seed in of_base]
+    if len(pairs) < 2:
+        return items
+    effects = [float((share_right([one]) - share_right([other])).mean()) for one, other in pairs]
+    low, high = over_seeds(np.array(effects), items.error).interval()
+    return Estimate(items.mean, low, high)
+
+
+def accuracies(outcomes: Sequence[Outcome]) -> np.ndarray:
+    """Test accuracy of each seed, in per cent."""
+    return np.array([100.0 * float(outcome.predictions["right"].mean()) for outcome in outcomes])
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The measure by which choices are compared.
+
+    Attributes:
+        worth: (outcomes, base outcomes) -> gain over the base, with its interval.
+        values: outcomes -> value of each seed.
+        unit: unit of both.
+    """
+
+    worth: Callable[[Sequence[Outcome], Sequence[Outcome]], Estimate]
+    values: Callable[[Sequence[Outcome]], np.ndarray]
+    unit: str
+
+
+ACCURACY = Scale(worth, accuracies, "accuracy points")
+
+
+def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: str, scale: Scale = ACCURACY) -> Draw:
+    """A figure of the effect of each choice.
+
+    Args:
+        base: name of the base variant.
+        aspects: for each aspect, the titles of its variants by name.
+        name: file name of the figure.
+        scale: measure of the effect.
+    """
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        drawn = [
+            Group(
+                aspect,
+                [(title, astuple(scale.worth(groups[each], groups[base]))) for each, title in variants.items()],
+            )
+            for aspect, variants in _trained(aspects, groups).items()
+            if base in groups
+        ]
+        if not drawn:
+            return {}
+        deviation = pooled_deviation([scale.values(outcomes) for outcomes in groups.values()])
+        path = directory / f"{name}.png"
+        forest(drawn, path, f"{scale.unit} against {base}", deviation=deviation)
+        return {f"what each choice is worth ({base})": path}
+
+    return draw
+
+
+def spread_of_systems(base: str, sets: Mapping[str, Sequence[str]]) -> Draw:
+    """A figure of the spread of accuracy: over seeds of the base, and over means of sets of systems.
+
+    Args:
+        base: name of the base variant.
+        sets: names of variants, by what they differ in.
+    """
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        rows = {f"seeds of {base}": accuracies(groups[base])} if base in groups else {}
+        for title, names in sets.items():
+            if means := [float(accuracies(groups[name]).mean()) for name in names if name in groups]:
+                rows[title] = np.array(means)
+        if len(rows) < 2:
+            return {}
+        path = directory / "spread.png"
+        strips(rows, path, "test accuracy (%)")
+        return {"spread of accuracy": path}
+
+    return draw
+
+
+def _trained(aspects: Mapping[str, Mapping[str, str]], groups: Groups) -> dict[str, dict[str, str]]:
+    """The aspects, with the variants that have been trained."""
+    trained = {
+        aspect: {name: title for name, title in variants.items() if name in groups}
+        for aspect, variants in aspects.items()
+    }
+    return {aspect: variants for aspect, variants in trained.items() if variants}
+
+
+def wider_than(points: float, *outcomes: Sequence[Outcome]) -> Effect:
+    """Difference between the best and the worst of these systems, minus ``points``."""
+    shares = [share_right(each) for each in outcomes]
+    means = [float(share.mean()) for share in shares]
+    best, worst = shares[int(np.argmax(means))], shares[int(np.argmin(means))]
+    return Effect(
+        bootstrap(best - worst - points, seed=0), f"accuracy points, best minus worst, minus {points}", "reviews"
+    )
+
+
+def interaction(
+    both: Sequence[Outcome], first: Sequence[Outcome], second: Sequence[Outcome], base: Sequence[Outcome]
+) -> Effect:
+    """Effect of two choices together minus the sum of their separate effects."""
+    values = share_right(both) - share_right(first) - share_right(second) + share_right(base)
+    return Effect(bootstrap(values, seed=0), "accuracy points, both together minus the sum of each alone", "reviews")

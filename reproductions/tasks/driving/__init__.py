@@ -1,0 +1,1 @@
+"""Steering a car from its camera."""

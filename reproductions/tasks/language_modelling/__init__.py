@@ -1,0 +1,1 @@
+"""Language modelling, by networks and by n-grams."""

@@ -1,0 +1,114 @@
+"""Table rows, effects and figures from the outcomes of n-gram models, neural n-gram models and their mixtures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gluon_attn.evaluation.statistics import bootstrap_difference, bootstrap_metric, perplexity
+from gluon_attn.plots.curves import by_context
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.protocol.results import Row
+from reproductions.protocol.rows import alone, row
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Column, Variant
+from reproductions.tasks.language_modelling import results
+from reproductions.tasks.language_modelling.results import stacked
+
+_MIXED = "mixed with"
+COLUMNS = (
+    *results.COLUMNS,
+    Column("mixed with n-grams", "perplexity", _MIXED),
+)
+_HOW = {"mixture": "weights by known context, from validation", "even_mixture": "half and half"}
+
+
+def rows(outcomes: Sequence[Outcome], variant: Variant[Any], order: int) -> list[Row]:
+    """Rows of a network on test: its own, and those of its mixtures with n-grams of the given order."""
+    own = results.rows(outcomes, variant)
+    for name, how in _HOW.items():
+        each = stacked(outcomes, name)
+        own.append(
+            alone(
+                row(
+                    outcomes,
+                    variant,
+                    split="test",
+                    metric="perplexity",
+                    signature=f"{_MIXED} {order}-grams, {how}",
+                    values=[perplexity(one.sum(axis=0)) for one in each],
+                    ci95=bootstrap_metric(each, perplexity, seed=0),
+                )
+            )
+        )
+    return own
+
+
+def mixture_below_network(networks: Sequence[Outcome]) -> Effect:
+    """Reduction in perplexity from the network to the mixture; paired bootstrap over lines."""
+    return _lower(stacked(networks, "mixture"), stacked(networks, "likelihood"))
+
+
+def mixture_below_ngrams(networks: Sequence[Outcome], ngrams: Sequence[Outcome]) -> Effect:
+    """Reduction in perplexity from the n-grams to the mixture; paired bootstrap over lines."""
+    return _lower(stacked(networks, "mixture"), stacked(ngrams, "likelihood"))
+
+
+def gains_more(
+    short: Sequence[Outcome],
+    long: Sequence[Outcome],
+    short_ngrams: Sequence[Outcome],
+    long_ngrams: Sequence[Outcome],
+) -> Effect:
+    """Relative reduction in perplexity, in per cent, by longer contexts: the network's minus that of the n-grams.
+    Bootstrap over lines."""
+    counted = [stacked(outcomes, "likelihood")[0] for outcomes in (short_ngrams, long_ngrams)]
+    runs = [
+        np.concatenate([*networks, *counted], axis=1)
+        for networks in zip(stacked(short, "likelihood"), stacked(long, "likelihood"), strict=True)
+    ]
+
+    def difference(totals: np.ndarray) -> float:
+        first, second, third, fourth = (perplexity(pair) for pair in totals.reshape(4, 2))
+        return 100 * ((1 - second / first) - (1 - fourth / third))
+
+    estimate = bootstrap_metric(np.stack(runs), difference, seed=0)
+    return Effect(estimate, "per cent of perplexity, gain of the network minus gain of the n-grams", "lines")
+
+
+def _lower(better: np.ndarray, worse: np.ndarray) -> Effect:
+    estimate = bootstrap_difference(worse, better, perplexity, seed=0)
+    return Effect(estimate, "by how much perplexity is lower", "lines")
+
+
+def perplexity_by_context(networks: Mapping[int, str], ngrams: Mapping[int, str]) -> Draw:
+    """A figure of test perplexity by context length: networks, n-grams, and the mixtures of these networks. The
+    arguments are names of variants by order."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        series = {
+            "Kneser-Ney n-grams": _points(groups, ngrams, "likelihood"),
+            "network": _points(groups, networks, "likelihood"),
+            "network, mixed with n-grams": _points(groups, networks, "mixture"),
+        }
+        series = {name: points for name, points in series.items() if points}
+        if not series:
+            return {}
+        path = directory / "perplexity_by_context.png"
+        by_context(series, path, "perplexity on test")
+        return {"perplexity by context": path}
+
+    return draw
+
+
+def _points(groups: Groups, names: Mapping[int, str], array: str) -> dict[int, list[float]]:
+    """The perplexity of each seed, by context length."""
+    return {
+        order - 1: [perplexity(one.sum(axis=0)) for one in stacked(groups[name], array)]
+        for order, name in names.items()
+        if name in groups
+    }

@@ -1,0 +1,1 @@
+"""Pretraining on text without labels, and fine-tuning."""

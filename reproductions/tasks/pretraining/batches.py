@@ -1,0 +1,141 @@
+"""Pretraining batches: pairs of reviews with masked pieces, drawn again in every epoch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from gluon_attn.training.batching import pair_batches
+from gluon_attn.training.objective import Batch
+from preprocessing.pipeline.ragged import Ragged
+from preprocessing.text.data import Split
+from preprocessing.text.masking import Masking, word_starts
+from preprocessing.text.pairs import Pairs, films, pair_rows
+from preprocessing.text.vocabulary import CLASSIFY_ID, PADDING_ID, SEPARATOR_ID, Vocabulary
+from reproductions.tasks.pretraining.bert_settings import MULTIPLE
+
+_SPARE = 1.15  # room for more predictions than are expected, so that batches of one shape have as many
+_PREDICTIONS_MULTIPLE = 16
+_SPECIAL = 3  # <cls> first <sep> second <sep>
+
+
+class PairBatch(NamedTuple):
+    """A batch: the input arrays of the network, the indices of the pairs (batch,), and for each prediction the row of
+    its pair and whether it counts."""
+
+    inputs: tuple[np.ndarray, ...]
+    pairs: np.ndarray
+    rows: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def training(self) -> Batch:
+        """The batch as the trainer reads it. The target is the weight of each prediction; the weights sum to one."""
+        return Batch(self.inputs, (self.counts / max(1, self.counts.sum())).astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewPairs:
+    """The reviews of one split as pairs.
+
+    Attributes:
+        split: encoded reviews, whose ids start with the film.
+        vocabulary: vocabulary of pieces.
+        masking: masking rule; None to predict each next piece instead.
+        batch_tokens: maximum number of pieces in a batch, including padding.
+        tells: whether the network also predicts if both reviews are of the same film.
+    """
+
+    split: Split
+    vocabulary: Vocabulary
+    masking: Masking | None
+    batch_tokens: int
+    tells: bool = True
+
+    def endless(self, generator: np.random.RandomState) -> Iterator[PairBatch]:
+        """An endless stream of batches. Each pass pairs and masks all reviews again."""
+        while True:
+            yield from self.one_pass(generator)
+
+    def one_pass(self, generator: np.random.RandomState) -> Iterator[PairBatch]:
+        """One pass over all reviews in random order."""
+        key = int(generator.randint(0, 2**31)) << 31 | int(generator.randint(0, 2**31))
+        pairs = pair_rows(self._film, generator)
+        lengths = self._lengths[pairs.first] + self._lengths[pairs.second] + _SPECIAL
+        rows = self.batch_tokens // MULTIPLE
+        plan = pair_batches(lengths, lengths, rows, (MULTIPLE, MULTIPLE), generator, batch_tokens=self.batch_tokens)
+        for chosen in plan:
+            yield self.batch(pairs, chosen, key)
+
+    def batch(self, pairs: Pairs, chosen: np.ndarray, key: int) -> PairBatch:
+        """A batch of the chosen pairs. ``key`` is the key of the pass; masks are drawn from it."""
+        first, second = pairs.first[chosen], pairs.second[chosen]
+        lengths = self._lengths[first], self._lengths[second]
+        total = lengths[0] + lengths[1] + _SPECIAL
+        count, width = len(chosen), -(-int(total.max()) // MULTIPLE) * MULTIPLE
+        ids = np.full((count, width), PADDING_ID, np.int32)
+        segments = np.zeros((count, width), np.int32)
+        predicted = np.zeros((count, width), np.bool_)
+        targets = np.zeros((count, width), np.int32)
+        ids[:, 0] = CLASSIFY_ID
+        ids[np.arange(count), lengths[0] + 1] = SEPARATOR_ID
+        ids[np.arange(count), total - 1] = SEPARATOR_ID
+        columns = np.arange(width)
+        segments[(columns >= lengths[0][:, None] + 2) & (columns < total[:, None])] = 1
+        for reviews, of_review, start in zip(
+            (first, second), lengths, (np.ones_like(total), lengths[0] + 2), strict=True
+        ):
+            own = self._encoded.take(reviews)
+            row = np.repeat(np.arange(count), of_review)
+            place = np.arange(len(own.ids)) - np.repeat(own.offsets[:-1], of_review)
+            column = place + start[row]
+            targets[row, column] = own.ids
+            ids[row, column] = own.ids
+            if self.masking is not None:
+                size = len(self.vocabulary)
+                masked = self.masking.apply(own.ids, reviews[row], place, self._starts, size=size, key=key)
+                ids[row, column], predicted[row, column] = masked
+        if self.masking is None:
+            targets, predicted = ids, (columns > 0) & (columns < total[:, None])
+        rows, columns = np.nonzero(predicted)
+        inputs, counted = self._predictions(rows, columns, targets, count, width)
+        together = pairs.together[chosen].astype(np.float32)
+        padded_rows = np.concatenate([rows, np.zeros(len(counted), int)])[: len(counted)]
+        arrays = (ids, segments, total.astype(np.float32), *inputs, *([together] if self.tells else []))
+        return PairBatch(arrays, chosen, padded_rows, counted)
+
+    def _predictions(
+        self, rows: np.ndarray, columns: np.ndarray, targets: np.ndarray, count: int, width: int
+    ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+        """Positions and targets, padded to a number that depends only on the shape, and which of them count.
+        Predictions beyond that number are dropped, which happens in one of thousands of batches."""
+        share = 1.0 if self.masking is None else min(1.0, _SPARE * self.masking.rate)
+        size = -(-math.ceil(share * count * width) // _PREDICTIONS_MULTIPLE) * _PREDICTIONS_MULTIPLE
+        rows, columns = rows[:size], columns[:size]
+        read: np.ndarray = columns - (self.masking is None)  # the state before a piece predicts it
+        places, wanted = np.zeros(size, np.int32), np.zeros(size, np.float32)
+        places[: len(rows)] = read * count + rows
+        wanted[: len(rows)] = targets[rows, columns]
+        return (places, wanted), np.arange(size) < len(rows)
+
+    @property
+    def _encoded(self) -> Ragged:
+        assert self.split.encoded is not None
+        return self.split.encoded
+
+    @cached_property
+    def _lengths(self) -> np.ndarray:
+        return self.split.lengths
+
+    @cached_property
+    def _film(self) -> np.ndarray:
+        return films(self.split.row_id)
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        return word_starts(self.vocabulary.idx_to_token)

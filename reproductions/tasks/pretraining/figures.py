@@ -1,0 +1,121 @@
+"""Figures of pretrained classifiers: accuracy by pretraining time and by number of labelled reviews, predictions for a
+mask, and attention heads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mxnet import nd
+
+from gluon_attn.plots.curves import score_by_amount
+from gluon_attn.plots.heads import attention_lines
+from gluon_attn.plots.masks import masked_tokens
+from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.tasks.classification.task import Findings, Measurement, Reading
+
+
+def accuracy_by_minutes(pretrained: Mapping[str, str], without: str) -> Draw:
+    """A figure of test accuracy by pretraining time in processor minutes.
+
+    Args:
+        pretrained: for each classifier, the variant that it was initialised from.
+        without: the same network with random initial weights.
+    """
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        points = {}
+        if without in groups:
+            points[0.0] = _accuracies(groups, without)
+        for classifier, source in pretrained.items():
+            if classifier in groups and source in groups:
+                spent = groups[source][0].record["history"][-1]
+                points[spent.get("cpu_seconds", spent.get("seconds", 0.0)) / 60] = _accuracies(groups, classifier)
+        if len(points) < 2:
+            return {}
+        path = directory / "accuracy_by_pretraining.png"
+        score_by_amount({"BERT": points}, path, "minutes of pretraining, one core", "accuracy, %", root=True)
+        return {"accuracy by minutes of pretraining": path}
+
+    return draw
+
+
+def accuracy_by_labelled(systems: Mapping[str, Mapping[int, str]]) -> Draw:
+    """A figure of test accuracy by the number of labelled reviews.
+
+    Args:
+        systems: for each title, the variants by number of reviews.
+    """
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        series = {
+            title: {float(count): _accuracies(groups, name) for count, name in variants.items() if name in groups}
+            for title, variants in systems.items()
+        }
+        series = {title: points for title, points in series.items() if points}
+        if not series:
+            return {}
+        path = directory / "accuracy_by_labelled.png"
+        score_by_amount(series, path, "labelled reviews", "accuracy, %", logarithmic=True)
+        return {"accuracy by labelled reviews": path}
+
+    return draw
+
+
+def masks(variant: str) -> Draw:
+    """Figures of a network's predictions for each masked piece of its example sentences."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        paths = {}
+        if variant in groups:
+            for number, example in enumerate(groups[variant][0].examples.get("masks", ()), start=1):
+                path = directory / f"masks_{number}.png"
+                masked_tokens(example["tokens"], example["probability"], example["predicted"], path)
+                paths[f"pieces predicted for a mask, {number}"] = path
+        return paths
+
+    return draw
+
+
+def heads_over(text: str) -> Measurement:
+    """A measurement whose example ``heads`` has this text and the weights of all heads, (layers, heads, tokens,
+    tokens), including special tokens."""
+
+    def measure(reading: Reading) -> Findings:
+        data: Any = reading.data
+        encoded = data.prepared.encode([text], processes=1)
+        arrays = data.inputs.arrays(data.inputs.texts(encoded))
+        ids, lengths = (nd.array(array, dtype=array.dtype) for array in arrays)
+        model: Any = reading.model
+        length = int(arrays[1][0])
+        weights = np.stack([layer.asnumpy()[0] for layer in model.bert.attend(ids, nd.zeros_like(ids), lengths)])
+        tokens = [data.prepared.vocabulary.idx_to_token[index] for index in arrays[0][0, :length]]
+        values = np.round(weights[:, :, :length, :length].astype(np.float64), 4).tolist()
+        return Findings(examples={"heads": {"tokens": tokens, "weights": values}})
+
+    return measure
+
+
+def heads(variant: str) -> Draw:
+    """Figures of all heads, layer by layer, over the text of :func:`heads_over`."""
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        example = groups[variant][0].examples.get("heads", {}) if variant in groups else {}
+        paths = {}
+        for layer, of_layer in enumerate(example.get("weights", ()), start=1):
+            path = directory / f"heads_{layer}.png"
+            shown = [
+                (f"layer {layer}, head {head}", example["tokens"], example["tokens"], np.array(weights))
+                for head, weights in enumerate(of_layer, start=1)
+            ]
+            attention_lines(shown, path)
+            paths[f"heads of layer {layer}"] = path
+        return paths
+
+    return draw
+
+
+def _accuracies(groups: Groups, variant: str) -> Sequence[float]:
+    return [100.0 * float(np.mean(outcome.predictions["right"])) for outcome in groups[variant]]

@@ -1,0 +1,93 @@
+"""Classification by a network pretrained on unlabelled reviews."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mxnet import nd
+
+from gluon_attn.errors import UsageError
+from gluon_attn.models.outputs import Classifier
+from gluon_attn.training.checkpoint import named_parameters, parameter_arrays
+from preprocessing import naver_pieces
+from preprocessing.text.pipeline import Result, TextPipeline
+from reproductions.protocol.own_data import OwnData
+from reproductions.protocol.task import TrainedModel
+from reproductions.tasks.classification.settings import ClassificationData
+from reproductions.tasks.classification.task import Classification
+from reproductions.tasks.pretraining.bert_settings import BertSettings
+
+SHARED = ("bert.", "pooler.")
+"""Name prefixes of the parameters that a pretrained network and a classifier share."""
+
+
+@dataclass(frozen=True)
+class FineTuning(Classification[BertSettings]):
+    """Korean film reviews in two classes, in the SentencePiece pieces of the pretraining.
+
+    Attributes:
+        labelled: number of training reviews whose labels are used; None for all.
+    """
+
+    corpus: str = naver_pieces.CORPUS
+    language: str = "ko"
+    labelled: int | None = None
+
+    @property
+    def group(self) -> str:
+        return "" if self.labelled else self.corpus
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        return (self.corpus, "nsmc-raw")
+
+    def can_read(self, own: OwnData) -> bool:
+        return False
+
+    def pipeline(self, settings: BertSettings) -> TextPipeline:
+        return self._pieces(settings, sample=False)
+
+    def prepare(self, settings: BertSettings, *, sample: bool = False) -> ClassificationData:
+        files = naver_pieces.files("sample" if sample else self.corpus)
+        return self._data(settings, self._pieces(settings, sample=sample).run(files))
+
+    def restore(self, settings: BertSettings, path: Path, *, sample: bool = False) -> ClassificationData:
+        return self._data(settings, self._pieces(settings, sample=sample).load(path))
+
+    def _pieces(self, settings: BertSettings, *, sample: bool) -> TextPipeline:
+        return naver_pieces.pipeline(
+            pretraining_length=settings.pretraining_length,
+            max_length=settings.length - 2,
+            labelled=self.labelled,
+            **settings.text_options(sample=sample),
+        )
+
+    def _data(self, settings: BertSettings, prepared: Result) -> ClassificationData:
+        data = super()._data(settings, prepared)
+        corpora = dict(data.corpora)
+        if "raw" in corpora and "pretraining" in prepared.card["facts"]:
+            corpora["raw"] = prepared.card["facts"]["pretraining"]["crawl"]["sha256"]
+        return replace(data, corpora=corpora, packages=("sentencepiece",))
+
+    def initialize(self, model: Classifier, data: ClassificationData, pretrained: TrainedModel[Any, Any]) -> None:
+        """Initialise the encoder, and the pooler if both have one, from a pretrained network.
+
+        Raises:
+            UsageError: if it has no encoder, another vocabulary, or other sizes.
+        """
+        name = pretrained.variant.name
+        given = {key: value for key, value in parameter_arrays(pretrained.model).items() if key.startswith(SHARED)}
+        own = {key: value for key, value in named_parameters(model) if key in given}
+        encoder = {key for key, _ in named_parameters(model) if key.startswith(SHARED[0])}
+        if not given or encoder - own.keys() or {key for key in given if key.startswith(SHARED[0])} - own.keys():
+            raise UsageError(f"{name}: its encoder is not that of this network; give both the same settings")
+        if pretrained.data.prepared.vocabulary != data.prepared.vocabulary:
+            raise UsageError(f"{name}: pretrained with another vocabulary; give both the same settings of pieces")
+        for key, parameter in own.items():
+            if parameter.shape != given[key].shape:
+                shapes = f"{given[key].shape}, here {parameter.shape}"
+                raise UsageError(f"{name}: {key} has shape {shapes}; give both the same sizes")
+        for key, parameter in own.items():
+            parameter.set_data(nd.array(given[key]))

@@ -1,0 +1,69 @@
+"""Table rows, effects and figures from the outcomes of pretraining and of pretrained classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gluon_attn.evaluation.statistics import bootstrap, bootstrap_difference, bootstrap_metric, perplexity
+from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.results import Row
+from reproductions.protocol.rows import best_validation, row, seed_range
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Column, Variant
+from reproductions.tasks.language_modelling.results import stacked
+
+COLUMNS = (Column("perplexity", "perplexity"), Column("pairs told right, %", "pairs"))
+
+
+def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
+    """Test perplexity with its bootstrap interval over pairs, the validation perplexity that selected the epoch with
+    its range over seeds, and the accuracy on pairs."""
+    each = stacked(outcomes, "likelihood")
+    best = [best_validation(outcome, "perplexity", lower_is_better=True) for outcome in outcomes]
+    what = "of each next piece" if variant.settings.causal else "of each masked piece"
+    values = [perplexity(one.sum(axis=0)) for one in each]
+    test = bootstrap_metric(each, perplexity, seed=0)
+    made = [
+        row(outcomes, variant, split="test", metric="perplexity", signature=what, values=values, ci95=test),
+        row(
+            outcomes,
+            variant,
+            split="validation",
+            metric="perplexity",
+            signature=f"{what}, best epoch",
+            values=best,
+            ci95=seed_range(best),
+        ),
+    ]
+    if "told" in outcomes[0].predictions:
+        told = 100.0 * stacked(outcomes, "told")
+        made.append(
+            row(
+                outcomes,
+                variant,
+                split="test",
+                metric="pairs",
+                signature="two reviews of one film, or of two",
+                values=told.mean(axis=1).tolist(),
+                ci95=bootstrap(told.mean(axis=0), seed=0),
+            )
+        )
+    return made
+
+
+def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    """Reduction in perplexity from the second side to the first; paired bootstrap over pairs."""
+    sides = stacked(better, "likelihood"), stacked(worse, "likelihood")
+    return Effect(
+        bootstrap_difference(sides[1], sides[0], perplexity, seed=0), "by how much perplexity is lower", "pairs"
+    )
+
+
+def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
+    """Training loss and validation perplexity."""
+    curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
+    score = Score("perplexity", "perplexity")
+    draw_training_curves(curves, path, score=score, loss_per="step", lower_is_better=True)

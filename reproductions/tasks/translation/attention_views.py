@@ -1,0 +1,81 @@
+"""Alignments of translators of one sentence, and their published examples."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gluon_attn.decoding.beam_search import beam_search
+from gluon_attn.errors import UsageError
+from preprocessing.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID
+from reproductions.protocol.attention_view import Alternative, AttentionView
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import TrainedModel
+from reproductions.tasks.translation.data import TranslationData, TranslationSettings
+from reproductions.tasks.translation.decoding import TRANSLATED_MULTIPLE, Translated, inputs, without_unknown
+
+LONGEST = 100
+"""Maximum number of source tokens; the matrix of a longer sentence would be unreadable."""
+
+
+def of_sentence(
+    trained: TrainedModel[TranslationSettings, TranslationData], text: str, beam: int | None = None
+) -> AttentionView:
+    """Return a sentence with the translations in the final beam, the best first; the default beam is that of the
+    settings.
+
+    Raises:
+        UsageError: if the sentence has no tokens or is too long to be shown.
+    """
+    settings, data = trained.variant.settings, trained.data
+    encoded = data.prepared.encode([text], processes=1)
+    words, length = encoded.words(0), int(encoded.lengths[0])
+    if not words:
+        raise UsageError("there is no token in this sentence; type one")
+    if length > LONGEST:
+        raise UsageError(f"{length} tokens cannot be shown; type a sentence of at most {LONGEST}")
+    source, lengths = inputs(encoded.sequences(), TRANSLATED_MULTIPLE)
+    (hypotheses,) = beam_search(
+        [trained.model],
+        source,
+        lengths,
+        beam=beam or settings.beam,
+        alpha=settings.alpha,
+        max_steps=2 * lengths.astype(int) + 10,
+        begin=BEGIN_ID,
+        end=END_ID,
+    )
+    alternatives = []
+    for each in hypotheses:
+        tokens = [data.prepared.target_vocabulary.idx_to_token[index] for index in each.ids]
+        weights = None if each.weights is None else each.weights[:, :length]
+        one = Translated(tokens, data.prepared.detokenize(tokens), each.log_p, weights)
+        if settings.replace_unknown:
+            (one,) = without_unknown([one], encoded, data)
+        alternatives.append(Alternative(one.tokens, one.text, one.log_p, one.weights))
+    without = hypotheses[0].weights is None
+    return AttentionView(
+        tokens=words,
+        unknown=np.flatnonzero(encoded.sequences()[0] == UNKNOWN_ID).tolist(),
+        alternatives=alternatives,
+        text=text,
+        notes=["This network has no attention: there is no alignment to show."] if without else [],
+    )
+
+
+def of_examples(outcome: Outcome) -> list[AttentionView]:
+    """Return the published alignments of an outcome, in order."""
+    return [
+        AttentionView(
+            tokens=example["source"],
+            alternatives=[
+                Alternative(
+                    example["target"],
+                    " ".join(example["target"]).replace("@@ ", ""),
+                    None,
+                    np.array(example["weights"], np.float32),
+                )
+            ],
+            title=f"test text {example['row'] + 1}",
+        )
+        for example in outcome.examples.get("alignments", ())
+    ]

@@ -1,0 +1,114 @@
+"""The effect of choices in preprocessing, and in computing BLEU, on translation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gluon_attn.evaluation.inference import over_seeds
+from gluon_attn.evaluation.statistics import Estimate, bootstrap_difference
+from preprocessing import translation as pipelines
+from preprocessing.bitext.pipeline import TranslationPipeline
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.results import Row
+from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import Column, Variant
+from reproductions.tasks.bleu import PEERS, Bleu, bleu, with_unknown_words
+from reproductions.tasks.classification.preprocessing_choices import Scale
+from reproductions.tasks.translation import results
+from reproductions.tasks.translation.data import TranslationData, TranslationSettings
+from reproductions.tasks.translation.decoding import Translated
+from reproductions.tasks.translation.task import Translation
+
+# Of detokenised text; `none` separates at spaces alone, so that punctuation marks stay attached to words.
+WAYS: Mapping[str, Bleu] = {
+    "bleu_cased": Bleu("13a"),
+    "bleu_international": Bleu("intl", lowercase=True),
+    "bleu_spaces": Bleu("none", lowercase=True),
+    "bleu_characters": Bleu("char", lowercase=True),
+}
+PIECES = "bleu_pieces"
+OF_PIECES = "of the network's own tokens, not joined to words"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslationChoices:
+    """Arguments of :func:`preprocessing.translation.pipeline`."""
+
+    lowercase: bool = True
+    truecase: bool = False
+    pieces: int = 8_000
+
+
+@dataclass(frozen=True)
+class ChosenTranslation(Translation):
+    """Translation with the chosen preprocessing. The test split is the same for all choices, and BLEU lower-cases both
+    sides; the same translations are also scored in other ways (:data:`WAYS`)."""
+
+    choices: TranslationChoices = TranslationChoices()
+
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("BLEU", "bleu"),
+        Column("of pieces", "bleu", OF_PIECES),
+        Column("sacreBLEU", "sacrebleu", "case:lc|eff:no|tok:13a"),
+        Column("cased", "sacrebleu", "case:mixed|eff:no|tok:13a"),
+        Column("international", "sacrebleu", "tok:intl"),
+        Column("at spaces", "sacrebleu", "tok:none"),
+        Column("of characters", "sacrebleu", "tok:char"),
+    )
+
+    def _pipeline(self, corpus: str, settings: TranslationSettings) -> TranslationPipeline:
+        options = {**settings.pipeline_options, **asdict(self.choices)}
+        return pipelines.pipeline(corpus, source=self.source, target=self.target, **options)
+
+    def further_counts(self, translated: Sequence[Translated], data: TranslationData) -> dict[str, np.ndarray]:
+        target = data.prepared.splits["test"].target
+        texts = with_unknown_words([sentence.text for sentence in translated])
+        references = data.prepared.references("test")
+        counts = {name: way.counts(texts, references) for name, way in WAYS.items()}
+        ours = [" ".join(sentence.tokens) for sentence in translated]
+        theirs = [" ".join(target.words(row)) for row in range(len(target))]
+        return counts | {PIECES: PEERS.counts(ours, theirs)}
+
+    def rows(self, outcomes: Sequence[Outcome], variant: Variant[TranslationSettings]) -> list[Row]:
+        further = {name: ("sacrebleu", way.signature) for name, way in WAYS.items()}
+        further[PIECES] = ("bleu", OF_PIECES)
+        return results.rows(outcomes, variant, self.official, further)
+
+    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+        if metric not in WAYS:
+            return super().compare(metric, better, worse)
+        sides = results.stacked(better, metric), results.stacked(worse, metric)
+        return Effect(bootstrap_difference(*sides, bleu, seed=0), f"{metric.replace('_', ' ')} points", "sentences")
+
+
+def bleus(outcomes: Sequence[Outcome], array: str = "bleu") -> np.ndarray:
+    """Test BLEU of each seed."""
+    return np.array([bleu(each.sum(axis=0)) for each in results.stacked(outcomes, array)])
+
+
+def worth(outcomes: Sequence[Outcome], base: Sequence[Outcome]) -> Estimate:
+    """Gain in BLEU over the base, in points, with its interval over seeds and sentences as in verdicts; over sentences
+    only if there is one seed."""
+    items = results.compare("bleu", outcomes, base).estimate
+    common = [seed for seed in (one.seed for one in outcomes) if seed in {one.seed for one in base}]
+    if len(common) < 2:
+        return items
+    sides = [{one.seed: value for one, value in zip(side, bleus(side), strict=True)} for side in (outcomes, base)]
+    effects = np.array([sides[0][seed] - sides[1][seed] for seed in common])
+    low, high = over_seeds(effects, items.error).interval()
+    return Estimate(items.mean, low, high)
+
+
+BLEU = Scale(worth, bleus, "BLEU points")
+
+
+def one_network_two_ways(higher: str, lower: str, points: float, outcomes: Sequence[Outcome]) -> Effect:
+    """Difference in BLEU of the same translations between two ways to compute it, minus ``points``."""
+    sides = results.stacked(outcomes, higher), results.stacked(outcomes, lower)
+    difference = bootstrap_difference(*sides, bleu, seed=0)
+    estimate = Estimate(difference.mean - points, difference.low - points, difference.high - points)
+    return Effect(estimate, f"points of {higher} minus {lower}, minus {points:g}", "sentences")

@@ -1,0 +1,167 @@
+"""Batches for pretraining, initialisation from a pretrained network, and a network that learns."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mxnet import init
+
+from gluon_attn import runtime
+from gluon_attn.errors import UsageError
+from gluon_attn.training.checkpoint import parameter_arrays
+from gluon_attn.training.loop import fit
+from gluon_attn.training.recipe import Recipe
+from gluon_attn.training.run_directory import RunDirectory
+from preprocessing.text.masking import Masking
+from preprocessing.text.vocabulary import CLASSIFY_ID, MASK_ID, PADDING_ID, SEPARATOR_ID
+from reproductions.protocol.task import AnswerOptions, TrainedModel, Variant
+from reproductions.tasks.pretraining.batches import PairBatch, ReviewPairs
+from reproductions.tasks.pretraining.bert_settings import BertSettings, PretrainingData, PretrainingSettings
+from reproductions.tasks.pretraining.fine_tuning import FineTuning
+from reproductions.tasks.pretraining.task import Pretraining, likeliest
+
+SIZES: dict[str, Any] = {"pieces": 800, "units": 16, "layers": 1, "heads": 2, "hidden_units": 32, "length": 128}
+SIZES |= {"pretraining_length": 60, "dropout": 0.0}
+SETTINGS = PretrainingSettings(**SIZES, steps=12, whole_words=True)
+RECIPE = Recipe(epochs=3, batch_size=1, batch_tokens=512, learning_rate=1e-2)
+TASK = Pretraining()
+
+
+@pytest.fixture(scope="module")
+def data() -> PretrainingData:
+    return TASK.prepare(SETTINGS, sample=True)
+
+
+def one_pass(data: PretrainingData, masking: Masking | None, seed: int = 1) -> list[PairBatch]:
+    pairs = ReviewPairs(data.prepared.train, data.prepared.vocabulary, masking, 512)
+    return list(pairs.one_pass(np.random.RandomState(seed)))
+
+
+def test_every_review_is_in_one_pair_with_its_special_tokens(data: PretrainingData) -> None:
+    reviews = {tuple(ids) for ids in map(np.ndarray.tolist, data.prepared.train.sequences())}
+    read = []
+    for batch in one_pass(data, Masking(rate=0.0)):
+        ids, segments, lengths, *_ = batch.inputs
+        assert ids.size <= 512 or len(ids) == 1
+        for row, segment, length in zip(ids, segments, lengths.astype(int), strict=True):
+            assert row[0] == CLASSIFY_ID and row[length - 1] == SEPARATOR_ID and (row[length:] == PADDING_ID).all()
+            (middle,) = np.flatnonzero(row[: length - 1] == SEPARATOR_ID)
+            assert segment.tolist() == [0] * (middle + 1) + [1] * (length - middle - 1) + [0] * (len(row) - length)
+            read += [tuple(row[1:middle].tolist()), tuple(row[middle + 1 : length - 1].tolist())]
+    assert len(read) == len(data.prepared.train) // 2 * 2 and set(read) <= reviews
+
+
+def test_masked_pieces_are_predicted_where_they_were(data: PretrainingData) -> None:
+    plain = one_pass(data, Masking(rate=0.0))
+    masked = one_pass(data, Masking(rate=0.3))
+    share = []
+    for batch, original in zip(masked, plain, strict=True):
+        ids, _, _, places, targets, _ = batch.inputs
+        counted = batch.counts
+        columns, rows = np.divmod(places[counted], len(ids))
+        assert (rows == batch.rows[counted]).all()
+        np.testing.assert_array_equal(original.inputs[0][rows, columns], targets[counted])
+        changed = np.argwhere(ids != original.inputs[0])
+        assert {tuple(each) for each in changed.tolist()} <= set(zip(rows.tolist(), columns.tolist(), strict=True))
+        share.append((ids[rows, columns] == MASK_ID).mean())
+        weights = batch.training.target
+        assert weights.sum() == pytest.approx(1, abs=1e-5) and (weights[~counted] == 0).all()
+    assert np.mean(share) == pytest.approx(0.8, abs=0.05)
+
+
+def test_each_pass_masks_and_pairs_again_and_a_seed_repeats_it(data: PretrainingData) -> None:
+    first, again, other = (one_pass(data, Masking(), seed) for seed in (1, 1, 2))
+    for one, same in zip(first, again, strict=True):
+        for array, copy in zip(one.inputs, same.inputs, strict=True):
+            np.testing.assert_array_equal(array, copy)
+    assert any(
+        one.inputs[0].shape != two.inputs[0].shape or (one.inputs[0] != two.inputs[0]).any()
+        for one, two in zip(first, other, strict=False)
+    )
+
+
+def test_the_state_before_predicts_the_next_piece(data: PretrainingData) -> None:
+    for batch in one_pass(data, None)[:5]:
+        ids, _, lengths, places, targets, _ = batch.inputs
+        columns, rows = np.divmod(places[batch.counts], len(ids))
+        np.testing.assert_array_equal(ids[rows, columns + 1], targets[batch.counts])
+        assert batch.counts.sum() == (lengths - 1).sum()
+
+
+@pytest.fixture(scope="module")
+def trained(data: PretrainingData, tmp_path_factory: pytest.TempPathFactory) -> TrainedModel[Any, Any]:
+    runtime.seed_all(1)
+    model = SETTINGS.build(data)
+    model.initialize(init.Xavier())
+    model.hybridize()
+    folder = RunDirectory(tmp_path_factory.mktemp("run"), {}, resume=False, overwrite=True)
+    history = fit(model, TASK.objective(SETTINGS, RECIPE, data), RECIPE, folder, seed=1).history
+    first, *_, last = [epoch["validation_perplexity"] for epoch in history]
+    assert last < first < 0.5 * len(data.prepared.vocabulary)
+    return TrainedModel(model, Variant("tiny", "", SETTINGS, RECIPE, TASK), TASK, data, "")
+
+
+def test_a_classifier_starts_from_the_pretrained_encoder(trained: TrainedModel[Any, Any]) -> None:
+    task, settings = FineTuning(), BertSettings(**SIZES)
+    data = task.prepare(settings, sample=True)
+    given = parameter_arrays(trained.model)
+    for pooling in ("first", "lstm"):
+        model = replace(settings, pooling=pooling).build(data)
+        model.initialize(init.Xavier())
+        task.initialize(model, data, trained)
+        own = parameter_arrays(model)
+        shared = own.keys() & given.keys()
+        assert {name for name in own if name.startswith("bert.")} <= shared
+        assert ("pooler.weight" in shared) == (pooling == "first")
+        for name in shared:
+            np.testing.assert_array_equal(own[name], given[name])
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"layers": 2}, "tiny: its encoder is not that of this network"),
+        ({"hidden_units": 64}, r"has shape \(32,\), here \(64,\); give both the same sizes"),
+        ({"pieces": 700}, "tiny: pretrained with another vocabulary"),
+    ],
+)
+def test_another_encoder_is_refused(trained: TrainedModel[Any, Any], changed: dict[str, Any], reason: str) -> None:
+    task, settings = FineTuning(), replace(BertSettings(**SIZES), **changed)
+    data = task.prepare(settings, sample=True)
+    model = settings.build(data)
+    model.initialize(init.Xavier())
+    before = parameter_arrays(model)
+    with pytest.raises(UsageError, match=reason):
+        task.initialize(model, data, trained)
+    for name, array in parameter_arrays(model).items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+def test_lines_have_a_perplexity(trained: TrainedModel[Any, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    stream = io.BytesIO("이야기가 참 좋았다\n\n".encode())
+    first, blank = TASK.answer(trained, stream, AnswerOptions())
+    assert 1 < float(first) < 2000 and blank == ""
+    assert capsys.readouterr().err == ""
+    list(TASK.answer(trained, io.BytesIO(("가나 다라 " * 60).encode()), AnswerOptions()))
+    assert "line 1: " in capsys.readouterr().err, "that only its first pieces are read"
+    with pytest.raises(UsageError, match="tiny: shows no weights here"):
+        list(TASK.answer(trained, io.BytesIO(b"a\n"), AnswerOptions(weights=True)))
+
+
+def test_the_likeliest_pieces_for_each_mask(trained: TrainedModel[Any, Any]) -> None:
+    example = likeliest(trained.model, trained.data, "이야기가 참 좋았다")
+    assert len(example["tokens"]) == len(example["probability"]) == len(example["predicted"])
+    for best in example["predicted"]:
+        p = [probability for _, probability in best]
+        assert len(best) == 5 and p == sorted(p, reverse=True) and not any(token.startswith("<") for token, _ in best)
+
+
+def test_what_is_saved_restores_the_vocabulary(trained: TrainedModel[Any, Any], tmp_path: Path) -> None:
+    TASK.save(SETTINGS, trained.data, tmp_path / "saved.npz")
+    restored = TASK.restore(SETTINGS, tmp_path / "saved.npz", sample=True)
+    assert restored.prepared.vocabulary == trained.data.prepared.vocabulary and restored.digest == trained.data.digest

@@ -1,0 +1,105 @@
+"""Heads over the test split: arrays, the best head, the claim, the figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from reproductions import bahdanau2014, vaswani2017
+from reproductions.protocol.task import Evaluation, TrainedModel
+from reproductions.tasks.translation.attention_heads import CRITERIA, attends, best_head, heads
+from reproductions.tasks.translation.data import TranslationData
+from tests.reproductions.translating import SENTENCES, network, translated
+
+SETTINGS = vaswani2017.REPRODUCTION.preset("smoke").variant("transformer").settings
+LAST = cast(Any, SimpleNamespace())
+
+
+def evaluated(settings: Any) -> tuple[Evaluation, TranslationData]:
+    data = vaswani2017.GERMAN.prepare(settings, sample=True)
+    return vaswani2017.GERMAN.evaluate(network(settings, data), settings, data, LAST), data
+
+
+def test_every_head_is_measured_on_every_sentence() -> None:
+    evaluation, data = evaluated(SETTINGS)
+    rows = len(data.prepared.splits["test"])
+    for name in CRITERIA:
+        array = evaluation.predictions[f"heads_{name}"]
+        assert array.shape == (rows, SETTINGS.layers, SETTINGS.heads)
+        assert ((array >= 0) & (array <= 1) | np.isnan(array)).all()
+    assert np.isfinite(evaluation.predictions["heads_before"]).all()
+    for example in evaluation.examples["heads"]:
+        weights = np.array(example["weights"])
+        assert weights.shape == (len(example["queries"]), len(example["keys"]))
+        np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-2)
+        best = evaluation.predictions[f"heads_{example['criterion']}"][:, example["layer"] - 1, example["head"] - 1]
+        assert example["mean"] == pytest.approx(np.nanmean(best) if np.isfinite(best).any() else 0.0)
+
+
+def test_a_network_without_heads_is_only_translated_with() -> None:
+    settings = bahdanau2014.REPRODUCTION.preset("smoke").variant("rnnsearch").settings
+    evaluation, _ = evaluated(settings)
+    assert not any(name.startswith("heads") for name in (*evaluation.predictions, *evaluation.examples))
+
+
+def test_the_best_head_is_that_of_the_largest_mean() -> None:
+    measured = np.zeros((3, 2, 2))
+    measured[:, 1, 0], measured[1] = 0.6, np.nan
+    assert best_head(measured) == (1, 0)
+
+
+def test_a_claim_compares_the_best_head_with_a_share(tmp_path: Path) -> None:
+    outcomes = []
+    for seed, layer in ((1, 0), (2, 1)):
+        measured = np.full((SENTENCES, 2, 2), 0.1)
+        measured[:, layer, 1] = 0.8
+        outcomes.append(translated(tmp_path, "transformer", 0.9, seed=seed, heads_before=measured))
+    effect = attends("before", 0.5)(outcomes)
+    assert effect is not None and effect.estimate.mean == pytest.approx(0.3) and "the token before" in effect.what
+    nothing = np.full((SENTENCES, 2, 2), np.nan)
+    assert attends("lexicon", 0.5)([translated(tmp_path, "small", 0.9, heads_lexicon=nothing)]) is None
+
+
+def test_heads_are_drawn_from_examples(tmp_path: Path) -> None:
+    evaluation, _ = evaluated(SETTINGS)
+    outcome = translated(tmp_path, "transformer", 0.9, examples=evaluation.examples)
+    drawn = heads("transformer", "missing")({"transformer": [outcome]}, tmp_path)
+    assert list(drawn) == ["heads of transformer"] and drawn["heads of transformer"].exists()
+
+
+def test_a_page_gets_all_heads_for_the_best_translation() -> None:
+    data = vaswani2017.GERMAN.prepare(SETTINGS, sample=True)
+    variant = vaswani2017.REPRODUCTION.preset("smoke").variant("transformer")
+    model = network(SETTINGS, data)
+    trained = TrainedModel(model, variant, vaswani2017.GERMAN, data, "0" * 64)
+    text = str(data.prepared.splits["test"].source.text[0])
+    view = vaswani2017.GERMAN.attention_of(trained, text, beam=2)
+    words, generated = list(view.tokens), list(view.alternatives[0].tokens)
+    encoder, decoder, crossing = view.heads
+    assert (list(encoder.rows), list(encoder.columns)) == (words, words)
+    assert list(decoder.rows) == list(decoder.columns) == ["start", *generated] and decoder.causal
+    assert (list(crossing.rows), list(crossing.columns)) == ([*generated, "end"], words)
+    for kind in view.heads:
+        assert kind.weights.shape == (SETTINGS.layers, SETTINGS.heads, len(kind.rows), len(kind.columns))
+        np.testing.assert_allclose(kind.weights.sum(axis=-1), 1, atol=1e-5)
+    assert not np.triu(decoder.weights[0, 0], 1).any()
+    # The alignment of a translation is the mean over the heads of one layer; a translation that was cut has no end.
+    means, alignment = crossing.weights.mean(axis=1), view.alternatives[0].weights
+    assert alignment is not None
+    assert any(np.allclose(mean[: len(alignment)], alignment, atol=1e-5) for mean in means)
+    assert view.as_json()["heads"][1]["causal"] is True
+
+
+def test_published_heads_are_views_of_their_criterion(tmp_path: Path) -> None:
+    evaluation, _ = evaluated(SETTINGS)
+    outcome = translated(tmp_path, "transformer", 0.9, examples=evaluation.examples)
+    shown = [view for view in vaswani2017.GERMAN.published_attention(outcome) if "layer" in view.title]
+    assert [view.title.rpartition(", ")[2] for view in shown] == [
+        what for kind, what in CRITERIA.values() if kind != "decoder"
+    ]
+    assert shown[0].matrix is not None and len(shown[0].matrix) == len(shown[0].tokens)
+    assert shown[-1].alternatives[0].weights is not None

@@ -1,0 +1,113 @@
+"""RNNsearch on test sets of other domains: which pairs they have, their rows, and the claims."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from preprocessing import translation
+from reproductions.bahdanau2014 import REPRODUCTION as BAHDANAU
+from reproductions.protocol.conclude import conclude
+from reproductions.protocol.runs import Outcome
+from reproductions.tasks.bleu import bleu
+from reproductions.tasks.translation.domains import JHE, TATOEBA, TEST_SETS, Pairs, below_half, chosen_on_validation
+from reproductions.translation_domains import FRENCH, KOREAN, REPRODUCTION
+from tests.reproductions.support import outcome
+
+CPU, SMOKE = REPRODUCTION.preset("cpu"), REPRODUCTION.preset("smoke")
+
+
+def trained(folder: Path, name: str, right: dict[str, int], validation: float = 20.0) -> list[Outcome]:
+    """Outcomes with 40 sentences of 10 words in each array, of which this many are translated right, and one more with
+    each seed."""
+
+    def counts(seed: int, sentences: int) -> np.ndarray:
+        correct = (np.arange(40) < sentences + seed)[:, None] * np.array([10, 9, 8, 7])
+        return np.concatenate([correct, np.tile([10, 9, 8, 7, 10, 10], (40, 1))], axis=1).astype(np.int32)
+
+    outcomes = []
+    for seed in (1, 2, 3):
+        arrays = {array: counts(seed, sentences) for array, sentences in right.items()}
+        arrays |= {"sacrebleu": arrays["bleu"], "likelihood": np.ones((40, 2))}
+        history = [{"epoch": 1, "train_loss": 1.0, "validation_loss": 1.0, "validation_bleu": validation}]
+        record = {"corpus": FRENCH.corpus, "history": history, "metrics": {"chrf": 50.0}}
+        outcomes.append(outcome(folder, name, seed, arrays, paper="translation_domains", **record))
+    return outcomes
+
+
+@pytest.mark.parametrize(("name", "theirs"), [("french", "rnnsearch-fr"), ("korean", "rnnsearch-ko-en")])
+def test_the_larger_networks_are_those_of_the_paper(name: str, theirs: str) -> None:
+    mine, other = CPU.variant(name), BAHDANAU.preset("cpu").variant(theirs)
+    assert mine.recipe == other.recipe
+    assert {key: value for key, value in asdict(mine.settings).items() if value != getattr(other.settings, key)} == {}
+    assert (CPU.task(name).corpus, CPU.task(name).source) == (other.task.corpus, other.task.source)
+
+
+def test_pairs_of_the_training_text_are_left_out() -> None:
+    settings = SMOKE.variant("french").settings
+    data = FRENCH.prepare(settings, sample=True)
+    test = data.prepared.splits["test"].source.text.tolist()
+    pairs = data.elsewhere[TATOEBA.name]
+    assert pairs.sources == test and len(pairs.references) == len(test) and pairs.seen == 0
+    assert {"tatoeba train", "tatoeba test"} <= data.corpora.keys()
+    train = data.prepared.splits["train"]
+    assert Pairs.unseen(train, train) == Pairs([], [], len(train))
+
+
+@pytest.mark.corpus("ko_en")
+@pytest.mark.slow
+def test_jhe_is_only_for_testing() -> None:
+    with_jhe, without = (
+        translation.prepare("tatoeba ko-en", source="ko", target="en", extra=e) for e in (("jhe",), ())
+    )
+    assert len(with_jhe.splits[JHE.split]) == 720 and JHE.split not in without.splits
+    data = KOREAN.prepare(CPU.variant("korean").settings)
+    assert data.prepared.splits.keys() == without.splits.keys()
+    jhe = data.elsewhere[JHE.name]
+    assert len(jhe.sources) + jhe.seen == 720
+    assert set(jhe.sources).isdisjoint(data.prepared.splits["train"].source.text.tolist())
+    assert data.corpora["jhe jhe"].startswith("af200e1f")
+
+
+def test_rows_name_the_corpus_of_each_test_set(tmp_path: Path) -> None:
+    outcomes = trained(tmp_path, "french", {"bleu": 30, TATOEBA.array: 10})
+    rows = FRENCH.rows(outcomes, CPU.variant("french"))
+    assert [(row.corpus, row.metric) for row in rows if "Tatoeba" in row.signature] == [("tatoeba en-fr", "bleu")]
+    assert {row.corpus for row in rows if "Tatoeba" not in row.signature} == {"multi30k en-fr"}
+    (outside,) = [row for row in rows if row.corpus == "tatoeba en-fr"]
+    expected = [bleu(one.predictions[TATOEBA.array].sum(axis=0)) for one in outcomes]
+    assert list(outside.per_seed.values()) == pytest.approx(expected)
+    titles = [column.title for column in FRENCH.columns]
+    assert titles == ["BLEU", *(other.title for other in TEST_SETS), "perplexity"]
+
+
+def test_below_half_compares_two_test_sets(tmp_path: Path) -> None:
+    low = below_half(TATOEBA)(trained(tmp_path / "a", "french", {"bleu": 30, TATOEBA.array: 5})).estimate
+    high = below_half(TATOEBA)(trained(tmp_path / "b", "french", {"bleu": 30, TATOEBA.array: 25})).estimate
+    assert low.mean > 0 > high.mean
+    assert low.low < low.mean < low.high
+
+
+def test_the_recipe_is_chosen_on_validation_and_not_on_the_other_test_set(tmp_path: Path) -> None:
+    plain = trained(tmp_path / "a", "plain", {"bleu": 20, TATOEBA.array: 10}, validation=20.0)
+    chosen = trained(tmp_path / "b", "dropout", {"bleu": 20, TATOEBA.array: 8}, validation=22.0)
+    better = trained(tmp_path / "c", "all", {"bleu": 20, TATOEBA.array: 15}, validation=21.0)
+    effect = chosen_on_validation(TATOEBA)(plain, chosen, better)
+    assert effect.estimate.mean < 0 and "dropout minus plain" in effect.what
+    assert (
+        chosen_on_validation(TATOEBA)(
+            plain, trained(tmp_path / "d", "all", {"bleu": 1, TATOEBA.array: 1}, 1.0)
+        ).estimate.mean
+        == 0
+    )
+
+
+def test_table_and_claims(tmp_path: Path) -> None:
+    right = {"bleu": 25, **{other.array: 10 for other in TEST_SETS}}
+    outcomes = [one for name in CPU.names for one in trained(tmp_path / name, name, right)]
+    rows, claims = conclude(REPRODUCTION, CPU, outcomes)
+    assert {claim.id for claim in claims} == {claim.id for claim in REPRODUCTION.claims}
+    assert {row.corpus for row in rows if row.variant == "korean"} == {"multi30k en-fr", "tatoeba ko-en"}
