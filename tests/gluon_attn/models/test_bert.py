@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -193,16 +192,14 @@ def test_an_unknown_pooling_is_refused() -> None:
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_it_learns_what_both_sides_tell(causal: bool) -> None:
+def test_it_learns_what_both_sides_tell(causal: bool, fresh_seed: int) -> None:
     """The masked token is told by the one after it; from those before it cannot be told."""
-    seed = int.from_bytes(os.urandom(2), "big")
-    print("seed", seed)
-    generator = np.random.RandomState(seed)
-    runtime.seed_all(1)
+    generator = np.random.RandomState(fresh_seed)
+    runtime.seed_all(fresh_seed)
     model = BertForPretraining(encoder(dropout=0.0, causal=causal), vocabulary_size=SIZE, units=UNITS, pairs=False)
     model.initialize(init.Xavier())
     model.hybridize()
-    trainer = Trainer(model.collect_params(), "adam", {"learning_rate": 1e-2})
+    trainer = Trainer(model.collect_params(), "adam", {"learning_rate": 3e-3})  # at 1e-2 some seeds do not learn it
     losses = []
     for _ in range(200):
         left, right = generator.randint(0, 4, (2, 32))
