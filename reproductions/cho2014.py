@@ -18,6 +18,7 @@ from reproductions.protocol.task import Variant
 from reproductions.tasks.translation.results import bleu_by_length
 from reproductions.tasks.translation.task import (
     SMALL,
+    SMALL_TRAINING,
     SMOKE,
     STANDARD,
     Translation,
@@ -95,5 +96,6 @@ REPRODUCTION = Reproduction(
     seeds=(1, 2),
     smoke=Override(smoke),
     paper=Override(paper),
+    notes=(SMALL_TRAINING,),
     figures=(bleu_by_length("encdec", "encdec-small", "start-only", "plain-readout"),),
 )

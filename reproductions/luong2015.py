@@ -37,6 +37,7 @@ from reproductions.tasks.translation.measures import gained_by_replacing, more_w
 from reproductions.tasks.translation.results import OTHER_COLUMNS, alignments, bleu_by_length
 from reproductions.tasks.translation.task import (
     SMALL,
+    SMALL_TRAINING,
     SMOKE,
     STANDARD,
     Translation,
@@ -226,6 +227,7 @@ REPRODUCTION = Reproduction(
     paper=Override(paper),
     columns=(Column("BLEU", "bleu"), Column("unknown replaced", "bleu", "unknown words replaced"), *OTHER_COLUMNS),
     notes=(
+        SMALL_TRAINING,
         "Attention accounts for by far the largest part of the gain, as in the paper. Dropout, input feeding and "
         "local attention add less than in the paper, possibly because training is short and the corpus is small, with "
         "short captions.",

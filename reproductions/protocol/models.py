@@ -51,6 +51,16 @@ def find(run: Run, variant: str | None) -> Path:
     raise AssertionError("unreachable: the run is not trained")
 
 
+def trained_directory(run: Run) -> Path | None:
+    """The directory of the network of a run: its own if it is trained, else that of the network that comes with the
+    paper for this variant and seed; None if there is neither."""
+    if run.is_trained:
+        return run.directory
+    if (run.preset, run.seed) != ("cpu", 1) or run.on_sample or run.own:
+        return None
+    return included_models(run.paper).get(run.variant)
+
+
 def included_models(paper: str) -> dict[str, Path]:
     """The directories of the networks that come with a paper, by variant; all have preset ``cpu`` and seed 1."""
     folder = papers.models_folder(paper)

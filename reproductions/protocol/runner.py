@@ -20,6 +20,7 @@ from tqdm import tqdm
 from gluon_attn.errors import UsageError
 from preprocessing import corpora
 from preprocessing.errors import MissingError
+from reproductions.protocol.models import trained_directory
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.runs import CONFIG, Outcome, Run, read_json, training_of
 from reproductions.protocol.task import Variant
@@ -82,9 +83,9 @@ def train_all(
     options: Sequence[str] = (),
 ) -> None:
     """Train runs in parallel, ``jobs`` at a time, each in its own process with the environment of its profile. Networks
-    that some runs are initialised from are trained first, unless they are trained already. With ``then_score``, each
-    run also scores the test split. ``options`` are further words of the command that trains a run, such as its device
-    and the number of pieces.
+    that some runs are initialised from are trained first, unless they are trained already or come with the project.
+    With ``then_score``, each run also scores the test split. ``options`` are further words of the command that trains a
+    run, such as its device and the number of pieces.
 
     Raises:
         UsageError: if a run exists already and neither ``resume`` nor ``overwrite`` is set, which is checked before
@@ -95,7 +96,10 @@ def train_all(
     flags += [*(["--then-score"] if then_score else []), *options]
     needed = [run for run in dict.fromkeys(map(prerequisite, runs)) if run is not None]
     _in_processes(
-        "train-run", [run for run in needed if run not in runs and not run.is_trained], ["--resume", *options], jobs
+        "train-run",
+        [run for run in needed if run not in runs and not trained_directory(run)],
+        ["--resume", *options],
+        jobs,
     )
     _in_processes("train-run", [run for run in runs if run in needed], flags, jobs)
     _in_processes("train-run", [run for run in runs if run not in needed], flags, jobs)

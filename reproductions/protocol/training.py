@@ -21,8 +21,9 @@ from gluon_attn.training.loop import fit
 from gluon_attn.training.run_directory import ReadOnlyRunDirectory, RunDirectory
 from preprocessing.files import write_json
 from reproductions.protocol import papers
-from reproductions.protocol.loading import load, preset_of, with_corpus
+from reproductions.protocol.loading import load, load_directory, preset_of, with_corpus
 from reproductions.protocol.manifest import commit, environment_digest
+from reproductions.protocol.models import trained_directory
 from reproductions.protocol.reproduction import Ensemble
 from reproductions.protocol.runs import CHECKPOINT, PREPROCESSING, TRAINING, Outcome, Run, training_of, write_outcome
 from reproductions.protocol.task import TrainedModel
@@ -44,6 +45,15 @@ def prerequisite(run: Run) -> Run | None:
     elif paper not in papers.names() or not variant:
         raise UsageError(f"pretrained network {name!r} is unknown; name paper and variant, as mikolov2013/skip-gram")
     return replace(run, paper=paper, variant=variant, seed=1, own=None)
+
+
+def _pretrained(run: Run) -> TrainedModel[Any, Any] | None:
+    """The network that a run is initialised from, if it is: trained here, or one that comes with the project."""
+    needed = prerequisite(run)
+    if needed is None:
+        return None
+    directory = trained_directory(needed)
+    return load_directory(needed.paper, directory) if directory else load(needed)  # load says how to train it
 
 
 def train(
@@ -117,8 +127,7 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
         print(f"{label}: preparing the data", flush=True)
     with workers.first():  # the first worker leaves its prepared data in the cache
         data = task.prepare(variant.settings, sample=preset.on_sample)
-    needed = prerequisite(run)
-    pretrained = load(needed) if needed else None
+    pretrained = _pretrained(run)
     corpora = dict(data.corpora) | ({"pretrained": pretrained.parameters_sha256} if pretrained else {})
     config = {
         "paper": run.paper_name,

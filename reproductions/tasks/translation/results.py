@@ -31,8 +31,6 @@ NOTES = (
     "token is the word UNK, since sacreBLEU splits `<unk>` into three tokens. The signature of each row in the "
     "results file states the search. Perplexities are only comparable between rows with the same target language and "
     "kind of token.",
-    "Smaller networks, if there are any, have one seed and 8 epochs, and validation BLEU still rises by points in the "
-    "second half of their training: they also rank how fast systems learn.",
 )
 """How the metrics of a results README are computed."""
 LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, None))

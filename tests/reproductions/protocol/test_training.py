@@ -18,6 +18,7 @@ from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameters_sha256
 from reproductions.protocol import papers
 from reproductions.protocol.loading import load, load_directory, preset_of, with_corpus
+from reproductions.protocol.models import export, trained_directory
 from reproductions.protocol.runs import Outcome, Run
 from reproductions.protocol.training import combine, prerequisite, score, train
 from tests.reproductions.support import outcome, run
@@ -252,6 +253,26 @@ def test_a_network_starts_with_the_parameters_of_the_pretrained_one(toy: str, on
     source, copied = best(one), best(pretrained)
     assert copied["hidden.weight"].tobytes() == source["hidden.weight"].tobytes()
     assert copied["output.weight"].tobytes() != source["output.weight"].tobytes()
+
+
+def test_a_pretrained_network_may_come_with_the_paper(one: Run) -> None:
+    one = replace(one, preset="cpu")
+    source = trained(one).record["parameters_sha256"]
+    export(one.directory, papers.models_folder(one.paper) / "curved")
+    shutil.rmtree(one.directory)
+    record = trained(replace(one, variant="pretrained", seed=2)).record
+    assert record["corpora"]["pretrained"] == source
+
+
+@pytest.mark.parametrize("other", [{"seed": 2}, {"on_sample": True}, {"preset": "smoke"}, {"variant": "plain"}])
+def test_a_network_that_comes_with_the_paper_stands_for_its_own_run_only(one: Run, other: dict[str, Any]) -> None:
+    one = replace(one, preset="cpu")
+    trained(one)
+    export(one.directory, included := papers.models_folder(one.paper) / "curved")
+    assert trained_directory(one) == one.directory
+    shutil.rmtree(one.directory)
+    assert trained_directory(one) == included
+    assert trained_directory(replace(one, **other)) is None
 
 
 def test_without_its_pretrained_network_nothing_is_trained(one: Run) -> None:
