@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +60,30 @@ def test_each_language_pair_has_the_same_settings() -> None:
     names = ("rnnsearch", "rnnsearch-fr", "rnnsearch-ko-en", "rnnsearch-en-ko")
     assert len({CPU.variant(name).settings for name in names}) == 1
     assert len({CPU.task(name) for name in names}) == 4
+
+
+def test_text_of_other_domains_is_added_to_the_training_of_korean_only() -> None:
+    for direction in ("ko-en", "en-ko"):
+        plain, more = (f"rnnsearch-{direction}{end}" for end in ("", "-more"))
+        assert CPU.variant(more).settings == CPU.variant(plain).settings
+        assert CPU.task(more) == replace(CPU.task(plain), extra=("python-docs", "bible"))
+    assert {variant.name for variant in CPU.variants} - {variant.name for variant in SMOKE.variants} == {
+        "rnnsearch-ko-en-more",
+        "rnnsearch-en-ko-more",
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.corpus("tatoeba ko-en")
+def test_text_of_other_domains_leaves_the_other_splits_as_they_are() -> None:
+    plain, more = (
+        CPU.task(name).prepare(CPU.variant(name).settings).prepared
+        for name in ("rnnsearch-ko-en", "rnnsearch-ko-en-more")
+    )
+    assert len(more.splits["train"]) > 4 * len(plain.splits["train"])
+    for split in ("validation", "test"):
+        assert more.splits[split].source.text.tolist() == plain.splits[split].source.text.tolist()
+        assert more.references(split) == plain.references(split)
 
 
 @pytest.mark.slow

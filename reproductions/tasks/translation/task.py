@@ -25,7 +25,7 @@ from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.results import Row
-from reproductions.protocol.runs import Outcome
+from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import AnswerOptions, Column, Evaluation, Task, TrainedModel, Variant
 from reproductions.tasks.bleu import Bleu, bleu, chrf, with_unknown_words
 from reproductions.tasks.translation import answers, attention_views, results
@@ -63,6 +63,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
         corpus: name of the corpus in the registry.
         source, target: languages.
         part: part of the paper's experiments; variants of one part share a figure of training curves.
+        extra: collections of the corpus that are read only on request, added to the training split.
         own: the user's own data, read instead of the corpus.
     """
 
@@ -70,6 +71,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
     source: str
     target: str
     part: str = ""
+    extra: tuple[str, ...] = field(default=(), kw_only=True)
     own: OwnData | None = field(default=None, kw_only=True)
 
     name = "translation"
@@ -111,10 +113,10 @@ class Translation(Task[TranslationSettings, TranslationData]):
 
     def on(self, own: OwnData) -> Self:
         source, target = str(own.options.source), str(own.options.target)
-        return replace(self, corpus=own.files.name, source=source, target=target, own=own)
+        return replace(self, corpus=own.files.name, source=source, target=target, extra=(), own=own)
 
     def prepare(self, settings: TranslationSettings, *, sample: bool = False) -> TranslationData:
-        corpus = "sample" if sample else self.corpus
+        corpus = SAMPLE if sample else self.corpus
         prepared = self._pipeline(corpus, settings).run(self.own.files if self.own else corpus)
         return TranslationData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
 
@@ -122,7 +124,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
         (data.with_lexicon() if settings.replace_unknown else data).prepared.save(path)
 
     def restore(self, settings: TranslationSettings, path: Path, *, sample: bool = False) -> TranslationData:
-        prepared = self._pipeline("sample" if sample else self.corpus, settings).load(path)
+        prepared = self._pipeline(SAMPLE if sample else self.corpus, settings).load(path)
         return TranslationData(prepared.card["corpus"]["name"], prepared.corpora, prepared)
 
     def _pipeline(self, corpus: str, settings: TranslationSettings) -> TranslationPipeline:
@@ -130,6 +132,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
             corpus,
             source=self.source,
             target=self.target,
+            extra=() if corpus == SAMPLE else self.extra,
             **settings.pipeline_options,
         )
 
