@@ -79,7 +79,9 @@ def parameter_count(model: Block) -> int:
     return sum(int(np.prod(parameter.shape)) for _, parameter in named_parameters(model))
 
 
-def save(path: Path, groups: Mapping[str, Mapping[str, np.ndarray]], state: Mapping[str, Any]) -> None:
+def save(
+    path: Path, groups: Mapping[str, Mapping[str, np.ndarray]], state: Mapping[str, Any], *, compressed: bool = False
+) -> None:
     """Write groups of arrays and a JSON state to one file, completely or not at all, with the SHA-256 of each group.
 
     Raises:
@@ -88,7 +90,8 @@ def save(path: Path, groups: Mapping[str, Mapping[str, np.ndarray]], state: Mapp
     arrays = {f"{group}/{name}": array for group, members in groups.items() for name, array in members.items()}
     digests = {group: parameters_sha256(members) for group, members in groups.items()}
     text = json.dumps({**state, "sha256": digests})
-    write_arrays(path, arrays | {"state": np.frombuffer(text.encode("utf-8"), dtype=np.uint8)})
+    arrays["state"] = np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
+    write_arrays(path, arrays, compressed=compressed)
 
 
 class Checkpoint:

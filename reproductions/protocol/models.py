@@ -95,4 +95,4 @@ def export(directory: Path, target: Path) -> None:
     with atomic_directory(target) as part:
         for name in (CONFIG, TRAINING, PREPROCESSING):
             shutil.copyfile(directory / name, part / name)
-        checkpoint.save(part / CHECKPOINT, {"best": parameters}, {})
+        checkpoint.save(part / CHECKPOINT, {"best": parameters}, {}, compressed=True)
