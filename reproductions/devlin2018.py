@@ -16,10 +16,11 @@ these are replaced by <mask>, 10 % by another piece. The network has 4 layers of
 six hours on one core, with Adam, without weight decay and without dropout.
 
 *bert-90*, *bert-30* and *bert-10* are pretrained for about as many minutes, each with a learning rate that decays to
-zero. Tables 5 and 6 are repeated with as many updates as *bert-90*. Each network is fine-tuned on the 135 000 training
-reviews of NSMC, or on 100, 1 000 or 10 000 of them; networks trained on few labels are still selected on the full
-validation split. They are compared with the same network from random weights, with the best recurrent network of
-`naver_self_attention` with and without word vectors pretrained on the same crawl, and with fastText.
+zero. Tables 5 and 6 are repeated with as many updates as *bert-90*. Networks are fine-tuned on the 135 000 training
+reviews of NSMC, or on 100, 1 000 or 10 000 of them; those of Tables 5 and 6 and of shorter pretraining on 10 000.
+Networks trained on few labels are still selected on the full validation split. They are compared with the same network
+from random weights, with the best recurrent network of `naver_self_attention` with and without word vectors pretrained
+on the same crawl, and with fastText.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any
 
 from gluon_attn.training.recipe import Recipe
 from reproductions.protocol.claims import Better
-from reproductions.protocol.reported import Table
+from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
 from reproductions.tasks.classification.corpora import NSMC
@@ -57,14 +58,11 @@ MEDIUM = SENTENCE_PEERS.entry("BERT medium, 8 layers of 512 units", 89.24)
 BERT_BASE = SENTENCE_PEERS.entry("BERT base", 92.42)
 OTHER = "English sentences; a network of 110 million parameters, pretrained on 3.3 billion words"
 
-SENTENCES = (
-    "배우들의 연기가 정말 좋았다",
-    "시간 가는 줄 모르고 재미있게 봤어요",
-    "돈이 아까운 최악의 영화",
-)
+SENTENCES = ("배우들의 연기가 정말 좋았다", "시간 가는 줄 모르고 재미있게 봤어요", "돈이 아까운 최악의 영화")
 FEW = {100: (15, 8), 1_000: (8, 16), 10_000: (4, 32)}  # labelled reviews: epochs, batch size
 DRAWN = {"BERT": "bert", "random weights": "random", "Bi-GRU, word vectors": "vectors", "Bi-GRU": "rnn"}
 DRAWN["fastText"] = "fasttext"
+TIMES = {"bert-10000": "pretraining"} | {f"bert-{minutes}": f"pretraining-{minutes}" for minutes in (90, 30, 10)}
 TEXTS: dict[str, Any] = {"length": 128, "pieces": 8_000, "pretraining_length": 60, "one_in": 100}
 SMALL: dict[str, Any] = {**TEXTS, "units": 256, "layers": 4, "heads": 4, "hidden_units": 1024}
 TEXT = Pretraining(sentences=SENTENCES)
@@ -88,14 +86,13 @@ PUBLISHED = replace(TUNING, epochs=4, batch_size=32, learning_rate=5e-5, warmup_
 FASTTEXT = Recipe(epochs=4, batch_size=64, learning_rate=3e-3, decay="cosine")
 BUDGETS = {"pretraining-90": 9, "pretraining-30": 3, "pretraining-10": 1}
 
-ABLATIONS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "no-pairs": ("masked pieces alone", {"pairs": False}, {}),
-    "left-to-right": ("each next piece alone", {"pairs": False, "causal": True}, {}),
-    "layers-2": ("2 layers", {"layers": 2}, {"layers": 2}),
-    "units-128": ("128 units", {"units": 128, "heads": 2, "hidden_units": 512}, {}),
+NARROW: dict[str, Any] = {"units": 128, "heads": 2, "hidden_units": 512}
+ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "no-pairs": ("masked pieces alone", {"pairs": False}),
+    "left-to-right": ("each next piece alone", {"pairs": False, "causal": True}),
+    "layers-2": ("2 layers", {"layers": 2}),
+    "units-128": ("128 units", NARROW),
 }
-ABLATIONS["units-128"][2].update(ABLATIONS["units-128"][1])
-SIZED: dict[str, dict[str, Any]] = {"layers-2": {"beside": DEPTH, "differs": OTHER}, "units-128": {}}
 
 
 def pretraining(name: str, title: str, epochs: int, **changed: Any) -> Variant[PretrainingSettings]:
@@ -109,14 +106,26 @@ def tuning(
     return Variant(name, title, settings, recipe, pretrained=f"devlin2018/{source}" if source else None, **more)
 
 
+def few_labels(recipe: Recipe, count: int) -> Recipe:
+    """Smaller batches and more epochs, for ``count`` labelled reviews."""
+    epochs, batch_size = FEW[count]
+    return replace(recipe, epochs=epochs, batch_size=batch_size, warmup_steps=0)
+
+
+def ablation(name: str, title: str, beside: Reported | None = None, source: str = "", **changed: Any) -> Variant[Any]:
+    """A row whose networks are fine-tuned on 10 000 labelled reviews."""
+    settings, recipe = replace(tuned, **changed), few_labels(TUNING, 10_000)
+    variant = tuning(name, f"{title}, 10000 labels", f"pretraining-{source or name}", recipe, settings)
+    return replace(variant, task=FineTuning(labelled=10_000), beside=beside, differs=OTHER if beside else "")
+
+
 def on_sentences(name: str, published: bool, recipe: Recipe, **more: Any) -> Variant[PublishedBertSettings]:
     title = f"all-MiniLM-L6-v2 on English sentences, {'published' if published else 'random'} weights"
     return Variant(name, title, PublishedBertSettings(published=published), recipe, PublishedBert(), **more)
 
 
 def with_few_labels(count: int) -> tuple[Variant[Any], ...]:
-    """All systems, trained on ``count`` labelled reviews, in smaller batches and for more epochs."""
-    epochs, batch_size = FEW[count]
+    """All systems, trained on ``count`` labelled reviews."""
     texts: dict[str, tuple[str, Any, Recipe, Any, str | None]] = {
         "bert": ("BERT", tuned, TUNING, FineTuning(labelled=count), "devlin2018/pretraining"),
         "random": ("random weights", tuned, TUNING, FineTuning(labelled=count), None),
@@ -124,10 +133,9 @@ def with_few_labels(count: int) -> tuple[Variant[Any], ...]:
         "vectors": ("Bi-GRU, word vectors", recurrent, RECURRENT, NSMC(labelled=count), VECTORS),
         "fasttext": ("fastText", fasttext, FASTTEXT, NSMC(labelled=count), None),
     }
-    few: dict[str, Any] = {"epochs": epochs, "batch_size": batch_size, "warmup_steps": 0}
     return tuple(
         Variant(
-            f"{name}-{count}", f"{title}, {count} labels", settings, replace(recipe, **few), task, pretrained=source
+            f"{name}-{count}", f"{title}, {count} labels", settings, few_labels(recipe, count), task, pretrained=source
         )
         for name, (title, settings, recipe, task, source) in texts.items()
     )
@@ -181,29 +189,21 @@ REPRODUCTION = Reproduction(
             task=FineTuning(measurements=(heads_over(SENTENCES[0]),)),
         ),
         tuning("random", "the same network from random weights", recipe=FROM_RANDOM),
-        tuning("bert-90", "pretrained for 90 minutes", "pretraining-90", beside=BASE, differs=OTHER),
-        tuning("bert-30", "pretrained for 30 minutes", "pretraining-30", seeds=(1,)),
-        tuning("bert-10", "pretrained for 10 minutes", "pretraining-10", seeds=(1,)),
-        tuning("no-pairs", "90 minutes, masked pieces alone", "pretraining-no-pairs", beside=NO_PAIRS, differs=OTHER),
-        *(
-            tuning(
-                name,
-                f"90 minutes, {title}",
-                "pretraining-left-to-right",
-                settings=replace(tuned, causal=True, pooling=pooling),
-                beside=beside,
-                differs=OTHER,
-            )
-            for name, title, pooling, beside in (
-                ("left-to-right", "left to right", "last", LEFT_TO_RIGHT),
-                ("left-to-right-lstm", "left to right, bidirectional LSTM on top", "lstm", WITH_LSTM),
-            )
+        ablation("bert-90", "pretrained for 90 minutes", BASE, "90"),
+        ablation("bert-30", "pretrained for 30 minutes", None, "30"),
+        ablation("bert-10", "pretrained for 10 minutes", None, "10"),
+        ablation("no-pairs", "90 minutes, masked pieces alone", NO_PAIRS),
+        ablation("left-to-right", "90 minutes, left to right", LEFT_TO_RIGHT, causal=True, pooling="last"),
+        ablation(
+            "left-to-right-lstm",
+            "90 minutes, left to right, bidirectional LSTM on top",
+            WITH_LSTM,
+            "left-to-right",
+            causal=True,
+            pooling="lstm",
         ),
-        *(
-            tuning(name, f"as many steps, {title}", f"pretraining-{name}", settings=replace(tuned, **changed), **more)
-            for name, more in SIZED.items()
-            for title, _, changed in [ABLATIONS[name]]
-        ),
+        ablation("layers-2", "as many steps, 2 layers", DEPTH, layers=2),
+        ablation("units-128", "as many steps, 128 units", **NARROW),
         on_sentences("published", True, PUBLISHED, beside=MEDIUM, comparable=True, differs="the peer is larger"),
         on_sentences("published-random", False, replace(PUBLISHED, epochs=8, learning_rate=2e-4)),
         Variant("rnn-vectors", "Bi-GRU, word vectors of the crawl", recurrent, RECURRENT, NSMC(), pretrained=VECTORS),
@@ -212,7 +212,7 @@ REPRODUCTION = Reproduction(
         *(pretraining(name, f"{epochs} times 500 updates", epochs) for name, epochs in BUDGETS.items()),
         *(
             pretraining(f"pretraining-{name}", f"9 times 500 updates, {title}", 9, **changed)
-            for name, (title, changed, _) in ABLATIONS.items()
+            for name, (title, changed) in ABLATIONS.items()
         ),
     ),
     ensembles=(averaged("bert", KOBERT),),
@@ -237,7 +237,7 @@ REPRODUCTION = Reproduction(
     paper=Override(paper),
     baselines=("naver_self_attention", "joulin2016"),
     figures=(
-        accuracy_by_minutes({f"bert{end}": f"pretraining{end}" for end in ("", "-90", "-30", "-10")}, "random"),
+        accuracy_by_minutes(TIMES, "random-10000"),
         accuracy_by_labelled({title: {count: f"{name}-{count}" for count in FEW} for title, name in DRAWN.items()}),
         masks("pretraining"),
         heads("bert"),

@@ -64,7 +64,11 @@ def test_few_labels_are_the_same_for_all_systems() -> None:
 
 def made_up(folder: Path) -> list[Outcome]:
     right = {"bert": 0.9, "random": 0.85, "bert-90": 0.88, "bert-10": 0.86, "no-pairs": 0.87}
-    right |= {f"{name}-{count}": 0.6 + 0.1 * (name == "bert") for count in FEW for name in ("bert", "vectors", "rnn")}
+    right |= {
+        f"{name}-{count}": 0.6 + 0.1 * (name == "bert")
+        for count in FEW
+        for name in ("bert", "random", "vectors", "rnn")
+    }
     outcomes = []
     for name, share in right.items():
         hits = np.arange(400) < share * 400
