@@ -57,7 +57,7 @@ def check_addition(paper: str, preset: Preset, runs: Sequence[Run]) -> None:
     """
     new = [(run.variant, str(run.seed)) for run in runs]
     for ensemble in preset.ensembles:
-        seeds = [str(run.seed) for run in runs if run.variant == ensemble.members]
+        seeds = [str(run.seed) for run in runs if ensemble.has(run.variant, int(run.seed))]
         new += [(ensemble.name, "+".join(seeds))] if len(seeds) > 1 else []
     before = _published_besides(paper, preset, new)
     _check_main(paper, {*(outcome.variant for outcome in before), *(variant for variant, _ in new)})
@@ -75,7 +75,8 @@ def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]
             )
     together = [*new, *((outcome.variant, str(outcome.seed)) for outcome in before)]
     for ensemble in preset.ensembles:
-        seeds = sorted((seed for variant, seed in together if variant == ensemble.members), key=int)
+        alone = [(variant, int(seed)) for variant, seed in together if "+" not in seed]
+        seeds = [str(seed) for variant, seed in sorted(alone) if ensemble.has(variant, seed)]
         wanted = ["+".join(seeds)] if len(seeds) > 1 else []
         if [seed for variant, seed in together if variant == ensemble.name] != wanted:
             raise UsageError(

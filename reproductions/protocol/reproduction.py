@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,20 +37,26 @@ class Override:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """The networks of all seeds of a variant, combined into one system.
+    """The networks of several seeds of a variant, combined into one system.
 
     Attributes:
         name, title: name and title of the ensemble.
         members: name of the variant whose networks are combined.
+        seeds: their seeds; empty for all.
         beside, comparable, differs: as for a :class:`Variant`.
     """
 
     name: str
     title: str
     members: str
+    seeds: tuple[int, ...] = field(default=(), kw_only=True)
     beside: Reported | None = None
     comparable: bool = False
     differs: str = ""
+
+    def has(self, variant: str, seed: int) -> bool:
+        """Whether the network of this variant and seed is a member."""
+        return variant == self.members and (not self.seeds or seed in self.seeds)
 
 
 @dataclass(frozen=True)

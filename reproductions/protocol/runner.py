@@ -244,7 +244,7 @@ def combine_all(preset: Preset, runs: Sequence[Run]) -> list[Outcome]:
     """The outcomes of the ensembles of a preset that have at least two members among these runs."""
     outcomes = []
     for ensemble in preset.ensembles:
-        members = [run for run in runs if run.variant == ensemble.members]
+        members = [run for run in runs if ensemble.has(run.variant, int(run.seed))]
         if len(members) > 1:
             outcomes.append(combine(ensemble, members))
     return outcomes

@@ -93,12 +93,12 @@ def combined(members: Sequence[Outcome]) -> Evaluation:
     return Evaluation({"accuracy": 100.0 * float(right.mean())}, {"probability": probability, "right": right, **arrays})
 
 
-def averaged(members: str, beside: Reported | None = None) -> Ensemble:
-    """Return the ensemble of all seeds of a variant, called ``<members>-averaged``."""
-    differs = "the networks of all seeds, their probabilities averaged"
-    return Ensemble(
-        f"{members}-averaged", "the probabilities of all its seeds, averaged", members, beside, differs=differs
-    )
+def averaged(members: str, beside: Reported | None = None, seeds: tuple[int, ...] = ()) -> Ensemble:
+    """Return the ensemble of a variant, of all seeds or of these, called ``<members>-averaged``."""
+    of = f"seeds {seeds[0]} to {seeds[-1]}" if seeds else "all its seeds"
+    name, title = f"{members}-averaged", f"the probabilities of {of}, averaged"
+    differs = f"the networks of {of.replace('its ', '')}, their probabilities averaged"
+    return Ensemble(name, title, members, beside, differs=differs, seeds=seeds)
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path, *, train_label: str = "train") -> None:

@@ -230,6 +230,16 @@ def test_ensembles_have_two_members_or_more(toy: str, tmp_path: Path) -> None:
     assert [one.label for one in combine_all(preset, [*members, other])] == ["committee/1+2"]
 
 
+def test_an_ensemble_may_have_some_of_the_seeds(toy: str, tmp_path: Path) -> None:
+    preset = papers.load(toy).preset("smoke")
+    first = replace(preset, ensembles=tuple(replace(one, seeds=(1, 3)) for one in preset.ensembles))
+    members = [run(tmp_path, "curved", seed, paper=toy) for seed in (1, 2, 3)]
+    for member in members:
+        train(member, resume=False, overwrite=False, then_score=True)
+    assert combine_all(first, members[:2]) == []
+    assert [one.label for one in combine_all(first, members)] == ["committee/1+3"]
+
+
 # --- killed ---
 
 
