@@ -12,7 +12,8 @@ therefore not comparable with the paper's; differences between systems are. `hyb
 Transformer over the resulting grid of 4 x 4 positions; it trains for at most two hours on one core. `patches` is the
 pure ViT with patches of 4 x 4 pixels. `resnet` has as many parameters and as many minutes of training as `hybrid`. The
 claims are tested with a smaller ViT of 96 units and 3 layers, trained for a fifth of that time, next to a residual
-network of 20 layers with as many parameters.
+network of 20 layers with as many parameters. Relative positions are vectors by which each layer's queries score the
+offset to each key (Shaw et al., 2018, without relative values).
 
 A tenth of the images, chosen by the SHA-256 of their pixels, selects the epoch of each training. Training images are
 cropped and mirrored at random. All systems are trained by Adam with warm-up, cosine decay and label smoothing; the
@@ -109,6 +110,7 @@ resnet = ResNetSettings(smoothing=0.1)
 large_resnet = replace(resnet, width=32, blocks=4)
 
 ADAM = Recipe(epochs=28, batch_size=128, learning_rate=2e-3, warmup_steps=500, decay="cosine", clip_norm=1.0)
+PURE = replace(ADAM, epochs=14, learning_rate=1e-3)
 FAST = 2e-3
 SHORT = replace(ADAM, epochs=5, learning_rate=1e-3, warmup_steps=200)
 SMOKE = Recipe(epochs=2, batch_size=16, learning_rate=2e-3, clip_norm=1.0)
@@ -173,14 +175,7 @@ REPRODUCTION = Reproduction(
             "hybrid", "hybrid: 3 convolutions, then ViT", hybrid, ADAM, beside=CCT, comparable=True, differs=LONGER
         ),
         Variant(
-            "patches",
-            "ViT, patches of 4",
-            pure,
-            replace(ADAM, epochs=14, learning_rate=1e-3),
-            seeds=(1,),
-            beside=PATCH_4,
-            comparable=True,
-            differs=LONGER,
+            "patches", "ViT, patches of 4", pure, PURE, seeds=(1,), beside=PATCH_4, comparable=True, differs=LONGER
         ),
         Variant(
             "resnet",
@@ -240,6 +235,8 @@ REPRODUCTION = Reproduction(
         f"split has {TRAINING_IMAGES // 1000} {TRAINING_IMAGES % 1000} of 50 000 images; the others are used for "
         f"validation. The margin of {MARGIN} points is ours. The smaller networks are trained for {SHORT.epochs} "
         "epochs, too few for either kind to be at its best: the gap between them is also one of training time.",
+        "`positions-relative` replaces a network with one learned score per offset instead of one vector (appendix D.4), "
+        "whose class token could not tell patches apart. It had a test accuracy of 52.63 ± 0.45 and was read three times.",
     ),
     figures=(
         accuracy_by_images(CURVES),

@@ -21,6 +21,7 @@ from typing import Any
 from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import Xavier
 
+from gluon_attn.attention.relative import RelativeKeys
 from gluon_attn.errors import UsageError
 from gluon_attn.typing import Operators, Tensor, Tensors
 
@@ -121,10 +122,25 @@ class SelfAttention(_MultiHead):
         heads: *h*.
         key_units: *d_k*, width of the queries and keys of a head; at most ``units / heads``, the default.
         bias: whether the projections and the output have biases.
+        relative_length: number of tokens of every sequence, if scores also depend on the offset between two tokens
+            (:class:`~gluon_attn.attention.relative.RelativeKeys`); None if they do not.
 
     Call: ``(tokens, mask=None) -> (context, weights)`` with tokens and context (length, batch, units), mask and weights
     (batch * heads, length, length).
     """
+
+    def __init__(
+        self,
+        units: int,
+        heads: int,
+        key_units: int | None = None,
+        bias: bool = False,
+        relative_length: int | None = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(units, heads, key_units, bias, **parameters)
+        with self.name_scope():
+            self.relative = RelativeKeys(relative_length, self._width) if relative_length else None
 
     def _add_projections(self, units: int) -> None:
         self.projection = self._projections(units, "query", "key", "value")
@@ -132,6 +148,8 @@ class SelfAttention(_MultiHead):
     def hybrid_forward(self, F: Operators, tokens: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         projected = self.projection(tokens)
         scores = F.contrib.interleaved_matmul_selfatt_qk(projected, heads=self._heads)
+        if self.relative is not None:
+            scores = scores + self.relative(projected)
         weights = self._weights(F, scores, mask)
         context = F.contrib.interleaved_matmul_selfatt_valatt(projected, weights, heads=self._heads)
         return self.output(context), weights

@@ -4,7 +4,7 @@
 
 x_p^i is the i-th patch of P x P pixels, row by row, or of the feature map of a convolutional stem (the hybrid). E_pos
 is learned: one vector per patch (1-D), or half a vector per column and half a vector per row (2-D, app. D.4). Relative
-positions change the attention scores instead of the tokens.
+positions change the attention scores instead of the tokens (:mod:`gluon_attn.attention.relative`).
 """
 
 from __future__ import annotations
@@ -123,45 +123,3 @@ class GridPositions(HybridBlock):
         else:
             patches = vectors["table"]
         return patches if first is None else F.concat(first, patches, dim=0)
-
-
-class RelativePositions(HybridBlock):
-    """A learned score per head for each offset between two patches, added before the softmax (Liu et al., 2021, eq. 4;
-    Shaw et al., 2018, use vectors instead). The class token has one score as a query and one as a key.
-
-    Args:
-        heads: number of heads.
-        grid: number of rows (and of columns) of patches.
-        class_token: whether a class token precedes the patches.
-
-    Call: x (tokens, batch, units) -> (batch * heads, tokens, tokens).
-    """
-
-    def __init__(self, heads: int, grid: int, class_token: bool, **parameters: Any) -> None:
-        super().__init__(**parameters)
-        self._heads, self._grid, self._has_class = heads, grid, class_token
-        self._tokens, self._pairs = grid * grid + class_token, (2 * grid - 1) ** 2
-        with self.name_scope():
-            self.table = self.params.get(
-                "table", shape=(heads, self._pairs + 2 * class_token), init=Normal(POSITION_DEVIATION)
-            )
-
-    def hybrid_forward(self, F: Operators, x: Tensor, table: Tensor) -> Tensor:
-        scores = F.reshape(F.take(table, F.reshape(self._offsets(F), (-1,)), axis=1), (-1, 1))
-        # Repeated for each image by a product, whose gradient is also a product; that of a broadcast is a slow sum.
-        ones = F.ones_like(F.slice_axis(F.slice_axis(x, axis=0, begin=0, end=1), axis=2, begin=0, end=1))
-        count = self._heads * self._tokens * self._tokens
-        repeated = F.FullyConnected(F.reshape(ones, (-1, 1)), scores, no_bias=True, num_hidden=count)
-        return F.reshape(repeated, (-1, self._tokens, self._tokens))
-
-    def _offsets(self, F: Operators) -> Tensor:
-        """Index of the offset of each pair of tokens (tokens, tokens)."""
-        span, patches = 2 * self._grid - 1, self._grid * self._grid
-        number = F.arange(patches)
-        row = F.floor(number / self._grid)
-        code = row * span + number - row * self._grid
-        offsets = F.broadcast_sub(F.expand_dims(code, axis=1), F.expand_dims(code, axis=0)) + self._pairs // 2
-        if not self._has_class:
-            return offsets
-        as_key = F.full((patches, 1), self._pairs + 1)
-        return F.concat(F.full((1, patches + 1), self._pairs), F.concat(as_key, offsets, dim=1), dim=0)

@@ -74,7 +74,7 @@ class EncoderLayer(HybridBlock):
     """Encoder layer: self-attention and a feed-forward network.
 
     Args:
-        units, heads, key_units, bias: see :class:`SelfAttention`.
+        units, heads, key_units, bias, relative_length: see :class:`SelfAttention`.
         hidden_units, activation: see :class:`FeedForward`.
         dropout, norm: see :class:`Residual`.
 
@@ -93,11 +93,12 @@ class EncoderLayer(HybridBlock):
         dropout: float = 0.0,
         norm: str = "post",
         bias: bool = False,
+        relative_length: int | None = None,
         **parameters: Any,
     ) -> None:
         super().__init__(**parameters)
         with self.name_scope():
-            self.attention = SelfAttention(units, heads, key_units, bias)
+            self.attention = SelfAttention(units, heads, key_units, bias, relative_length)
             self.attention_residual = Residual(units, dropout, norm)
             self.feed_forward = FeedForward(units, hidden_units, activation)
             self.feed_forward_residual = Residual(units, dropout, norm)

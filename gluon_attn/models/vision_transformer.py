@@ -21,7 +21,7 @@ from mxnet.initializer import Normal
 
 from gluon_attn.errors import UsageError
 from gluon_attn.layers.graphs import Graphs
-from gluon_attn.layers.images import GRID_POSITIONS, GridPositions, PatchEmbedding, RelativePositions, grid_of
+from gluon_attn.layers.images import GRID_POSITIONS, GridPositions, PatchEmbedding, grid_of
 from gluon_attn.layers.normalization import LayerNorm
 from gluon_attn.layers.transformer import EncoderLayer
 from gluon_attn.typing import Operators, Tensor, Tensors
@@ -75,9 +75,8 @@ class VisionTransformer(HybridBlock):
             self.embedding = PatchEmbedding(units, patch, stem)
             if self.has_class_token:
                 self.class_token = self.params.get("class_token", shape=(1, 1, units), init="zeros")
-            absolute, relative = positions in ("1-d", "2-d"), positions == "relative"
+            absolute, tokens = positions in ("1-d", "2-d"), self.grid**2 + self.has_class_token
             self.positions = GridPositions(positions, units, self.grid, self.has_class_token) if absolute else None
-            self.relative = RelativePositions(heads, self.grid, self.has_class_token) if relative else None
             self.embedding_dropout = nn.Dropout(dropout)
             self.encoder = nn.HybridSequential()
             for _ in range(layers):
@@ -89,6 +88,7 @@ class VisionTransformer(HybridBlock):
                         activation="gelu",
                         dropout=dropout,
                         norm="pre",
+                        relative_length=tokens if positions == "relative" else None,
                     )
                 )
             self.norm = LayerNorm(units)
@@ -136,10 +136,9 @@ class VisionTransformer(HybridBlock):
         if self.positions is not None:
             x = self.positions(x)
         x = self.embedding_dropout(x)
-        scores = () if self.relative is None else (self.relative(x),)
         weights = []
         for layer in self.encoder:
-            x, of_layer = layer(x, *scores)
+            x, of_layer = layer(x)
             weights.append(of_layer)
         x = self.norm(x)
         first = F.reshape(F.slice_axis(x, axis=0, begin=0, end=1), (-3, 0))

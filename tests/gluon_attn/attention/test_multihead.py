@@ -38,8 +38,12 @@ def oracle(
     for sentence in range(query.shape[1]):
         q, m, parts, weights = query[:, sentence], memory[:, sentence], [], []
         for head in range(heads):
-            keys = of_head("key", head, m)
-            scores = of_head("query", head, q) @ keys.T / np.sqrt(keys.shape[1])
+            keys, queries = of_head("key", head, m), of_head("query", head, q)
+            scores = queries @ keys.T
+            if "vectors" in named:  # r of each offset, from 1 - length to length - 1
+                offsets = np.subtract.outer(np.arange(len(q)), np.arange(len(q))) + len(q) - 1
+                scores = scores + np.einsum("id,ijd->ij", queries, named["vectors"][offsets])
+            scores = scores / np.sqrt(keys.shape[1])
             weights.append(softmax(np.where(visible[sentence] > 0, scores, -np.inf)))
             parts.append(weights[-1] @ of_head("value", head, m))
         contexts.append(np.concatenate(parts, axis=1) @ parameters["output.weight"].T)
@@ -55,6 +59,23 @@ def some_visible(seed: int, *shape: int) -> np.ndarray:
     visible = (np.random.RandomState(seed).uniform(size=shape) < 0.6).astype(np.float32)
     visible[..., 0] = 1.0
     return visible
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize("heads", [1, 3])
+def test_relative_positions_are_keys_of_their_own(heads: int, hybridized: bool) -> None:
+    tokens, visible = normal(5, 2, UNITS), some_visible(2, 2, 5, 5)
+    attention = SelfAttention(UNITS, heads, relative_length=5)
+    initialize(attention, array(tokens))
+    attention.hybridize(hybridized)
+    context, weights = attention(array(tokens), additive(visible, heads))
+    own = parameter_arrays(attention)
+    assert own["relative.vectors"].shape == (9, UNITS // heads)
+    expected, expected_weights = oracle(own, tokens, tokens, visible, heads)
+    np.testing.assert_allclose(context.asnumpy(), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(weights.asnumpy().reshape(2, heads, 5, 5), expected_weights, rtol=1e-4, atol=1e-6)
+    without, _ = oracle({**own, "relative.vectors": 0 * own["relative.vectors"]}, tokens, tokens, visible, heads)
+    assert np.abs(without - expected).max() > 1e-3
 
 
 @pytest.mark.parametrize("hybridized", [False, True])

