@@ -235,7 +235,7 @@ REPRODUCTION = Reproduction(
         f"split has {TRAINING_IMAGES // 1000} {TRAINING_IMAGES % 1000} of 50 000 images; the others are used for "
         f"validation. The margin of {MARGIN} points is ours. The smaller networks are trained for {SHORT.epochs} "
         "epochs, too few for either kind to be at its best: the gap between them is also one of training time.",
-        "`positions-relative` replaces a network with a learned score for each offset instead of a vector (appendix D.4), "
+        "`positions-relative` replaces a network with a learned score for each offset, not a vector (appendix D.4), "
         "whose class token could not tell patches apart; its test accuracy, from three readings, was 52.63 ± 0.45.",
     ),
     figures=(
