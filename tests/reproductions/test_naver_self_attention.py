@@ -23,7 +23,7 @@ from reproductions.protocol.runs import Outcome, training_of
 from reproductions.protocol.task import Variant
 from reproductions.tasks.classification.inputs import TokenSequences
 from reproductions.tasks.classification.post_settings import Additive, Pooled, Post, ScaledDot
-from reproductions.tasks.classification.settings import StackedSettings
+from reproductions.tasks.classification.settings import StackedSettings, Syllables
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome, run, run_and_score
 
 PAPER = "naver_self_attention"
@@ -44,10 +44,10 @@ def count(settings: Any, vocabulary: int, syllables: int) -> int:
 
     total = vocabulary * embedding
     if isinstance(settings, StackedSettings):
-        assert settings.syllables
         gates = {"gru": 3, "lstm": 4}[settings.cell]
-        spelled = settings.syllables.per_token * settings.syllables.units
-        total += syllables * settings.syllables.units + embedding * (spelled + 1)
+        if settings.syllables:
+            spelled = settings.syllables.per_token * settings.syllables.units
+            total += syllables * settings.syllables.units + embedding * (spelled + 1)
         total += recurrent(embedding, gates) + (settings.layers - 1) * recurrent(2 * units, gates)
         total += settings.attention_units * (2 * units + 1) + settings.attention_units  # Hidden layer, its query.
         return total + classes * (2 * 2 * units + 1)  # Context and maximum.
@@ -62,12 +62,11 @@ def count(settings: Any, vocabulary: int, syllables: int) -> int:
 def built(settings: Any, vocabulary: int, syllables: int) -> Any:
     """The network of a variant, with all its shapes known."""
     text, inputs = np.array([2, 3, 4], np.int32), TokenSequences(settings.max_length)
-    if isinstance(settings, StackedSettings):
-        assert settings.syllables
+    if isinstance(settings, StackedSettings) and settings.syllables:
         width = settings.syllables.per_token
         spelling: Any = SimpleNamespace(syllables=range(syllables), width=width)
         text, inputs = np.full((3, 1 + width), 2, np.int32), TokenSequences(settings.max_length, spelling)
-    else:
+    elif not isinstance(settings, StackedSettings):
         inputs = settings.inputs(None)
     data: Any = SimpleNamespace(vocabulary_size=vocabulary, classes=2, inputs=inputs)
     model = settings.build(data)
@@ -104,8 +103,7 @@ def test_on_the_corpus_the_committed_parameter_counts_are_those_of_the_vocabular
         seen = train.tokens.truncated(settings.max_length).counts(len(train.symbols))
         vocabulary, syllables = 2 + int((seen >= settings.min_freq).sum()), 0
         assert 13_000 < vocabulary < 30_000
-        if isinstance(settings, StackedSettings):
-            assert settings.syllables
+        if isinstance(settings, StackedSettings) and settings.syllables:
             characters: Counter[str] = Counter()
             for symbol, times in zip(train.symbols, seen.tolist(), strict=True):
                 characters.update({character: times * symbol.count(character) for character in set(symbol)})
@@ -122,16 +120,16 @@ def test_on_the_corpus_the_committed_parameter_counts_are_those_of_the_vocabular
 # --- settings ---
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name not in ("over-fitted", "vectors")])
+@pytest.mark.parametrize("name", [name for name in ALL if name not in ("over-fitted", "vectors", "best-vectors")])
 def test_no_setting_is_dead(name: str) -> None:
-    """The settings of the two others are those of ``masked`` and ``wide``."""
+    """The settings of the three others are those of ``masked``, ``wide`` and ``best``."""
     variant = SMOKE.variant(name)
     syllables = getattr(variant.settings, "syllables", None)
     other = {
         "attention": {Additive(): ScaledDot(), ScaledDot(): Additive(), None: Additive()},
         "pooling": {"attention": "mean", "mean": "last", "last": "mean"},
         "cell": {"gru": "lstm"},
-        "syllables": {syllables: syllables and replace(syllables, units=5)},
+        "syllables": {syllables: replace(syllables or Syllables(), units=5)},
     }
     assert dead_settings(variant, SMOKE.task(name), other) == []
 
@@ -174,11 +172,23 @@ def test_compared_systems_differ_in_one_setting(name: str, other: str, settings:
 
 def test_word_vectors_are_those_of_the_crawl_and_as_wide_as_the_embeddings() -> None:
     for preset in (SMOKE, CPU):
-        assert {variant.name: variant.pretrained for variant in preset.variants if variant.pretrained} == {
-            "vectors": "mikolov2013/skip-gram"
-        }
+        given = [variant for variant in preset.variants if variant.pretrained]
+        assert [variant.name for variant in given] == ["vectors", "best-vectors", "best-words", "best-whole"]
         vectors = mikolov2013.REPRODUCTION.preset(preset.name).variant("skip-gram").settings
-        assert preset.variant("vectors").settings.embedding_units == vectors.units
+        for variant in given:
+            assert variant.pretrained == "mikolov2013/skip-gram"
+            assert variant.settings.embedding_units == vectors.units
+
+
+def test_the_networks_with_word_vectors_differ_from_the_best_in_one_setting() -> None:
+    best = CPU.variant("best")
+    for name, changed in {
+        "best-vectors": {},
+        "best-words": {"syllables": None},
+        "best-whole": {"token_dropout": 0.0},
+    }.items():
+        variant = CPU.variant(name)
+        assert variant.settings == replace(best.settings, **changed) and variant.recipe == best.recipe
 
 
 def test_over_fitted_is_masked_with_a_longer_training() -> None:
