@@ -74,7 +74,7 @@ def test_text_of_other_domains_is_added_to_the_training_of_korean_only() -> None
 
 
 @pytest.mark.slow
-@pytest.mark.corpus("tatoeba ko-en")
+@pytest.mark.corpus("ko_en")
 def test_text_of_other_domains_leaves_the_other_splits_as_they_are() -> None:
     plain, more = (
         CPU.task(name).prepare(CPU.variant(name).settings).prepared
