@@ -12,8 +12,8 @@ differences between systems are. The networks have 256 units instead of 1 000 an
 because the corpus is a thousand times smaller. *Short* stands for the paper's limit of 30 words: captions of up to 12
 words, about half of all. The four systems of Table 1 are trained with smaller networks, next to the full RNNsearch. For
 Figure 2, long sentences are made by joining two or three consecutive test captions, source and reference alike. Korean
-is translated in both directions: Tatoeba's sentences and KorSTS's machine-translated training set, for *more* also the
-documentation of Python and the Bible, two kinds of text that are not in the test split.
+is translated in both directions: Tatoeba's sentences and KorSTS's machine-translated training set. Variants that end in
+*-more* are also trained on the documentation of Python and the Bible, in fewer epochs: they read as many pairs in all.
 
 Claims: attention is better than one vector; with attention, training on short sentences is better than training without
 attention on all; one vector loses more on long sentences; alignments are mostly monotone.
@@ -104,7 +104,7 @@ full = replace(joint_bpe, units=256, embedding_units=256, attention_units=256, m
 search = replace(joint_bpe, units=128, embedding_units=128, attention_units=128, maxout_units=128, dropout=0.2)
 encdec = replace(search, attention=False)
 LONGER = replace(STANDARD, epochs=14)  # for Korean, with less than half as many pairs
-SHORTER = replace(STANDARD, epochs=5)  # for Korean with other text, more than twice as many pairs
+SHORTER = replace(STANDARD, epochs=3)  # for Korean with other text: as many pairs in all as LONGER has without it
 
 
 def of_table(name: str, title: str, settings: Settings, beside: Reported) -> Variant[Settings]:

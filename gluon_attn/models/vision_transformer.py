@@ -38,7 +38,8 @@ class VisionTransformer(HybridBlock):
         units, layers, heads, hidden_units: sizes of the encoder: *D*, *L*, *k* and the width of the MLP.
         classes: number of labels.
         stem: channels of a convolutional stem before the patches (the hybrid); empty for patches of pixels.
-        positions: ``none``, ``1-d``, ``2-d`` or ``relative``.
+        positions: ``none``, ``1-d``, ``2-d``, or ``relative``: the offset between two tokens in the sequence changes
+            their attention score, in every layer.
         pooling: ``class`` for a class token, ``mean`` for the mean of the patches.
         dropout: dropout rate of the embeddings with positions, and of each sublayer's output.
 
