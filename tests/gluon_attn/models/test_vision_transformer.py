@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import mxnet as mx
@@ -205,3 +207,26 @@ def test_resnet_20_has_the_parameters_that_it_is_known_for() -> None:
     model = ResNet(width=16, blocks=3, classes=10)
     trained = sum(int(np.prod(one.shape)) for _, one in named_parameters(model) if one.grad_req != "null")
     assert trained == 272_474  # 0.27 million (He et al., 2016, Table 6), with projections as shortcuts
+
+
+def test_the_residual_network_trains_without_reference_kernels() -> None:
+    """oneDNN falls back to them where a layout does not suit; on a processor with AVX-512 training took twice as long."""
+    program = """
+from gluon_attn import runtime
+runtime.configure("fast", threads=1)
+import os
+os.environ["DNNL_VERBOSE"] = "1"
+from mxnet import autograd, nd
+from gluon_attn.models.resnet import ResNet
+model = ResNet(width=16, blocks=1, classes=5)
+model.initialize()
+model.hybridize()
+with autograd.record():
+    loss = model(nd.ones((2, 3, 32, 32))).sum()
+loss.backward()
+nd.waitall()
+"""
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    calls = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "batch_normalization,bnorm_jit" in calls
+    assert "bnorm_ref" not in calls
