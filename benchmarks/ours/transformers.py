@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.ours.batches import first_batches
 from benchmarks.stopwatch import second_epoch, side
 from gluon_attn import runtime
 
@@ -21,8 +22,6 @@ WIDER = {256: {"units": 256, "layers": 3, "hidden_units": 1024}}
 
 def prepared(units: int, steps: int) -> tuple[Any, Any, list[Any]]:
     """The variant with this width, its data, and ``steps`` of the batches that the script trains on."""
-    import numpy as np
-
     from reproductions import vaswani2017
     from reproductions.protocol.runner import corpus_or_sample
 
@@ -31,12 +30,7 @@ def prepared(units: int, steps: int) -> tuple[Any, Any, list[Any]]:
     variant = replace(variant, settings=replace(variant.settings, **WIDER.get(units, {})))
     data = preset.task(VARIANT).prepare(variant.settings, sample=preset.on_sample)
     objective = preset.task(VARIANT).objective(variant.settings, variant.recipe, data)
-    batches: list[Any] = []
-    epoch = 0
-    while len(batches) < steps:  # a short corpus is repeated
-        epoch += 1
-        batches += objective.batches(np.random.RandomState(epoch))
-    return variant, data, batches[:steps]
+    return variant, data, first_batches(objective, steps)
 
 
 def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.ours.batches import first_batches
 from benchmarks.stopwatch import second_epoch, side
 from gluon_attn import runtime
 
@@ -18,8 +19,6 @@ DROPOUT, RATE, CLIP = 0.2, 1e-3, 1.0
 
 def prepared(steps: int) -> tuple[Any, list[Any]]:
     """Data of English to German and ``steps`` of the batches that the script trains on, the same for all rows."""
-    import numpy as np
-
     from reproductions import bahdanau2014
     from reproductions.protocol.runner import corpus_or_sample
 
@@ -27,12 +26,7 @@ def prepared(steps: int) -> tuple[Any, list[Any]]:
     variant, task = preset.variant("rnnsearch"), preset.task("rnnsearch")
     data = task.prepare(variant.settings, sample=preset.on_sample)
     objective = task.objective(variant.settings, variant.recipe, data)
-    batches: list[Any] = []
-    epoch = 0
-    while len(batches) < steps:  # a short corpus is repeated
-        epoch += 1
-        batches += objective.batches(np.random.RandomState(epoch))
-    return data, batches[:steps]
+    return data, first_batches(objective, steps)
 
 
 def settings(data: Any, model: str, units: int) -> dict[str, Any]:

@@ -10,14 +10,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.ours.batches import first_batches
 from benchmarks.stopwatch import second_epoch, side
 from gluon_attn import runtime
 
 
 def prepared(model: str, units: int, steps: int) -> tuple[Any, Any, Any, list[Any]]:
     """The variant with this width, its data, its objective, and ``steps`` of the batches that the script trains on."""
-    import numpy as np
-
     from reproductions import dosovitskiy2020
     from reproductions.protocol.runner import corpus_or_sample
 
@@ -28,15 +27,7 @@ def prepared(model: str, units: int, steps: int) -> tuple[Any, Any, Any, list[An
     task: Any = preset.task(model)
     data = task.prepare(variant.settings, sample=preset.on_sample)
     objective = task.objective(variant.settings, variant.recipe, data)
-    batches: list[Any] = []
-    epoch = 0
-    while len(batches) < steps:  # a short corpus is repeated
-        epoch += 1
-        for batch in objective.batches(np.random.RandomState(epoch)):
-            batches.append(batch)
-            if len(batches) == steps:
-                break
-    return variant, data, objective, batches
+    return variant, data, objective, first_batches(objective, steps)
 
 
 def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:

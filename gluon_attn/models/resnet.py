@@ -79,6 +79,6 @@ class ResNet(HybridBlock):
 
     def hybrid_forward(self, F: Operators, images: Tensor) -> Tensor:
         features = self.features(images)
-        # Pooled as one column of positions. The gradient of a square that is pooled has a layout, with AVX-512, for which
-        # oneDNN's batch normalization has no optimized kernel; training took twice as long.
+        # Pooled as one column of positions. With AVX-512 the gradient of a pooled square has a layout for which batch
+        # normalisation in oneDNN has no optimized kernel; training took twice as long.
         return self.output(self.pool(F.reshape(features, (0, 0, -1, 1))))

@@ -210,7 +210,7 @@ def test_resnet_20_has_the_parameters_that_it_is_known_for() -> None:
 
 
 def test_the_residual_network_trains_without_reference_kernels() -> None:
-    """oneDNN falls back to them where a layout does not suit; on a processor with AVX-512 training took twice as long."""
+    """oneDNN uses them for layouts that it has no other kernels for; with AVX-512 training took twice as long."""
     program = """
 from gluon_attn import runtime
 runtime.configure("fast", threads=1)
