@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gluon_attn.training.batching import pair_batches
-from gluon_attn.training.objective import Batch
+from gluon_attn.training.objective import Batch, Share, share_of_rows
 from preprocessing.pipeline.ragged import Ragged
 from preprocessing.text.data import Split
 from preprocessing.text.masking import Masking, word_starts
@@ -115,7 +115,7 @@ class ReviewPairs:
         """Positions and targets, padded to a number that depends only on the shape, and which of them count.
         Predictions beyond that number are dropped, which happens in one of thousands of batches."""
         share = 1.0 if self.masking is None else min(1.0, _SPARE * self.masking.rate)
-        size = -(-math.ceil(share * count * width) // _PREDICTIONS_MULTIPLE) * _PREDICTIONS_MULTIPLE
+        size = _padded(math.ceil(share * count * width))
         rows, columns = rows[:size], columns[:size]
         read: np.ndarray = columns - (self.masking is None)  # the state before a piece predicts it
         places, wanted = np.zeros(size, np.int32), np.zeros(size, np.float32)
@@ -139,3 +139,30 @@ class ReviewPairs:
     @cached_property
     def _starts(self) -> np.ndarray:
         return word_starts(self.vocabulary.idx_to_token)
+
+
+def share_of_pairs(batch: Batch, number: int, shares: int) -> Share:
+    """Return a share of the pairs of a batch, with the predictions in them.
+
+    The weights of predictions are those of the whole batch, divided by the weight of the share, which multiplies the
+    loss of the pairs as well. The number of predictions depends only on the shapes of batch and share, but for the rare
+    share that has more.
+    """
+    count = len(batch.inputs[0])
+    kept, own = share_of_rows(count, number, shares)
+    *of_pairs, places, targets = batch.inputs[:5]
+    together = batch.inputs[5:]
+    position, row = np.divmod(places, count)
+    here = (batch.target > 0) & (row >= own.start) & (row < own.stop)
+    rows, weight = own.stop - own.start, kept / count
+    size = _padded(max(math.ceil(len(places) * rows / count), int(here.sum())))
+    arrays = [np.zeros(size, array.dtype) for array in (places, targets, batch.target)]
+    values = position[here] * rows + row[here] - own.start, targets[here], batch.target[here] / (weight or 1.0)
+    for array, value in zip(arrays, values, strict=True):
+        array[: len(value)] = value
+    inputs = (*(each[own] for each in of_pairs), *arrays[:2], *(each[own] for each in together))
+    return Share(Batch(inputs, arrays[2]), weight)
+
+
+def _padded(predictions: int) -> int:
+    return -(-predictions // _PREDICTIONS_MULTIPLE) * _PREDICTIONS_MULTIPLE

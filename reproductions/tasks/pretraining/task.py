@@ -31,7 +31,7 @@ from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
 from reproductions.tasks.lines import lines, too_long
 from reproductions.tasks.pretraining import results
-from reproductions.tasks.pretraining.batches import ReviewPairs
+from reproductions.tasks.pretraining.batches import ReviewPairs, share_of_pairs
 from reproductions.tasks.pretraining.bert_settings import PretrainingData, PretrainingSettings
 
 _BATCH_TOKENS = 4096  # of a batch that is measured, or of a recipe that states none
@@ -104,7 +104,8 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
         def evaluate(model: BertForPretraining) -> dict[str, float]:
             return _scores(measure(model, settings, data, data.prepared.validation))
 
-        return Objective(batches, settings.steps, loss, evaluate, select="perplexity", higher_is_better=False)
+        choice: dict[str, Any] = {"select": "perplexity", "higher_is_better": False}
+        return Objective(batches, settings.steps, loss, evaluate, **choice, share=share_of_pairs)
 
     def evaluate(
         self, model: BertForPretraining, settings: PretrainingSettings, data: PretrainingData, last: Checkpoint

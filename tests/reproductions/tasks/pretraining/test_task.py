@@ -20,7 +20,7 @@ from gluon_attn.training.run_directory import RunDirectory
 from preprocessing.text.masking import Masking
 from preprocessing.text.vocabulary import CLASSIFY_ID, MASK_ID, PADDING_ID, SEPARATOR_ID
 from reproductions.protocol.task import AnswerOptions, TrainedModel, Variant
-from reproductions.tasks.pretraining.batches import PairBatch, ReviewPairs
+from reproductions.tasks.pretraining.batches import PairBatch, ReviewPairs, share_of_pairs
 from reproductions.tasks.pretraining.bert_settings import BertSettings, PretrainingData, PretrainingSettings
 from reproductions.tasks.pretraining.fine_tuning import FineTuning
 from reproductions.tasks.pretraining.task import Pretraining, likeliest
@@ -91,6 +91,48 @@ def test_the_state_before_predicts_the_next_piece(data: PretrainingData) -> None
         columns, rows = np.divmod(places[batch.counts], len(ids))
         np.testing.assert_array_equal(ids[rows, columns + 1], targets[batch.counts])
         assert batch.counts.sum() == (lengths - 1).sum()
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("shares", [2, 3, 40])
+def test_shares_have_each_pair_and_each_prediction_once(data: PretrainingData, shares: int, causal: bool) -> None:
+    """Also where there are more shares than pairs."""
+    batch = one_pass(data, None if causal else Masking())[3]
+    whole, ids = batch.training, batch.inputs[0]
+    parts = [share_of_pairs(whole, number, shares) for number in range(shares)]
+    counted = [part for part in parts if part.weight]
+    assert len(counted) == min(shares, len(ids)) and sum(part.weight for part in parts) == pytest.approx(1.0)
+    for index in (0, 1, 2, 5):
+        parted = np.concatenate([part.batch.inputs[index] for part in counted])
+        np.testing.assert_array_equal(parted, batch.inputs[index])
+    total, read = 0.0, []
+    for part in counted:
+        own, places, targets = (part.batch.inputs[index] for index in (0, 3, 4))
+        real = part.batch.target > 0
+        columns, rows = np.divmod(places[real], len(own))
+        read += list(zip(map(tuple, own[rows]), columns, targets[real], strict=True))
+        total += part.weight * part.batch.target.sum()
+    columns, rows = np.divmod(batch.inputs[3][batch.counts], len(ids))
+    assert sorted(read) == sorted(zip(map(tuple, ids[rows]), columns, batch.inputs[4][batch.counts], strict=True))
+    assert total == pytest.approx(1.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("changed", [{}, {"pairs": False}, {"pairs": False, "causal": True}])
+def test_a_batch_in_pieces_trains_as_at_once(data: PretrainingData, changed: dict[str, Any], tmp_path: Path) -> None:
+    """By gradient descent: Adam would enlarge the rounding errors of gradients that are zero, those of key biases."""
+    recipe = replace(RECIPE, epochs=1, optimizer="sgd", learning_rate=0.5)
+    settings = replace(SETTINGS, steps=4, **changed)
+    trained = []
+    for pieces in (1, 3):
+        runtime.seed_all(1)
+        model = settings.build(data)
+        model.initialize(init.Xavier())
+        folder = RunDirectory(tmp_path / str(pieces), {})
+        history = fit(model, TASK.objective(settings, recipe, data), recipe, folder, seed=1, pieces=pieces).history
+        trained.append((parameter_arrays(model), history[0]["train_loss"]))
+    (at_once, loss), (in_pieces, same_loss) = trained
+    assert loss == pytest.approx(same_loss, rel=1e-5)
+    assert max(float(np.abs(at_once[name] - in_pieces[name]).max()) for name in at_once) < 1e-5
 
 
 @pytest.fixture(scope="module")
