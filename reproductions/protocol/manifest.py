@@ -6,7 +6,7 @@ import datetime
 import hashlib
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -44,9 +44,14 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """The part of a manifest that follows from the outcomes.
 
     Raises:
-        UsageError: if the networks were trained in several environments.
+        UsageError: if the networks were trained in several environments, or one by workers that do not wait for each
+            other, which no training repeats.
     """
     trained = [outcome for outcome in outcomes if not outcome.is_ensemble]
+    for outcome in trained:
+        if outcome.record.get("asynchronous"):
+            raise UsageError(f"{outcome.directory}: no training repeats this one; train it without --asynchronous")
+    divisions = {outcome.label: division_of(outcome.record) for outcome in trained}
     corpora: dict[str, str] = {}
     pipelines: dict[str, str] = {}
     for outcome in trained:
@@ -66,8 +71,21 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "pipeline": pipelines,
         "environment": trained[0].record["environment"],
         "parameters_sha256": {outcome.label: outcome.record["parameters_sha256"] for outcome in trained},
+        **({"divided": divided} if (divided := {label: how for label, how in divisions.items() if how}) else {}),
         "seconds": round(sum(outcome.record["train_seconds"] for outcome in trained), 1),
     }
+
+
+def division_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """How the batches of a training were divided, by the name of the option; empty if they were not. It changes the
+    bits of a result."""
+    names = {"workers": "local-workers", "pieces": "pieces", "compression": "compression"}
+    return {option: record[name] for name, option in names.items() if name in record}
+
+
+def options_of(division: Mapping[str, Any]) -> list[str]:
+    """The command line options that divide batches in this way."""
+    return [word for option, value in division.items() for word in (f"--{option}", str(value))]
 
 
 def commit() -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gluon_attn.errors import UsageError
 from reproductions.protocol import papers
+from reproductions.protocol.manifest import division_of
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Run, training_of
@@ -44,7 +45,8 @@ def plan(preset: Preset, runs: Sequence[Run], *, jobs: int) -> list[str]:
 def compared_with_published(runs: Sequence[Run]) -> list[str]:
     """One line per training that states whether its parameters have the published SHA-256."""
     published = _published(runs[0])
-    known = published.manifest["parameters_sha256"] if published is not None else {}
+    manifest = published.manifest if published is not None else {}
+    known, divided = manifest.get("parameters_sha256", {}), manifest.get("divided", {})
     lines = []
     for run in runs:
         record = training_of(run)
@@ -53,8 +55,8 @@ def compared_with_published(runs: Sequence[Run]) -> list[str]:
             verdict = "nothing is published to compare with"
         elif known[run.label] == sha256:
             verdict = "the same as published"
-        elif divided := [f"{record[name]} {name}" for name in ("workers", "pieces") if name in record]:
-            verdict = f"not the published ones, since {' and '.join(divided)} add up in another order"
+        elif division_of(record) != divided.get(run.label, {}):
+            verdict = "not the published ones, since batches that are divided in another way add up in another order"
         else:
             verdict = f"NOT THE PUBLISHED ONES, {known[run.label][:16]}; gluon-attn doctor checks this machine"
         lines.append(f"{run.variant} seed {run.seed}: parameters SHA-256 {sha256[:16]}: {verdict}")

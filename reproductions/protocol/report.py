@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from gluon_attn.errors import UsageError
 from preprocessing.files import write_text
 from reproductions.protocol import papers
 from reproductions.protocol.judging import after_holm
+from reproductions.protocol.manifest import options_of
 from reproductions.protocol.readings import Reading, read_readings, summary
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Preset, Reproduction
@@ -172,9 +174,16 @@ def _provenance(result: Result) -> str:
     return (
         f"Mean ± standard deviation over seeds {_seeds(result)}; "
         "in brackets the 95 % bootstrap interval over test items. "
-        f"Epoch selected on validation. Profile `{manifest['profile']}`, {manifest['threads']} thread; "
-        f"trained at {commits}; table written on {manifest['hardware']}."
+        f"Epoch selected on validation. Profile `{manifest['profile']}`, {manifest['threads']} thread"
+        f"{_divided(manifest)}; trained at {commits}; table written on {manifest['hardware']}."
     )
+
+
+def _divided(manifest: Mapping[str, Any]) -> str:
+    """The trainings whose batches were divided, with the options that repeat them."""
+    divided = manifest.get("divided", {})
+    each = (f"`{label}` with `{' '.join(options_of(how))}`" for label, how in divided.items())
+    return "".join(f"; {one}" for one in each)
 
 
 def _untrained(reproduction: Reproduction, preset: Preset, result: Result) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from gluon_attn.errors import UsageError
 from preprocessing import corpora
 from reproductions.protocol import papers, runner
 from reproductions.protocol.loading import best_parameters
+from reproductions.protocol.manifest import options_of
 from reproductions.protocol.own_data import OwnData
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
@@ -80,10 +82,16 @@ def verify(
             paper, preset, variants=variants, seeds=seeds, profile=profile, threads=threads, runs=folder
         )
 
+    divided: Mapping[str, Mapping[str, Any]] = {}
+
     def trained_below(folder: str) -> list[Outcome]:
+        """Train with batches divided as those of the published trainings were."""
         runs = runs_below(Path(folder))
-        count = jobs or runner.default_jobs(profile)
-        runner.train_all(runs, jobs=count, resume=False, overwrite=False, then_score=True)
+        options = {run: tuple(options_of(divided.get(run.label, {}))) for run in runs}
+        for words in dict.fromkeys(options.values()):
+            count = 1 if words else jobs or runner.default_jobs(profile)
+            alike = [run for run in runs if options[run] == words]
+            runner.train_all(alike, jobs=count, resume=False, overwrite=False, then_score=True, options=words)
         return [Outcome.of(run) for run in runs]
 
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
@@ -92,7 +100,7 @@ def verify(
             for corpus in dict.fromkeys(name for run in wanted for name in preset.task(run.variant).corpora):
                 corpora.find(corpus)
         if profile == "portable" and own is None:
-            against, compare = _with_published(paper, preset, wanted, prepare=finished is None)
+            against, divided, compare = _with_published(paper, preset, wanted, prepare=finished is None)
         else:
             again = {outcome.label: outcome for outcome in trained_below(second)}
             against, compare = "a second training", lambda outcome: _checks(outcome, again[outcome.label])
@@ -109,8 +117,9 @@ def verify(
 
 def _with_published(
     paper: str, preset: Preset, wanted: Sequence[Run], *, prepare: bool
-) -> tuple[str, Callable[[Outcome], dict[str, bool]]]:
-    """The name of the published results, and a function that compares an outcome with them."""
+) -> tuple[str, Mapping[str, Mapping[str, Any]], Callable[[Outcome], dict[str, bool]]]:
+    """The name of the published results, how batches of their trainings were divided, and a function that compares an
+    outcome with them."""
     path = papers.results_path(paper, preset.name)
     result = Result.read(path)
     manifest = result.manifest
@@ -129,7 +138,7 @@ def _with_published(
             return _checks(outcome, Outcome.read(directory, outcome.variant, outcome.seed))
         return _checks_by_table(outcome, preset, result)
 
-    return path.name, compare
+    return path.name, manifest.get("divided", {}), compare
 
 
 def _checks(outcome: Outcome, other: Outcome) -> dict[str, bool]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gluon_attn.errors import UsageError
-from reproductions.protocol.manifest import commit, environment_digest, manifest, of_outcomes
+from reproductions.protocol.manifest import commit, environment_digest, manifest, of_outcomes, options_of
 from tests.reproductions.support import outcome
 
 
@@ -52,6 +52,23 @@ def test_trainings_of_two_environments_cannot_share_a_table(tmp_path: Path) -> N
     outcomes = [outcome(tmp_path, "mean", seed, environment=str(seed) * 64) for seed in (1, 2)]
     with pytest.raises(UsageError, match="trained in 2 environments; train all of it in one"):
         manifest(outcomes, "gluon-attn run", time.time(), 1, "portable")
+
+
+def test_divided_trainings_are_named_with_the_options_that_repeat_them(tmp_path: Path) -> None:
+    outcomes = [
+        outcome(tmp_path, "mean", 1),
+        outcome(tmp_path, "mean", 2, workers=2, compression=0.5),
+        outcome(tmp_path, "last", 1, pieces=3),
+    ]
+    divided = of_outcomes(outcomes)["divided"]
+    assert divided == {"mean/2": {"local-workers": 2, "compression": 0.5}, "last/1": {"pieces": 3}}
+    assert options_of(divided["mean/2"]) == ["--local-workers", "2", "--compression", "0.5"]
+    assert "divided" not in of_outcomes(outcomes[:1])
+
+
+def test_a_training_that_cannot_be_repeated_is_not_published(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no training repeats this one; train it without --asynchronous"):
+        of_outcomes([outcome(tmp_path, "mean", 1, workers=2, asynchronous=True)])
 
 
 def test_the_environment_has_one_digest_that_depends_on_every_package(monkeypatch: pytest.MonkeyPatch) -> None:

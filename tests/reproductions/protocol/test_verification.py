@@ -25,15 +25,19 @@ ACCURACY = "test accuracy, validation accuracy"
 @pytest.fixture
 def published(toy: str, tmp_path: Path) -> str:
     """The toy paper with published results of its smoke preset."""
-    runs = [run(tmp_path / "runs", name, paper=toy) for name in ("curved", "pretrained")]
+    publish([run(tmp_path / "runs", name, paper=toy) for name in ("curved", "pretrained")])
+    return toy
+
+
+def publish(runs: Sequence[Run], **how: int) -> None:
+    """Train runs of the toy paper and publish their results."""
+    toy = runs[0].paper
     for one in runs:
-        train(one, resume=False, overwrite=False)
+        train(one, resume=False, overwrite=False, **how)  # type: ignore[arg-type]
     outcomes = [score(one) for one in runs]
-    preset = papers.load(toy).preset("smoke")
-    rows, _ = conclude.conclude(papers.load(toy), preset, outcomes)
+    rows, _ = conclude.conclude(papers.load(toy), papers.load(toy).preset("smoke"), outcomes)
     record = manifest(outcomes, "gluon-attn run toy.py", time.time(), 1, "portable")
     Result("toy", "smoke", rows, [], record).write(papers.results_path(toy, "smoke"))
-    return toy
 
 
 def alter(paper: str, **changes: object) -> None:
@@ -56,6 +60,14 @@ def test_the_published_bits_are_reproduced(published: str) -> None:
     same = f"same    pretrained/1 {hashes(published)['pretrained/1']}: parameters, pipeline, environment, {ACCURACY}"
     assert same in answer.out.splitlines() and "same    curved" not in answer.out
     assert answer.out.endswith("toy, preset smoke, profile portable: same bits as toy.smoke.json\n")
+
+
+def test_batches_are_divided_as_those_of_the_published_training(toy: str, tmp_path: Path) -> None:
+    publish([run(tmp_path / "runs", "curved", paper=toy)], pieces=3)
+    answer = gluon_attn("verify", toy, "--variant", "curved")
+    assert answer.code == 0, answer.out + answer.err
+    alter(toy, divided={})
+    assert gluon_attn("verify", toy, "--variant", "curved").out.startswith("DIFFERS curved/1")
 
 
 def test_in_the_fast_profile_everything_is_trained_twice(toy: str) -> None:
