@@ -80,6 +80,7 @@ class NeuralLanguageModel(HybridBlock):
                 params=self.features.params if tied else None,
             )
         # In the paper, weight decay applies to all weights including the features, but not to biases (sec. 2, eq. 2).
+        # Here untied features decay when they are read: MXNet updates only the rows of a sparse gradient.
         for layer in (self.hidden, self.output):
             layer.bias.wd_mult = 0.0
 
