@@ -10,8 +10,8 @@ once. Forward, backward, clipping and update are timed. A token is a piece or on
 ``<sep>``; padding does not count.
 
 PyTorch computes attention with its fused ``scaled_dot_product_attention``; compiled, it has one graph for all lengths.
-We pad the predictions of a batch to a number that depends on its shape; PyTorch computes only the real ones. The rows
-are measured in turn, each in its own process; ratios are paired within a repetition.
+What follows attention in the last layer is computed only for the tokens that are read, on both sides. The rows are
+measured in turn, each in its own process; ratios are paired within a repetition.
 
 Prints a table and writes ``benchmarks/results/bert_speed.json``. Without NSMC and its crawl it repeats the embedded
 sample.

@@ -88,12 +88,14 @@ def describe(model: str, units: int, steps: int, path: Path) -> dict[str, Any]:
 
 def multiply_adds(settings: Mapping[str, Any], lengths: Any, predictions: int) -> float:
     """Multiply-adds of one forward pass over texts of these lengths (texts,), in which so many pieces are predicted:
-    only the products of matrices, and nothing on padding."""
-    units = settings["units"]
-    layer = lengths * (4 * units**2 + 2 * units * settings["hidden_units"]) + 2 * units * lengths**2
-    pooled = units**2 + units * settings["classes"]
-    predicted = units**2 + units * settings["vocabulary_size"]
-    return float((settings["layers"] * layer + pooled).sum() + predictions * predicted)
+    only the products of matrices, and nothing on padding. What follows attention in the last layer is computed for
+    first tokens and predictions only."""
+    units, layers = settings["units"], settings["layers"]
+    attention = lengths * 3 * units**2 + 2 * units * lengths**2
+    rest = units**2 + 2 * units * settings["hidden_units"]
+    pooled = rest + units**2 + units * settings["classes"]
+    predicted = rest + units**2 + units * settings["vocabulary_size"]
+    return float((layers * attention + (layers - 1) * lengths * rest + pooled).sum() + predictions * predicted)
 
 
 def train(model: str, units: int, steps: int) -> dict[str, float]:

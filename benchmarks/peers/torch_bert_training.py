@@ -1,7 +1,8 @@
 """``BertForPretraining`` and ``BertClassifier`` in PyTorch, eager and compiled, and their training loop.
 
 Written for speed: queries, keys and values are one product, attention is PyTorch's fused
-``scaled_dot_product_attention``, only masked pieces are predicted, in one product; the optimizer is fused.
+``scaled_dot_product_attention``, what follows attention in the last layer is computed only where it is read, and only
+masked pieces are predicted, in one product; the optimizer is fused.
 
     python -m benchmarks.peers.torch_bert_training '{"arrays": "texts.npz", "threads": 1, ...}'
 
@@ -26,7 +27,7 @@ DEVIATION = 0.02  # of the initial embeddings
 
 class Layer(nn.Module):
     """Self-attention and a feed-forward network with biases, each normalised after its residual connection: (batch,
-    length, units) -> the same."""
+    length, units) -> the same, or (places, units) at some places, the indices ``row * length + position``."""
 
     def __init__(self, units: int, heads: int, hidden_units: int, dropout: float) -> None:
         super().__init__()
@@ -36,16 +37,18 @@ class Layer(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(units) for _ in range(2))
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, visible: Tensor) -> Tensor:
+    def forward(self, x: Tensor, visible: Tensor, places: Tensor | None = None) -> Tensor:
         query, key, value = split(self.projection(x), self.heads, 3)
-        attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
-        x = self.norms[0](x + self.dropout(self.output(joined(attended))))
+        attended = joined(functional.scaled_dot_product_attention(query, key, value, attn_mask=visible))
+        if places is not None:
+            x, attended = (each.flatten(0, 1).index_select(0, places) for each in (x, attended))
+        x = self.norms[0](x + self.dropout(self.output(attended)))
         return self.norms[1](x + self.dropout(self.narrow(functional.gelu(self.hidden(x)))))
 
 
 class Encoder(nn.Module):
     """Tokens, segments and positions, and the layers: ids and segments (batch, length), lengths (batch,) -> states
-    (batch, length, units). Without segments, all tokens are of the first."""
+    (places + batch, units) at some places and at the first tokens. Without segments, all tokens are of the first."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__()
@@ -57,13 +60,17 @@ class Encoder(nn.Module):
         for embedding in (self.token, self.segment):
             nn.init.normal_(embedding.weight, std=DEVIATION)
 
-    def forward(self, ids: Tensor, lengths: Tensor, segments: Tensor | None = None) -> Tensor:
+    def forward(
+        self, ids: Tensor, lengths: Tensor, segments: Tensor | None = None, places: Tensor | None = None
+    ) -> Tensor:
         visible = (torch.arange(ids.shape[1]) < lengths[:, None])[:, None, None]
         of_segments = self.segment.weight[0] if segments is None else self.segment(segments)
         x = self.dropout(self.norm(self.token(ids) + of_segments + self.position[: ids.shape[1]]))
-        for layer in self.layers:
+        first = torch.arange(len(ids)) * ids.shape[1]
+        *before, last = self.layers
+        for layer in before:
             x = layer(x, visible)
-        return x
+        return last(x, visible, first if places is None else torch.cat([places, first]))
 
 
 class Pretraining(nn.Module):
@@ -83,10 +90,10 @@ class Pretraining(nn.Module):
         self, ids: Tensor, segments: Tensor, lengths: Tensor, places: Tensor, targets: Tensor, together: Tensor
     ) -> Tensor:
         """The mean loss of a prediction plus that of a pair; places (predictions,) are ``row * length + position``."""
-        states = self.bert(ids, lengths, segments)
-        features = self.norm(functional.gelu(self.transform(states.flatten(0, 1).index_select(0, places))))
+        states = self.bert(ids, lengths, segments, places)
+        features = self.norm(functional.gelu(self.transform(states[: len(places)])))
         logits = functional.linear(features, self.bert.token.weight, self.bias)
-        pairs = self.pair(torch.tanh(self.pooler(states[:, 0])))
+        pairs = self.pair(torch.tanh(self.pooler(states[len(places) :])))
         return functional.cross_entropy(logits, targets) + functional.cross_entropy(pairs, together)
 
 
@@ -104,7 +111,7 @@ class Classifier(nn.Module):
 
     def logits(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Logits (batch, classes)."""
-        return self.output(self.dropout(torch.tanh(self.pooler(self.bert(ids, lengths)[:, 0]))))
+        return self.output(self.dropout(torch.tanh(self.pooler(self.bert(ids, lengths)))))
 
     def forward(self, ids: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
         """The mean loss of a text."""

@@ -146,13 +146,17 @@ class SelfAttention(_MultiHead):
         self.projection = self._projections(units, "query", "key", "value")
 
     def hybrid_forward(self, F: Operators, tokens: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        heads, weights = self.attend(F, tokens, mask)
+        return self.output(heads), weights
+
+    def attend(self, F: Operators, tokens: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The same without the output projection: all heads side by side, (length, batch, units), and the weights."""
         projected = self.projection(tokens)
         scores = F.contrib.interleaved_matmul_selfatt_qk(projected, heads=self._heads)
         if self.relative is not None:
             scores = scores + self.relative(projected)
         weights = self._weights(F, scores, mask)
-        context = F.contrib.interleaved_matmul_selfatt_valatt(projected, weights, heads=self._heads)
-        return self.output(context), weights
+        return F.contrib.interleaved_matmul_selfatt_valatt(projected, weights, heads=self._heads), weights
 
     def step(
         self, F: Operators, token: Tensor, keys: Tensor, values: Tensor, mask: Tensor

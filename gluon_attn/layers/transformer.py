@@ -9,7 +9,7 @@ hidden layer. Sequences are (length, batch, units), the layout of MXNet's interl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mxnet.gluon import HybridBlock, nn
@@ -42,9 +42,17 @@ class Residual(HybridBlock):
 
     def around(self, x: Tensor, sublayer: Callable[[Tensor], tuple[Tensor, Any]]) -> tuple[Tensor, Any]:
         """Apply a sublayer that returns its output and anything else; return the new x and the latter."""
-        output, more = sublayer(self.norm(x) if self._is_pre else x)
+        output, more = sublayer(self.input(x))
+        return self.add(x, output), more
+
+    def input(self, x: Tensor) -> Tensor:
+        """The input of the sublayer."""
+        return self.norm(x) if self._is_pre else x
+
+    def add(self, x: Tensor, output: Tensor) -> Tensor:
+        """The new x, given the output of the sublayer."""
         total = x + self.dropout(output)
-        return (total if self._is_pre else self.norm(total)), more
+        return total if self._is_pre else self.norm(total)
 
 
 class FeedForward(HybridBlock):
@@ -107,6 +115,30 @@ class EncoderLayer(HybridBlock):
         x, weights = self.attention_residual.around(x, lambda x: self.attention(x, *_given(mask)))
         x, _ = self.feed_forward_residual.around(x, lambda x: (self.feed_forward(x), None))
         return x, weights
+
+    def at(
+        self, F: Operators, x: Tensor, mask: Tensor | None, places: Sequence[Tensor]
+    ) -> tuple[tuple[Tensor, ...], Tensor]:
+        """The outputs at some places only: for a last layer of which not all outputs are read. Every token is attended
+        to; what follows attention is computed where it is needed.
+
+        Args:
+            F: ``mxnet.nd`` or ``mxnet.sym``.
+            x, mask: as in a call.
+            places: each (places,), the index ``position * batch + row`` of a token.
+
+        Returns:
+            the outputs (places, units) at each of the places, and the weights of a call.
+        """
+        heads, weights = self.attention.attend(F, self.attention_residual.input(x), mask)
+        return tuple(
+            self._finish(*(F.take(F.reshape(each, (-3, 0)), at) for each in (x, heads))) for at in places
+        ), weights
+
+    def _finish(self, x: Tensor, heads: Tensor) -> Tensor:
+        """What follows attention."""
+        x = self.attention_residual.add(x, self.attention.output(heads))
+        return self.feed_forward_residual.around(x, lambda x: (self.feed_forward(x), None))[0]
 
 
 class DecoderLayer(HybridBlock):

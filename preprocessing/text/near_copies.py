@@ -57,8 +57,8 @@ def near_copies(keys: Sequence[str], references: Sequence[str], threshold: float
     matches = np.searchsorted(reference_ngrams, ngrams, side="right") - first
 
     near = np.zeros(len(keys), np.bool_)
-    bounds = np.searchsorted(np.cumsum(matches), np.arange(0, matches.sum() + _PAIRS_AT_ONCE, _PAIRS_AT_ONCE))
-    for begin, end in pairwise(bounds.tolist()):
+    bounds = np.searchsorted(np.cumsum(matches), np.arange(0, matches.sum(), _PAIRS_AT_ONCE))
+    for begin, end in pairwise([*bounds.tolist(), len(matches)]):
         count = matches[begin:end]
         ours = np.repeat(rows[begin:end], count)
         theirs = reference_rows[np.arange(count.sum()) - np.repeat(np.cumsum(count) - count - first[begin:end], count)]

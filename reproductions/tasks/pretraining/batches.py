@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,6 @@ from preprocessing.text.pairs import Pairs, films, pair_rows
 from preprocessing.text.vocabulary import CLASSIFY_ID, PADDING_ID, SEPARATOR_ID, Vocabulary
 from reproductions.tasks.pretraining.bert_settings import MULTIPLE
 
-_SPARE = 1.15  # room for more predictions than are expected, so that batches of one shape have as many
 _PREDICTIONS_MULTIPLE = 16
 _SPECIAL = 3  # <cls> first <sep> second <sep>
 
@@ -103,25 +101,14 @@ class ReviewPairs:
         if self.masking is None:
             targets, predicted = ids, (columns > 0) & (columns < total[:, None])
         rows, columns = np.nonzero(predicted)
-        inputs, counted = self._predictions(rows, columns, targets, count, width)
+        read = columns - (self.masking is None)  # the state before a piece predicts it
+        size = _padded(len(rows))
+        places, wanted, of_row = (np.zeros(size, kind) for kind in (np.int32, np.float32, np.int64))
+        places[: len(rows)], wanted[: len(rows)] = read * count + rows, targets[rows, columns]
+        of_row[: len(rows)] = rows
         together = pairs.together[chosen].astype(np.float32)
-        padded_rows = np.concatenate([rows, np.zeros(len(counted), int)])[: len(counted)]
-        arrays = (ids, segments, total.astype(np.float32), *inputs, *([together] if self.tells else []))
-        return PairBatch(arrays, chosen, padded_rows, counted)
-
-    def _predictions(
-        self, rows: np.ndarray, columns: np.ndarray, targets: np.ndarray, count: int, width: int
-    ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-        """Positions and targets, padded to a number that depends only on the shape, and which of them count.
-        Predictions beyond that number are dropped, which happens in one of thousands of batches."""
-        share = 1.0 if self.masking is None else min(1.0, _SPARE * self.masking.rate)
-        size = _padded(math.ceil(share * count * width))
-        rows, columns = rows[:size], columns[:size]
-        read: np.ndarray = columns - (self.masking is None)  # the state before a piece predicts it
-        places, wanted = np.zeros(size, np.int32), np.zeros(size, np.float32)
-        places[: len(rows)] = read * count + rows
-        wanted[: len(rows)] = targets[rows, columns]
-        return (places, wanted), np.arange(size) < len(rows)
+        arrays = (ids, segments, total.astype(np.float32), places, wanted, *([together] if self.tells else []))
+        return PairBatch(arrays, chosen, of_row, np.arange(size) < len(rows))
 
     @property
     def _encoded(self) -> Ragged:
@@ -145,8 +132,7 @@ def share_of_pairs(batch: Batch, number: int, shares: int) -> Share:
     """Return a share of the pairs of a batch, with the predictions in them.
 
     The weights of predictions are those of the whole batch, divided by the weight of the share, which multiplies the
-    loss of the pairs as well. The number of predictions depends only on the shapes of batch and share, but for the rare
-    share that has more.
+    loss of the pairs as well.
     """
     count = len(batch.inputs[0])
     kept, own = share_of_rows(count, number, shares)
@@ -155,7 +141,7 @@ def share_of_pairs(batch: Batch, number: int, shares: int) -> Share:
     position, row = np.divmod(places, count)
     here = (batch.target > 0) & (row >= own.start) & (row < own.stop)
     rows, weight = own.stop - own.start, kept / count
-    size = _padded(max(math.ceil(len(places) * rows / count), int(here.sum())))
+    size = _padded(int(here.sum()))
     arrays = [np.zeros(size, array.dtype) for array in (places, targets, batch.target)]
     values = position[here] * rows + row[here] - own.start, targets[here], batch.target[here] / (weight or 1.0)
     for array, value in zip(arrays, values, strict=True):
@@ -165,4 +151,5 @@ def share_of_pairs(batch: Batch, number: int, shares: int) -> Share:
 
 
 def _padded(predictions: int) -> int:
-    return -(-predictions // _PREDICTIONS_MULTIPLE) * _PREDICTIONS_MULTIPLE
+    """A number of predictions rounded up, at least one, since MXNet has no empty arrays."""
+    return max(1, -(-predictions // _PREDICTIONS_MULTIPLE)) * _PREDICTIONS_MULTIPLE

@@ -71,6 +71,18 @@ def test_an_encoder_layer_is_gluonnlps(hybridized: bool) -> None:
     np.testing.assert_allclose(x.asnumpy(), expected.asnumpy().transpose(1, 0, 2), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_outputs_at_some_places_are_those_of_a_call(norm: str) -> None:
+    layer = initialize(EncoderLayer(**SIZES, norm=norm, bias=True), array(TOKENS))
+    expected, weights = layer(array(TOKENS), additive(CAUSAL))
+    places = np.array([7, 0, 14, 7]), np.array([2])  # position * BATCH + row
+    states, same_weights = layer.at(nd, array(TOKENS), additive(CAUSAL), [array(each, "int32") for each in places])
+    flat = expected.asnumpy().reshape(-1, UNITS)
+    for own, at in zip(states, places, strict=True):
+        np.testing.assert_allclose(own.asnumpy(), flat[at], rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(same_weights.asnumpy(), weights.asnumpy())
+
+
 @pytest.mark.parametrize("hybridized", [False, True])
 def test_a_decoder_layer_is_gluonnlps(hybridized: bool) -> None:
     arrays = array(TOKENS), array(STATES), additive(CAUSAL), additive(VISIBLE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from preprocessing.text import near_copies as near_copies_module
 from preprocessing.text.near_copies import NGRAM, SHORTEST, collapsed_key, near_copies
 
 
@@ -48,3 +49,11 @@ def test_nothing_is_near_nothing() -> None:
     assert near_copies([], [], 0.6).tolist() == []
     assert near_copies(["abcdefghij"], [], 0.6).tolist() == [False]
     assert near_copies(["short"], ["short"], 0.6).tolist() == [False], "too short to be compared by n-grams"
+
+
+def test_pairs_are_compared_in_parts_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys, references = ["abcdefghij", "nothing alike", "klmnopqrst"], ["klmnopqrst", "abcdefghij"]
+    for size in (1, 2, 3, 100):
+        monkeypatch.setattr(near_copies_module, "_PAIRS_AT_ONCE", size)
+        assert near_copies(keys, references, 0.6).tolist() == [True, False, True]
+        assert near_copies(keys[:1], keys[:1], 1.0).tolist() == [True]
