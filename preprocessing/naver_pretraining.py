@@ -94,6 +94,7 @@ class LeaveOutNearCopies(Step[Data]):
     """Leave out near copies of the reviews that the corpus uses for evaluation."""
 
     name: ClassVar[str] = "leave-out-near-copies"
+    version: ClassVar[int] = 2
     threshold: float = 0.5
 
     @property

@@ -23,6 +23,7 @@ ANSWERS = {
 CAPTIONS = {
     ("xu2015", "soft"): "a man in a blue shirt and a black shirt is playing with a white ball",
 }
+CLASSES = {("dosovitskiy2020", "patches"): "frog\t0.6322"}
 
 
 @pytest.mark.parametrize(("paper", "directory"), MODELS, ids=lambda value: getattr(value, "name", value))
@@ -35,7 +36,7 @@ def test_an_included_network_has_the_parameters_of_its_published_outcome(paper: 
 
 
 def test_every_included_network_has_an_answer_here() -> None:
-    assert set(ANSWERS) | set(CAPTIONS) == {(paper, directory.name) for paper, directory in MODELS}
+    assert set(ANSWERS) | set(CAPTIONS) | set(CLASSES) == {(paper, directory.name) for paper, directory in MODELS}
 
 
 @pytest.mark.parametrize(("paper", "variant"), ANSWERS)
@@ -62,7 +63,21 @@ def test_an_included_network_captions_an_image_without_a_corpus(
     assert [path.name for path in tmp_path.iterdir()] == ["1-shape_00.png"]
 
 
+@pytest.mark.parametrize(("paper", "variant"), CLASSES)
+def test_an_included_network_classifies_an_image_without_a_corpus(
+    paper: str, variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The drawing is none of the classes. Without options, the included network of the only paper answers."""
+    monkeypatch.chdir(tmp_path)
+    figure = tmp_path / "attention.png"
+    answer = gluon_attn("classify", DRAWING, "--attention", figure)
+    assert answer.code == 0, answer.err
+    assert answer.out == f"{DRAWING}\t{CLASSES[paper, variant]}\n" and "SAMPLE" not in answer.err
+    assert gluon_attn("classify", DRAWING, "--paper", paper, "--variant", variant).out == answer.out
+    assert list(tmp_path.iterdir()) == [figure]
+
+
 def test_they_take_at_most_75_megabytes() -> None:
-    """60 MB for texts and translations, and room for the network that captions images."""
+    """60 MB for texts and translations, and room for the networks that caption and classify images."""
     files = (ROOT / "reproductions" / "models").rglob("*.*")
     assert sum(path.stat().st_size for path in files) < 75_000_000
