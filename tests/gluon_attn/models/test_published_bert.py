@@ -16,6 +16,7 @@ from gluon_attn.models import published_bert
 from gluon_attn.models.published_bert import PublishedBertClassifier, bert_model, published_name, published_parameters
 from gluon_attn.training.checkpoint import named_parameters, set_parameters
 from preprocessing import sentence_pieces
+from tests.gluon_attn.support import initialize
 
 SIZES: dict[str, Any] = {"vocabulary_size": 7, "units": 4, "layers": 2, "heads": 2, "hidden_units": 6, "length": 5}
 needs_package = pytest.mark.skipif(
@@ -101,9 +102,8 @@ def test_the_published_weights_give_what_they_give_in_pytorch() -> None:
 @pytest.mark.parametrize("pooling", published_bert.POOLINGS)
 def test_padding_changes_nothing(pooling: str) -> None:
     bert = bert_model(**SIZES, with_pooler=pooling == "first")
-    model = PublishedBertClassifier(bert, units=4, classes=3, pooling=pooling)
-    model.initialize(init.Normal(0.5))
     ids = nd.array([[2, 5, 6, 3]], dtype="int32")
+    model = initialize(PublishedBertClassifier(bert, units=4, classes=3, pooling=pooling), ids, nd.array([4]))
     padded = nd.array([[2, 5, 6, 3, 1]], dtype="int32")
     logits = [model(given, nd.array([4])).logits.asnumpy() for given in (ids, padded)]
     assert logits[0].shape == (1, 3)
