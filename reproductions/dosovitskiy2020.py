@@ -235,8 +235,8 @@ REPRODUCTION = Reproduction(
         "The images are JPEG-recompressed: accuracies on the official images may differ a little. The largest training "
         f"split has {TRAINING_IMAGES // 1000} {TRAINING_IMAGES % 1000} of 50 000 images; the others are used for "
         f"validation. The margin of {MARGIN} points is ours. The smaller networks are trained for {SHORT.epochs} "
-        "epochs, too few for either kind to be at its best: the gap between them is also one of training time. `resnet` "
-        "was trained on a slower processor than `hybrid`; on that one, by the time of an update, both take as long.",
+        "epochs, too few for either kind to be at its best: the gap between them is also one of training time. "
+        "`resnet` was trained on a slower processor than `hybrid`; there, by the time of an update, both take as long.",
         "`positions-relative` replaces a network with a learned score for each offset, not a vector (appendix D.4), "
         "whose class token could not tell patches apart; its test accuracy, from three readings, was 52.63 ± 0.45.",
     ),
