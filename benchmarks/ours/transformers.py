@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ours.batches import first_batches
+from benchmarks.ours.training import first_batches
 from benchmarks.stopwatch import second_epoch, side
 from gluon_attn import runtime
 

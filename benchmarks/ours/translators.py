@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ours.batches import first_batches
+from benchmarks.ours.training import first_batches
 from benchmarks.stopwatch import second_epoch, side
 from gluon_attn import runtime
 

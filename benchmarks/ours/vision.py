@@ -10,9 +10,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ours.batches import first_batches
-from benchmarks.stopwatch import second_epoch, side
-from gluon_attn import runtime
+from benchmarks.ours.training import first_batches, train_twice
+from benchmarks.stopwatch import side
 
 
 def prepared(model: str, units: int, steps: int) -> tuple[Any, Any, Any, list[Any]]:
@@ -83,19 +82,8 @@ def multiply_adds_of_resnet(settings: dict[str, Any]) -> float:
 
 
 def train(model: str, units: int, steps: int) -> dict[str, float]:
-    """Train on the batches twice with ``fit`` and time the second time."""
-    import mxnet as mx
-
-    from gluon_attn.training.checkpoint import parameter_count
-
-    variant, data, objective, batches = prepared(model, units, steps)
-    runtime.seed_all(1)
-    network = variant.settings.build(data)
-    network.initialize(mx.init.Xavier())
-    network.hybridize(static_alloc=True, static_shape=True)
-    repeated = replace(objective, batches=lambda _: batches, steps=steps)
-    recipe = replace(variant.recipe, learning_rate=variant.recipe.learning_rate / 100)
-    return {**second_epoch(network, repeated, recipe), "parameters": parameter_count(network)}
+    """Train on the batches twice and time the second time."""
+    return train_twice(*prepared(model, units, steps))
 
 
 if __name__ == "__main__":
