@@ -130,10 +130,12 @@ class EncoderLayer(HybridBlock):
         Returns:
             the outputs (places, units) at each of the places, and the weights of a call.
         """
+
+        def taken(values: Tensor, at: Tensor) -> Tensor:
+            return F.take(F.reshape(values, (-3, 0)), at, axis=0)
+
         heads, weights = self.attention.attend(F, self.attention_residual.input(x), mask)
-        return tuple(
-            self._finish(*(F.take(F.reshape(each, (-3, 0)), at) for each in (x, heads))) for at in places
-        ), weights
+        return tuple(self._finish(taken(x, at), taken(heads, at)) for at in places), weights
 
     def _finish(self, x: Tensor, heads: Tensor) -> Tensor:
         """What follows attention."""
