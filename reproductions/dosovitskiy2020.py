@@ -128,7 +128,7 @@ def smoke(variant: Variant[Any]) -> Variant[Any]:
     images = variant.settings.images and 100
     settings = replace(variant.settings, images=images, passes=min(variant.settings.passes, 2))
     if isinstance(settings, ResNetSettings):
-        return replace(variant, settings=replace(settings, width=4, blocks=1), recipe=SMOKE)
+        return replace(variant, settings=replace(settings, width=8, blocks=1), recipe=SMOKE)
     stem = tuple(8 for _ in settings.stem)
     tiny = replace(settings, units=16, layers=2, heads=2, hidden_units=32, stem=stem, patch=min(settings.patch, 8))
     return replace(variant, settings=tiny, recipe=SMOKE)

@@ -15,6 +15,7 @@ from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import Normal
 
 from gluon_attn.errors import UsageError
+from gluon_attn.layers.normalization import normalized_relu
 from gluon_attn.typing import Operators, Tensor
 
 GRID_POSITIONS = ("none", "1-d", "2-d", "relative")
@@ -39,8 +40,7 @@ class ConvolutionalStem(HybridBlock):
             for narrow, wide in zip((3, *channels), channels, strict=False):
                 self.layers.add(
                     nn.Conv2D(wide, 3, padding=1, use_bias=False, in_channels=narrow),
-                    nn.BatchNorm(in_channels=wide),
-                    nn.Activation("relu"),
+                    *normalized_relu(wide),
                     nn.MaxPool2D(3, strides=2, padding=1),
                 )
 

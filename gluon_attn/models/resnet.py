@@ -12,6 +12,7 @@ from typing import Any
 
 from mxnet.gluon import HybridBlock, nn
 
+from gluon_attn.layers.normalization import normalized_relu
 from gluon_attn.typing import Operators, Tensor
 
 
@@ -31,8 +32,7 @@ class ResidualBlock(HybridBlock):
             self.body = nn.HybridSequential()
             self.body.add(
                 nn.Conv2D(channels, 3, strides=stride, padding=1, use_bias=False, in_channels=in_channels),
-                nn.BatchNorm(in_channels=channels),
-                nn.Activation("relu"),
+                *normalized_relu(channels),
                 nn.Conv2D(channels, 3, padding=1, use_bias=False, in_channels=channels),
                 nn.BatchNorm(in_channels=channels),
             )
@@ -65,8 +65,7 @@ class ResNet(HybridBlock):
             self.features = nn.HybridSequential()
             self.features.add(
                 nn.Conv2D(width, 3, padding=1, use_bias=False, in_channels=3),
-                nn.BatchNorm(in_channels=width),
-                nn.Activation("relu"),
+                *normalized_relu(width),
             )
             before = width
             for stage in range(3):

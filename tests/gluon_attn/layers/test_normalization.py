@@ -1,13 +1,13 @@
-"""Layer normalisation by products is MXNet's operator, values and gradients."""
+"""Layer normalisation by products, and batch normalisation with ReLU, give what MXNet's layers give."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from mxnet import autograd
+from mxnet import autograd, nd
 from mxnet.gluon import nn
 
-from gluon_attn.layers.normalization import LayerNorm
+from gluon_attn.layers.normalization import LayerNorm, normalized_relu
 from tests.gluon_attn.support import array, normal
 
 
@@ -41,3 +41,31 @@ def test_equal_values_are_normalised_to_beta() -> None:
     np.testing.assert_allclose(
         block(array(np.full((2, 4), 5.0, np.float32))).asnumpy(), np.tile(normal(4), (2, 1)), atol=1e-4
     )
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize("channels", [3, 16])
+def test_normalized_relu_is_two_layers_to_the_bit(channels: int, hybridized: bool) -> None:
+    values, weighing = normal(4, channels, 8, 8), array(normal(4, channels, 4, 4, seed=1))
+    results = []
+    for layers in (normalized_relu(channels), (nn.BatchNorm(in_channels=channels), nn.Activation("relu"))):
+        block = nn.HybridSequential()
+        block.add(nn.Conv2D(channels, 3, padding=1, in_channels=channels), *layers, nn.MaxPool2D(2))
+        for seed, (_, parameter) in enumerate(sorted(block._collect_params_with_prefix().items())):
+            parameter.initialize()
+            parameter.set_data(nd.abs(array(normal(*parameter.shape, seed=seed + 2))))  # variances are positive
+        block.hybridize(hybridized)
+        x = array(values)
+        x.attach_grad()
+        with autograd.record():
+            total = (block(x) * weighing).sum()
+        total.backward()
+        trained = {
+            name: one.grad() for name, one in block._collect_params_with_prefix().items() if one.grad_req != "null"
+        }
+        running = {name: block[1].params.get(name).data() for name in ("running_mean", "running_var")}
+        found = {"x": x.grad, "predicted": block(x)} | trained | running
+        results.append({name: one.asnumpy() for name, one in found.items()})
+    assert results[0].keys() == results[1].keys()  # the names are those by which parameters are stored
+    for name, value in results[0].items():
+        np.testing.assert_array_equal(value, results[1][name], err_msg=name)
