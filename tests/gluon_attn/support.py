@@ -27,12 +27,13 @@ def array(values: Any, dtype: str | None = None) -> nd.NDArray:
 
 
 def initialize(block: Block, *inputs: nd.NDArray, scale: float = 0.5, seed: int = 0) -> Block:
-    """Set every parameter to normal numbers, biases too, so that none is zero."""
+    """Set every parameter to normal numbers, biases too, so that none is zero; variances to positive ones."""
     block.initialize(force_reinit=True)
     block(*inputs)  # Shapes are known after the first call.
     generator = np.random.RandomState(seed)
-    for _, parameter in named_parameters(block):
-        parameter.set_data(array(scale * generator.standard_normal(parameter.shape), parameter.dtype))
+    for name, parameter in named_parameters(block):
+        values = scale * generator.standard_normal(parameter.shape)
+        parameter.set_data(array(np.abs(values) if name.endswith("running_var") else values, parameter.dtype))
     return block
 
 
