@@ -26,13 +26,15 @@ def test_every_paper_has_smoke_results() -> None:
 def test_the_main_system_and_one_of_each_other_kind_train_to_their_published_smoke_parameters(
     paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recipe that is changed without publishing the smoke results again fails here."""
+    """A recipe that is changed without publishing the smoke results again fails here. Of the other kinds it is not
+    known whether all have the same bits on every processor; they are trained on the one that the results are from."""
     trained_on = Result.read(papers.results_path(paper, "smoke")).manifest["hardware"]
     if paper in BITS_OF_ONE_PROCESSOR and trained_on != runtime.hardware():
         pytest.skip(f"the published network was trained on {trained_on}, and its bits belong to that processor")
     monkeypatch.delenv("GLUON_ATTN_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
-    chosen = [word for name in one_of_each_kind(paper) for word in ("--variant", name)]
+    names = one_of_each_kind(paper) if trained_on == runtime.hardware() else [papers.load(paper).main]
+    chosen = [word for name in names for word in ("--variant", name)]
     answer = gluon_attn("verify", paper, "--preset", "smoke", *chosen, "--jobs", 1)
     assert answer.code == 0, answer.out + answer.err
     assert answer.out.endswith(f"same bits as {paper}.smoke.json\n")
