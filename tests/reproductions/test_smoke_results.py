@@ -26,8 +26,8 @@ def test_every_paper_has_smoke_results() -> None:
 def test_the_main_system_and_one_of_each_other_kind_train_to_their_published_smoke_parameters(
     paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recipe that is changed without publishing the smoke results again fails here. Of the other kinds it is not
-    known whether all have the same bits on every processor; they are trained on the one that the results are from."""
+    """A recipe that is changed without publishing the smoke results again fails here. The other kinds are trained only
+    on the processor that the results are from, since it is not known whether they have the same bits on all."""
     trained_on = Result.read(papers.results_path(paper, "smoke")).manifest["hardware"]
     if paper in BITS_OF_ONE_PROCESSOR and trained_on != runtime.hardware():
         pytest.skip(f"the published network was trained on {trained_on}, and its bits belong to that processor")
