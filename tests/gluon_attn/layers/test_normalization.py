@@ -50,7 +50,8 @@ def test_normalized_relu_is_two_layers_to_the_bit(channels: int, hybridized: boo
     results = []
     for layers in (normalized_relu(channels), (nn.BatchNorm(in_channels=channels), nn.Activation("relu"))):
         block = nn.HybridSequential()
-        block.add(nn.Conv2D(channels, 3, padding=1, in_channels=channels), *layers, nn.MaxPool2D(2))
+        first, last = (nn.Conv2D(channels, 3, padding=1, in_channels=channels) for _ in range(2))
+        block.add(first, *layers, nn.MaxPool2D(2), last)
         for seed, (_, parameter) in enumerate(sorted(block._collect_params_with_prefix().items())):
             parameter.initialize()
             parameter.set_data(nd.abs(array(normal(*parameter.shape, seed=seed + 2))))  # variances are positive
