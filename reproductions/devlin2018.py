@@ -21,6 +21,9 @@ take longer. Networks are fine-tuned on the 135 000 training reviews of NSMC, or
 of Tables 5 and 6 and of shorter pretraining on 10 000. Networks trained on few labels are selected on the full
 validation split. They are compared with the same network from random weights, with the best recurrent network of
 `naver_self_attention` with and without word vectors pretrained on the same crawl, and with fastText.
+
+A published encoder of sentences, all-MiniLM-L6-v2, not Google's BERT, is fine-tuned on SST-2. Validation accuracy after
+two epochs was 88.65 with the mean of all states and a rate of 1e-4, 87.16 with the first state and 5e-5.
 """
 
 from __future__ import annotations
@@ -58,13 +61,14 @@ MEDIUM = SENTENCE_PEERS.entry("BERT medium, 8 layers of 512 units", 89.24)
 BERT_BASE = SENTENCE_PEERS.entry("BERT base", 92.42)
 OTHER = "English sentences; a network of 110 million parameters, pretrained on 3.3 billion words"
 
+VECTORS = "mikolov2013/skip-gram"
 SENTENCES = ("배우들의 연기가 정말 좋았다", "시간 가는 줄 모르고 재미있게 봤어요", "돈이 아까운 최악의 영화")
 FEW = {100: (15, 8), 1_000: (8, 16), 10_000: (4, 32)}  # labelled reviews: epochs, batch size
 DRAWN = {"BERT": "bert", "random weights": "random", "Bi-GRU, word vectors": "vectors", "Bi-GRU": "rnn"}
 DRAWN["fastText"] = "fasttext"
 TIMES = {"bert-10000": "pretraining"} | {f"bert-{minutes}": f"pretraining-{minutes}" for minutes in (90, 30, 10)}
-TEXTS: dict[str, Any] = {"length": 128, "pieces": 8_000, "pretraining_length": 60, "one_in": 100}
-SMALL: dict[str, Any] = {**TEXTS, "units": 256, "layers": 4, "heads": 4, "hidden_units": 1024}
+SMALL: dict[str, Any] = {"units": 256, "layers": 4, "heads": 4, "hidden_units": 1024}
+SMALL |= {"length": 128, "pieces": 8_000, "pretraining_length": 60, "one_in": 100}
 TEXT = Pretraining(sentences=SENTENCES)
 
 small = PretrainingSettings(**SMALL, dropout=0.0, steps=500, whole_words=True)
@@ -73,25 +77,21 @@ recurrent = StackedSettings(min_freq=2, max_length=120, embedding_units=200, uni
 recurrent = replace(recurrent, token_dropout=0.3, syllables=Syllables())
 fasttext = FastTextSettings(units=16, token_dropout=0.3, min_freq=2, buckets=500_000, orders=(2,))
 
-VECTORS = "mikolov2013/skip-gram"
-
 # One epoch is 500 updates of 4 096 pieces, about ten minutes on one core.
 LONG = Recipe(epochs=32, batch_size=1, batch_tokens=4096, learning_rate=1e-3, warmup_steps=1_000, decay="cosine")
 LONG = replace(LONG, clip_norm=1.0)
 PAPER = replace(LONG, epochs=40, batch_tokens=131_072, learning_rate=1e-4, warmup_steps=10_000)
 TUNING = Recipe(epochs=3, batch_size=64, learning_rate=2e-4, warmup_steps=400, decay="cosine", clip_norm=1.0)
-FROM_RANDOM = replace(TUNING, epochs=5)
 RECURRENT = Recipe(epochs=9, batch_size=128, learning_rate=1e-3, warmup_steps=200, decay="cosine")
-PUBLISHED = replace(TUNING, epochs=4, batch_size=32, learning_rate=5e-5, warmup_steps=80)
+PUBLISHED = replace(TUNING, epochs=4, batch_size=32, learning_rate=1e-4, warmup_steps=80)
 FASTTEXT = Recipe(epochs=4, batch_size=64, learning_rate=3e-3, decay="cosine")
 BUDGETS = {"pretraining-90": 9, "pretraining-30": 3, "pretraining-10": 1}
 
-NARROW: dict[str, Any] = {"units": 128, "heads": 2, "hidden_units": 512}
 ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "no-pairs": ("masked pieces alone", {"pairs": False}),
     "left-to-right": ("each next piece alone", {"pairs": False, "causal": True}),
     "layers-2": ("2 layers", {"layers": 2}),
-    "units-128": ("128 units", NARROW),
+    "units-128": ("128 units", {"units": 128, "heads": 2, "hidden_units": 512}),
 }
 
 
@@ -188,7 +188,7 @@ REPRODUCTION = Reproduction(
             differs="the peer is pretrained on Wikipedia and news, and fine-tuned on all 150 000 reviews",
             task=FineTuning(measurements=(heads_over(SENTENCES[0]),)),
         ),
-        tuning("random", "the same network from random weights", recipe=FROM_RANDOM),
+        tuning("random", "the same network from random weights", recipe=replace(TUNING, epochs=5)),
         ablation("bert-90", "pretrained for 90 minutes", BASE, "90"),
         ablation("bert-30", "pretrained for 30 minutes", None, "30"),
         ablation("bert-10", "pretrained for 10 minutes", None, "10"),
@@ -203,9 +203,9 @@ REPRODUCTION = Reproduction(
             pooling="lstm",
         ),
         ablation("layers-2", "as many updates, 2 layers", DEPTH, layers=2),
-        ablation("units-128", "as many updates, 128 units", **NARROW),
+        ablation("units-128", "as many updates, 128 units", **ABLATIONS["units-128"][1]),
         on_sentences("published", True, PUBLISHED, beside=MEDIUM, comparable=True, differs="the peer is larger"),
-        on_sentences("published-random", False, replace(PUBLISHED, epochs=8, learning_rate=2e-4)),
+        on_sentences("published-random", False, replace(PUBLISHED, epochs=8, learning_rate=2e-4, patience=2)),
         Variant("rnn-vectors", "Bi-GRU, word vectors of the crawl", recurrent, RECURRENT, NSMC(), pretrained=VECTORS),
         *(variant for count in FEW for variant in with_few_labels(count)),
         pretraining("pretraining", f"{LONG.epochs} times 500 updates", LONG.epochs),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,12 +24,10 @@ def publish(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Res
     """Write the results of a preset next to the script; for preset ``cpu``, also outcomes, figures and their README.
 
     Raises:
-        UsageError: if something was trained on the user's own data, or if the variant of the README's table is missing.
+        UsageError: if something was trained on the user's own data.
     """
     if any(outcome.on_own_data for outcome in outcomes):
         raise UsageError("results on data of your own are not published; leave out --publish")
-    if preset.name == "cpu":
-        _check_main(paper, {outcome.variant for outcome in outcomes})
     result.write(papers.results_path(paper, preset.name))
     if preset.name == "cpu":
         folder = papers.results_folder(paper) / result.paper
@@ -52,15 +50,14 @@ def check_addition(paper: str, preset: Preset, runs: Sequence[Run]) -> None:
     """Check that runs can be added to the published table, before they read the test split.
 
     Raises:
-        UsageError: if the settings of a published training differ from the current ones of its variant, if an ensemble
-            has members that are not among these runs, or if the variant of the README's table would be missing.
+        UsageError: if the settings of a published training differ from the current ones of its variant, or if an
+            ensemble has members that are not among these runs.
     """
     new = [(run.variant, str(run.seed)) for run in runs]
     for ensemble in preset.ensembles:
         seeds = [str(run.seed) for run in runs if ensemble.has(run.variant, int(run.seed))]
         new += [(ensemble.name, "+".join(seeds))] if len(seeds) > 1 else []
-    before = _published_besides(paper, preset, new)
-    _check_main(paper, {*(outcome.variant for outcome in before), *(variant for variant, _ in new)})
+    _published_besides(paper, preset, new)
 
 
 def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]]) -> list[Outcome]:
@@ -83,12 +80,6 @@ def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]
                 f"ensemble {ensemble.name} is of seeds {', '.join(seeds)} of {ensemble.members}; score these together"
             )
     return before
-
-
-def _check_main(paper: str, variants: Collection[str]) -> None:
-    main = papers.load(paper).main
-    if main not in variants:
-        raise UsageError(f"variant {main}, which the README shows, is not among them; publish it first or with them")
 
 
 def _publish_outcomes(outcomes: Sequence[Outcome], folder: Path) -> None:

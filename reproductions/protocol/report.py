@@ -119,7 +119,8 @@ def readme_of(paper: str) -> str:
 
 
 def papers_markdown() -> str:
-    """The table of the README: one line per paper with its headline result and the verdicts on its claims."""
+    """The table of the README: one line per paper with its headline result, or the first in its table as long as that
+    one is not trained, and the verdicts on its claims."""
     lines = ["| paper | headline | measured | reported | claims |", "|-|-|-:|-:|-|"]
     for name in papers.names():
         path = papers.results_path(name, "cpu")
@@ -127,8 +128,8 @@ def papers_markdown() -> str:
             continue
         reproduction, result = papers.load(name), Result.read(path)
         preset = reproduction.preset("cpu")
-        by_name = {line.name: line for line in lines_of(preset, result, reproduction.table_columns)}
-        line = by_name[reproduction.main]
+        measured = lines_of(preset, result, reproduction.table_columns)
+        line = next((line for line in measured if line.name == reproduction.main), measured[0])
         column = reproduction.table_columns[line.column]
         reported = line.reported
         value = reported.shown if reported else ""

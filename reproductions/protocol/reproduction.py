@@ -177,7 +177,7 @@ class Reproduction:
         claims: claims in the order in which they are printed.
         headline: names of the variants that ``gluon-attn reproduce`` trains; the first is the default of commands that
             read text.
-        main: name of the variant in the README's table; the first variant if empty.
+        main: name of the variant in the README's table, once it is trained; the first variant if empty.
         seeds: seeds of preset ``cpu``.
         smoke, paper: the two other presets.
         ensembles: ensembles of the variants of presets ``cpu`` and ``smoke``.

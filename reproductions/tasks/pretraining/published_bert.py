@@ -44,7 +44,7 @@ class PublishedBertSettings(ClassificationSettings):
     hidden_units: int = 1536
     length: int = 512
     max_length: int = 128
-    pooling: str = "first"
+    pooling: str = "mean"
     dropout: float = 0.1
     output_dropout: float = 0.1
 

@@ -377,6 +377,12 @@ def test_the_readme_has_a_line_for_each_published_paper_with_its_main_result(own
     assert "| title of low: nsmc, accuracy | 86.12 (85.88, 86.38) |" in papers_markdown().splitlines()[3]
 
 
+def test_as_long_as_the_main_system_is_not_trained_the_readme_shows_the_first_of_the_table(own: Path) -> None:
+    publish(result(*three("straight")))
+    assert papers_markdown().splitlines()[2].endswith("| 86.12 (85.88, 86.38) |  |  |")
+    assert f"| {papers.load('toy').preset('cpu').variant('straight').title}: nsmc, accuracy |" in papers_markdown()
+
+
 def test_results_of_other_presets_are_not_in_the_readme(own: Path) -> None:
     papers.results_path("toy", "cpu").rename(papers.results_path("toy", "smoke"))
     write_reports(check=False)
