@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+from mxnet import nd
 
 from gluon_attn.models.bert import Bert, BertClassifier, BertForPretraining
 from gluon_attn.training.batching import pad
@@ -99,6 +101,21 @@ class PretrainingSettings(EncoderSettings):
     def build(self, data: PretrainingData) -> BertForPretraining:
         size = data.vocabulary_size
         return BertForPretraining(self.encoder(size), vocabulary_size=size, units=self.units, pairs=self.pairs)
+
+    def initialize(self, model: BertForPretraining, data: PretrainingData) -> None:
+        """Initialise the parameters; the output bias with the logarithm of the relative frequency of each piece in the
+        training split, counted from one.
+
+        With a bias of zero, Adam first moves the embeddings of all pieces in one direction, the fastest way to their
+        frequencies. They share it with the input, where pieces are then hard to tell apart.
+        """
+        super().initialize(model, data)
+        encoded = data.prepared.train.encoded
+        assert encoded is not None
+        counts = 1 + encoded.counts(data.vocabulary_size)
+        total = int(counts.sum())
+        # math.log and not that of NumPy, whose last bit depends on the processor.
+        model.bias.set_data(nd.array([math.log(count / total) for count in counts.tolist()]))
 
 
 @dataclass(frozen=True, kw_only=True)
