@@ -25,7 +25,7 @@ def test_the_paper_preset_has_the_papers_parameters() -> None:
     assert parameter_count(base) - parameter_count(base.output) == 109_482_240
     for name, (units, layers, hidden), millions in (
         ("pretraining", (768, 12, 3072), 110),
-        ("pretraining-90", (1024, 24, 4096), 335),  # the paper says 340
+        ("pretraining-30", (1024, 24, 4096), 335),  # the paper says 340
         ("pretraining-layers-2", (768, 3, 3072), 46),
     ):
         model = PAPERS_OWN.variant(name).settings.build(data)
@@ -63,7 +63,7 @@ def test_few_labels_are_the_same_for_all_systems() -> None:
 
 
 def made_up(folder: Path) -> list[Outcome]:
-    right = {"bert": 0.9, "random": 0.85, "bert-90": 0.88, "bert-10": 0.86, "no-pairs": 0.87}
+    right = {"bert": 0.9, "random": 0.85, "bert-30": 0.88, "bert-10": 0.86, "no-pairs": 0.87}
     right |= {
         f"{name}-{count}": 0.6 + 0.1 * (name == "bert")
         for count in FEW
@@ -77,7 +77,7 @@ def made_up(folder: Path) -> list[Outcome]:
             weights = np.full((2, 2, 3, 3), 1 / 3).tolist()
             examples = {"heads": {"tokens": ["<cls>", "▁참", "<sep>"], "weights": weights}} if name == "bert" else {}
             outcomes.append(outcome(folder, name, seed, arrays, examples=examples))
-    for name, loss in (("pretraining", 2.0), ("pretraining-90", 2.2), ("pretraining-10", 3.0)):
+    for name, loss in (("pretraining", 2.0), ("pretraining-30", 2.2), ("pretraining-10", 3.0)):
         likelihood = np.tile([4 * loss, 4.0], (50, 1))
         history = [
             {"epoch": 1, "train_loss": 1.0, "validation_perplexity": 9.0, "validation_loss": 2.0, "seconds": 60.0}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mxnet import init
+from mxnet import init, nd
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
@@ -23,7 +23,7 @@ from reproductions.protocol.task import AnswerOptions, TrainedModel, Variant
 from reproductions.tasks.pretraining.batches import PairBatch, ReviewPairs, share_of_pairs
 from reproductions.tasks.pretraining.bert_settings import BertSettings, PretrainingData, PretrainingSettings
 from reproductions.tasks.pretraining.fine_tuning import FineTuning
-from reproductions.tasks.pretraining.task import Pretraining, likeliest
+from reproductions.tasks.pretraining.task import Pretraining, likeliest, measure
 
 SIZES: dict[str, Any] = {"pieces": 800, "units": 16, "layers": 1, "heads": 2, "hidden_units": 32, "length": 128}
 SIZES |= {"pretraining_length": 60, "dropout": 0.0}
@@ -135,11 +135,22 @@ def test_a_batch_in_pieces_trains_as_at_once(data: PretrainingData, changed: dic
     assert max(float(np.abs(at_once[name] - in_pieces[name]).max()) for name in at_once) < 1e-5
 
 
+def test_before_training_pieces_are_as_likely_as_they_are_frequent(data: PretrainingData) -> None:
+    model = SETTINGS.build(data)
+    SETTINGS.initialize(model, data)
+    ids = np.concatenate([np.asarray(row) for row in data.prepared.train.sequences()])
+    counts = np.array([1 + np.count_nonzero(ids == piece) for piece in range(data.vocabulary_size)])
+    np.testing.assert_allclose(nd.softmax(model.bias.data()).asnumpy(), counts / counts.sum(), rtol=1e-4)
+    frequencies = np.log(counts / counts.sum())
+    predicted = measure(model, SETTINGS, data, data.prepared.validation).likelihood.sum(axis=0)
+    assert predicted[0] / predicted[1] == pytest.approx(-frequencies[ids].mean(), rel=0.15)
+
+
 @pytest.fixture(scope="module")
 def trained(data: PretrainingData, tmp_path_factory: pytest.TempPathFactory) -> TrainedModel[Any, Any]:
     runtime.seed_all(1)
     model = SETTINGS.build(data)
-    model.initialize(init.Xavier())
+    SETTINGS.initialize(model, data)
     model.hybridize()
     folder = RunDirectory(tmp_path_factory.mktemp("run"), {}, resume=False, overwrite=True)
     history = fit(model, TASK.objective(SETTINGS, RECIPE, data), RECIPE, folder, seed=1).history
