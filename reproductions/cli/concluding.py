@@ -51,11 +51,10 @@ def _result(chosen: Chosen, outcomes: Sequence[Outcome], started: float) -> Resu
     from reproductions.protocol.conclude import conclude
     from reproductions.protocol.manifest import manifest
     from reproductions.protocol.results import Result
-    from reproductions.protocol.training import threads_of
 
     first = chosen.runs[0]
     rows, claims = conclude(papers.load(chosen.paper), chosen.preset, outcomes)
-    record = manifest(outcomes, _command(), started, threads_of(first), first.profile)
+    record = manifest(outcomes, _command(), started)
     return Result(first.paper_name, chosen.preset.name, rows, claims, record)
 
 

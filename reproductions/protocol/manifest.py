@@ -19,7 +19,7 @@ _ROOT = Path(__file__).parents[2]
 _ROOMS = ("gluon_attn", "preprocessing", ":(glob)reproductions/*.py", "reproductions/protocol", "reproductions/tasks")
 
 
-def manifest(outcomes: Sequence[Outcome], command: str, started: float, threads: int, profile: str) -> dict[str, Any]:
+def manifest(outcomes: Sequence[Outcome], command: str, started: float) -> dict[str, Any]:
     """The manifest of a results file.
 
     ``commit`` lists all commits that the networks were trained at, ``started`` is the start time of this table, and
@@ -34,14 +34,13 @@ def manifest(outcomes: Sequence[Outcome], command: str, started: float, threads:
         "c_library": runtime.c_library(),
         "cpu_features": runtime.cpu_features(),
         "started": datetime.datetime.fromtimestamp(started, datetime.UTC).isoformat(timespec="seconds"),
-        "profile": profile,
-        "threads": threads,
         **of_outcomes(outcomes),
     }
 
 
 def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The part of a manifest that follows from the outcomes.
+    """The part of a manifest that follows from the outcomes. ``profile`` is ``portable`` if any training has it;
+    ``options`` has the trainings with other profiles, threads or divided batches, and the options that repeat them.
 
     Raises:
         UsageError: if the networks were trained in several environments, or one by workers that do not wait for each
@@ -51,7 +50,8 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     for outcome in trained:
         if outcome.record.get("asynchronous"):
             raise UsageError(f"{outcome.directory}: no training repeats this one; train it without --asynchronous")
-    divisions = {outcome.label: division_of(outcome.record) for outcome in trained}
+    profile, threads = max(_profile(outcome.record) for outcome in trained)  # "portable" comes last
+    options = {outcome.label: options_of(outcome.record, profile, threads) for outcome in trained}
     corpora: dict[str, str] = {}
     pipelines: dict[str, str] = {}
     for outcome in trained:
@@ -65,27 +65,33 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     if len(environments) > 1:
         raise UsageError(f"{trained[0].directory}: trained in {len(environments)} environments; train all of it in one")
     return {
+        "profile": profile,
+        "threads": threads,
         "commit": ", ".join(dict.fromkeys(outcome.record["commit"] for outcome in trained)),
         "seeds": sorted({int(outcome.seed) for outcome in trained}),
         "corpora": corpora,
         "pipeline": pipelines,
         "environment": trained[0].record["environment"],
         "parameters_sha256": {outcome.label: outcome.record["parameters_sha256"] for outcome in trained},
-        **({"divided": divided} if (divided := {label: how for label, how in divisions.items() if how}) else {}),
+        **({"options": listed} if (listed := {label: words for label, words in options.items() if words}) else {}),
         "seconds": round(sum(outcome.record["train_seconds"] for outcome in trained), 1),
     }
 
 
-def division_of(record: Mapping[str, Any]) -> dict[str, Any]:
-    """How the batches of a training were divided, by the name of the option; empty if they were not. It changes the
-    bits of a result."""
-    names = {"workers": "local-workers", "pieces": "pieces", "compression": "compression"}
-    return {option: record[name] for name, option in names.items() if name in record}
+def options_of(record: Mapping[str, Any], profile: str = "portable", threads: int = 1) -> list[str]:
+    """The command line options of a training that change the bits of its result: those that divide its batches, and its
+    profile and threads if they differ from the given ones."""
+    options = {name: record[name] for name in ("pieces", "compression") if name in record}
+    if "workers" in record:
+        options = {"local-workers": record["workers"], **options}
+    if _profile(record) != (profile, threads):
+        options = {"profile": record["profile"], "threads": record["threads"], **options}
+    return [word for option, value in options.items() for word in (f"--{option}", str(value))]
 
 
-def options_of(division: Mapping[str, Any]) -> list[str]:
-    """The command line options that divide batches in this way."""
-    return [word for option, value in division.items() for word in (f"--{option}", str(value))]
+def _profile(record: Mapping[str, Any]) -> tuple[str, int]:
+    """Profile and threads of a training; records of the portable profile do not name it."""
+    return str(record.get("profile", "portable")), int(record.get("threads", 1))
 
 
 def commit() -> str:

@@ -21,22 +21,24 @@ def find(run: Run, variant: str | None) -> Path:
     Args:
         run: the run to find, with the first variant of the headline.
         variant: variant of the network; None for the first variant of the headline that is trained, else the first
-            network that comes with the paper, else the first trained variant that answers the same command.
+            network that comes with the paper, else the first trained variant; the last two only if they answer the same
+            command.
 
     Raises:
         UsageError: if there is none; the message says how to train it.
     """
     preset = papers.load(run.paper).preset(run.preset)
+    command = preset.task(run.variant).command
     wanted = (variant,) if variant else preset.headline
     runs = [replace(run, variant=name) for name in wanted]
     if trained := [each for each in runs if each.is_trained]:
         return trained[0].directory
     included = included_models(run.paper)
-    names = [name for name in wanted if name in included] or ([] if variant else list(included))
+    others = [] if variant else [name for name in included if preset.task(name).command == command]
+    names = [name for name in wanted if name in included] or others
     if names and (run.preset, run.seed) == ("cpu", 1):
         return included[names[0]]
     if variant is None:
-        command = preset.task(run.variant).command
         runs += [
             replace(run, variant=other.name)
             for other in preset.variants

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gluon_attn.errors import UsageError
 from reproductions.protocol import papers
-from reproductions.protocol.manifest import division_of
+from reproductions.protocol.manifest import options_of
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Run, training_of
@@ -46,7 +46,7 @@ def compared_with_published(runs: Sequence[Run]) -> list[str]:
     """One line per training that states whether its parameters have the published SHA-256."""
     published = _published(runs[0])
     manifest = published.manifest if published is not None else {}
-    known, divided = manifest.get("parameters_sha256", {}), manifest.get("divided", {})
+    known, options = manifest.get("parameters_sha256", {}), manifest.get("options", {})
     lines = []
     for run in runs:
         record = training_of(run)
@@ -55,8 +55,9 @@ def compared_with_published(runs: Sequence[Run]) -> list[str]:
             verdict = "nothing is published to compare with"
         elif known[run.label] == sha256:
             verdict = "the same as published"
-        elif division_of(record) != divided.get(run.label, {}):
-            verdict = "not the published ones, since batches that are divided in another way add up in another order"
+        elif options_of(record) != (published_options := options.get(run.label, [])):
+            how = f"with {' '.join(published_options)}" if published_options else "on one worker, in one piece"
+            verdict = f"not the published ones, which were trained {how}: other options add up in another order"
         else:
             verdict = f"NOT THE PUBLISHED ONES, {known[run.label][:16]}; gluon-attn doctor checks this machine"
         lines.append(f"{run.variant} seed {run.seed}: parameters SHA-256 {sha256[:16]}: {verdict}")

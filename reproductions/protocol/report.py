@@ -12,7 +12,6 @@ from gluon_attn.errors import UsageError
 from preprocessing.files import write_text
 from reproductions.protocol import papers
 from reproductions.protocol.judging import after_holm
-from reproductions.protocol.manifest import options_of
 from reproductions.protocol.readings import Reading, read_readings, summary
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Preset, Reproduction
@@ -176,15 +175,14 @@ def _provenance(result: Result) -> str:
         f"Mean ± standard deviation over seeds {_seeds(result)}; "
         "in brackets the 95 % bootstrap interval over test items. "
         f"Epoch selected on validation. Profile `{manifest['profile']}`, {manifest['threads']} thread"
-        f"{_divided(manifest)}; trained at {commits}; table written on {manifest['hardware']}."
+        f"{_exceptions(manifest)}; trained at {commits}; table written on {manifest['hardware']}."
     )
 
 
-def _divided(manifest: Mapping[str, Any]) -> str:
-    """The trainings whose batches were divided, with the options that repeat them."""
-    divided = manifest.get("divided", {})
-    each = (f"`{label}` with `{' '.join(options_of(how))}`" for label, how in divided.items())
-    return "".join(f"; {one}" for one in each)
+def _exceptions(manifest: Mapping[str, Any]) -> str:
+    """The trainings with other options that change bits, and these options."""
+    options = manifest.get("options", {})
+    return "".join(f"; `{label}` with `{' '.join(words)}`" for label, words in options.items())
 
 
 def _untrained(reproduction: Reproduction, preset: Preset, result: Result) -> list[str]:

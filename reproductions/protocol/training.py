@@ -176,6 +176,7 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
         "commit": trained_at,
         "environment": environment_digest(data.packages),
         **({"data": run.own.file_names} if run.own else {}),
+        **({"profile": run.profile, "threads": threads_of(run)} if run.profile != "portable" else {}),
         **workers.record,
         **({"pieces": pieces} if pieces > 1 else {}),
     }

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from gluon_attn.errors import UsageError
 from preprocessing import corpora
 from reproductions.protocol import papers, runner
 from reproductions.protocol.loading import best_parameters
-from reproductions.protocol.manifest import options_of
 from reproductions.protocol.own_data import OwnData
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
@@ -82,12 +80,12 @@ def verify(
             paper, preset, variants=variants, seeds=seeds, profile=profile, threads=threads, runs=folder
         )
 
-    divided: Mapping[str, Mapping[str, Any]] = {}
+    published_options: Mapping[str, Sequence[str]] = {}
 
     def trained_below(folder: str) -> list[Outcome]:
-        """Train with batches divided as those of the published trainings were."""
+        """Train with the options of the published trainings."""
         runs = runs_below(Path(folder))
-        options = {run: tuple(options_of(divided.get(run.label, {}))) for run in runs}
+        options = {run: tuple(published_options.get(run.label, ())) for run in runs}
         for words in dict.fromkeys(options.values()):
             count = 1 if words else jobs or runner.default_jobs(profile)
             alike = [run for run in runs if options[run] == words]
@@ -100,7 +98,7 @@ def verify(
             for corpus in dict.fromkeys(name for run in wanted for name in preset.task(run.variant).corpora):
                 corpora.find(corpus)
         if profile == "portable" and own is None:
-            against, divided, compare = _with_published(paper, preset, wanted, prepare=finished is None)
+            against, published_options, compare = _with_published(paper, preset, wanted, prepare=finished is None)
         else:
             again = {outcome.label: outcome for outcome in trained_below(second)}
             against, compare = "a second training", lambda outcome: _checks(outcome, again[outcome.label])
@@ -117,9 +115,9 @@ def verify(
 
 def _with_published(
     paper: str, preset: Preset, wanted: Sequence[Run], *, prepare: bool
-) -> tuple[str, Mapping[str, Mapping[str, Any]], Callable[[Outcome], dict[str, bool]]]:
-    """The name of the published results, how batches of their trainings were divided, and a function that compares an
-    outcome with them."""
+) -> tuple[str, Mapping[str, Sequence[str]], Callable[[Outcome], dict[str, bool]]]:
+    """The name of the published results, the options of their trainings that change bits, and a function that compares
+    an outcome with them."""
     path = papers.results_path(paper, preset.name)
     result = Result.read(path)
     manifest = result.manifest
@@ -127,6 +125,10 @@ def _with_published(
         raise UsageError(f"{path}: made in the {manifest['profile']} profile, whose bits belong to one machine")
     if missing := [run.label for run in wanted if run.label not in manifest["parameters_sha256"]]:
         raise UsageError(f"{path}: holds no parameters of {', '.join(missing)}; publish them first")
+    options: Mapping[str, Sequence[str]] = manifest.get("options", {})
+    if fast := [run.label for run in wanted if "--profile" in options.get(run.label, ())]:
+        reason = "made in the fast profile, whose bits belong to one machine; name others with --variant"
+        raise UsageError(f"{path}: {', '.join(fast)} {reason}")
     for name in dict.fromkeys(run.variant for run in wanted) if prepare else ():
         data = preset.task(name).prepare(preset.variant(name).settings, sample=preset.on_sample)
         if manifest["pipeline"][name] != data.digest:
@@ -138,7 +140,7 @@ def _with_published(
             return _checks(outcome, Outcome.read(directory, outcome.variant, outcome.seed))
         return _checks_by_table(outcome, preset, result)
 
-    return path.name, manifest.get("divided", {}), compare
+    return path.name, options, compare
 
 
 def _checks(outcome: Outcome, other: Outcome) -> dict[str, bool]:

@@ -123,6 +123,7 @@ def outcome(
         "pipeline": "c" * 64,
         "commit": "d" * 40,
         "environment": "e" * 64,
+        **({"profile": profile} if profile != "portable" else {}),
     }
     predictions, pages = (
         {name: np.asarray(array) for name, array in (given or {}).items()} for given in (arrays, texts)

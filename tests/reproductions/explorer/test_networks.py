@@ -29,9 +29,8 @@ def copy_to(runs: Path) -> Path:
     return directory
 
 
-def reads_text(paper: str) -> bool:
-    declared = papers.load(paper).preset("cpu")
-    return declared.task(declared.headline[0]).command not in ("caption", "classify")
+def shows_attention(paper: str, variant: str) -> bool:
+    return papers.load(paper).preset("cpu").task(variant).command in ("predict", "translate")
 
 
 def test_included_networks_come_before_those_of_the_runs(tmp_path: Path) -> None:
@@ -39,7 +38,12 @@ def test_included_networks_come_before_those_of_the_runs(tmp_path: Path) -> None
     offered = [(each.id, each.group) for each in find_networks(tmp_path).offered]
     included = [id for id, group in offered if group == "included"]
     assert offered[0][1] == "included" and ID in included
-    assert len(included) == sum(len(included_models(paper)) for paper in papers.names() if reads_text(paper))
+    assert sorted(included) == sorted(
+        f"{paper}/{variant}"
+        for paper in papers.names()
+        for variant in included_models(paper)
+        if shows_attention(paper, variant)
+    )
     assert offered[-1] == (f"{NAVER}/cpu-portable/as-written/seed-1", "runs")
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from gluon_attn.errors import UsageError
-from reproductions.protocol.manifest import commit, environment_digest, manifest, of_outcomes, options_of
+from reproductions.protocol.manifest import commit, environment_digest, manifest, of_outcomes
 from tests.reproductions.support import outcome
 
 
 def test_the_manifest_has_what_reproduction_needs(tmp_path: Path) -> None:
     commits = {"mean": "d" * 40, "last": "f" * 40}
     outcomes = [outcome(tmp_path, name, seed, commit=commits[name]) for seed in (2, 1) for name in commits]
-    whole = manifest(outcomes, "gluon-attn run", time.time() - 5, 1, "portable")
+    whole = manifest(outcomes, "gluon-attn run", time.time() - 5)
     assert whole["seeds"] == [1, 2]
     assert whole["parameters_sha256"] == {one.label: one.record["parameters_sha256"] for one in outcomes}
     assert whole["corpora"] == {"nsmc/train": "a" * 64, "nsmc/test": "b" * 64}
@@ -51,19 +51,29 @@ def test_an_ensemble_is_not_a_training(tmp_path: Path) -> None:
 def test_trainings_of_two_environments_cannot_share_a_table(tmp_path: Path) -> None:
     outcomes = [outcome(tmp_path, "mean", seed, environment=str(seed) * 64) for seed in (1, 2)]
     with pytest.raises(UsageError, match="trained in 2 environments; train all of it in one"):
-        manifest(outcomes, "gluon-attn run", time.time(), 1, "portable")
+        manifest(outcomes, "gluon-attn run", time.time())
 
 
-def test_divided_trainings_are_named_with_the_options_that_repeat_them(tmp_path: Path) -> None:
+def test_trainings_with_other_bits_are_named_with_the_options_that_repeat_them(tmp_path: Path) -> None:
     outcomes = [
         outcome(tmp_path, "mean", 1),
         outcome(tmp_path, "mean", 2, workers=2, compression=0.5),
         outcome(tmp_path, "last", 1, pieces=3),
+        outcome(tmp_path, "last", 2, profile="fast", threads=2, pieces=3),
     ]
-    divided = of_outcomes(outcomes)["divided"]
-    assert divided == {"mean/2": {"local-workers": 2, "compression": 0.5}, "last/1": {"pieces": 3}}
-    assert options_of(divided["mean/2"]) == ["--local-workers", "2", "--compression", "0.5"]
-    assert "divided" not in of_outcomes(outcomes[:1])
+    record = of_outcomes(outcomes)
+    assert (record["profile"], record["threads"]) == ("portable", 1)
+    assert record["options"] == {
+        "mean/2": ["--local-workers", "2", "--compression", "0.5"],
+        "last/1": ["--pieces", "3"],
+        "last/2": ["--profile", "fast", "--threads", "2", "--pieces", "3"],
+    }
+    assert "options" not in of_outcomes(outcomes[:1])
+
+
+def test_a_table_of_fast_trainings_alone_has_their_profile(tmp_path: Path) -> None:
+    record = of_outcomes([outcome(tmp_path, "mean", seed, profile="fast", threads=2) for seed in (1, 2)])
+    assert (record["profile"], record["threads"]) == ("fast", 2) and "options" not in record
 
 
 def test_a_training_that_cannot_be_repeated_is_not_published(tmp_path: Path) -> None:
@@ -126,6 +136,6 @@ def test_a_commit_is_marked_when_code_that_trains_differs_from_it(
 
 
 def test_a_manifest_names_the_c_library_and_the_instruction_sets(tmp_path: Path) -> None:
-    record = manifest([outcome(tmp_path, "curved")], "command", 0.0, 1, "portable")
+    record = manifest([outcome(tmp_path, "curved")], "command", 0.0)
     assert record["c_library"].startswith("glibc 2.")
     assert "SSE2" in record["cpu_features"].split()

@@ -75,6 +75,18 @@ def test_an_included_network_may_be_none_of_the_headline(one: Run) -> None:
             models.find(other, None)
 
 
+def test_an_included_network_that_answers_another_command_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The included BERT predicts masked pieces; asked for the sentiment of a text, it has no answer."""
+    path = tmp_path / "pretraining"
+    monkeypatch.setattr(models, "included_models", lambda paper: {"pretraining": path})
+    classifier = run(tmp_path / "runs", "bert", paper="devlin2018", preset="cpu")
+    with pytest.raises(UsageError, match="bert with seed 1 has not been trained yet"):
+        models.find(classifier, None)
+    assert models.find(replace(classifier, variant="pretraining"), None) == path
+
+
 def test_an_export_has_the_network_and_nothing_of_the_training(toy: str, tmp_path: Path) -> None:
     one = run(tmp_path / "runs", "curved", paper=toy)
     train(one, resume=False, overwrite=False)

@@ -56,12 +56,12 @@ def test_parameters_are_compared_with_the_published_ones(runs: list[Run]) -> Non
     assert third == "last seed 77: parameters SHA-256 1111111111111111: nothing is published to compare with"
 
 
-def test_a_training_that_was_divided_is_not_expected_to_have_the_published_bits(runs: list[Run]) -> None:
+def test_a_training_with_other_options_is_not_expected_to_have_the_published_bits(runs: list[Run]) -> None:
     one = runs[0]
     outcome(one.runs, one.variant, one.seed, paper=PAPER, preset="cpu", parameters_sha256="0" * 64, workers=2)
     (line,) = compared_with_published([one])
     assert line.endswith(
-        "not the published ones, since batches that are divided in another way add up in another order"
+        "not the published ones, which were trained on one worker, in one piece: other options add up in another order"
     )
 
 

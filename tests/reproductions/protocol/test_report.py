@@ -134,9 +134,9 @@ def test_the_claims_table_has_effect_interval_and_verdict(width: int) -> None:
         assert shown in table
 
 
-def test_divided_trainings_are_named_below_the_table() -> None:
+def test_trainings_with_other_options_are_named_below_the_table() -> None:
     assert "1 thread; trained at" in markdown(result(*three("curved")))
-    divided = result(*three("curved"), divided={"curved/1": {"local-workers": 2}})
+    divided = result(*three("curved"), options={"curved/1": ["--local-workers", "2"]})
     assert "1 thread; `curved/1` with `--local-workers 2`; trained at" in markdown(divided)
 
 

@@ -66,7 +66,7 @@ def test_batches_are_divided_as_those_of_the_published_training(toy: str, tmp_pa
     publish([run(tmp_path / "runs", "curved", paper=toy)], pieces=3)
     answer = gluon_attn("verify", toy, "--variant", "curved")
     assert answer.code == 0, answer.out + answer.err
-    alter(toy, divided={})
+    alter(toy, options={})
     assert gluon_attn("verify", toy, "--variant", "curved").out.startswith("DIFFERS curved/1")
 
 
@@ -164,6 +164,7 @@ def test_the_checkpoint_of_a_finished_run_must_have_the_stated_parameters(publis
     ("changes", "reason"),
     [
         ({"parameters_sha256": {}}, "holds no parameters of curved/1; publish them first"),
+        ({"options": {"curved/1": ["--profile", "fast"]}}, "curved/1 made in the fast profile"),
         ({"profile": "fast"}, "made in the fast profile, whose bits belong to one machine"),
         ({"pipeline": {"curved": "0" * 64}}, "curved was trained on other data than the sample corpus gives here"),
     ],
