@@ -13,7 +13,7 @@ and of our validation split, their copies and their near copies. A SentencePiece
 the same text. Whole words are masked. Each epoch of 1 000 updates starts to read the text again, in another order and
 with other pairs and masks. Reviews have no next sentence, so a pair is either two reviews of one film or reviews of two
 films. 15 % of the pieces are predicted: 80 % of these are replaced by <mask>, 10 % by another piece. The network has 4
-layers of 256 units and is pretrained for about 100 minutes on one core, with Adam, without weight decay or dropout.
+layers of 256 units and is pretrained for about two hours of one core, with Adam, without weight decay or dropout.
 
 The authors' output bias starts at zero, here at the log frequency of each piece, and a batch has 1 024 pieces. With a
 bias of zero and 4 096 pieces the network was still close to these frequencies after 2 million pieces: its validation
@@ -78,7 +78,7 @@ recurrent = StackedSettings(min_freq=2, max_length=120, embedding_units=200, uni
 recurrent = replace(recurrent, token_dropout=0.3, syllables=Syllables())
 fasttext = FastTextSettings(units=16, token_dropout=0.3, min_freq=2, buckets=500_000, orders=(2,))
 
-# One epoch is 1 000 updates of 1 024 pieces, about four minutes on one core.
+# One epoch is 1 000 updates of 1 024 pieces, about five minutes of one core.
 LONG = Recipe(epochs=24, batch_size=1, batch_tokens=1024, learning_rate=5e-4, warmup_steps=1_000, decay="cosine")
 LONG = replace(LONG, clip_norm=1.0, beta2=0.98, epsilon=1e-6)
 PAPER = replace(LONG, epochs=40, batch_tokens=131_072, learning_rate=1e-4, warmup_steps=10_000, beta2=None)
@@ -182,7 +182,7 @@ REPRODUCTION = Reproduction(
     variants=(
         tuning(
             "bert",
-            "BERT, pretrained for about 100 minutes",
+            "BERT, pretrained for about two hours",
             "pretraining",
             beside=KOBERT,
             comparable=True,

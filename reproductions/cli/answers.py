@@ -159,11 +159,13 @@ def _answer(
     if output is not None and output.is_dir():
         raise UsageError(f"{output}: is a directory; name a file for the answers")
     declared = papers.load(paper).preset(preset)
+    names = (*declared.headline, *declared.names)
+    answering = [name for name in names if declared.task(name).command == command]
+    name = variant or (answering or names)[0]
     if model is None:
-        name = variant or declared.headline[0]
         _check_command(command, paper, name, declared.task(name))
     with _lines(input) as stream:
-        run = Run(paper, preset, declared.headline[0], seed, profile, threads, runs)
+        run = Run(paper, preset, name, seed, profile, threads, runs)
         trained = load_directory(paper, model or models.find(run, variant))
         _check_command(command, paper, trained.variant.name, trained.task)
         if trained.data.corpus == SAMPLE:

@@ -19,17 +19,17 @@ def find(run: Run, variant: str | None) -> Path:
     same run on the embedded sample.
 
     Args:
-        run: the run to find, with the first variant of the headline.
-        variant: variant of the network; None for the first variant of the headline that is trained, else the first
-            network that comes with the paper, else the first trained variant; the last two only if they answer the same
-            command.
+        run: the run to find.
+        variant: variant of the network; None for the first trained one that answers the same command as that of the
+            run: a variant of the headline, else a network that comes with the paper, else any other.
 
     Raises:
         UsageError: if there is none; the message says how to train it.
     """
     preset = papers.load(run.paper).preset(run.preset)
     command = preset.task(run.variant).command
-    wanted = (variant,) if variant else preset.headline
+    headline = tuple(name for name in preset.headline if preset.task(name).command == command)
+    wanted = (variant,) if variant else headline or (run.variant,)
     runs = [replace(run, variant=name) for name in wanted]
     if trained := [each for each in runs if each.is_trained]:
         return trained[0].directory
