@@ -170,11 +170,12 @@ def _caption(name: str) -> str:
 
 def _provenance(result: Result) -> str:
     manifest = result.manifest
+    threads = manifest["threads"]
     commits = ", ".join(f"`{commit[:12]}`" for commit in manifest["commit"].split(", "))
     return (
         f"Mean ± standard deviation over seeds {_seeds(result)}; "
         "in brackets the 95 % bootstrap interval over test items. "
-        f"Epoch selected on validation. Profile `{manifest['profile']}`, {manifest['threads']} thread"
+        f"Epoch selected on validation. Profile `{manifest['profile']}`, {threads} thread{'s' * (threads > 1)}"
         f"{_exceptions(manifest)}; trained at {commits}; table written on {manifest['hardware']}."
     )
 
@@ -238,6 +239,8 @@ def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
 
 
 def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
+    if not claims:
+        return ["None can be judged yet."]
     lines = [f"| {' | '.join(_CLAIM_HEADINGS)} |", "|-|-:|-:|-:|-:|-|-|"]
     lines += [f"| {' | '.join(_claim_cells(claim))} |" for claim in claims]
     judged = [claim for claim in claims if claim.verdict != "not judged"]

@@ -63,7 +63,8 @@ def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
-    """Training loss and validation perplexity."""
+    """Training loss, which includes that of the second task, and validation loss and perplexity of the pieces."""
     curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
     score = Score("perplexity", "perplexity")
-    draw_training_curves(curves, path, score=score, loss_per="step", lower_is_better=True)
+    label = "train, all tasks"
+    draw_training_curves(curves, path, score=score, loss_per="piece", train_label=label, lower_is_better=True)
