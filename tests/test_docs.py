@@ -68,7 +68,10 @@ def test_the_readme_makes_a_dataset_for_pytorch(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+    """Without its generated table, which grows by a line with each paper."""
+    written, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("<!-- papers -->")
+    _, _, rest = rest.partition("<!-- /papers -->")
+    assert 50 < len((written + rest).splitlines()) <= 130
 
 
 def test_contributing_links_both_guides() -> None:

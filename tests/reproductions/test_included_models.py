@@ -19,7 +19,7 @@ ANSWERS = {
     ("lin2017", "nsmc-r6-vectors"): ("predict", "정말 재미있는 영화", "positive"),
     ("bahdanau2014", "rnnsearch"): ("translate", "a dog runs", "ein hund rennt."),
     ("bahdanau2014", "rnnsearch-ko-en"): ("translate", "고양이가 자고 있어.", "a cat is sleeping."),
-    ("devlin2018", "pretraining"): ("perplexity", "정말 재미있는 영화", "0.0"),
+    ("devlin2018", "pretraining"): ("perplexity", "정말 재미있는 영화", "8.8"),
 }
 CAPTIONS = {
     ("xu2015", "soft"): "a man in a blue shirt and a black shirt is playing with a white ball",
@@ -50,6 +50,15 @@ def test_an_included_network_answers_without_training_and_without_a_corpus(
     assert answer.code == 0, answer.err
     assert answer.out.startswith(expected) and "SAMPLE" not in answer.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_included_bert_answers_without_a_variant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The classifiers of its paper answer another command. It finds a text likelier than the same words in disorder."""
+    monkeypatch.chdir(tmp_path)
+    answer = gluon_attn("perplexity", "devlin2018", stdin="정말 재미있는 영화\n영화 재미있는 정말\n".encode())
+    assert answer.code == 0, answer.err
+    in_order, in_disorder = map(float, answer.out.split())
+    assert in_order < 20 < 200 < in_disorder
 
 
 @pytest.mark.parametrize(("paper", "variant"), CAPTIONS)
