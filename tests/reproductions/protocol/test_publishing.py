@@ -50,7 +50,7 @@ def publish_all(toy: str, preset: str, outcomes: list[Outcome]) -> Result:
     paper = papers.load(toy)
     declared = paper.preset(preset)
     rows, claims = conclude.conclude(paper, declared, outcomes)
-    record = manifest(outcomes, f"gluon-attn run toy.py --preset {preset}", time.time(), 1, "portable")
+    record = manifest(outcomes, f"gluon-attn run toy.py --preset {preset}", time.time())
     result = Result("toy", preset, rows, claims, record)
     publish(toy, declared, outcomes, result)
     return result
@@ -302,7 +302,8 @@ def test_published_outcomes_are_of_the_declared_variants(paper: str) -> None:
         config = json.loads((path.parent / "config.json").read_text(encoding="utf-8"))
         variant = preset.variant(outcome.variant)
         given = (config["variant"], config["seed"], config["preset"], config["profile"], config["task"])
-        assert given == (variant.name, int(outcome.seed), "cpu", "portable", preset.task(variant.name).name)
+        profile = outcome.record.get("profile", "portable")
+        assert given == (variant.name, int(outcome.seed), "cpu", profile, preset.task(variant.name).name)
         assert config["settings"] == json.loads(json.dumps(variant.settings.as_json())), outcome.label
         assert config["recipe"] == json.loads(json.dumps(variant.recipe.as_json())), outcome.label
         assert config["corpora"] == outcome.record["corpora"] and config["pipeline"] == outcome.record["pipeline"]

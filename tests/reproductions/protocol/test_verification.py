@@ -36,7 +36,7 @@ def publish(runs: Sequence[Run], **how: int) -> None:
         train(one, resume=False, overwrite=False, **how)  # type: ignore[arg-type]
     outcomes = [score(one) for one in runs]
     rows, _ = conclude.conclude(papers.load(toy), papers.load(toy).preset("smoke"), outcomes)
-    record = manifest(outcomes, "gluon-attn run toy.py", time.time(), 1, "portable")
+    record = manifest(outcomes, "gluon-attn run toy.py", time.time())
     Result("toy", "smoke", rows, [], record).write(papers.results_path(toy, "smoke"))
 
 
