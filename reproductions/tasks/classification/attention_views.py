@@ -60,7 +60,7 @@ def of_examples(outcome: Outcome, labels: Sequence[str]) -> list[AttentionView]:
         for example in value if isinstance(value, list) else [value]:
             if "sentences" in example:
                 views.append(_document(example, labels))
-            elif "weights" in example and "tokens" in example:
+            elif example.keys() >= {"tokens", "weights", "probabilities"}:  # heads without a prediction are a figure
                 views.append(_text(example, labels))
     return views
 

@@ -30,7 +30,7 @@ MANIFEST = {
     "command", "commit", "seeds", "profile", "threads", "corpora", "pipeline", "environment", "hardware",
     "parameters_sha256", "started", "seconds",
 }  # fmt: skip
-NEWER = {"c_library", "cpu_features"}  # not in the manifests of version 0.1.0
+NEWER = {"c_library", "cpu_features", "options"}  # not in the manifests of version 0.1.0, or not in all
 CORPORA = {
     "nsmc", "multi30k en-de", "multi30k en-fr", "tatoeba en-fr", "tatoeba ko-en", "imdb", "ptb", "sst-2", "sst-5",
     "cifar10", "flickr8k", "sample", "nsmc-raw", "udacity lake", "udacity track",
