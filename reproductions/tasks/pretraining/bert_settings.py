@@ -106,8 +106,8 @@ class PretrainingSettings(EncoderSettings):
         """Initialise the parameters; the output bias with the logarithm of the relative frequency of each piece in the
         training split, counted from one.
 
-        With a bias of zero, Adam first moves the embeddings of all pieces in one direction, the fastest way to their
-        frequencies. They share it with the input, where pieces are then hard to tell apart.
+        With a bias of zero, the network first learns these frequencies. A likely reason why it then stays there, not
+        measured: Adam moves the embeddings of all pieces in one direction, and the input shares them.
         """
         super().initialize(model, data)
         encoded = data.prepared.train.encoded
