@@ -9,7 +9,9 @@ Yelp, and the sentences of SST (short texts, five classes) replace the tweets. O
 of 0.3. All other variants share one smaller setting on all corpora, with a penalty of 0.1 unless stated otherwise;
 IMDb's reviews are cut to 400 words. Rows of one corpus therefore differ only in what their titles state. Everything was
 chosen on the validation split: on NSMC a tenth of the official training file and on IMDb a tenth of the training
-reviews, by the SHA-256 of the text; SST's is official.
+reviews, by the SHA-256 of the text; SST's is official. On SST each network is trained for as many epochs as it is best
+with. Mean validation accuracy over three seeds, best epoch, after 4 and 8 epochs: six hops without penalty 40.0, 39.2;
+with it 38.8, 39.9; max pooling 39.0, 39.7 (16 epochs: 39.0).
 
 With one hop the penalty has no other hop to compare with and would only concentrate the weight on one word. One hop and
 six hops are therefore compared without it. One variant initialises its embeddings from the skip-gram vectors of
@@ -118,6 +120,7 @@ def smoke(variant: Variant[Settings]) -> Variant[Settings]:
     return replace(variant, settings=replace(tiny, attention_units=min(8, old.attention_units)), recipe=SMOKE)
 
 
+MAXIMUM = "no attention: maximum of the states"
 ON_IMDB = "the paper has twenty times as many reviews, of Yelp, in five classes"
 ON_SST = "the paper has tweets of the Age corpus"
 IMDB_SIX, SST_SIX = (f"{differs}, and 30 hops, not six" for differs in (ON_IMDB, ON_SST))
@@ -135,14 +138,19 @@ def row(
     name: str, title: str, settings: Settings, task: Any = NSMC_HOPS, beside: Reported | None = None, differs: str = ""
 ) -> Variant[Settings]:
     """One of the smaller networks."""
-    title = f"{title}, smaller setting"
-    return Variant(name, title, settings, SMALL, task, beside=beside, differs=differs)
+    return Variant(name, f"{title}, smaller setting", settings, SMALL, task, beside=beside, differs=differs)
+
+
+def on_sst(variant: Variant[Settings], epochs: int = SMALL.epochs) -> Variant[Settings]:
+    """The variant with five seeds, and the number of epochs that the validation split is best with."""
+    return replace(variant, seeds=(1, 2, 3, 4, 5), recipe=replace(SMALL, epochs=epochs))
 
 
 def without_attention(settings: Settings) -> Settings:
     return replace(settings, hops=0, attention_units=0, pooling="max", penalty=0.0)
 
 
+OURS = "not in the paper"
 DIFFER = "With the penalty the hops differ more"
 overlap = partial(Measured, source="Figures 1 and 2", effect=less_overlap)
 REPRODUCTION = Reproduction(
@@ -182,15 +190,17 @@ REPRODUCTION = Reproduction(
             row("nsmc-r6-vectors", "six hops, embeddings initialised from skip-gram's vectors", wide),
             pretrained="mikolov2013/skip-gram",
         ),
-        row("nsmc-max", "no attention: maximum of the states", without_attention(nsmc)),
+        row("nsmc-max", MAXIMUM, without_attention(nsmc)),
         row("imdb-r1-free", "one hop, no penalty", replace(imdb, hops=1, penalty=0.0), IMDB_HOPS),
         row("imdb-r6", "six hops", imdb, IMDB_HOPS),
         row("imdb-r6-free", "six hops, no penalty", replace(imdb, penalty=0.0), IMDB_DRAWN, YELP_FREE, IMDB_SIX),
         row("imdb-r6-strict", "six hops, penalty 1", replace(imdb, penalty=1.0), IMDB_DRAWN, YELP_STRICT, IMDB_SIX),
-        row("imdb-max", "no attention: maximum of the states", without_attention(imdb), IMDB_HOPS, YELP_MAX, ON_IMDB),
-        row("sst-r6-free", "six hops, no penalty", replace(sst, penalty=0.0), SST_DRAWN, AGE_FREE, SST_SIX),
-        row("sst-r6-strict", "six hops, penalty 1", replace(sst, penalty=1.0), SST_DRAWN, AGE_STRICT, SST_SIX),
-        row("sst-max", "no attention: maximum of the states", without_attention(sst), SST_HOPS, AGE_MAX, ON_SST),
+        row("imdb-max", MAXIMUM, without_attention(imdb), IMDB_HOPS, YELP_MAX, ON_IMDB),
+        on_sst(row("sst-r6-free", "six hops, no penalty", replace(sst, penalty=0.0), SST_DRAWN, AGE_FREE, SST_SIX)),
+        on_sst(
+            row("sst-r6-strict", "six hops, penalty 1", replace(sst, penalty=1.0), SST_DRAWN, AGE_STRICT, SST_SIX), 8
+        ),
+        on_sst(row("sst-max", MAXIMUM, without_attention(sst), SST_HOPS, AGE_MAX, ON_SST), 8),
     ),
     ensembles=(averaged("best", PEER),),
     claims=(
@@ -201,23 +211,11 @@ REPRODUCTION = Reproduction(
         Better("one-hop", "One hop is worse than six", "nsmc-r6-free", "nsmc-r1-free", "Figure 5"),
         Better("one-hop-long", "One hop is worse than six, on long texts", "imdb-r6-free", "imdb-r1-free", "Figure 5"),
         Better("maximum", "Six hops (penalty 0.1) beat the maximum of the states", "nsmc-r6", "nsmc-max", "Table 1"),
-        Better(
-            "maximum-long",
-            "Six hops (penalty 1) beat the maximum of the states, on long texts",
-            "imdb-r6-strict",
-            "imdb-max",
-            "Table 1, Yelp",
-        ),
+        Better("maximum-long", "On long texts too (penalty 1)", "imdb-r6-strict", "imdb-max", "Table 1, Yelp"),
         Better("penalty-short", "The penalty helps on short texts", "sst-r6-strict", "sst-r6-free", "Table 3, Age"),
-        Better(
-            "vectors",
-            "Initialising embeddings from word vectors of the crawl helps",
-            "nsmc-r6-vectors",
-            "nsmc-r6-wide",
-            "not in the paper's tables",
-        ),
-        Better("warm-up", "Warming the penalty up helps six hops", "nsmc-r6-warm", "nsmc-r6", "not in the paper"),
-        Better("masking", "Masking helps six hops (penalty 0.1)", "nsmc-r6", "nsmc-r6-unmasked", "not in the paper"),
+        Better("vectors", "Initialising embeddings from word vectors helps", "nsmc-r6-vectors", "nsmc-r6-wide", OURS),
+        Better("warm-up", "Warming the penalty up helps six hops", "nsmc-r6-warm", "nsmc-r6", OURS),
+        Better("masking", "Masking helps six hops (penalty 0.1)", "nsmc-r6", "nsmc-r6-unmasked", OURS),
         overlap("overlap-nsmc", f"{DIFFER}, on short texts", variants=("nsmc-r6-free", "nsmc-r6-strict")),
         overlap("overlap-imdb", f"{DIFFER}, on long texts", variants=("imdb-r6-free", "imdb-r6-strict")),
     ),
@@ -240,8 +238,7 @@ REPRODUCTION = Reproduction(
         "Without the penalty, the six hops are similar. With a coefficient of 1, each hop attends to a different "
         "word, and the penalty is at its minimum for the length of the review, which is above zero for reviews of "
         "fewer than six tokens. Whether accuracy improves depends on corpus and coefficient; most differences are no "
-        "larger than those between seeds. On SST, training ends while max pooling still improves. The networks read "
-        "the first 400 words of IMDb's reviews, the baseline reads all.",
+        "larger than those between seeds. The networks read the first 400 words of IMDb's reviews, the baseline all.",
         "The result depends on the row that represents attention: on NSMC, six hops with the penalty of 0.1 are worse "
         "than max pooling, six hops without it are equal to it. Masking also changes the penalty, which is lower if "
         "hops can attend to padding. On IMDb, validation loss rises from the second or third epoch on, and seeds "

@@ -65,7 +65,9 @@ def test_presets_differ_in_scale_and_the_ablations_of_a_corpus_in_one_setting() 
                 for field in fields(Settings)
                 if getattr(first.settings, field.name) != getattr(second.settings, field.name)
             }
-            assert differing == settings and first.recipe == second.recipe, (one, other)
+            assert differing == settings, (one, other)
+            if preset.task(one).corpus != "sst-5":  # where each network has the epochs that validation is best with
+                assert first.recipe == second.recipe, (one, other)
 
 
 def test_word_vectors_are_those_of_the_crawl_and_as_wide_as_the_embeddings() -> None:
