@@ -193,7 +193,7 @@ def _untrained(reproduction: Reproduction, preset: Preset, result: Result) -> li
         trained.setdefault(row.variant, set()).update(row.per_seed)
     missing = []
     for variant in preset.variants:
-        seeds = [str(seed) for seed in variant.seeds or preset.seeds]
+        seeds = [str(seed) for seed in preset.seeds_of(variant.name)]
         seeds = [seed for seed in seeds if seed not in trained.get(variant.name, ())]
         if seeds:
             partly = f" (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})" if variant.name in trained else ""

@@ -28,11 +28,18 @@ class Override:
 
     Attributes:
         change: function that returns a variant as this preset trains it, or None if the preset leaves it out.
-        seeds: seeds of its variants.
+        seeds: seeds of its variants; a variant with seeds of its own keeps those that are among them, if any are.
     """
 
     change: Callable[[Variant[Any]], Variant[Any] | None]
     seeds: tuple[int, ...] = (1,)
+
+    def variant(self, declared: Variant[Any]) -> Variant[Any] | None:
+        """The variant as this preset trains it, or None."""
+        changed = self.change(declared)
+        if changed is None or changed.seeds is None:
+            return changed
+        return replace(changed, seeds=tuple(seed for seed in changed.seeds if seed in self.seeds) or None)
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,14 @@ class Preset:
         names = ", ".join(variant.name for variant in self.variants)
         where = f" on {self.own.files.name}" if self.own else ""
         raise UsageError(f"variant {name!r} is unknown in preset {self.name}{where}; choose from {names}")
+
+    def seeds_of(self, variant: str) -> tuple[int, ...]:
+        """The seeds of a variant: its own, or those of the preset.
+
+        Raises:
+            UsageError: if there is no such variant.
+        """
+        return self.variant(variant).seeds or self.seeds
 
     def task(self, variant: str) -> Task[Any, Any]:
         """The task of a variant.
@@ -239,7 +254,7 @@ class Reproduction:
         if name not in overrides:
             raise UsageError(f"preset {name!r} is unknown; choose smoke, cpu or paper")
         override = overrides[name]
-        changed = tuple(variant for variant in map(override.change, with_task) if variant is not None)
+        changed = tuple(variant for variant in map(override.variant, with_task) if variant is not None)
         names = [variant.name for variant in changed]
         headline = tuple(name for name in self.headline if name in names) or tuple(names)
         ensembles = tuple(ensemble for ensemble in self.ensembles if name == "smoke" and ensemble.members in names)

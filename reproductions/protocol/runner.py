@@ -61,15 +61,15 @@ def runs_of(
     runs: Path,
 ) -> list[Run]:
     """The runs of these variants (by default, those that the preset trains by default) with these seeds (by default,
-    those of the preset), without repetitions. They are ordered by seed, so that an interrupted experiment has complete
-    comparisons."""
+    those that each variant declares, or else those of the preset), without repetitions. They are ordered by seed, so
+    that an interrupted experiment has complete comparisons."""
     chosen = [preset.variant(name) for name in dict.fromkeys(variants or preset.default)] or list(preset.variants)
     on_sample = preset.on_sample and preset.name != "smoke"
     return [
         Run(paper, preset.name, variant.name, seed, profile, threads, runs, on_sample, preset.own)
-        for seed in dict.fromkeys(seeds or preset.seeds)
+        for seed in dict.fromkeys(seeds or sorted(seed for variant in chosen for seed in preset.seeds_of(variant.name)))
         for variant in chosen
-        if seeds or seed in (variant.seeds or preset.seeds)
+        if seeds or seed in preset.seeds_of(variant.name)
     ]
 
 

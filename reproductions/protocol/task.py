@@ -91,7 +91,7 @@ class Variant(Generic[SettingsT]):
         name, title: name and title of the system.
         settings, recipe: its network and its training, for the tables (preset ``cpu``).
         task: its task; that of the reproduction if None.
-        seeds: its seeds, if they are fewer than those of the preset.
+        seeds: its seeds, if they are not those of the preset.
         beside: reported number next to it in the table; ``comparable`` says whether the two numbers may be compared,
             and ``differs`` what is different.
         pretrained: ``paper/variant`` of the network, trained with seed 1, from which parts of this one are initialised.

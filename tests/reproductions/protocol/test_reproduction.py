@@ -102,6 +102,15 @@ def test_a_preset_may_omit_variants() -> None:
     assert (rest.headline, rest.ensembles) == (("pretrained",), ())
 
 
+def test_a_variant_may_have_more_seeds_than_the_preset_or_others() -> None:
+    straight = replace(REPRODUCTION.variants[1], seeds=(1, 2, 3, 4))
+    whole = toy(variants=(REPRODUCTION.variants[0], straight, replace(straight, name="last", seeds=(4,))))
+    assert whole.preset("cpu").seeds_of("straight") == (1, 2, 3, 4)
+    assert whole.preset("cpu").seeds_of("curved") == whole.seeds
+    smoke = whole.preset("smoke")
+    assert [smoke.seeds_of(name) for name in ("curved", "straight", "last")] == [(1,), (1,), (1,)]
+
+
 def test_presets_exist_and_unknown_ones_are_refused() -> None:
     assert list(REPRODUCTION.presets) == ["smoke", "cpu", "paper"]
     assert all(REPRODUCTION.preset(name) == preset for name, preset in REPRODUCTION.presets.items())

@@ -12,9 +12,7 @@ import pytest
 
 from gluon_attn.errors import UsageError
 from reproductions.protocol import papers
-from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result, Row
-from reproductions.protocol.task import Variant
 from tests.reproductions.support import ROOT, judged
 from tests.reproductions.toy import PEER
 
@@ -112,11 +110,6 @@ def test_a_missing_file_is_refused_with_a_remedy(tmp_path: Path) -> None:
 # --- the published results ---
 
 
-def seeds_of(preset: Preset, variant: Variant[Any]) -> set[int]:
-    """The seeds of a variant in a preset."""
-    return set(preset.seeds) & set(variant.seeds or preset.seeds)
-
-
 @committed
 def test_committed_results_keep_the_contract(path: Path) -> None:
     raw = json.loads(path.read_text(encoding="utf-8"))
@@ -124,7 +117,7 @@ def test_committed_results_keep_the_contract(path: Path) -> None:
     assert path == papers.results_path(raw["paper"], raw["preset"])
     assert MANIFEST <= set(raw["manifest"]) <= MANIFEST | NEWER
     preset = papers.load(raw["paper"]).preset(raw["preset"])
-    own_seeds = {one.name: seeds_of(preset, one) for one in preset.variants}
+    own_seeds = {one.name: set(preset.seeds_of(one.name)) for one in preset.variants}
     for row in raw["rows"]:
         assert set(row) == ROW
         assert row["corpus"] in CORPORA and row["metric"] in METRICS and row["split"] in {"validation", "test"}
@@ -149,7 +142,7 @@ def test_committed_results_are_of_the_declared_paper(path: Path) -> None:
     result = Result.read(path)
     paper = papers.load(result.paper)
     preset, manifest = paper.preset(result.preset), result.manifest
-    labels = {f"{variant.name}/{seed}" for variant in preset.variants for seed in seeds_of(preset, variant)}
+    labels = {f"{variant.name}/{seed}" for variant in preset.variants for seed in preset.seeds_of(variant.name)}
     hashes = set(manifest["parameters_sha256"])
     readme = path.parent / result.paper / "README.md"
     grows = preset.name == "cpu" and "Declared, but not trained yet: " in readme.read_text(encoding="utf-8")

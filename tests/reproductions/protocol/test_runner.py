@@ -55,6 +55,9 @@ def test_all_variants_are_run_with_the_seeds_of_the_preset_or_their_own() -> Non
     assert [one.label for one in runs(seeds=(2,))] == ["curved/2", "straight/2", "pretrained/2"]
     own = replace(CPU, variants=(replace(CPU.variant("straight"), seeds=(2,)), CPU.variant("curved")))
     assert [one.label for one in runs(preset=own)] == ["curved/1", "straight/2", "curved/2"]
+    more = replace(CPU, variants=(replace(CPU.variant("straight"), seeds=(1, 3)), CPU.variant("curved")))
+    assert [one.label for one in runs(preset=more)] == ["straight/1", "curved/1", "curved/2", "straight/3"]
+    assert [one.label for one in runs("curved", preset=more)] == ["curved/1", "curved/2"]
 
 
 def test_an_unknown_variant_is_refused() -> None:
