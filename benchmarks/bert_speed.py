@@ -3,7 +3,7 @@
     python -m benchmarks.bert_speed [--threads 1] [--repetitions 3] [--steps 40]
 
 The network of ``devlin2018`` (4 layers of 256 units, 4 heads, hidden layers of 1024). *Pretraining* is the variant
-``pretraining``: batches of up to 4096 pieces, padding included, in which masked pieces are predicted and whether two
+``pretraining``: batches of up to 1024 pieces, padding included, in which masked pieces are predicted and whether two
 reviews are of one film. *Fine-tuning* is the variant ``bert``: batches of 64 reviews of NSMC in two classes; it starts
 from random weights, which have the same speed. Both sides train on the script's own batches, of similar length, drawn
 once. Forward, backward, clipping and update are timed. A token is a piece or one of the special ``<cls>`` and
