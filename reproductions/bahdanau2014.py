@@ -238,7 +238,7 @@ REPRODUCTION = Reproduction(
         SMALL_TRAINING,
         "Trained on all captions, RNNencdec loses more BLEU than RNNsearch as single captions get longer, as in the "
         "paper's Figure 2, and a larger share of its BLEU when captions are joined. In absolute points it loses less, "
-        "since its BLEU is lower to begin with.",
+        "since its BLEU is lower to begin with. These trainings have one seed, so this is not judged.",
         "The Korean rows are scored on the 368 test sentences of Tatoeba. The test sets of KorSTS and "
         "Park et al. are prepared but not scored. The threshold of one half in the claim on monotone alignments is "
         "ours.",

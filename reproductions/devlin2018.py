@@ -218,8 +218,8 @@ REPRODUCTION = Reproduction(
     ensembles=(averaged("bert", KOBERT),),
     claims=(
         Better("pretraining", "Pretraining helps", "bert", "random", "Table 1"),
-        Better("word-vectors", "It helps more than word vectors help a recurrent network", "bert", "rnn-vectors"),
-        Better("published", "So does that of others", "published", "published-random"),
+        Better("word-vectors", "Better than a recurrent network with word vectors", "bert", "rnn-vectors"),
+        Better("published", "Published weights help", "published", "published-random"),
         Better("pairs", "The second task helps", "bert-30", "no-pairs", "Table 5"),
         Better("both-sides", "Reading from both sides is better", "no-pairs", "left-to-right", "Table 5"),
         Better("lstm", "A BiLSTM on top of left-to-right hurts", "left-to-right", "left-to-right-lstm", "Table 5"),

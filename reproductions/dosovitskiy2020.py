@@ -11,7 +11,7 @@ Here we train on CIFAR-10, 45 133 images of 32 x 32 pixels, from scratch, withou
 therefore not comparable with the paper's; differences between systems are. `hybrid` has three convolutions and a
 Transformer over the resulting grid of 4 x 4 positions; it trains for at most two hours on one core. `patches` is the
 pure ViT with patches of 4 x 4 pixels. `resnet` has as many parameters and as many minutes of training as `hybrid`. The
-claims are tested with a smaller ViT of 96 units and 3 layers, trained for a fifth of that time, next to a residual
+claims are tested with a smaller ViT of 96 units and 3 layers, trained for a fifth of the epochs, next to a residual
 network of 20 layers with as many parameters. Relative positions are vectors by which each layer's queries score the
 offset to each key (Shaw et al., 2018, without relative values).
 
@@ -236,7 +236,7 @@ REPRODUCTION = Reproduction(
         f"split has {TRAINING_IMAGES // 1000} {TRAINING_IMAGES % 1000} of 50 000 images; the others are used for "
         f"validation. The margin of {MARGIN} points is ours. The smaller networks are trained for {SHORT.epochs} "
         "epochs, too few for either kind to be at its best: the gap between them is also one of training time. "
-        "On the processor of `resnet`, seeds 2 and 3 of `hybrid` took six sevenths of its time; seed 1 had a faster. "
+        "Seeds 2 and 3 of `hybrid` took 96 % and 98 % of the processor time of `resnet`; seed 1 had a faster one. "
         "Rows on 10 000 images had three seeds declared until one of them was scored; no claim needs them.",
         "`positions-relative` replaces a network with a learned score for each offset, not a vector (appendix D.4), "
         "whose class token could not tell patches apart; its test accuracy, from three readings, was 52.63 ± 0.45.",

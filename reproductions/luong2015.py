@@ -173,7 +173,7 @@ REPRODUCTION = Reproduction(
             "best",
             "global (general), reversed source, dropout, input feeding, byte pairs",
             full,
-            replace(STANDARD, epochs=16),  # an epoch takes less time than one of RNNsearch
+            replace(STANDARD, epochs=16),
             beside=PEER,
             comparable=True,
             differs="another implementation: other units, sizes and search",
@@ -228,9 +228,10 @@ REPRODUCTION = Reproduction(
     columns=(Column("BLEU", "bleu"), Column("unknown replaced", "bleu", "unknown words replaced"), *OTHER_COLUMNS),
     notes=(
         SMALL_TRAINING,
-        "Attention accounts for by far the largest part of the gain, as in the paper. Dropout, input feeding and "
-        "local attention add less than in the paper, possibly because training is short and the corpus is small, with "
-        "short captions.",
+        "Global attention (location) is the largest step, as in the paper, and larger here: +13.4 BLEU against +2.8. "
+        "Dropout and input feeding lower BLEU in these short trainings (one seed each, not judged). Local attention "
+        "(general) is better than global attention by location, but worse than global attention with the same score; "
+        "captions are short, so there is little to gain from a window.",
     ),
     figures=(
         bleu_by_length("base", "dropout", "feed", "general", "local-m-general", "local-p-general"),

@@ -191,7 +191,7 @@ REPRODUCTION = Reproduction(
     ),
     claims=(
         Better("attention-alone", "The Transformer is better than RNNsearch", "transformer", "rnnsearch", "Table 2"),
-        Better("attention-alone-fr", "The same to French", "transformer-fr", "rnnsearch-fr", "Table 2"),
+        Better("attention-alone-fr", "Better than RNNsearch to French", "transformer-fr", "rnnsearch-fr", "Table 2"),
         Measured(
             "time",
             "The Transformer reaches RNNsearch's BLEU in less time",
