@@ -103,16 +103,6 @@ class _MultiHead(HybridBlock):
             scores = scores * (self._width / self._key_width) ** 0.5
         return F.softmax(scores if mask is None else scores + mask, axis=-1)
 
-    def _attend(self, F: Operators, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Attend with query (batch, heads, queries, width), keys and values (batch, heads, memory_length, width), mask
-        (batch, memory_length); contexts have the query's shape, weights (batch, heads, queries, memory_length)."""
-        query, keys, values = (F.reshape(each, (-3, 0, 0)) for each in (query, keys, values))
-        scores = F.batch_dot(query * self._key_width**-0.5, keys, transpose_b=True)
-        scores = F.broadcast_add(F.reshape(scores, (-4, -1, self._heads, 0, 0)), F.reshape(mask, (0, 1, 1, -1)))
-        weights = F.softmax(scores, axis=-1)
-        context = F.batch_dot(F.reshape(weights, (-3, 0, 0)), values)
-        return F.reshape(context, (-4, -1, self._heads, 0, 0)), weights
-
 
 class SelfAttention(_MultiHead):
     """Every token attends to the tokens of its own sequence.
@@ -159,27 +149,32 @@ class SelfAttention(_MultiHead):
         return F.contrib.interleaved_matmul_selfatt_valatt(projected, weights, heads=self._heads), weights
 
     def step(
-        self, F: Operators, token: Tensor, keys: Tensor, values: Tensor, mask: Tensor
+        self, F: Operators, token: Tensor, keys: Tensor, values: Tensor, mask: Tensor, place: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Attend from the next token to itself and to the tokens before it.
+
+        Its key and value are not written into the cache here: copying the cache would take longer than attending to it.
 
         Args:
             F: ``mxnet.nd`` or ``mxnet.sym``.
             token: (batch, units).
-            keys, values: (batch, heads, capacity, width), the cache of the last ``capacity`` tokens, at least 2.
-            mask: (1, capacity), additive; marks the entries of the cache that are filled after this step.
+            keys, values: (batch * heads, capacity, width), the cache; 0 at the entry of this token.
+            mask: (1, capacity), additive; marks the entries up to that of this token.
+            place: (1, capacity), 1 at the entry of this token, else 0.
 
         Returns:
-            context (batch, units), and the keys and values with this token appended and the oldest dropped.
+            context (batch, units), and the key and the value of this token (batch * heads, 1, width).
         """
-        projected = F.reshape(self.projection(token), (0, self._heads, 3, self._width))
-        query, key, value = (F.slice_axis(projected, axis=2, begin=part, end=part + 1) for part in range(3))
-        keys, values = (
-            F.concat(F.slice_axis(cache, axis=2, begin=1, end=None), new, dim=2)
-            for cache, new in ((keys, key), (values, value))
-        )
-        context, _ = self._attend(F, query, keys, values, mask)
-        return self.output(F.reshape(context, (0, -1))), keys, values
+        projected = F.reshape(self.projection(token), (-1, 3, self._width))
+        query, key, value = (F.slice_axis(projected, axis=1, begin=part, end=part + 1) for part in range(3))
+        query = query * self._key_width**-0.5
+        # Products with one row, and with one column, are faster than sums and broadcasting.
+        own = F.FullyConnected(query * key, F.ones((1, self._width)), no_bias=True, num_hidden=1)
+        scores = F.batch_dot(query, keys, transpose_b=True) + F.expand_dims(F.dot(own, place), axis=1)
+        weights = F.softmax(F.broadcast_add(scores, F.expand_dims(mask, axis=0)), axis=-1)
+        of_token = F.expand_dims(F.dot(F.reshape(weights, (-3, 0)), place, transpose_b=True), axis=1)
+        context = F.batch_dot(weights, values) + F.broadcast_mul(of_token, value)
+        return self.output(F.reshape(context, (-1, self._heads * self._width))), key, value
 
 
 class CrossAttention(_MultiHead):
@@ -227,6 +222,11 @@ class CrossAttention(_MultiHead):
             context (batch * beam, units), weights (batch * beam, heads, memory_length).
         """
         query = F.transpose(F.reshape(self.query(tokens), (-1, beam, self._heads, self._width)), axes=(0, 2, 1, 3))
-        context, weights = self._attend(F, query, keys, values, mask)
-        context = F.reshape(F.transpose(context, axes=(0, 2, 1, 3)), (-3, -3))
+        query, keys, values = (F.reshape(each, (-3, 0, 0)) for each in (query, keys, values))
+        scores = F.batch_dot(query * self._key_width**-0.5, keys, transpose_b=True)
+        scores = F.broadcast_add(F.reshape(scores, (-4, -1, self._heads, 0, 0)), F.reshape(mask, (0, 1, 1, -1)))
+        weights = F.softmax(scores, axis=-1)
+        context = F.batch_dot(F.reshape(weights, (-3, 0, 0)), values)
+        context = F.transpose(F.reshape(context, (-4, -1, self._heads, 0, 0)), axes=(0, 2, 1, 3))
+        context = F.reshape(context, (-3, -3))
         return self.output(context), F.reshape(F.transpose(weights, axes=(0, 2, 1, 3)), (-3, 0, 0))

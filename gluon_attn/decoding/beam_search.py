@@ -104,7 +104,7 @@ def beam_search(
         tokens = beams.extend(best, best_ids, None if weights is None else weights.asnumpy())
         if not len(tokens):
             break
-    return [beams.hypotheses(sentence) for sentence in range(beams.sentences)]
+    return beams.hypotheses()
 
 
 @dataclass(frozen=True)
@@ -207,25 +207,36 @@ class _Beams:
         self.unfinished = np.flatnonzero(self._grows.any(axis=1))
         self.parents = step.row[self.unfinished]
 
-    def hypotheses(self, sentence: int) -> list[Hypothesis]:
-        """Return the hypotheses of a sentence, the best first."""
-        positions = np.flatnonzero(np.isfinite(self._score[sentence]))
-        return [self._hypothesis(sentence, position) for position in positions]
+    def hypotheses(self) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each sentence, the best first."""
+        tokens, weights = self._traced()
+        lengths = (tokens >= 0).sum(axis=2)
+        found: list[list[Hypothesis]] = [[] for _ in range(self.sentences)]
+        for sentence, position in np.argwhere(np.isfinite(self._score)):
+            length = lengths[sentence, position]
+            ids = tokens[sentence, position, :length].tolist()
+            if ids and ids[-1] == self._end:
+                ids.pop()
+            own = None if weights is None or not length else weights[sentence, position, :length].copy()
+            score, log_p = float(self._score[sentence, position]), float(self._log_p[sentence, position])
+            found[sentence].append(Hypothesis(tuple(ids), score, log_p, own))
+        return found
 
-    def _hypothesis(self, sentence: int, position: int) -> Hypothesis:
-        """Trace a hypothesis back from the last step to the first."""
-        score, log_p = float(self._score[sentence, position]), float(self._log_p[sentence, position])
-        ids, weights = [], []
+    def _traced(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Trace all hypotheses back from the last step to the first.
+
+        Returns:
+            tokens (sentences, beam, steps), -1 after the end of a sentence; weights (sentences, beam, steps,
+            memory_length), arbitrary after it, or None without attention.
+        """
+        position = np.broadcast_to(np.arange(self._beam), (self.sentences, self._beam))
+        tokens, weights = [], []
         for step in reversed(self._steps):
-            if step.token[sentence, position] >= 0:
-                ids.append(int(step.token[sentence, position]))
-                if step.weights is not None:
-                    weights.append(step.weights[step.row[sentence, position]])
-            position = int(step.origin[sentence, position])
-        ids.reverse()
-        if ids and ids[-1] == self._end:
-            ids.pop()
-        return Hypothesis(tuple(ids), score, log_p, np.stack(weights[::-1]) if weights else None)
+            tokens.append(np.take_along_axis(step.token, position, axis=1))
+            if step.weights is not None:
+                weights.append(step.weights[np.take_along_axis(step.row, position, axis=1)])
+            position = np.take_along_axis(step.origin, position, axis=1)
+        return np.stack(tokens[::-1], axis=2), np.stack(weights[::-1], axis=2) if weights else None
 
 
 def _log_of_mean(log_ps: Sequence[nd.NDArray]) -> nd.NDArray:

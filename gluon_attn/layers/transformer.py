@@ -188,6 +188,7 @@ class DecoderLayer(HybridBlock):
         cache: tuple[Tensor, Tensor],
         memory: tuple[Tensor, Tensor],
         masks: tuple[Tensor, Tensor],
+        place: Tensor,
         beam: int,
     ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
         """Decode the next token of each hypothesis.
@@ -198,20 +199,21 @@ class DecoderLayer(HybridBlock):
             cache: keys and values of the previous tokens, see :meth:`SelfAttention.step`.
             memory: keys and values of the memory, see :meth:`CrossAttention.keys_and_values`.
             masks: masks of the cache and of the memory.
+            place: the entry of the token in the cache, see :meth:`SelfAttention.step`.
             beam: number of hypotheses per sentence.
 
         Returns:
-            x; memory_weights (batch * beam, heads, memory_length); the updated cache.
+            x; memory_weights (batch * beam, heads, memory_length); key and value of the token, for the cache.
         """
 
         def attend(x: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-            context, keys, values = self.attention.step(F, x, *cache, masks[0])
-            return context, (keys, values)
+            context, key, value = self.attention.step(F, x, *cache, masks[0], place)
+            return context, (key, value)
 
-        x, cache = self.attention_residual.around(x, attend)
+        x, new = self.attention_residual.around(x, attend)
         x, weights = self.memory_residual.around(x, lambda x: self.memory_attention.step(F, x, *memory, masks[1], beam))
         x, _ = self.feed_forward_residual.around(x, lambda x: (self.feed_forward(x), None))
-        return x, weights, cache
+        return x, weights, new
 
 
 def _given(mask: Tensor | None) -> tuple[Tensor, ...]:

@@ -22,7 +22,7 @@ class Transformer(EncoderDecoder):
     """Encoder and decoder with self-attention; every target token attends to the previous ones and to the source.
 
     Inputs are embeddings times sqrt(units) plus a position embedding. Search caches the keys and values of all layers:
-    those of the source, projected once, and those of the target so far, the newest last.
+    those of the source, projected once, and those of the target so far.
 
     Args:
         units: width of embeddings and layers, except the hidden layers, *d_model*.
@@ -91,18 +91,24 @@ class Transformer(EncoderDecoder):
 
     def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Tensors, Tensors]:
         memory = self._graphs(self._memory, source, source_length)
-        empty = nd.zeros((len(source), self._heads, CACHE_MULTIPLE, self._width))
-        return tuple(memory), (nd.zeros(len(source)), *[empty] * (2 * self._layers))
+        shape = len(source), self._heads, CACHE_MULTIPLE, self._width
+        return tuple(memory), (nd.zeros(len(source)), *[nd.zeros(shape) for _ in range(2 * self._layers)])
 
     def step(
         self, tokens: nd.NDArray, memory: Tensors, state: Tensors
     ) -> tuple[nd.NDArray, nd.NDArray | None, Tensors]:
+        """As in the base class; it writes into the caches of ``state``, which can therefore be continued only once."""
         position, *caches = state
-        if int(position[0].asscalar()) == caches[0].shape[2]:
-            rows = len(position)
-            more = nd.zeros((rows, self._heads, CACHE_MULTIPLE, self._width))
-            caches = [nd.concat(more, cache, dim=2) for cache in caches]
-        return super().step(tokens, memory, (position, *caches))
+        written = int(position[0].asscalar())
+        if written == caches[0].shape[2]:
+            more = nd.zeros((len(position), self._heads, CACHE_MULTIPLE, self._width))
+            caches = [nd.concat(cache, more, dim=2) for cache in caches]
+        # Reshaped here, where it copies nothing.
+        by_head = [cache.reshape((-3, 0, 0)) for cache in caches]
+        log_p, weights, (position, *new) = super().step(tokens, memory, (position, *by_head))
+        for cache, one in zip(by_head, new, strict=True):
+            cache[:, written : written + 1] = one
+        return log_p, weights, (position, *caches)
 
     def attend(self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray) -> tuple[Tensors, ...]:
         """Return all attention weights for given targets, for each layer (batch, heads, queries, memory_length): those
@@ -159,24 +165,22 @@ class Transformer(EncoderDecoder):
     def _next(
         self, F: Operators, embedded: Tensor, memory: Tensors, state: Tensors, beam: int
     ) -> tuple[Tensor, Tensor, Tensors]:
-        """As :meth:`decode` for a single token, with the caches of :meth:`start` as memory and state."""
+        """As :meth:`decode` for a single token, with memory and state of :meth:`start`, the caches head by head; in the
+        state that is returned are the new entries of the caches."""
         mask, *keys_and_values = memory
         position, *caches = state
         x = F.reshape(embedded, (-3, 0)) * self._units**0.5
         x = self.embedding_dropout(x + self.target_positions(position))
-        # The newest token is at the end of the cache; entries before the oldest were never written.
-        slots = F.contrib.arange_like(caches[0], axis=2)
-        ages = F.broadcast_sub(F.max(slots, axis=0, keepdims=True), slots)
-        written = F.broadcast_lesser_equal(
-            F.expand_dims(ages, axis=0), F.reshape(F.slice_axis(position, axis=0, begin=0, end=1), (1, 1))
-        )
-        masks, grown = (additive_mask(written), mask), []
+        slots = F.expand_dims(F.contrib.arange_like(caches[0], axis=1), axis=0)
+        current = F.reshape(F.slice_axis(position, axis=0, begin=0, end=1), (1, 1))
+        masks = additive_mask(F.broadcast_lesser_equal(slots, current)), mask
+        place, added = F.broadcast_equal(slots, current), []
         for number, layer in enumerate(self.decoder):
             pair = slice(2 * number, 2 * number + 2)
-            x, weights, cache = layer.step(F, x, tuple(caches[pair]), tuple(keys_and_values[pair]), masks, beam)
-            grown += cache
+            x, weights, new = layer.step(F, x, tuple(caches[pair]), tuple(keys_and_values[pair]), masks, place, beam)
+            added += new
         x = self.decoder_norm(x) if self._has_final else x
-        return F.expand_dims(x, axis=1), F.mean(weights, axis=1, keepdims=True), (position + 1.0, *grown)
+        return F.expand_dims(x, axis=1), F.mean(weights, axis=1, keepdims=True), (position + 1.0, *added)
 
     def _all_weights(self, F: Operators, source: Tensor, source_length: Tensor, inputs: Tensor) -> Tensors:
         states, mask, weights = self._encoded(F, source, source_length)

@@ -139,10 +139,13 @@ def test_one_token_at_a_time_attends_as_all_at_once_with_a_causal_mask(
     attention = initialize(SelfAttention(UNITS, HEADS, key_units), array(tokens))
     causal = np.tril(np.ones((length, length), np.float32))
     expected, _ = attention(array(tokens), additive(np.stack([causal] * 2), HEADS))
-    keys = values = nd.ones((2, HEADS, capacity, UNITS // HEADS)) * 7.0  # garbage where nothing was written
+    keys, values = (nd.ones((2 * HEADS, capacity, UNITS // HEADS)) * 7.0 for _ in range(2))  # garbage after the token
     for step in range(length):
-        written = (np.arange(capacity) >= capacity - step - 1).astype(np.float32)[None]
-        context, keys, values = attention.step(nd, array(tokens[step]), keys, values, array((written - 1) * -HIDDEN))
+        keys[:, step], values[:, step] = 0.0, 0.0
+        mask = (np.arange(capacity) > step).astype(np.float32)[None] * HIDDEN
+        place = array(np.eye(capacity, dtype=np.float32)[step : step + 1])
+        context, key, value = attention.step(nd, array(tokens[step]), keys, values, array(mask), place)
+        keys[:, step : step + 1], values[:, step : step + 1] = key, value
         np.testing.assert_allclose(context.asnumpy(), expected.asnumpy()[step], rtol=1e-4, atol=1e-5)
 
 
