@@ -26,7 +26,7 @@ PADDING = 1
 Memory = tuple[Tensor, ...]
 State = tuple[Tensor, ...]
 # The cache of search grows by as many tokens at a time.
-CACHE_MULTIPLE = 16
+CACHE_MULTIPLE = 8
 
 
 class FeedForward(nn.Sequential):

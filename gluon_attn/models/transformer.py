@@ -15,7 +15,7 @@ from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.typing import Operators, Tensor, Tensors
 
 # The cache of search grows by this many tokens at a time: every new length is a new shape, and so a new graph.
-CACHE_MULTIPLE = 16
+CACHE_MULTIPLE = 8
 
 
 class Transformer(EncoderDecoder):
