@@ -211,7 +211,7 @@ REPRODUCTION = Reproduction(
     notes=(
         "The means of the paper's three systems have its order on this corpus, and its two words show the same effect. "
         "Twice the paper's width, trained for eight epochs instead of four, is no better here. Most of what HN-ATT "
-        "gains over `flat`, which reads the first 400 words, comes from reading whole reviews: over `flat-whole`, which "
-        "reads them too, no advantage is shown.",
+        "gains over `flat`, which reads the first 400 words, comes from reading whole reviews: over `flat-whole`, "
+        "which reads them too, no advantage is shown.",
     ),
 )
