@@ -210,8 +210,9 @@ REPRODUCTION = Reproduction(
     pages=(reading_page(TITLE, "best", every=50),),
     notes=(
         "The means of the paper's three systems have its order on this corpus, and its two words show the same effect. "
-        "Twice the paper's width, trained for eight epochs instead of four, is no better here. Most of what HN-ATT "
-        "gains over `flat`, which reads the first 400 words, comes from reading whole reviews: over `flat-whole`, "
-        "which reads them too, no advantage is shown.",
+        "Twice the paper's width, trained for eight epochs instead of four, is no better here. `flat` "
+        "reads the first 400 words: on the 4 151 longer test reviews HN-ATT is better by 4.10 points, on the others by "
+        "0.53 (95 % interval over reviews 0.29 to 0.75). No advantage is shown over `flat-whole`, which reads whole "
+        "reviews.",
     ),
 )

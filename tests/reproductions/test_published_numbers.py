@@ -553,6 +553,8 @@ def test_by_how_much_hierarchical_is_better_on_reviews_that_flat_does_not_cut() 
     )
     assert f"HN-ATT is better by {longer:.2f} points, on the others by {others:.2f}" in paper.notes[0]
     assert f"interval over reviews {low:.2f} to {high:.2f})" in paper.notes[0]
+    (whole,) = (claim for claim in results("yang2016")["claims"] if claim["id"] == "hierarchical")
+    assert whole["verdict"] == "inconclusive" and "No advantage is shown over `flat-whole`" in paper.notes[0]
 
 
 def test_bleu_of_captions_without_a_brevity_penalty() -> None:
