@@ -208,10 +208,12 @@ class _Beams:
         self.parents = step.row[self.unfinished]
 
     def hypotheses(self) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each sentence, the best first."""
+        """Return the hypotheses of each sentence, the best first; none without a step."""
+        found: list[list[Hypothesis]] = [[] for _ in range(self.sentences)]
+        if not self._steps:
+            return found
         tokens, weights = self._traced()
         lengths = (tokens >= 0).sum(axis=2)
-        found: list[list[Hypothesis]] = [[] for _ in range(self.sentences)]
         for sentence, position in np.argwhere(np.isfinite(self._score)):
             length = lengths[sentence, position]
             ids = tokens[sentence, position, :length].tolist()

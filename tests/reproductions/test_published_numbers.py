@@ -557,6 +557,15 @@ def test_by_how_much_hierarchical_is_better_on_reviews_that_flat_does_not_cut() 
     assert whole["verdict"] == "inconclusive" and "No advantage is shown over `flat-whole`" in paper.notes[0]
 
 
+def test_how_large_the_step_to_global_attention_is() -> None:
+    """As a note of the table has it."""
+    effects = {claim["id"]: claim["effect"] for claim in results("luong2015")["claims"]}
+    note = papers.load("luong2015").notes[-1]
+    assert f"larger here: {effects['attention']:+.1f} BLEU" in note
+    assert effects["attention"] == max(effects.values())
+    assert effects["dropout"] < 0 and effects["feeding"] < 0 and effects["predicting"] < 0 < effects["local"]
+
+
 def test_bleu_of_captions_without_a_brevity_penalty() -> None:
     """As a note of the table has it."""
     (soft,) = sides("xu2015", "soft")

@@ -351,6 +351,11 @@ def test_a_translation_that_does_not_end_is_cut_off(beam: int) -> None:
     assert all(one.weights is not None and one.weights.shape == (6, 2) for one in beams)
 
 
+def test_a_search_without_steps_finds_nothing() -> None:
+    model, (source, length) = model_of("rnnsearch"), sources(2)
+    assert beam_search([model], source, length, beam=2, alpha=0.0, max_steps=0, begin=BEGIN, end=END) == [[], []]
+
+
 def test_a_translation_that_ends_at_once_is_empty() -> None:
     toy = Toy(12, 5, ends=50.0)
     (beams,) = find([toy], np.array([[4, 5]], np.int32), np.array([2]), beam=1, alpha=1.0, max_steps=6)
