@@ -25,7 +25,8 @@ Sentiment: 168 units, random initial embeddings of 300 units where the paper use
 split, a tape of 56 states (the length of the longest sentence), Adam for 8 epochs, dropout of 0.5.
 
 Claims: with equal memory the LSTMN is a better language model and a better classifier than the LSTM; it attends most to
-the latest state, which with a tape of 3 states is close to self-evident.
+the latest states. The claims on language models need a tape that is longer than 3 states: they are judged on
+*lstmn-20*, with a tape of 20.
 """
 
 from __future__ import annotations
@@ -126,6 +127,7 @@ ANOTHER_RECIPE = "another recipe, with dropout; whether the authors' state goes 
 WHOLE_SENTENCES = "trained on whole sentences only; the networks reported for this corpus on phrases too"
 
 language = Language(tape=Tape(window=3, attention_units=300), dropout=0.2)
+longer = replace(language, tape=Tape(window=20, attention_units=300))
 sentiment = Sentiment()
 LANGUAGE = Recipe(epochs=10, batch_size=20, learning_rate=2e-3, warmup_steps=200, decay="cosine", clip_norm=1.0)
 SENTIMENT = Recipe(epochs=8, batch_size=32, learning_rate=1e-3, decay="cosine", clip_norm=5.0)
@@ -199,6 +201,7 @@ REPRODUCTION = Reproduction(
             comparable=True,
             differs=f"{ANOTHER_RECIPE}; the tape holds the last 3 states",
         ),
+        Variant("lstmn-20", "LSTM with intra-attention, language model, 20 states on the tape", longer, LANGUAGE),
         *pair("sst-5", "five-class sentiment", CNN_5),
         *pair("sst-2", "two-class sentiment", CNN_2),
     ),
@@ -206,15 +209,14 @@ REPRODUCTION = Reproduction(
         Better(
             "perplexity",
             "Of equal memory, an LSTM with intra-attention predicts better than one without",
-            "lstmn",
-            "lstm",
-            source="Table 1",
+            *("lstmn-20", "lstm", "Table 1"),
+            reported=LSTM_300.value - LSTMN_300.value,
         ),
         Measured(
             "recent",
-            "Of the three memories on the tape the nearest gets more than a third of the attention (nearly vacuous)",
+            "Of the memories on the tape the nearest third gets more than a third of the attention",
             "sec. 5.1",
-            ("lstmn",),
+            ("lstmn-20",),
             nearest_third,
         ),
         *(
@@ -223,7 +225,7 @@ REPRODUCTION = Reproduction(
                 f"The LSTM with intra-attention classifies better than the LSTM ({which})",
                 f"{corpus}-lstmn",
                 f"{corpus}-lstm",
-                source="sec. 5.2",
+                "sec. 5.2",
             )
             for which, corpus in (("fine", "sst5"), ("binary", "sst2"))
         ),
@@ -238,10 +240,10 @@ REPRODUCTION = Reproduction(
     figures=(attention_by_distance("lstmn"), attention_to_earlier_words("sst5-lstmn", "sst2-lstmn")),
     pages=(reading_page(TITLE, "sst5-lstmn"),),
     notes=(
-        "Both language models are close to the paper's LSTM, and the interval of their difference on test includes "
-        "zero. Memories are not ordered, so the LSTMN has to learn which memory is the latest before it can do what "
-        "an LSTM does from the start. It is worse at every epoch, by 0.6 points of validation perplexity at the end, "
-        "when the latest state has most of its weight. What the paper claims about long memories is not tested.",
+        "With a tape of 3 states, intra-attention lowers the mean test perplexity by 0.15, which is less than the "
+        "seeds differ. Memories are not ordered, so the LSTMN has to learn which memory is the latest before it can do "
+        "what an LSTM does from the start. On validation it is worse at every epoch, by 0.6 points at the end. What "
+        "the paper claims about long memories is not tested until `lstmn-20` is trained.",
         "Both encoders learn with this recipe; for the LSTM alone, SGD is faster. The replaced trainings had six "
         "epochs without dropout and test perplexities of 118.9 (LSTM) and 121.7 (LSTMN).",
         "On sentiment, with a tape that holds the whole sentence, no difference between the networks is shown, "

@@ -261,10 +261,6 @@ def first_gain_minus_second(sums: np.ndarray) -> float:
     return 2 * two - one - twelve
 
 
-def nearest(side: list[Arrays]) -> list[np.ndarray]:
-    return [np.stack([one["weight_by_distance"][:, 0], one["likelihood"][:, 1]], axis=1) for one in side]
-
-
 def without_missing(values: np.ndarray) -> np.ndarray:
     return values[~np.isnan(values)]
 
@@ -425,9 +421,6 @@ MEASURED: dict[str, Measure] = {
     ),
     "bengio2003 longer-more-5": gain_beyond_ngrams,
     "bengio2003 longer-more-8": gain_beyond_ngrams,
-    "cheng2016 recent": lambda side, **how: score_of(
-        nearest(side), lambda sums: 100 * (sums[0] / sums[1] - 1 / 3), **how
-    ),
     "dosovitskiy2020 gap": gap_closes,
     "dosovitskiy2020 kind": lambda *groups, **how: level_within(1.0, groups, **how),
     "dosovitskiy2020 pooling": level_at_best_rate,
@@ -564,6 +557,23 @@ def test_how_large_the_step_to_global_attention_is() -> None:
     assert f"larger here: {effects['attention']:+.1f} BLEU" in note
     assert effects["attention"] == max(effects.values())
     assert effects["dropout"] < 0 and effects["feeding"] < 0 and effects["predicting"] < 0 < effects["local"]
+
+
+def test_what_a_short_tape_is_worth() -> None:
+    """As a note of the table has it."""
+    test, histories = {}, {}
+    for variant in ("lstm", "lstmn"):
+        (side,) = sides("cheng2016", variant)
+        test[variant] = [perplexity(one["likelihood"].sum(axis=0)) for one in side]
+        histories[variant] = np.array(
+            [[epoch["validation_perplexity"] for epoch in each["history"]] for each in records("cheng2016", variant)]
+        )
+    gain = np.mean(test["lstm"]) - np.mean(test["lstmn"])
+    behind = (histories["lstmn"] - histories["lstm"]).mean(axis=0)
+    note = papers.load("cheng2016").notes[0]
+    assert f"lowers the mean test perplexity by {gain:.2f}," in note
+    assert gain < min(np.ptp(values) for values in test.values())
+    assert behind.min() > 0 and f"by {behind[-1]:.1f} points at the end" in note
 
 
 def test_bleu_of_captions_without_a_brevity_penalty() -> None:
