@@ -50,11 +50,11 @@ def common(**changed: Any) -> dict[str, Any]:
 
 
 def rnnsearch(**changed: Any) -> RNNSearch:
-    return RNNSearch(**common(attention_units=HIDDEN, maxout_units=MAXOUT, **changed))
+    return RNNSearch(**common(**{"attention_units": HIDDEN, "maxout_units": MAXOUT, **changed}))
 
 
 def rnnencdec(**changed: Any) -> RNNEncDec:
-    return RNNEncDec(**common(maxout_units=MAXOUT, **changed))
+    return RNNEncDec(**common(**{"maxout_units": MAXOUT, **changed}))
 
 
 def deep_lstm(attention: str | None, **changed: Any) -> DeepLSTM:

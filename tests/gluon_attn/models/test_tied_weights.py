@@ -1,77 +1,87 @@
-"""Weights that are one parameter have all of its gradients, and are updated and counted once."""
+"""A matrix with several uses is one parameter: it has the sum of their gradients, and is updated and counted once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from mxnet import nd
 
-from gluon_attn.models.deep_lstm import DeepLSTM
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.models.outputs import TranslationOutput
-from gluon_attn.models.rnnencdec import RNNEncDec
-from gluon_attn.models.rnnsearch import RNNSearch
-from gluon_attn.training.checkpoint import named_parameters, parameter_arrays, parameter_count, set_parameters
+from gluon_attn.training.checkpoint import parameter_arrays, parameter_count, set_parameters
 from gluon_attn.training.loop import fit
 from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
 from tests.gluon_attn.models.encoder_decoders import (
-    HIDDEN,
     PAIRS,
     TARGET_UNITS,
+    TARGET_VOCABULARY,
     UNITS,
-    common,
+    model_of,
     parameter_gradients,
     step_by_step,
 )
-from tests.gluon_attn.support import initialize
 
 
-def tied_model(name: str) -> EncoderDecoder:
-    widths = {"maxout_units": TARGET_UNITS} if name in ("rnnsearch", "rnnencdec") else {"target_units": UNITS}
-    kind = RNNSearch if name == "rnnsearch" else RNNEncDec if name == "rnnencdec" else DeepLSTM
-    if kind is DeepLSTM:
-        widths |= {"layers": 2, "reverse_source": True}
-    elif kind is RNNSearch:
-        widths |= {"attention_units": HIDDEN}
-    return initialize(kind(**common(tied=True, **widths)), *PAIRS.arrays())
+class Tied(NamedTuple):
+    """A network, the arguments that tie its weights, and its layers that have the same matrix, sorted."""
+
+    network: str
+    arguments: dict[str, Any]
+    layers: tuple[str, ...] = ("output", "target_embedding")
+
+    def model(self, **changed: Any) -> EncoderDecoder:
+        return model_of(self.network, **(self.arguments | changed))
 
 
-@pytest.mark.parametrize("name", ["rnnsearch", "rnnencdec", "lstm"])
+ONE_VOCABULARY = {"shared": True, "source_vocabulary": TARGET_VOCABULARY}
+TIED = {
+    "rnnsearch": Tied("rnnsearch", {"tied": True, "maxout_units": TARGET_UNITS}),
+    "rnnencdec": Tied("rnnencdec", {"tied": True, "maxout_units": TARGET_UNITS}),
+    "lstm": Tied("lstm reversed", {"tied": True, "target_units": UNITS}),
+    "transformer": Tied("transformer", {"tied": True}),
+    "transformer, embeddings": Tied("transformer", ONE_VOCABULARY, ("source_embedding", "target_embedding")),
+    "transformer, all": Tied(
+        "transformer", {"tied": True} | ONE_VOCABULARY, ("output", "source_embedding", "target_embedding")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TIED)
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_tied_weights_are_one_parameter_with_both_gradients(name: str, hybridized: bool) -> None:
-    model = tied_model(name)
-    assert model.output.weight is model.target_embedding.weight
+def test_tied_weights_are_one_parameter_with_the_sum_of_the_gradients(name: str, hybridized: bool) -> None:
+    """Against the same network with equal matrices that are parameters of their own."""
+    tied = TIED[name]
+    first, *others = (f"{layer}.weight" for layer in tied.layers)
+    model = tied.model()
+    assert len({id(getattr(model, layer).weight) for layer in tied.layers}) == 1
     model.hybridize(hybridized, static_alloc=True, static_shape=True)
     loss, gradients = parameter_gradients(model, PAIRS.arrays())
     source, length, inputs, _ = PAIRS.arrays()
     log_p, _ = step_by_step(model, source, length, inputs)
     np.testing.assert_allclose(np.exp(log_p).sum(axis=2), 1.0, rtol=1e-5)
 
-    # The same network with two equal matrices: the tied gradient is the sum of theirs.
-    untied = type(model)(
-        **common(
-            **({"maxout_units": TARGET_UNITS} if name != "lstm" else {"target_units": UNITS}),
-            **({"attention_units": HIDDEN} if name == "rnnsearch" else {}),
-            **({"layers": 2, "reverse_source": True} if name == "lstm" else {}),
-        )
-    )
-    initialize(untied, *PAIRS.arrays(), seed=9)
+    untied = tied.model(tied=False, shared=False, seed=9)
     arrays = parameter_arrays(model)
-    set_parameters(untied, {**arrays, "target_embedding.weight": arrays["output.weight"]})
+    set_parameters(untied, arrays | {other: arrays[first] for other in others})
     its_loss, its = parameter_gradients(untied, PAIRS.arrays())
     np.testing.assert_allclose(loss, its_loss, rtol=1e-4, atol=1e-5)
-    both = its["output.weight"] + its["target_embedding.weight"]
-    np.testing.assert_allclose(gradients["output.weight"], both, rtol=1e-3, atol=1e-5)
+    assert min(np.abs(its[key]).max() for key in (first, *others)) > 1e-3, "a use has no gradient"
+    its[first] = sum((its.pop(other) for other in others), its[first])
+    assert gradients.keys() == its.keys()
+    for key, gradient in gradients.items():
+        np.testing.assert_allclose(gradient, its[key], rtol=1e-3, atol=1e-5, err_msg=key)
 
 
-def test_tied_weights_are_updated_and_counted_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["rnnencdec", "transformer, all"])
+def test_tied_weights_are_updated_and_counted_once(name: str, tmp_path: Path) -> None:
     """w <- w - rate * gradient, however often the parameter is used in the model."""
-    model = tied_model("rnnencdec")
+    model = TIED[name].model()
     arrays = PAIRS.arrays()
     _, gradients = parameter_gradients(model, arrays)
     before = parameter_arrays(model)
@@ -88,5 +98,6 @@ def test_tied_weights_are_updated_and_counted_once(tmp_path: Path) -> None:
     after = parameter_arrays(model)
     for key, gradient in gradients.items():
         np.testing.assert_allclose(after[key], before[key] - 0.1 * gradient, rtol=1e-4, atol=1e-5, err_msg=key)
-    once = {id(one): int(np.prod(one.shape)) for _, one in named_parameters(model)}
-    assert parameter_count(model) == sum(once.values())
+    layers = TIED[name].layers
+    untied = TIED[name].model(tied=False, shared=False)
+    assert parameter_count(untied) == parameter_count(model) + (len(layers) - 1) * before[f"{layers[0]}.weight"].size
