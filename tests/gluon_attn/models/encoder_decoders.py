@@ -77,6 +77,9 @@ MODELS: dict[str, Callable[..., EncoderDecoder]] = {
     "transformer, pre-norm": lambda **changed: transformer(
         norm="pre", positions="learned", length=4, key_units=2, **changed
     ),
+    "transformer, one matrix": lambda **changed: transformer(
+        **{"shared": True, "tied": True, "source_vocabulary": TARGET_VOCABULARY, **changed}
+    ),
     **{f"lstm, {name}": lambda name=name, **changed: deep_lstm(name, **changed) for name in ATTENTIONS},
     **{
         f"lstm reversed, {name}, feeding": lambda name=name, **changed: deep_lstm(

@@ -137,7 +137,8 @@ def test_padding_has_no_gradient(name: str) -> None:
     for key, gradient in expected.items():
         np.testing.assert_allclose(actual[key], gradient, rtol=1e-3, atol=1e-5, err_msg=key)
     for embedding in ("source_embedding.weight", "target_embedding.weight"):
-        assert (actual[embedding][8] == 0).all() and np.abs(actual[embedding][4]).max() > 1e-4
+        if embedding in actual:  # as an output, the garbage has a gradient
+            assert (actual[embedding][8] == 0).all() and np.abs(actual[embedding][4]).max() > 1e-4
 
 
 @every_model

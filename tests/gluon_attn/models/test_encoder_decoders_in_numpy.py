@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gluon_attn.training.checkpoint import named_parameters
+from tests.gluon_attn.attention.test_multihead import oracle as multi_head
 from tests.gluon_attn.layers.test_encoders import recurrence
 from tests.gluon_attn.models.encoder_decoders import (
     BEGIN,
@@ -122,6 +123,58 @@ def lstm_states(w: Weights, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return np.array(states), c
 
 
+def plain_transformer(w: Weights, source: list[int], inputs: list[int], *, pre_norm: bool) -> np.ndarray:
+    """Features (steps, units) of one sentence: two layers on each side (Vaswani et al., sec. 3)."""
+
+    def residual(own: Weights, name: str, x: np.ndarray, sublayer: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        norm = partial(layer_norm, below(own, f"{name}_residual.norm."))
+        return x + sublayer(norm(x)) if pre_norm else norm(x + sublayer(x))
+
+    def self_attention(own: Weights, x: np.ndarray, visible: np.ndarray) -> np.ndarray:
+        return residual(own, "attention", x, lambda x: attention(below(own, "attention."), x, x, visible))
+
+    def source_attention(own: Weights, x: np.ndarray, memory: np.ndarray) -> np.ndarray:
+        visible = np.ones((len(x), len(memory)))
+        return residual(own, "memory", x, lambda x: attention(below(own, "memory_attention."), x, memory, visible))
+
+    def fed_forward(own: Weights, x: np.ndarray) -> np.ndarray:
+        return residual(own, "feed_forward", x, partial(feed_forward, below(own, "feed_forward.")))
+
+    states, x = positioned(w, "source", source), positioned(w, "target", inputs)
+    for own in (below(w, f"encoder.{layer}.") for layer in range(2)):
+        states = fed_forward(own, self_attention(own, states, np.ones((len(source), len(source)))))
+    memory = layer_norm(below(w, "encoder_norm."), states) if pre_norm else states
+    for own in (below(w, f"decoder.{layer}.") for layer in range(2)):
+        x = self_attention(own, x, np.tri(len(inputs)))
+        x = fed_forward(own, source_attention(own, x, memory))
+    return layer_norm(below(w, "decoder_norm."), x) if pre_norm else x
+
+
+def positioned(w: Weights, side: str, ids: list[int]) -> np.ndarray:
+    """Embeddings times sqrt(units), plus sines and cosines, or learned positions, of which the last one is repeated."""
+    embedded = w.get(f"{side}_embedding.weight", w["output.weight"])[ids] * np.sqrt(UNITS)
+    places = np.arange(len(ids))
+    if f"{side}_positions.table" in w:
+        table = w[f"{side}_positions.table"]
+        return embedded + table[np.minimum(places, len(table) - 1)]
+    angles = places[:, None] / 10_000 ** (np.arange(0, UNITS, 2) / UNITS)
+    return embedded + np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+
+
+def layer_norm(w: Weights, x: np.ndarray) -> np.ndarray:
+    deviation = np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
+    return (x - x.mean(axis=1, keepdims=True)) / deviation * w["gamma"][:, 0] + w["beta"][:, 0]
+
+
+def attention(w: Weights, x: np.ndarray, memory: np.ndarray, visible: np.ndarray) -> np.ndarray:
+    """Of the two heads together; ``visible`` (steps, memory_length) is 0/1."""
+    return multi_head(w, x[:, None], memory[:, None], visible[None], 2)[0][:, 0]
+
+
+def feed_forward(w: Weights, x: np.ndarray) -> np.ndarray:
+    return np.maximum(0, x @ w["hidden.weight"].T + w["hidden.bias"]) @ w["output.weight"].T + w["output.bias"]
+
+
 PLAIN: dict[str, Callable[[Weights, list[int], list[int]], np.ndarray]] = {
     "rnnsearch": plain_rnnsearch,
     "rnnencdec": plain_rnnencdec,
@@ -131,6 +184,9 @@ PLAIN: dict[str, Callable[[Weights, list[int], list[int]], np.ndarray]] = {
     "lstm reversed, general, feeding": partial(
         plain_deep_lstm, reverse_source=True, attention=True, input_feeding=True
     ),
+    "transformer": partial(plain_transformer, pre_norm=False),
+    "transformer, pre-norm": partial(plain_transformer, pre_norm=True),
+    "transformer, one matrix": partial(plain_transformer, pre_norm=False),
 }
 
 
