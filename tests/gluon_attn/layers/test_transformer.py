@@ -41,6 +41,18 @@ def attention_names(cell: str, proj: str, norm: str, ours: str, residual: str, c
     return names | {f"{norm}.{name}": f"{residual}.norm.{name}" for name in NORM}
 
 
+ENCODER_LAYER = FEED_FORWARD | attention_names(
+    "attention_cell", "proj", "layer_norm", "attention", "attention_residual", False
+)
+DECODER_LAYER = (
+    FEED_FORWARD
+    | attention_names("attention_cell_in", "proj_in", "layer_norm_in", "attention", "attention_residual", False)
+    | attention_names(
+        "attention_cell_inter", "proj_inter", "layer_norm_inter", "memory_attention", "memory_residual", True
+    )
+)
+
+
 def give(theirs: Any, ours: Any, names: dict[str, str]) -> None:
     """Copy our parameters into GluonNLP's cell."""
     mine, its = dict(named_parameters(ours)), dict(named_parameters(theirs))
@@ -63,8 +75,7 @@ def test_an_encoder_layer_is_gluonnlps(hybridized: bool) -> None:
     theirs = TransformerEncoderCell(units=UNITS, hidden_size=HIDDEN_UNITS, num_heads=HEADS)
     theirs.initialize()
     theirs(batch_first(TOKENS), array(CAUSAL))
-    names = attention_names("attention_cell", "proj", "layer_norm", "attention", "attention_residual", False)
-    give(theirs, ours, names | FEED_FORWARD)
+    give(theirs, ours, ENCODER_LAYER)
     expected, _ = theirs(batch_first(TOKENS), array(CAUSAL))
     ours.hybridize(hybridized)
     x, _ = ours(array(TOKENS), additive(CAUSAL))
@@ -91,12 +102,7 @@ def test_a_decoder_layer_is_gluonnlps(hybridized: bool) -> None:
     theirs.initialize()
     inputs = batch_first(TOKENS), batch_first(STATES), array(CAUSAL), array(VISIBLE)
     theirs(*inputs)
-    names = attention_names(
-        "attention_cell_in", "proj_in", "layer_norm_in", "attention", "attention_residual", False
-    ) | attention_names(
-        "attention_cell_inter", "proj_inter", "layer_norm_inter", "memory_attention", "memory_residual", True
-    )
-    give(theirs, ours, names | FEED_FORWARD)
+    give(theirs, ours, DECODER_LAYER)
     expected, _ = theirs(*inputs)
     ours.hybridize(hybridized)
     x, _, weights = ours(*arrays)

@@ -12,7 +12,7 @@ from gluon_attn.decoding.beam_search import beam_search
 from gluon_attn.models import transformer
 from gluon_attn.models.transformer import Transformer
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
-from tests.gluon_attn.models.test_encoder_decoders import (
+from tests.gluon_attn.models.encoder_decoders import (
     BEGIN,
     END,
     PADDING,
