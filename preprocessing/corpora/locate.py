@@ -80,8 +80,8 @@ def user_cache() -> Path:
 def find(name: str, *, offline: bool = False) -> CorpusFiles:
     """Locate every file of a registered corpus, verify its SHA-256, and download what is missing unless ``offline``.
 
-    Raises InputError for an unknown name or a file whose bytes are not the official ones, MissingError for a file that
-    is not found and cannot be downloaded.
+    Raises InputError for an unknown name, a file whose bytes are not the official ones, or a data root that is not a
+    folder; MissingError for a file that is not found and cannot be downloaded.
     """
     corpus = REGISTRY.get(name)
     if corpus is None:
@@ -130,6 +130,8 @@ def _roots(corpus: RegisteredCorpus) -> list[tuple[Path, str]]:
     if corpus.embedded:
         return [(SAMPLE_ROOT, "embedded")]
     given_root = os.environ.get("GLUON_ATTN_DATA")
+    if given_root and not Path(given_root).is_dir():
+        raise InputError(f"GLUON_ATTN_DATA={given_root}", "is not a folder", remedy="correct it or unset it")
     roots = [(Path(given_root), "data root")] if given_root else []
     return [*roots, (user_cache() / "data", "user cache")]
 

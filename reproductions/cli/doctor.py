@@ -23,6 +23,7 @@ from rich.text import Text
 
 from preprocessing.corpora.registry import REGISTRY
 from reproductions.cli import data_checks
+from reproductions.cli.options import WIDE
 from reproductions.cli.probe import Fault, Status, run_code
 
 STYLES: dict[Status, str] = {"ok": "green", "note": "yellow", "problem": "bold red"}  # from best to worst
@@ -234,7 +235,7 @@ def diagnose() -> list[Finding]:
 
 def render(findings: Sequence[Finding], console: Console | None = None) -> None:
     """Print the page: one row per finding with its remedy below, and the counts at the end."""
-    console = console or Console()
+    console = console or Console(width=None if sys.stdout.isatty() else WIDE)
     table = Table(box=None, show_header=False, padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 OWN = "Data of your own"
+WIDE = 400
+"""Width in columns that no table exceeds."""
 
 
 def _folder(text: str) -> Path:

@@ -13,14 +13,10 @@ from rich.console import Console
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
-from reproductions.cli.options import Paper, PresetName, ResultsFile
+from reproductions.cli.options import WIDE, Paper, PresetName, ResultsFile
 
 if TYPE_CHECKING:
     from reproductions.protocol.results import Result
-
-
-_WIDE = 400
-"""Width in columns that no table exceeds."""
 
 
 def list_papers(
@@ -41,10 +37,23 @@ def list_papers(
     print(f"{paper}  {reproduction.title}\n  {reproduction.source}")
     for preset in reproduction.presets.values():
         seeds = ", ".join(map(str, preset.seeds))
-        state = "results published" if papers.results_path(paper, preset.name).exists() else "no results yet"
+        published = _published_seeds(papers.results_path(paper, preset.name))
+        done = sum(variant.name in published for variant in preset.variants)
+        state = f"results of {done} of {len(preset.variants)} variants" if done else "no results yet"
         corpora = "sample" if preset.on_sample else ", ".join(preset.corpora)
         print(f"  preset {preset.name}: corpus {corpora}, seeds {seeds}, {state}")
-        print("".join(f"    {variant.name}: {variant.title}\n" for variant in preset.variants), end="")
+        for variant in preset.variants:
+            trained = f" [results of seeds {', '.join(names)}]" if (names := published.get(variant.name)) else ""
+            print(f"    {variant.name}: {variant.title}{trained}")
+
+
+def _published_seeds(results: Path) -> dict[str, list[str]]:
+    """The seeds of each variant in a results file; nothing if there is none."""
+    from reproductions.protocol.results import Result
+
+    if not results.exists():
+        return {}
+    return {row.variant: list(row.per_seed) for row in Result.read(results).rows if row.split == "test"}
 
 
 def compare(
@@ -78,7 +87,7 @@ def compare(
     if markdown:
         print(markdown_tables(reproduction, declared, result))
         return
-    console = Console(width=_WIDE if wide else None, markup=False)
+    console = Console(width=WIDE if wide else None, markup=False)
     if claim is not None:
         console.print(claim_details(result.claim(claim)))
     else:

@@ -191,6 +191,12 @@ class Outcome:
                 shutil.copyfile(self.directory / name, target / name)
 
 
+def paired(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[tuple[Outcome, Outcome]]:
+    """The outcomes of two variants in pairs, for the seeds that both have."""
+    of_second = {outcome.seed: outcome for outcome in second}
+    return [(outcome, of_second[outcome.seed]) for outcome in first if outcome.seed in of_second]
+
+
 def training_of(run: Run) -> dict[str, Any]:
     """Read the record of a training, ``training.json``: history, best epoch, number of parameters and their SHA-256,
     corpus, commit, environment.

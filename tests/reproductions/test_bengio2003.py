@@ -21,6 +21,7 @@ from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.loading import load
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
+from reproductions.tasks.language_modelling.ngram_results import gains_more
 from reproductions.tasks.language_modelling.task import by_line
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome, run, run_and_score
 
@@ -142,6 +143,15 @@ def made_up(folder: Path) -> list[Outcome]:
         )
         for seed in (1, 2, 3)
     ]
+
+
+def test_a_gain_over_ngrams_needs_no_more_than_the_seeds_that_both_networks_have(tmp_path: Path) -> None:
+    outcomes = made_up(tmp_path)
+    kn3, kn5 = ([one for one in outcomes if one.variant == name] for name in ("kn3", "kn5"))
+    n3, n5 = ([one for one in outcomes if one.variant == name] for name in ("n3", "n5"))
+    whole, fewer = gains_more(n3, n5, kn3, kn5), gains_more(n3, n5[:2], kn3, kn5)
+    assert whole and fewer and fewer.estimate.mean == pytest.approx(whole.estimate.mean)  # the seeds are alike
+    assert gains_more(n3[:1], n5[1:], kn3, kn5) is None
 
 
 def test_claims_compare_the_sides_that_they_name(tmp_path: Path) -> None:

@@ -130,7 +130,17 @@ def test_minutes_are_those_to_the_best_bleu_of_rnnsearch(tmp_path: Path) -> None
     fast = [trained(tmp_path, "transformer", seed, {6: 25.0, 12 + seed: 30.0, 18: 35.0}) for seed in (1, 2)]
     effect = minutes_gained(fast, slow)
     assert effect is not None and effect.estimate.mean == pytest.approx((7 + 6) / 2)
-    assert minutes_gained([trained(tmp_path, "transformer", 3, {6: 25.0})], slow) is None
+    assert minutes_gained([trained(tmp_path, "transformer", 3, {6: 25.0})], slow) is None  # no common seed
+
+
+def test_a_training_that_never_reaches_the_best_bleu_of_rnnsearch_saves_nothing(tmp_path: Path) -> None:
+    slow = [trained(tmp_path, "rnnsearch", seed, {10: 20.0, 20: 30.0}) for seed in (1, 2)]
+    fast = [trained(tmp_path, "transformer", 1, {15: 30.0}), trained(tmp_path, "transformer", 2, {50: 29.0})]
+    effect = minutes_gained(fast, slow)
+    assert effect is not None and effect.estimate.mean == pytest.approx((5 - 30) / 2)
+    shorter = [trained(tmp_path, "transformer", seed, {6: 25.0}) for seed in (1, 2)]
+    effect = minutes_gained(shorter, slow)
+    assert effect is not None and effect.estimate.mean == 0.0
 
 
 def test_claims_are_judged_from_outcomes(tmp_path: Path) -> None:

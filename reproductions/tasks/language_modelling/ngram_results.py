@@ -14,7 +14,7 @@ from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.results import Row
 from reproductions.protocol.rows import alone, row
-from reproductions.protocol.runs import Outcome
+from reproductions.protocol.runs import Outcome, paired
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.language_modelling import results
 from reproductions.tasks.language_modelling.results import stacked
@@ -63,13 +63,15 @@ def gains_more(
     long: Sequence[Outcome],
     short_ngrams: Sequence[Outcome],
     long_ngrams: Sequence[Outcome],
-) -> Effect:
+) -> Effect | None:
     """Relative reduction in perplexity, in per cent, by longer contexts: the network's minus that of the n-grams.
-    Bootstrap over lines."""
+    Bootstrap over lines. None without a seed that both networks have."""
+    pairs = paired(short, long)
+    if not pairs:
+        return None
     counted = [stacked(outcomes, "likelihood")[0] for outcomes in (short_ngrams, long_ngrams)]
     runs = [
-        np.concatenate([*networks, *counted], axis=1)
-        for networks in zip(stacked(short, "likelihood"), stacked(long, "likelihood"), strict=True)
+        np.concatenate([*(network.predictions["likelihood"] for network in pair), *counted], axis=1) for pair in pairs
     ]
 
     def difference(totals: np.ndarray) -> float:

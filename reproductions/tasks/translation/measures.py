@@ -15,7 +15,7 @@ from preprocessing.bitext.data import Pair
 from preprocessing.pipeline.ragged import Ragged
 from preprocessing.text.data import Split
 from reproductions.protocol.claims import Effect
-from reproductions.protocol.runs import Outcome
+from reproductions.protocol.runs import Outcome, paired
 from reproductions.protocol.task import Evaluation
 from reproductions.tasks.bleu import PEERS, bleu
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
@@ -156,14 +156,17 @@ def _loses_more(
 
 def minutes_gained(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect | None:
     """Training time, in minutes of one core, that the first side saves to reach the best validation BLEU of the second,
-    seed by seed; None if it never reaches it."""
+    seed by seed. A training of the first side that never reaches it would need more than all of its minutes: it counts
+    with these, and saves nothing. None without a seed that both sides have."""
     gained = []
-    for fast, slow in zip(first, second, strict=False):
+    for fast, slow in paired(first, second):
         best = max(row["validation_bleu"] for row in slow.record["history"])
-        minutes = [_minutes_to(outcome, best) for outcome in (slow, fast)]
-        if minutes[0] is None or minutes[1] is None:
-            return None
-        gained.append(minutes[0] - minutes[1])
+        needed, reached = (_minutes_to(outcome, best) for outcome in (slow, fast))
+        assert needed is not None  # it is the best of this training
+        spent = fast.record["history"][-1]["cpu_seconds"] / 60
+        gained.append(needed - reached if reached is not None else min(0.0, needed - spent))
+    if not gained:
+        return None
     mean = float(np.mean(gained))
     names = f"{second[0].variant} minus {first[0].variant}"
     what = f"minutes of one core to the best validation BLEU of {second[0].variant}, {names}"

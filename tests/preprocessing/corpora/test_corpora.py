@@ -134,13 +134,14 @@ def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server) -> Reg
     corpus = replace(nsmc, name="tiny", files={"train": file}, how_to_get="copy it to tiny/file")
     monkeypatch.setitem(locate.REGISTRY, "tiny", corpus)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "data").mkdir()
     monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path / "data"))
     monkeypatch.delenv("GLUON_ATTN_OFFLINE", raising=False)
     return corpus
 
 
 def put(path: Path, content: bytes = CONTENT) -> Path:
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path
 
@@ -173,6 +174,16 @@ def test_offline_names_the_missing_file_and_its_remedy(
     for part in ("forbids the download", "copy it to tiny/file", "GLUON_ATTN_DATA"):
         assert part in message
     assert "\n" not in message and server.requested == []
+
+
+def test_a_data_root_that_is_not_a_folder_is_refused(
+    tiny: RegisteredCorpus, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mistyped path must not end in a download, or in a training on the sample."""
+    monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path / "dta"))
+    with pytest.raises(InputError, match=r"GLUON_ATTN_DATA=.*dta: is not a folder; correct it or unset it"):
+        locate.find("tiny")
+    assert server.requested == []
 
 
 def test_a_search_can_be_offline(tiny: RegisteredCorpus, tmp_path: Path, server: Server) -> None:

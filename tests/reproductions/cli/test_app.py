@@ -154,7 +154,9 @@ def test_list_shows_one_paper_by_name_or_path(project: Project) -> None:
     ]
     answer = gluon_attn("list", "cho2014")
     assert answer.out.startswith("cho2014  RNN encoder-decoder") and "bahdanau2014" not in answer.out
-    assert "preset cpu: corpus multi30k en-fr, seeds 1, 2, results published" in answer.out
+    assert "preset cpu: corpus multi30k en-fr, seeds 1, 2, results of " in answer.out
+    assert "    encdec: RNN encoder-decoder [results of seeds 1, 2]\n" in answer.out
+    assert "preset paper: corpus wmt14 en-fr, seeds 1, no results yet\n    encdec: RNN encoder-decoder\n" in answer.out
     assert "paper 'bahdanau' is unknown" in gluon_attn("list", "bahdanau").refusal
 
 
