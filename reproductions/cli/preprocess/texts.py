@@ -18,7 +18,25 @@ def naver_reviews(
     ] = "mecab",
     max_length: Annotated[int | None, typer.Option(help="Maximum tokens per review (default: no limit).")] = None,
     min_freq: Annotated[int, typer.Option(help="Minimum frequency in train; rarer tokens are unknown.")] = 2,
+    max_size: MaxSize = None,
     text: Annotated[str, typer.Option(help="official, or repaired: without the doubled quotes.")] = "official",
+    clean: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="lower-case, repetitions, laughter, punctuation, hangul-only, no-spaces; repeat for several, in order."
+        ),
+    ] = None,
+    stop_words: Annotated[
+        str | None,
+        typer.Option(help="Remove wikidocs-okt, wikidocs-mecab, or tags: Lucene's parts of speech (default: none)."),
+    ] = None,
+    keep: Annotated[str, typer.Option(help="Of a long review keep the first or the last tokens.")] = "first",
+    copies: Annotated[
+        str, typer.Option(help="Equal texts in train: keep, or drop copies of-train or of-test.")
+    ] = "keep",
+    validation: Annotated[
+        str, typer.Option(help="Split a tenth of train off for validation: by hash, or its tail.")
+    ] = "hash",
     folder: Annotated[
         Path | None,
         typer.Option(
@@ -35,8 +53,21 @@ def naver_reviews(
     from preprocessing import naver
     from preprocessing.text import own_texts
 
-    pipeline = naver.pipeline(tokenizer=tokenizer, max_length=max_length, min_freq=min_freq, text=text)
+    pipeline = naver.pipeline(
+        tokenizer=tokenizer,
+        max_length=max_length,
+        min_freq=min_freq,
+        max_size=max_size,
+        text=text,
+        clean=clean or (),
+        stop_words=stop_words,
+        keep=keep,
+        copies=copies,
+        validation=validation,
+    )
     if folder is not None:
+        if validation != "hash":
+            raise UsageError("--validation is for NSMC; of --folder give validation.tsv, else it is held out by hash")
         own = own_texts.own_texts_of(folder)
         prepared = own_texts.reading_own_texts(pipeline).run(own, processes=processes, cache=not no_cache)
     else:

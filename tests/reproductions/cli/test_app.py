@@ -10,12 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gluon_attn import __version__
 from gluon_attn.training.checkpoint import Checkpoint, save
+from preprocessing import naver
 from preprocessing.corpora.locate import SAMPLE_ROOT
 from reproductions.protocol import papers, readings
 from reproductions.protocol.results import Result
@@ -527,6 +529,22 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
     assert hashes(out) == {name: digest for name, (digest, _) in before.items()}
 
 
+def test_choices_that_descriptions_leave_open_are_options(tmp_path: Path) -> None:
+    choices: dict[str, Any] = {
+        "stop_words": "wikidocs-mecab",
+        "keep": "last",
+        "copies": "of-test",
+        "validation": "tail",
+    }
+    cleaning = ("repetitions", "hangul-only")
+    options = [part for name, value in choices.items() for part in (f"--{name.replace('_', '-')}", value)]
+    options += [part for rule in cleaning for part in ("--clean", rule)]
+    sizes = ("--max-length", 20, "--max-size", 300)
+    answer = gluon_attn("preprocess", "naver", "--sample", *options, *sizes, "--out", tmp_path / "out")
+    wanted = naver.prepare("sample", clean=cleaning, max_length=20, max_size=300, **choices)
+    assert f"digest {wanted.digest}\n" in answer.out
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
@@ -554,6 +572,7 @@ def test_preprocess_writes_arrays_tables_vocabulary_and_card(tmp_path: Path) -> 
         (("translation", "--sample", "--max-ratio", "nan"), "--max-ratio nan: must be a number up to 2147483647"),
         (("translation", "--sample", "--max-ratio", "inf"), "--max-ratio inf: must be a number up to 2147483647"),
         (("naver", "--sample", "--text", "true"), "text 'true': no such choice"),
+        (("naver", "--folder", "own", "--validation", "tail"), "--validation is for NSMC; of --folder give"),
         (("translation",), "corpus multi30k en-de is missing"),
         (("translation", "--corpus", "wmt14"), "corpus 'wmt14': has no translation pipeline"),
         (("translation", "--sample", "--case", "upper"), "case 'upper' is unknown; choose lower, true, keep"),
