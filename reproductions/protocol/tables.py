@@ -45,19 +45,21 @@ class Line:
 
 
 def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> list[Line]:
-    """A line for each variant, and the best line of each baseline paper for each corpus and metric of these lines."""
+    """A line for each variant, and the lines of its baselines for each corpus and metric of these lines."""
     lines = lines_of(preset, result, reproduction.table_columns)
     corpora = {(line.row.corpus, line.row.metric) for line in lines}
-    for name in reproduction.baselines:
-        path = papers.results_path(name, preset.name)
+    for baseline in reproduction.baselines:
+        paper, _, variant = baseline.partition("/")
+        path = papers.results_path(paper, preset.name)
         if not path.exists():
             continue
         best: dict[tuple[str, str], Line] = {}
-        baseline = papers.load(name).preset(preset.name)
-        for line in lines_of(baseline, Result.read(path), reproduction.table_columns):
+        published = papers.load(paper).preset(preset.name)
+        for line in lines_of(published, Result.read(path), reproduction.table_columns):
             key = (line.row.corpus, line.row.metric)
-            if key in corpora and (key not in best or _is_better(line.row, best[key].row)):
-                best[key] = replace(line, name=f"{name} {line.name}", elsewhere=True)
+            asked = key in corpora and variant in ("", line.name)
+            if asked and (key not in best or _is_better(line.row, best[key].row)):
+                best[key] = replace(line, name=f"{paper} {line.name}", elsewhere=True)
         lines += best.values()
     return lines
 

@@ -361,6 +361,20 @@ def test_the_best_system_of_a_baseline_on_the_same_corpus_is_below_ours(own: Pat
     assert [of_floor.count(f"`{name}`") for name in ("low", "high", "far", "floor high")] == [1, 1, 1, 0]
 
 
+def test_a_baseline_may_name_one_system_of_its_paper(own: Path) -> None:
+    mine, imdb = Result.read(papers.results_path("toy", "cpu")), [replace(each, corpus="imdb") for each in three("far")]
+    low, high = ([replace(each, mean=mean) for each in three(name)] for name, mean in (("low", 84.0), ("high", 85.25)))
+    publish(replace(result(*low, *high, *imdb), paper="floor"))
+
+    def named(*baselines: str) -> list[str]:
+        text = markdown(mine, replace(papers.load("toy"), baselines=baselines))
+        return [line.split("`")[1] for line in text.splitlines() if line.startswith("| `floor ")]
+
+    assert named("floor/low") == ["floor low"], "this one, though another is better"
+    assert named("floor/high", "floor/low") == ["floor high", "floor low"], "in the order of the declaration"
+    assert named("floor/far") == [], "on another corpus"
+
+
 # --- the README of the project ---
 
 
