@@ -27,7 +27,7 @@ class Line:
         name, title: name and title of the variant.
         column: index of the first column in which the variant has a number.
         row: row of results in that column.
-        numbers: numbers in all columns, as text.
+        numbers: numbers in all columns, as text, including those of the network from which it is initialised.
         elsewhere: whether it is a published result of another paper.
     """
 
@@ -77,7 +77,10 @@ def lines_of(preset: Preset, result: Result, columns: Sequence[Column]) -> list[
         if first is not None:
             row = rows[first]
             assert row is not None
-            lines.append(Line(name, preset.variant(name).title, first, row, [_value(each) for each in rows]))
+            source = (preset.variant(name).pretrained or "").removeprefix(f"{result.paper}/")
+            given = [row_of(result, source, column) if column.of_pretraining else None for column in columns]
+            numbers = [_value(own or other) for own, other in zip(rows, given, strict=True)]
+            lines.append(Line(name, preset.variant(name).title, first, row, numbers))
     return lines
 
 

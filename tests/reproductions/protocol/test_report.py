@@ -170,6 +170,22 @@ def test_a_variant_without_a_number_in_the_first_column_has_a_line_too() -> None
     assert "│ curved" in printed(terminal_tables(paper, paper.preset("cpu"), mixed), 140)
 
 
+def test_a_column_may_have_the_number_of_the_pretrained_network() -> None:
+    """Of a variant that is initialised from a network of the same table, and has no such number itself:
+    ``pretrained`` starts from ``toy/curved``."""
+
+    def shown(*more: Row, of_pretraining: bool = True, paper: str = "toy") -> list[str]:
+        columns = (REPRODUCTION.table_columns[0], Column("", "perplexity", of_pretraining=of_pretraining))
+        language = row("curved", metric="perplexity", mean=9.5, per_seed={"1": 9.5})
+        of = replace(result(*three("curved"), language, *three("straight"), *three("pretrained"), *more), paper=paper)
+        lines = table_lines(replace(REPRODUCTION, columns=columns), CPU, of)
+        return [line.numbers[1] for line in lines]
+
+    assert shown() == ["9.50", "", "9.50"]
+    assert shown(row("pretrained", metric="perplexity", mean=7.0, per_seed={"1": 7.0})) == ["9.50", "", "7.00"]
+    assert shown(of_pretraining=False) == shown(paper="other") == ["9.50", "", ""]
+
+
 def test_an_ensemble_has_a_line_with_its_title() -> None:
     page = markdown(result(*three("curved"), row("committee", per_seed={"1+2": 86.125})))
     assert cells(page, "committee")[1:3] == ["networks of all seeds", "86.12 [85.50, 86.75]"]
