@@ -216,7 +216,7 @@ REPRODUCTION = Reproduction(
     ),
     ensembles=(averaged("bert", KOBERT),),
     claims=(
-        Better("pretraining", "Pretraining helps", "bert", "random", "Table 1"),
+        Better("pretraining", "Pretraining helps by at least 1.0 point", "bert", "random", "Table 1", margin=1.0),
         Better("word-vectors", "Better than a recurrent network with word vectors", "bert", "rnn-vectors"),
         Better("published", "Published weights help", "published", "published-random"),
         Better("pairs", "The second task helps", "bert-30", "no-pairs", "Table 5"),
