@@ -239,7 +239,7 @@ REPRODUCTION = Reproduction(
     smoke=Override(smoke),
     paper=Override(paper),
     columns=(*ngrams.ContextModelling.columns, WordVectors.columns[0]),
-    baselines=("cheng2016",),
+    baselines=("cheng2016/lstm", "cheng2016/lstmn"),
     figures=(
         ngram_results.perplexity_by_context(
             {order: f"n{order}" for order in NETWORKS}, {order: f"kn{order}" for order in NGRAMS}

@@ -1,5 +1,4 @@
-"""Devlin, Chang, Lee and Toutanova (2019), "BERT: Pre-training of deep bidirectional Transformers for language
-understanding".
+"""Devlin et al. (2019), "BERT: Pre-training of deep bidirectional Transformers for language understanding".
 
 A Transformer encoder is pretrained on unlabelled text: it predicts masked tokens from both sides, and whether one text
 follows another. Fine-tuned with one more layer, it was the best system on eleven tasks. On the test sentences of SST-2
@@ -217,7 +216,7 @@ REPRODUCTION = Reproduction(
     ),
     ensembles=(averaged("bert", KOBERT),),
     claims=(
-        Better("pretraining", "Pretraining helps", "bert", "random", "Table 1"),
+        Better("pretraining", "Pretraining helps by at least 1.0 point", "bert", "random", "Table 1", margin=1.0),
         Better("word-vectors", "Better than a recurrent network with word vectors", "bert", "rnn-vectors"),
         Better("published", "Published weights help", "published", "published-random"),
         Better("pairs", "The second task helps", "bert-30", "no-pairs", "Table 5"),
@@ -226,6 +225,7 @@ REPRODUCTION = Reproduction(
         Better("depth", "Deeper is better", "bert-30", "layers-2", "Table 6"),
         Better("width", "Wider is better", "bert-30", "units-128", "Table 6"),
         Better("depth-perplexity", "Deeper has lower perplexity", "pretraining-30", "pretraining-layers-2", "Table 6"),
+        Better("width-perplexity", "Wider has lower perplexity", "pretraining-30", "pretraining-units-128", "Table 6"),
         *(
             Better(f"few-{count}", f"Better than word vectors with {count} labels", f"bert-{count}", f"vectors-{count}")
             for count in FEW

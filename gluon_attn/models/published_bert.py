@@ -133,7 +133,9 @@ def read_weights(path: Path, *, sha256: str = SHA256) -> dict[str, np.ndarray]:
         tensors: dict[str, np.ndarray] = load(content)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
-    except SafetensorError as error:
+    except KeyError as error:  # a type of the format that NumPy does not have, such as BF16
+        raise UsageError(f"{path}: has tensors of type {error.args[0]}, which cannot be read; {remedy}") from None
+    except (SafetensorError, ValueError) as error:  # ValueError: a shape that is impossible in NumPy
         raise UsageError(f"{path}: no file of weights ({' '.join(str(error).split())}); {remedy}") from None
     return tensors
 

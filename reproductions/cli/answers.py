@@ -97,7 +97,10 @@ def perplexity(
     output: Output = None,
     weights: Annotated[bool, typer.Option("--weights", help="Print what each word attends to most.")] = False,
 ) -> None:
-    """Print the perplexity of sentences, one per line, with the number of words and of unknown words."""
+    """Print the perplexity of sentences, one per line; a model of words adds the number of words and of unknown words.
+
+    The answer to a blank line is a blank line.
+    """
     options = {"weights": weights}
     _answer("perplexity", paper, variant, preset, seed, profile, threads, runs, model, input, output, options)
 

@@ -36,6 +36,7 @@ class Better:
         source: where the paper states it.
         metric: metric of the task; its main metric if empty.
         reported: the effect in the paper, if it is not the difference of the numbers ``beside`` the two variants.
+        margin: by how much it is better at least, in the unit of the effect; the statement says it.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Better:
     source: str = "ours"
     metric: str = ""
     reported: float | None = None
+    margin: float = 0.0
 
     @property
     def variants(self) -> tuple[str, ...]:

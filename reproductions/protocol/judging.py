@@ -4,8 +4,9 @@ A verdict needs at least two seeds per variant. The effects of the seeds give th
 bootstrap over test items gives the standard error over items. A claim is *supported* if the 95 % interval over both is
 above zero, *contradicted* if it is below zero, and *inconclusive* otherwise. With one seed per variant, a claim is *not
 judged* unless the effect exceeds three times the known deviation over seeds of such tasks, times the square root of two
-because it is a difference. A deterministic variant has one outcome, which is compared with each seed of the other
-variants. If all variants of a claim are deterministic, the interval is over items only.
+because it is a difference. A claim with a margin is judged in the same way by the effect minus the margin. A
+deterministic variant has one outcome, which is compared with each seed of the other variants. If all variants of a
+claim are deterministic, the interval is over items only.
 """
 
 from __future__ import annotations
@@ -47,24 +48,24 @@ def judge(
     if effect is None:
         return None
     by_seed = effects_by_seed(claim, preset, groups)
-    estimate = effect.estimate
+    estimate, margin = effect.estimate, claim.margin if isinstance(claim, Better) else 0.0
     deviation = known_deviation(reproduction, claim, preset, rows)
     interval, by_seeds, p = (estimate.low, estimate.high), None, None
     if len(by_seed) > 1:
-        inference = over_seeds(np.array(list(by_seed.values())), estimate.error)
+        inference = over_seeds(np.array(list(by_seed.values())) - margin, estimate.error)
         half = inference.half()
         interval, p = (estimate.mean - half, estimate.mean + half), inference.p
         by_seeds = (estimate.mean - inference.half_of_seeds(), estimate.mean + inference.half_of_seeds())
         basis = f"{len(by_seed)} seeds"
     elif all(preset.variant(name).deterministic for name in claim.variants):
         basis = "no random part; interval over items"
-    elif deviation is not None and abs(estimate.mean) > CLEAR * deviation:
+    elif deviation is not None and abs(estimate.mean - margin) > CLEAR * deviation:
         basis = f"one seed; exceeds 3 √2 times the deviation over seeds of such tasks, {deviation:.2f}"
     else:
         basis = ""
     verdict = "not judged"
     if basis:
-        verdict = "supported" if interval[0] > 0 else "contradicted" if interval[1] < 0 else "inconclusive"
+        verdict = "supported" if interval[0] > margin else "contradicted" if interval[1] < margin else "inconclusive"
     on_sample = groups[claim.variants[0]][0].on_sample
     warning = f"; {SAMPLE_WARNING}" if on_sample else ""
     return JudgedClaim(

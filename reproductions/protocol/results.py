@@ -46,7 +46,7 @@ class JudgedClaim:
         ci95_items, ci95_seeds: intervals over items only and over seeds only.
         seed_deviation: standard deviation of the effect over seeds; with one seed, estimated from the systems of the
             task.
-        p: one minus the level of the interval that just reaches 0.
+        p: one minus the level of the interval that just reaches 0, or the margin of the claim.
         reported: effect in the paper.
     """
 

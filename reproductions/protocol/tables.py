@@ -27,7 +27,7 @@ class Line:
         name, title: name and title of the variant.
         column: index of the first column in which the variant has a number.
         row: row of results in that column.
-        numbers: numbers in all columns, as text.
+        numbers: numbers in all columns, as text, including those of the network from which it is initialised.
         elsewhere: whether it is a published result of another paper.
     """
 
@@ -45,19 +45,21 @@ class Line:
 
 
 def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> list[Line]:
-    """A line for each variant, and the best line of each baseline paper for each corpus and metric of these lines."""
+    """A line for each variant, and the lines of its baselines for each corpus and metric of these lines."""
     lines = lines_of(preset, result, reproduction.table_columns)
     corpora = {(line.row.corpus, line.row.metric) for line in lines}
-    for name in reproduction.baselines:
-        path = papers.results_path(name, preset.name)
+    for baseline in reproduction.baselines:
+        paper, _, variant = baseline.partition("/")
+        path = papers.results_path(paper, preset.name)
         if not path.exists():
             continue
         best: dict[tuple[str, str], Line] = {}
-        baseline = papers.load(name).preset(preset.name)
-        for line in lines_of(baseline, Result.read(path), reproduction.table_columns):
+        published = papers.load(paper).preset(preset.name)
+        for line in lines_of(published, Result.read(path), reproduction.table_columns):
             key = (line.row.corpus, line.row.metric)
-            if key in corpora and (key not in best or _is_better(line.row, best[key].row)):
-                best[key] = replace(line, name=f"{name} {line.name}", elsewhere=True)
+            asked = key in corpora and variant in ("", line.name)
+            if asked and (key not in best or _is_better(line.row, best[key].row)):
+                best[key] = replace(line, name=f"{paper} {line.name}", elsewhere=True)
         lines += best.values()
     return lines
 
@@ -75,7 +77,10 @@ def lines_of(preset: Preset, result: Result, columns: Sequence[Column]) -> list[
         if first is not None:
             row = rows[first]
             assert row is not None
-            lines.append(Line(name, preset.variant(name).title, first, row, [_value(each) for each in rows]))
+            source = (preset.variant(name).pretrained or "").removeprefix(f"{result.paper}/")
+            given = [row_of(result, source, column) if column.of_pretraining else None for column in columns]
+            numbers = [_value(own or other) for own, other in zip(rows, given, strict=True)]
+            lines.append(Line(name, preset.variant(name).title, first, row, numbers))
     return lines
 
 

@@ -76,11 +76,16 @@ DataT = TypeVar("DataT", bound=PreparedData)
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a results table: the test row with this metric whose signature contains ``signature``."""
+    """One column of a results table: the test row with this metric whose signature contains ``signature``.
+
+    ``of_pretraining``: a variant without such a row shows that of the network of its paper from which it is
+    initialised.
+    """
 
     title: str
     metric: str
     signature: str = ""
+    of_pretraining: bool = False
 
 
 @dataclass(frozen=True)

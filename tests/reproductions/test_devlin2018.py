@@ -12,7 +12,9 @@ import pytest
 from gluon_attn.training.checkpoint import parameter_count
 from reproductions.devlin2018 import FEW, REPRODUCTION
 from reproductions.protocol.conclude import conclude, draw_figures
+from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
+from reproductions.protocol.tables import lines_of
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, outcome, run_and_score
 
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
@@ -112,6 +114,17 @@ def test_claims_and_figures(tmp_path: Path) -> None:
         "pieces predicted for a mask, 1",
     ):
         assert figures[title].stat().st_size > 5_000
+
+
+def test_the_perplexity_of_the_pretraining_is_next_to_the_accuracy(tmp_path: Path) -> None:
+    """As in Table 6."""
+    rows, _ = conclude(REPRODUCTION, SMOKE, made_up(tmp_path))
+    column = [column.title for column in REPRODUCTION.table_columns].index("perplexity of pretraining")
+    lines = lines_of(SMOKE, Result("devlin2018", "smoke", rows, [], {}), REPRODUCTION.table_columns)
+    shown = {line.name: line.numbers[column] for line in lines}
+    for tuned, pretrained, loss in (("bert", "pretraining", 2.0), ("bert-30", "pretraining-30", 2.2)):
+        assert shown[tuned] == shown[pretrained] == f"{np.exp(loss):.2f}"
+    assert shown["random"] == shown["vectors-100"] == shown["no-pairs"] == "", "its pretraining is not among these"
 
 
 @pytest.mark.slow

@@ -484,7 +484,7 @@ def check_claims(paper: str, *, interval: bool) -> None:
             of_items = (claim["ci95_items"][1] - claim["ci95_items"][0]) / 2
             half = np.sqrt(of_seeds**2 + of_items**2)
             assert claim["ci95"] == pytest.approx([claim["effect"] - half, claim["effect"] + half], rel=1e-6), name
-        low, high = claim["ci95"]
+        low, high = (end - getattr(declaration, "margin", 0.0) for end in claim["ci95"])
         of_interval = "supported" if low > 0 else "contradicted" if high < 0 else "inconclusive"
         assert claim["verdict"] in ((of_interval,) if len(effects) > 1 else (of_interval, "not judged")), name
 

@@ -15,7 +15,10 @@ from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.language_modelling.results import stacked
 
-COLUMNS = (Column("perplexity", "perplexity"), Column("pairs told right, %", "pairs"))
+COLUMNS = (
+    Column("perplexity of pretraining", "perplexity", of_pretraining=True),
+    Column("pairs told right, %", "pairs"),
+)
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:

@@ -22,9 +22,9 @@ from gluon_attn.training.objective import Batch, Objective
 from gluon_attn.training.recipe import Recipe
 from preprocessing import naver_pretraining
 from preprocessing.text.data import Split
-from preprocessing.text.masking import Masking
+from preprocessing.text.masking import WORD_START, Masking
 from preprocessing.text.pipeline import Result, TextPipeline
-from preprocessing.text.vocabulary import CLASSIFY_ID, MASK_ID, MASKED_SPECIALS, PADDING_ID, SEPARATOR_ID
+from preprocessing.text.vocabulary import CLASSIFY_ID, MASK_ID, MASKED_SPECIALS, PADDING_ID, SEPARATOR_ID, UNKNOWN
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
@@ -134,22 +134,38 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
         self, trained: TrainedModel[PretrainingSettings, PretrainingData], stream: BinaryIO, options: AnswerOptions
     ) -> Iterator[str]:
         """The perplexity of each line: that of each piece, masked alone, given all others (pseudo-perplexity; Salazar
-        et al., 2020), or that of each next piece.
+        et al., 2020), or that of each next piece. The answer to a line without pieces is an empty line. What a
+        perplexity does not tell (:func:`_notes`) is printed on standard error.
 
         Raises:
             UsageError: attention weights are requested, or a line is not UTF-8.
         """
         if options.weights:
             raise UsageError(f"{trained.variant.name}: shows no weights here; leave out --weights")
+        data, settings = trained.data, trained.variant.settings
         for number, text in lines(stream, options.source):
-            if not text:
+            pieces = data.prepared.tokenizer.tokenize(text)
+            for note in _notes(number, text, pieces, settings.pretraining_length, data):
+                print(note, file=sys.stderr)
+            if not pieces:
                 yield ""
                 continue
-            ids, limit = _encoded(trained.data, text), trained.variant.settings.pretraining_length
-            if (pieces := len(trained.data.prepared.tokenizer.tokenize(text))) > limit:
-                print(too_long([number], pieces, limit, "read"), file=sys.stderr)
-            p = _probabilities(trained.model, ids, causal=trained.variant.settings.causal)
+            ids = _encoded(data, text)
+            p = _probabilities(trained.model, ids, causal=settings.causal)
             yield f"{float(np.exp(-np.log(np.maximum(p[np.arange(len(ids)), ids], 1e-30)).mean())):.2f}"
+
+
+def _notes(number: int, text: str, pieces: Sequence[str], limit: int, data: PretrainingData) -> Iterator[str]:
+    """What the perplexity of a line does not tell: that nothing, or only the first pieces, or unknown ones are read."""
+    if text and not pieces:
+        yield f"line {number}: has no pieces, and so no perplexity"
+    if len(pieces) > limit:
+        yield too_long([number], len(pieces), limit, "read")
+    read = pieces[:limit]
+    if unknown := [piece for piece in read if piece not in data.prepared.vocabulary]:
+        characters = len("".join(unknown).replace(WORD_START, ""))
+        shown = f"{len(unknown)} of {len(read)} pieces ({characters} character{'s' if characters > 1 else ''})"
+        yield f"line {number}: unknown to the vocabulary: {shown}; read and predicted as {UNKNOWN}"
 
 
 def _masking(settings: PretrainingSettings) -> Masking:

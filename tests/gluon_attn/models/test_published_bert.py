@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -140,6 +142,70 @@ def test_weights_are_read_and_checked(tmp_path: Path) -> None:
         published_bert.read_weights(path, sha256="")
     with pytest.raises(UsageError, match="cannot be read"):
         published_bert.read_weights(tmp_path / "other", sha256="")
+
+
+def file_of(header: Any, data: bytes = b"", *, length: int | None = None) -> bytes:
+    """A safetensors file: length of the header in 8 bytes, the header in JSON, the bytes of the tensors."""
+    encoded = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(encoded) if length is None else length) + encoded + data
+
+
+def tensor(dtype: Any = "F32", shape: Any = (2,), offsets: Any = (0, 8)) -> dict[str, Any]:
+    return {"dtype": dtype, "shape": shape, "data_offsets": offsets}
+
+
+EIGHT = bytes(8)
+
+
+def test_the_files_that_are_refused_below_are_otherwise_whole(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(file_of({"a": tensor(), "b": tensor("F16", [0, 3], [8, 8])}, EIGHT))
+    read = published_bert.read_weights(path, sha256="")
+    assert {name: (array.dtype.name, array.shape) for name, array in read.items()} == {
+        "a": ("float32", (2,)),
+        "b": ("float16", (0, 3)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        pytest.param(b"", "header too small", id="empty"),
+        pytest.param(file_of(b"", length=0), "invalid JSON", id="header of no bytes"),
+        pytest.param(file_of(b"{}", length=2**64 - 1), "header too large", id="header of 2**64 - 1 bytes"),
+        pytest.param(file_of(b"{}", length=2**63), "header too large", id="header of 2**63 bytes"),
+        pytest.param(file_of(b"{}", length=1000), "invalid header length", id="header longer than the file"),
+        pytest.param(file_of(b"{}", length=3), "invalid header length", id="header one byte longer than the file"),
+        pytest.param(file_of(b'{"\xff": 1}'), "invalid UTF-8", id="not UTF-8"),
+        pytest.param(file_of(b"weights"), "invalid JSON", id="not JSON"),
+        pytest.param(file_of([tensor()], EIGHT), "invalid JSON", id="no object"),
+        pytest.param(file_of(b'{"a":' * 50_000 + b"1" + b"}" * 50_000), "recursion limit", id="deep nesting"),
+        pytest.param(file_of({"a": {"dtype": "F32"}}, EIGHT), "missing field", id="no shape"),
+        pytest.param(file_of({"a": tensor()}, EIGHT[:-1]), "not fully covered", id="truncated"),
+        pytest.param(file_of({"a": tensor()}, EIGHT + EIGHT), "not fully covered", id="more data"),
+        pytest.param(file_of({"a": tensor(shape=[3])}, EIGHT), "invalid shape", id="wrong shape"),
+        pytest.param(file_of({"a": tensor(shape=[-2])}, EIGHT), "expected usize", id="negative shape"),
+        pytest.param(file_of({"a": tensor("X9")}, EIGHT), "unknown variant `X9`", id="unknown type"),
+        *(
+            pytest.param(file_of({"a": tensor(name, [size])}, EIGHT), f"has tensors of type {name}, which", id=name)
+            for name, size in (("BF16", 4), ("F8_E4M3", 8), ("F8_E5M2", 8), ("F4", 16))
+        ),
+        pytest.param(file_of({"a": tensor(), "b": tensor(offsets=[4, 12])}, bytes(12)), "invalid offset", id="overlap"),
+        pytest.param(file_of({"a": tensor(offsets=[8, 0])}, EIGHT), "invalid offset", id="end before start"),
+        pytest.param(file_of({"a": tensor(shape=[200], offsets=[0, 800])}, EIGHT), "not fully", id="beyond the file"),
+        pytest.param(file_of({"a": tensor(shape=[2**62, 2**62])}, EIGHT), "overflow", id="huge shape"),
+        pytest.param(file_of({"a": tensor(shape=[0, 2**62], offsets=[0, 0])}), "too big", id="huge shape without data"),
+        pytest.param(file_of({"a": tensor(shape=[1] * 40 + [2])}, EIGHT), "maximum supported dim", id="40 dimensions"),
+    ],
+)
+def test_a_damaged_file_is_refused_in_one_line(tmp_path: Path, content: bytes, reason: str) -> None:
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as refused:
+        published_bert.read_weights(path, sha256="")
+    message = str(refused.value)
+    assert message.startswith(f"{path}: ") and reason in message and message.endswith("; install its package again")
+    assert len(message.splitlines()) == 1
 
 
 def test_weights_of_another_network_are_refused() -> None:

@@ -75,6 +75,26 @@ def test_a_negative_effect_is_contradicted(tmp_path: Path) -> None:
     assert claim.verdict == "contradicted" and claim.effect < 0
 
 
+@pytest.mark.parametrize(("margin", "expected"), [(5.0, "supported"), (19.0, "inconclusive"), (35.0, "contradicted")])
+def test_a_margin_is_what_the_effect_must_exceed(margin: float, expected: str, tmp_path: Path) -> None:
+    """The effect itself and its interval stay those of the difference."""
+    accuracies: Any = {"curved": (0.90, 0.91, 0.92), "straight": (0.70, 0.72, 0.71)}
+    plain, claim = verdict(tmp_path, **accuracies), verdict(tmp_path, **accuracies, margin=margin)
+    assert claim.verdict == expected
+    assert claim.effect == plain.effect and claim.per_seed == plain.per_seed
+    assert claim.ci95 == pytest.approx(plain.ci95) and claim.ci95_seeds == pytest.approx(plain.ci95_seeds)
+    assert claim.p is not None and (claim.p < 0.05) == (expected != "inconclusive")
+
+
+def test_one_seed_must_exceed_the_margin_too(tmp_path: Path) -> None:
+    """By 4.2 times the deviation of 2 points, which ``pretrained`` has; an effect of 20 points is 5 over this one."""
+    spread = 0.02 / np.sqrt(2)
+    outcomes = [finished(tmp_path, name, 1, right) for name, right in (("curved", 0.9), ("straight", 0.7))]
+    outcomes += [finished(tmp_path, "pretrained", seed, 0.5 + sign * spread) for seed, sign in ((1, 1), (2, -1))]
+    paper = replace(REPRODUCTION, claims=(BETTER, replace(BETTER, id="much", margin=15.0)))
+    assert [claim.verdict for claim in conclude(paper, CPU, outcomes)[1]] == ["supported", "not judged"]
+
+
 def test_one_seed_per_variant_is_not_judged(tmp_path: Path) -> None:
     claim = verdict(tmp_path, curved=(0.90,), straight=(0.70,))
     assert claim.verdict == "not judged" and claim.basis == "one seed per variant"

@@ -170,6 +170,22 @@ def test_a_variant_without_a_number_in_the_first_column_has_a_line_too() -> None
     assert "│ curved" in printed(terminal_tables(paper, paper.preset("cpu"), mixed), 140)
 
 
+def test_a_column_may_have_the_number_of_the_pretrained_network() -> None:
+    """Of a variant that is initialised from a network of the same table, and has no such number itself:
+    ``pretrained`` starts from ``toy/curved``."""
+
+    def shown(*more: Row, of_pretraining: bool = True, paper: str = "toy") -> list[str]:
+        columns = (REPRODUCTION.table_columns[0], Column("", "perplexity", of_pretraining=of_pretraining))
+        language = row("curved", metric="perplexity", mean=9.5, per_seed={"1": 9.5})
+        of = replace(result(*three("curved"), language, *three("straight"), *three("pretrained"), *more), paper=paper)
+        lines = table_lines(replace(REPRODUCTION, columns=columns), CPU, of)
+        return [line.numbers[1] for line in lines]
+
+    assert shown() == ["9.50", "", "9.50"]
+    assert shown(row("pretrained", metric="perplexity", mean=7.0, per_seed={"1": 7.0})) == ["9.50", "", "7.00"]
+    assert shown(of_pretraining=False) == shown(paper="other") == ["9.50", "", ""]
+
+
 def test_an_ensemble_has_a_line_with_its_title() -> None:
     page = markdown(result(*three("curved"), row("committee", per_seed={"1+2": 86.125})))
     assert cells(page, "committee")[1:3] == ["networks of all seeds", "86.12 [85.50, 86.75]"]
@@ -359,6 +375,20 @@ def test_the_best_system_of_a_baseline_on_the_same_corpus_is_below_ours(own: Pat
     publish(replace(result(*low, *high, *far), paper="floor"))
     of_floor = markdown(Result.read(papers.results_path("floor", "cpu")), FLOOR)
     assert [of_floor.count(f"`{name}`") for name in ("low", "high", "far", "floor high")] == [1, 1, 1, 0]
+
+
+def test_a_baseline_may_name_one_system_of_its_paper(own: Path) -> None:
+    mine, imdb = Result.read(papers.results_path("toy", "cpu")), [replace(each, corpus="imdb") for each in three("far")]
+    low, high = ([replace(each, mean=mean) for each in three(name)] for name, mean in (("low", 84.0), ("high", 85.25)))
+    publish(replace(result(*low, *high, *imdb), paper="floor"))
+
+    def named(*baselines: str) -> list[str]:
+        text = markdown(mine, replace(papers.load("toy"), baselines=baselines))
+        return [line.split("`")[1] for line in text.splitlines() if line.startswith("| `floor ")]
+
+    assert named("floor/low") == ["floor low"], "this one, though another is better"
+    assert named("floor/high", "floor/low") == ["floor high", "floor low"], "in the order of the declaration"
+    assert named("floor/far") == [], "on another corpus"
 
 
 # --- the README of the project ---

@@ -170,8 +170,13 @@ def test_every_paper_declares_known_names(name: str) -> None:
         assert peer.corpus in CORPORA | OTHERS and peer.metric in METRICS
         assert peer.checked in {"text", "secondary", "memory"}
     assert paper.preset("smoke").on_sample
-    assert set(paper.baselines) <= set(papers.names())
+    for claim in paper.claims:
+        if isinstance(claim, Better) and claim.margin:
+            assert f"by at least {claim.margin} " in claim.statement
+    for baseline in paper.baselines:
+        other, _, named = baseline.partition("/")
+        assert papers.load(other) and (not named or papers.load(other).preset("cpu").variant(named))
     for variant in paper.variants:
         if variant.pretrained:
-            other, _, pretrained = variant.pretrained.partition("/")
-            assert papers.load(other).preset("cpu").variant(pretrained)
+            other, _, named = variant.pretrained.partition("/")
+            assert papers.load(other).preset("cpu").variant(named)

@@ -206,6 +206,33 @@ def test_lines_have_a_perplexity(trained: TrainedModel[Any, Any], capsys: pytest
         list(TASK.answer(trained, io.BytesIO(b"a\n"), AnswerOptions(weights=True)))
 
 
+@pytest.mark.parametrize(
+    ("text", "answered", "note"),
+    [
+        ("𓀀𓀀𓀀", True, "line 1: unknown to the vocabulary: 1 of 2 pieces (3 characters); read and predicted as <unk>\n"),
+        (
+            "영𓀀화",
+            True,
+            "line 1: unknown to the vocabulary: 1 of 4 pieces (1 character); read and predicted as <unk>\n",
+        ),
+        ("\u200b\x01", False, "line 1: has no pieces, and so no perplexity\n"),
+        ("  ", False, ""),
+    ],
+)
+def test_what_a_network_cannot_read_is_told(
+    trained: TrainedModel[Any, Any], text: str, answered: bool, note: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (answer,) = TASK.answer(trained, io.BytesIO(f"{text}\n".encode()), AnswerOptions())
+    assert bool(answer) == answered and capsys.readouterr().err == note
+
+
+def test_unknown_pieces_that_are_not_read_are_not_counted(
+    trained: TrainedModel[Any, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    list(TASK.answer(trained, io.BytesIO(("가나 다라 " * 60 + "𓀀").encode()), AnswerOptions()))
+    assert "unknown" not in capsys.readouterr().err
+
+
 def test_the_likeliest_pieces_for_each_mask(trained: TrainedModel[Any, Any]) -> None:
     example = likeliest(trained.model, trained.data, "이야기가 참 좋았다")
     assert len(example["tokens"]) == len(example["probability"]) == len(example["predicted"])
