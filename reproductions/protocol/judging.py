@@ -19,6 +19,7 @@ import numpy as np
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.inference import holm, over_seeds, pooled_deviation, seeds_needed
 from gluon_attn.evaluation.statistics import Estimate, without_intervals
+from gluon_attn.metrics import lower_is_better
 from reproductions.protocol import papers
 from reproductions.protocol.claims import Better, Claim, Effect
 from reproductions.protocol.reproduction import Groups, Preset, Reproduction
@@ -143,7 +144,7 @@ def reported_difference(claim: Claim, preset: Preset) -> float | None:
     if not same_paper or better.corpus != worse.corpus or {better.metric, worse.metric} != {metric}:
         return None
     difference = better.value - worse.value
-    return -difference if metric == "perplexity" else difference
+    return -difference if lower_is_better(metric) else difference
 
 
 def power(claim: JudgedClaim, effect: float) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gluon_attn.evaluation.statistics import Estimate
+from gluon_attn.metrics import lower_is_better
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Variant
@@ -61,7 +62,7 @@ def seed_range(values: Sequence[float]) -> Estimate:
     return Estimate(float(np.mean(values)), min(values), max(values))
 
 
-def best_validation(outcome: Outcome, metric: str, *, lower_is_better: bool = False) -> float:
+def best_validation(outcome: Outcome, metric: str) -> float:
     """The validation result of the epoch that was selected."""
     values = [epoch[f"validation_{metric}"] for epoch in outcome.record["history"]]
-    return float(min(values) if lower_is_better else max(values))
+    return float(min(values) if lower_is_better(metric) else max(values))

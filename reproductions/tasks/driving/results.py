@@ -101,7 +101,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], other: str) -> list
         if prefix and one.corpus != SAMPLE:
             one = replace(one, corpus=other)
         made.append(one)
-    best = [best_validation(outcome, "error", lower_is_better=True) for outcome in outcomes]
+    best = [best_validation(outcome, "error") for outcome in outcomes]
     made.append(
         row(
             outcomes,
@@ -216,7 +216,6 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
         loss_unit="degrees",
         loss_per="frame",
         train_label="train, with the penalty",
-        lower_is_better=True,
     )
 
 

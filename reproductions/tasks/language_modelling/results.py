@@ -26,7 +26,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
     """Return perplexity on test, with a bootstrap interval over lines, and the validation perplexity that selected the
     epoch, with the range over seeds."""
     each = stacked(outcomes, "likelihood")
-    best = [best_validation(outcome, "perplexity", lower_is_better=True) for outcome in outcomes]
+    best = [best_validation(outcome, "perplexity") for outcome in outcomes]
     measured = (
         (
             "test",
@@ -73,7 +73,7 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
     """Draw loss and validation perplexity."""
     curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
     score = Score("perplexity", "perplexity")
-    draw_training_curves(curves, path, score=score, loss_per="word", lower_is_better=True)
+    draw_training_curves(curves, path, score=score, loss_per="word")
 
 
 def draw_lines(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:

@@ -22,7 +22,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
     """Test perplexity with its bootstrap interval over pairs, the validation perplexity that selected the epoch with
     its range over seeds, and the accuracy on pairs."""
     each = stacked(outcomes, "likelihood")
-    best = [best_validation(outcome, "perplexity", lower_is_better=True) for outcome in outcomes]
+    best = [best_validation(outcome, "perplexity") for outcome in outcomes]
     what = "of each next piece" if variant.settings.causal else "of each masked piece"
     values = [perplexity(one.sum(axis=0)) for one in each]
     test = bootstrap_metric(each, perplexity, seed=0)
@@ -67,4 +67,4 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
     curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
     score = Score("perplexity", "perplexity")
     label = "train, all tasks"
-    draw_training_curves(curves, path, score=score, loss_per="piece", train_label=label, lower_is_better=True)
+    draw_training_curves(curves, path, score=score, loss_per="piece", train_label=label)

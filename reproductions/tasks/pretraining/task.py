@@ -104,8 +104,7 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
         def evaluate(model: BertForPretraining) -> dict[str, float]:
             return _scores(measure(model, settings, data, data.prepared.validation))
 
-        choice: dict[str, Any] = {"select": "perplexity", "higher_is_better": False}
-        return Objective(batches, settings.steps, loss, evaluate, **choice, share=share_of_pairs)
+        return Objective(batches, settings.steps, loss, evaluate, select="perplexity", share=share_of_pairs)
 
     def evaluate(
         self, model: BertForPretraining, settings: PretrainingSettings, data: PretrainingData, last: Checkpoint

@@ -39,7 +39,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> l
     signature = f"nats per {settings.example}, {settings.negatives} negatives, threshold {settings.threshold:g}"
     for split, values in (
         ("test", [outcome.record["metrics"]["loss"] for outcome in outcomes]),
-        ("validation", [best_validation(outcome, "loss", lower_is_better=True) for outcome in outcomes]),
+        ("validation", [best_validation(outcome, "loss") for outcome in outcomes]),
     ):
         span = seed_range(values)
         made.append(row(outcomes, variant, split=split, metric="loss", signature=signature, values=values, ci95=span))

@@ -71,7 +71,6 @@ def test_a_metric_without_items_has_the_range_of_its_seeds() -> None:
 
 
 def test_the_validation_result_is_that_of_the_selected_epoch(tmp_path: Path) -> None:
-    history = [{"epoch": epoch, "validation_loss": value} for epoch, value in enumerate([6.0, 7.5, 6.5], 1)]
+    history = [{f"validation_{metric}": value for metric in ("accuracy", "error", "loss")} for value in (6.0, 7.5, 6.5)]
     one = outcome(tmp_path, "curved", 1, history=history)
-    assert best_validation(one, "loss") == 7.5
-    assert best_validation(one, "loss", lower_is_better=True) == 6.0
+    assert [best_validation(one, metric) for metric in ("accuracy", "error", "loss")] == [7.5, 6.0, 6.0]
