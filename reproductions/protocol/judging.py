@@ -119,7 +119,7 @@ def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, ro
     if not isinstance(claim, Better):
         return None
     task = preset.task(claim.better)
-    metric = claim.metric or task.columns[0].metric
+    metric = claim.metric or task.metrics[0]
     same, kind = _samples(rows, preset, task, metric)
     for name in () if preset.on_sample or preset.own else papers.names():
         path = papers.results_path(name, preset.name)
@@ -139,7 +139,7 @@ def reported_difference(claim: Claim, preset: Preset) -> float | None:
     better, worse = (preset.variant(name).beside for name in claim.variants)
     if better is None or worse is None or better == worse:
         return None
-    metric = claim.metric or preset.task(claim.better).columns[0].metric
+    metric = claim.metric or preset.task(claim.better).metrics[0]
     same_paper = better.source.partition(",")[0] == worse.source.partition(",")[0]
     if not same_paper or better.corpus != worse.corpus or {better.metric, worse.metric} != {metric}:
         return None

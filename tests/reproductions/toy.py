@@ -102,6 +102,7 @@ class Quadrants(task.Task[Settings, Points]):
     name = "quadrants"
     command = "predict"
     columns = (Column("accuracy", "accuracy"), Column("accuracy of the first half", "accuracy", "half"))
+    metrics = ("accuracy",)
 
     def prepare(self, settings: Settings, *, sample: bool = False) -> Points:
         generator = np.random.RandomState(1 if sample else 2)
@@ -161,9 +162,7 @@ class Quadrants(task.Task[Settings, Points]):
             rows.append(row(outcomes, variant, **given, values=values, ci95=seed_range(values)))
         return rows
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-        if metric not in ("", "accuracy"):
-            raise UsageError(f"{self.name} has no metric {metric}")
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         sides = [np.mean([100.0 * one.predictions["right"] for one in side], axis=0) for side in (better, worse)]
         return Effect(bootstrap(sides[0] - sides[1], seed=0), "accuracy points", "points")
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import Estimate, bootstrap, bootstrap_difference, bootstrap_metric, perplexity
 from gluon_attn.plots import image_attention
 from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
@@ -37,6 +36,7 @@ COLUMNS = (
     Column("sacreBLEU", "sacrebleu"),
     Column("perplexity", "perplexity"),
 )
+METRICS = (*reversed(ORDERS), "perplexity")
 NOTES = (
     "BLEU-n is the geometric mean of the n-gram precisions up to order n, times the brevity penalty for the closest "
     "of five reference lengths, without smoothing. It is computed from sacreBLEU's counts on lower-cased words without "
@@ -98,12 +98,9 @@ def stacked(outcomes: Sequence[Outcome], array: str) -> np.ndarray:
 
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
     """Improvement of the first side over the second, in BLEU-n points or perplexity; paired bootstrap over images."""
-    metric = metric or "bleu-4"
     if metric == "perplexity":
         sides = stacked(worse, "likelihood"), stacked(better, "likelihood")
         return Effect(bootstrap_difference(*sides, perplexity, seed=0), "by how much perplexity is lower", "images")
-    if metric not in ORDERS:
-        raise UsageError(f"metric {metric!r} is unknown; captioning has {', '.join(ORDERS)} and perplexity")
     sides = stacked(better, "bleu"), stacked(worse, "bleu")
     return Effect(bootstrap_difference(*sides, partial(bleu_n, name=metric), seed=0), f"{metric} points", "images")
 

@@ -94,6 +94,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     name = "classification"
     command = "predict"
     columns = results.COLUMNS
+    metrics = ("accuracy",)
 
     @property
     def group(self) -> str:
@@ -251,9 +252,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[SettingsT]) -> list[Row]:
         return results.rows(outcomes, variant, self.items)
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-        if metric not in ("", "accuracy"):
-            raise UsageError(f"metric {metric!r} is unknown; classification has accuracy")
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         return results.compare(better, worse, self.items)
 
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:

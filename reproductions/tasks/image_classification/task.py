@@ -11,7 +11,6 @@ import numpy as np
 from mxnet import nd
 from mxnet.gluon import HybridBlock
 
-from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import bootstrap
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Batch, Objective, share_of_mean
@@ -118,6 +117,7 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
     name = "image classification"
     command = "classify"
     columns = (Column("accuracy, %", "accuracy"),)
+    metrics = ("accuracy",)
 
     @property
     def group(self) -> str:
@@ -215,9 +215,7 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
             ),
         ]
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-        if metric not in ("", "accuracy"):
-            raise UsageError(f"metric {metric!r} is unknown; classification of images has accuracy")
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         return compare(better, worse, ITEMS)
 
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:

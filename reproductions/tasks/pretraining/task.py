@@ -62,6 +62,7 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
     name = "pretraining"
     command = "perplexity"
     columns = results.COLUMNS
+    metrics = ("perplexity",)
 
     @property
     def corpora(self) -> tuple[str, ...]:
@@ -121,9 +122,7 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[PretrainingSettings]) -> list[Row]:
         return results.rows(outcomes, variant)
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-        if metric not in ("", "perplexity"):
-            raise UsageError(f"metric {metric!r} is unknown; pretraining has perplexity")
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         return results.compare(better, worse)
 
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:

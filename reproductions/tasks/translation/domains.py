@@ -98,6 +98,7 @@ class DomainTranslation(Translation):
         *(Column(other.title, "bleu", f"{other.title};") for other in TEST_SETS),
         Column("perplexity", "perplexity"),
     )
+    metrics = (*Translation.metrics, *(other.array for other in TEST_SETS))
 
     @property
     def corpora(self) -> tuple[str, ...]:
@@ -146,11 +147,11 @@ class DomainTranslation(Translation):
         corpora = {other.title: other.corpus for other in self.elsewhere}
         return [replace(row, corpus=corpora.get(row.signature.partition(";")[0], row.corpus)) for row in rows]
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         """On another test set if ``metric`` is the name of its array."""
         titles = {other.array: other.title for other in TEST_SETS}
         if metric not in titles:
-            return super().compare(metric, better, worse)
+            return super().difference(metric, better, worse)
         sides = results.stacked(better, metric), results.stacked(worse, metric)
         return Effect(bootstrap_difference(*sides, bleu, seed=0), f"BLEU points on {titles[metric]}", "sentences")
 

@@ -59,6 +59,7 @@ class ChosenTranslation(Translation):
         Column("at spaces", "sacrebleu", "tok:none"),
         Column("of characters", "sacrebleu", "tok:char"),
     )
+    metrics = (*Translation.metrics, *WAYS)
 
     def _pipeline(self, corpus: str, settings: TranslationSettings) -> TranslationPipeline:
         options = {**settings.pipeline_options, **asdict(self.choices)}
@@ -78,9 +79,9 @@ class ChosenTranslation(Translation):
         further[PIECES] = ("bleu", OF_PIECES)
         return results.rows(outcomes, variant, self.official, further)
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         if metric not in WAYS:
-            return super().compare(metric, better, worse)
+            return super().difference(metric, better, worse)
         sides = results.stacked(better, metric), results.stacked(worse, metric)
         return Effect(bootstrap_difference(*sides, bleu, seed=0), f"{metric.replace('_', ' ')} points", "sentences")
 

@@ -41,6 +41,7 @@ _SCORES: Mapping[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "bleu": ("bleu", bleu),
     "perplexity": ("likelihood", perplexity),
 }
+METRICS = tuple(_SCORES)
 
 
 def rows(
@@ -102,7 +103,7 @@ def stacked(outcomes: Sequence[Outcome], array: str = "bleu") -> np.ndarray:
 
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
     """Gain in BLEU, or reduction in perplexity, of the first side over the second; paired bootstrap over sentences."""
-    array, score = _SCORES[metric or "bleu"]
+    array, score = _SCORES[metric]
     sides = stacked(better, array), stacked(worse, array)
     if metric == "perplexity":
         estimate, what = bootstrap_difference(sides[1], sides[0], score, seed=0), "by how much perplexity is lower"

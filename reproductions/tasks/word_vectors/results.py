@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import Estimate, bootstrap
 from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
 from gluon_attn.plots.embedding_map import word_map
@@ -28,6 +27,7 @@ COLUMNS = (
 )
 RARE = "agreement of rare words"
 """Metric that compares rare words only."""
+METRICS = ("agreement", RARE)
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> list[Row]:
@@ -79,13 +79,7 @@ def _by_word(outcomes: Sequence[Outcome], only_rare: bool) -> np.ndarray:
 
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
     """Gain in agreement of the first side over the second, for metric :data:`RARE` over rare words only; paired
-    bootstrap over words. None if no word is rare.
-
-    Raises:
-        UsageError: there is no such metric.
-    """
-    if metric not in ("", "agreement", RARE):
-        raise UsageError(f"word vectors are not compared by {metric!r}; choose agreement or {RARE!r}")
+    bootstrap over words. None if no word is rare."""
     only_rare = metric == RARE
     sides = [_by_word(outcomes, only_rare) for outcomes in (better, worse)]
     if not len(sides[0]):

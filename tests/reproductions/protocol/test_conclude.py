@@ -94,7 +94,7 @@ def test_a_measurement_gets_the_outcomes_of_each_of_its_variants(tmp_path: Path)
 
 def test_a_metric_that_the_task_does_not_have_is_refused(tmp_path: Path) -> None:
     paper = replace(REPRODUCTION, claims=(Better("a", "A", "curved", "straight", metric="bleu"),))
-    with pytest.raises(UsageError, match="quadrants has no metric bleu"):
+    with pytest.raises(UsageError, match="metric 'bleu' is unknown in quadrants; choose from accuracy"):
         conclude(paper, CPU, [finished(tmp_path, name) for name in ("curved", "straight")])
 
 

@@ -280,7 +280,7 @@ def test_an_effect_is_a_difference_of_accuracies_in_points(tmp_path: Path) -> No
     )
     effect = NSMC().compare("", better, worse)
     assert effect.estimate.mean == 50.0 and effect.items == "reviews"
-    with pytest.raises(UsageError, match="metric 'bleu' is unknown; classification has accuracy"):
+    with pytest.raises(UsageError, match="metric 'bleu' is unknown in classification; choose from accuracy"):
         NSMC().compare("bleu", better, worse)
 
 

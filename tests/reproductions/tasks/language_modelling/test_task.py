@@ -175,7 +175,7 @@ def test_better_is_lower_perplexity(better: float, worse: float, expected: str, 
     estimate = effect.estimate
     of_interval = "supported" if estimate.low > 0 else "contradicted" if estimate.high < 0 else "inconclusive"
     assert of_interval == expected
-    with pytest.raises(UsageError, match="metric 'bleu' is unknown; language modelling has perplexity"):
+    with pytest.raises(UsageError, match="metric 'bleu' is unknown in language modelling; choose from perplexity"):
         TASK.compare("bleu", *sides)
 
 
