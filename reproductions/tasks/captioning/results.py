@@ -20,7 +20,7 @@ from preprocessing.files import write_text
 from preprocessing.pipeline.ragged import unpack_strings
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import best_validation, row, seed_range
+from reproductions.protocol.rows import bootstrapped_row, row, stacked, validation_row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.bleu import bleu
@@ -60,13 +60,10 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
         ("sacrebleu", "sacrebleu", f"{OFFICIAL.signature}; {search}", bleu),
         ("perplexity", "likelihood", "per word, including the end of the caption", perplexity),
     ]
-    made = []
-    for metric, array, signature, score in measured:
-        each = stacked(outcomes, array)
-        values, interval = [score(one.sum(axis=0)) for one in each], bootstrap_metric(each, score, seed=0)
-        made.append(
-            row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
-        )
+    made = [
+        bootstrapped_row(outcomes, variant, stacked(outcomes, array), score, metric=metric, signature=signature)
+        for metric, array, signature, score in measured
+    ]
     for metric, unit in _UNITS.items():
         if all(metric in outcome.predictions for outcome in outcomes):
             each = unit * stacked(outcomes, metric)
@@ -76,24 +73,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
             made.append(
                 row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
             )
-    selected = [best_validation(outcome, "bleu-4") for outcome in outcomes]
-    made.append(
-        row(
-            outcomes,
-            variant,
-            split="validation",
-            metric="bleu-4",
-            signature="greedy, best epoch",
-            values=selected,
-            ci95=seed_range(selected),
-        )
-    )
-    return made
-
-
-def stacked(outcomes: Sequence[Outcome], array: str) -> np.ndarray:
-    """Stack an array of the predictions over seeds: (seeds, images, ...)."""
-    return np.stack([outcome.predictions[array] for outcome in outcomes])
+    return [*made, validation_row(outcomes, variant, "bleu-4", "greedy, best epoch")]
 
 
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:

@@ -29,6 +29,7 @@ from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
+from reproductions.tasks.classification.accuracy import per_cent
 from reproductions.tasks.lines import lines, too_long
 from reproductions.tasks.pretraining import results
 from reproductions.tasks.pretraining.batches import ReviewPairs, share_of_pairs
@@ -177,7 +178,7 @@ def measure(model: BertForPretraining, settings: PretrainingSettings, data: Pret
 def _scores(measured: Measured) -> dict[str, float]:
     scores = {"perplexity": perplexity(measured.likelihood.sum(axis=0))}
     scores["loss"] = float(np.log(scores["perplexity"]))
-    return scores if measured.told is None else scores | {"told": 100.0 * float(measured.told.mean())}
+    return scores if measured.told is None else scores | {"told": per_cent(measured.told)}
 
 
 def _encoded(data: PretrainingData, text: str) -> np.ndarray:

@@ -15,7 +15,7 @@ from preprocessing.files import write_text
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import best_validation, row, seed_range
+from reproductions.protocol.rows import best_validation, row, validation_row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.word_vectors.trained_vectors import NEIGHBOURS
@@ -37,13 +37,9 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> l
     made = agreement_rows(outcomes, variant, frequent)
     settings = variant.settings
     signature = f"nats per {settings.example}, {settings.negatives} negatives, threshold {settings.threshold:g}"
-    for split, values in (
-        ("test", [outcome.record["metrics"]["loss"] for outcome in outcomes]),
-        ("validation", [best_validation(outcome, "loss") for outcome in outcomes]),
-    ):
-        span = seed_range(values)
-        made.append(row(outcomes, variant, split=split, metric="loss", signature=signature, values=values, ci95=span))
-    return made
+    values = [outcome.record["metrics"]["loss"] for outcome in outcomes]
+    made.append(row(outcomes, variant, split="test", metric="loss", signature=signature, values=values))
+    return [*made, validation_row(outcomes, variant, "loss", signature)]
 
 
 def agreement_rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> list[Row]:
