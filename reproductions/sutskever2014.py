@@ -29,6 +29,7 @@ from gluon_attn.models.deep_lstm import DeepLSTM
 from reproductions.protocol.claims import Better, Effect, Measured
 from reproductions.protocol.reported import Table
 from reproductions.protocol.reproduction import Ensemble, Override, Reproduction
+from reproductions.protocol.rows import stacked
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.bleu import bleu
@@ -37,7 +38,6 @@ from reproductions.tasks.translation.results import (
     bleu_by_length,
     by_halves,
     long_minus_short,
-    stacked,
 )
 from reproductions.tasks.translation.task import SMOKE, STANDARD, Translation, TranslationData, TranslationSettings
 

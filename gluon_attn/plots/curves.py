@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from gluon_attn.errors import UsageError
+from gluon_attn.metrics import lower_is_better
 from gluon_attn.plots.style import COLOURS, INK, MARKERS, house_figure
 
 
@@ -36,7 +37,6 @@ def training_curves(
     loss_unit: str = "nats",
     loss_per: str = "example",
     train_label: str = "train",
-    lower_is_better: bool = False,
     selected_epochs: Mapping[str, int] | None = None,
 ) -> None:
     """Plot loss (train and validation) and a validation score by epoch, with a colour and a marker for each variant.
@@ -49,7 +49,6 @@ def training_curves(
         loss_label, loss_unit: name and unit of the loss.
         loss_per: the item that the loss is averaged over.
         train_label: name of the training loss, if it has more terms than the validation loss.
-        lower_is_better: whether smaller scores are better.
         selected_epochs: for each variant, the epoch to mark with a ring, if it was not selected by the score. The
             default is the epoch with the best score, the first of equal ones.
 
@@ -79,7 +78,7 @@ def training_curves(
                 epochs, [row["train_loss"] for row in rows], linestyle=(0, (2, 1.5)), **{**style, "marker": "."}
             )
             losses.plot(epochs, [row["validation_loss"] for row in rows], **style)
-            best = int(np.argmin(scores) if lower_is_better else np.argmax(scores))
+            best = int(np.argmin(scores) if lower_is_better(score.key) else np.argmax(scores))
             if selected_epochs is not None:
                 best = epochs.index(selected_epochs[variant])
             label = f"{variant}: {scores[best]:.2f}{score.unit} at epoch {epochs[best]}"

@@ -133,7 +133,7 @@ def language_objective(
         value = stream_perplexity(model, validation)
         return {"perplexity": value, "loss": math.log(value)}
 
-    return Objective(batches, len(training), loss, evaluate, "perplexity", higher_is_better=False, share=share)
+    return Objective(batches, len(training), loss, evaluate, "perplexity", share=share)
 
 
 def _with_rows(whole: nd.NDArray, rows: slice, values: nd.NDArray) -> nd.NDArray:

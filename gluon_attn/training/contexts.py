@@ -64,7 +64,7 @@ def context_objective(
         loss = float(context_losses(model, validation, first).mean(dtype=np.float64))
         return {"perplexity": math.exp(loss), "loss": loss}
 
-    return Objective(batches, steps, _loss, evaluate, select="perplexity", higher_is_better=False, share=_share)
+    return Objective(batches, steps, _loss, evaluate, select="perplexity", share=_share)
 
 
 def _share(batch: Batch, number: int, shares: int) -> Share:

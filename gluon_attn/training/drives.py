@@ -122,7 +122,7 @@ def steering_objective(
         error = float(np.abs(degrees - validation.target).mean())
         return {"error": error, "loss": error}
 
-    return Objective(batches, count, loss, evaluate, select="error", higher_is_better=False, share=share_of_mean)
+    return Objective(batches, count, loss, evaluate, select="error", share=share_of_mean)
 
 
 def initial_state(rows: int, units: int) -> tuple[np.ndarray, ...]:

@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
+from gluon_attn.metrics import lower_is_better
 from gluon_attn.training import checkpoint
 from gluon_attn.training.averaging import ParameterAverage
 from gluon_attn.training.distributed.workers import ALONE, Workers
@@ -93,7 +94,7 @@ def fit(
         worked = saved.state.get("cpu_seconds", 0.0)
         run.write_metrics(history)  # the run may have been killed between its checkpoint and its metrics
 
-    sign = 1.0 if objective.higher_is_better else -1.0
+    sign = -1.0 if lower_is_better(objective.select) else 1.0
     for epoch in range(len(history) + 1, recipe.epochs + 1):
         if epoch - best_epoch > recipe.patience:
             break

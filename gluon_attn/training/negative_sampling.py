@@ -137,5 +137,4 @@ def word_vector_objective(training: TokenStream, held_out: TokenStream, sampling
         mean_loss,
         evaluate,
         select="loss",
-        higher_is_better=False,
     )

@@ -71,8 +71,7 @@ class Objective:
         steps: number of batches of an epoch; 0 for a model without gradients.
         loss: (model outputs, target) -> losses (batch,).
         evaluate: returns the model's validation metrics by name.
-        select: name of the metric that selects the best epoch.
-        higher_is_better: whether larger values of ``select`` are better.
+        select: name of the metric that selects the best epoch; :mod:`gluon_attn.metrics` says whether lower is better.
         share: divides a batch among workers or pieces; None if batches cannot be divided.
         at_step: changes each batch by the number of its update, counted from 0 over the whole training, for losses
             whose terms change their weight; None if no loss does.
@@ -83,7 +82,6 @@ class Objective:
     loss: Callable[[Any, nd.NDArray], nd.NDArray]
     evaluate: Callable[[HybridBlock], Mapping[str, float]]
     select: str = "accuracy"
-    higher_is_better: bool = True
     share: Division | None = None
     at_step: Callable[[Batch, int], Batch] | None = None
 

@@ -71,11 +71,3 @@ def write_pages(
     for write in reproduction.pages:
         pages |= write(groups, directory)
     return pages
-
-
-def draw_again(reproduction: Reproduction, preset: Preset, outcomes: Sequence[Outcome], directory: Path) -> None:
-    """Draw the figures of a paper into a folder, and remove those that are no longer drawn."""
-    drawn = draw_figures(reproduction, preset, outcomes, directory).values()
-    for path in sorted(directory.glob("*.png")):
-        if path not in drawn:
-            path.unlink()

@@ -20,6 +20,7 @@ import numpy as np
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.inference import holm, over_seeds, pooled_deviation, seeds_needed
 from gluon_attn.evaluation.statistics import Estimate, without_intervals
+from gluon_attn.metrics import lower_is_better
 from reproductions.protocol import papers
 from reproductions.protocol.claims import Better, Claim, Effect
 from reproductions.protocol.reproduction import Groups, Preset, Reproduction
@@ -119,7 +120,7 @@ def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, ro
     if not isinstance(claim, Better):
         return None
     task = preset.task(claim.better)
-    metric = claim.metric or task.columns[0].metric
+    metric = claim.metric or task.metrics[0]
     same, kind = _samples(rows, preset, task, metric)
     for name in () if preset.on_sample or preset.own else papers.names():
         path = papers.results_path(name, preset.name)
@@ -139,12 +140,12 @@ def reported_difference(claim: Claim, preset: Preset) -> float | None:
     better, worse = (preset.variant(name).beside for name in claim.variants)
     if better is None or worse is None or better == worse:
         return None
-    metric = claim.metric or preset.task(claim.better).columns[0].metric
+    metric = claim.metric or preset.task(claim.better).metrics[0]
     same_paper = better.source.partition(",")[0] == worse.source.partition(",")[0]
     if not same_paper or better.corpus != worse.corpus or {better.metric, worse.metric} != {metric}:
         return None
     difference = better.value - worse.value
-    return -difference if metric == "perplexity" else difference
+    return -difference if lower_is_better(metric) else difference
 
 
 def power(claim: JudgedClaim, effect: float) -> int | None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from gluon_attn.errors import UsageError
-from preprocessing.files import write_json, write_text
+from preprocessing.files import atomic_directory, write_text
 from reproductions.protocol import papers
-from reproductions.protocol.conclude import conclude, draw_again
+from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.manifest import of_outcomes
-from reproductions.protocol.report import readme_of, results_readme_path
+from reproductions.protocol.readings import read_readings
+from reproductions.protocol.report import results_readme, results_readme_path
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
 from reproductions.protocol.runner import trained_as_declared
@@ -22,18 +22,17 @@ from reproductions.protocol.runs import Outcome, Run, in_order, published_outcom
 
 def publish(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Result) -> None:
     """Write the results of a preset next to the script; for preset ``cpu``, also outcomes, figures and their README.
+    The results file comes last, so that no table is without its outcomes.
 
     Raises:
         UsageError: if something was trained on the user's own data.
     """
     if any(outcome.on_own_data for outcome in outcomes):
         raise UsageError("results on data of your own are not published; leave out --publish")
-    result.write(papers.results_path(paper, preset.name))
     if preset.name == "cpu":
-        folder = papers.results_folder(paper) / result.paper
-        _publish_outcomes(outcomes, folder / "outcomes")
-        draw_again(papers.load(paper), preset, outcomes, folder)
-        write_text(results_readme_path(paper), readme_of(paper))
+        with atomic_directory(results_readme_path(paper).parent) as part:
+            _write_folder(paper, preset, outcomes, result, part)
+    result.write(papers.results_path(paper, preset.name))
 
 
 def with_published(paper: str, preset: Preset, outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -82,18 +81,19 @@ def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]
     return before
 
 
-def _publish_outcomes(outcomes: Sequence[Outcome], folder: Path) -> None:
-    """Make a folder contain exactly these outcomes; those that are already in it are kept."""
-    kept = [outcome.directory for outcome in outcomes]
-    for old in sorted(folder.glob("*/seed-*")):
-        if old not in kept:
-            shutil.rmtree(old)
+def _write_folder(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Result, directory: Path) -> None:
+    """Write what is published of a table besides the results file: outcomes, figures and their README. Other files of
+    the published folder, such as the record of test readings, are copied."""
+    reproduction = papers.load(paper)
     for outcome in outcomes:
-        if folder not in outcome.directory.parents:
-            outcome.publish(folder)
-    for variant in sorted(folder.glob("*")):
-        if not any(variant.iterdir()):
-            variant.rmdir()
+        outcome.publish(directory / "outcomes")
+    draw_figures(reproduction, preset, outcomes, directory)
+    figures = [path.name for path in sorted(directory.glob("*.png"))]
+    readme = results_readme(reproduction, preset, result, read_readings(paper), figures)
+    write_text(directory / "README.md", readme)
+    for path in results_readme_path(paper).parent.glob("*"):
+        if path.is_file() and path.suffix != ".png" and path.name != "README.md":
+            shutil.copyfile(path, directory / path.name)
 
 
 def publish_again(paper: str, preset_name: str, *, check: bool) -> list[Path]:
@@ -122,22 +122,21 @@ def publish_again(paper: str, preset_name: str, *, check: bool) -> list[Path]:
     after = Result(before.paper, preset_name, rows, claims, {**before.manifest, **of_outcomes(outcomes)})
     with tempfile.TemporaryDirectory() as temporary:
         made = Path(temporary)
-        write_json(made / "results.json", asdict(after))
-        draw_again(reproduction, preset, outcomes, made / "figures")
-        figures = sorted((made / "figures").glob("*.png"))
-        pairs = [(made / "results.json", path), *((figure, folder / figure.name) for figure in figures)]
-        changed = [new for new in pairs if not new[1].exists() or new[0].read_bytes() != new[1].read_bytes()]
-        gone = [old for old in sorted(folder.glob("*.png")) if old.name not in {figure.name for figure in figures}]
-        if not check:
-            for new, old in changed:
-                shutil.copyfile(new, old)
-            for old in gone:
-                old.unlink()
-    readme = results_readme_path(paper)
-    stale = [old for _, old in changed] + gone
-    text = readme_of(paper)
-    if not readme.exists() or readme.read_text(encoding="utf-8") != text:
-        stale.append(readme)
-        if not check:
-            write_text(readme, text)
-    return stale
+        _write_folder(paper, preset, outcomes, after, made)
+        changed = [path] if path.read_text(encoding="utf-8") != after.text() else []
+        changed += _different_files(folder, made)
+        if changed and not check:
+            with atomic_directory(folder) as part:
+                shutil.copytree(made, part, dirs_exist_ok=True)
+            after.write(path)
+    return changed
+
+
+def _different_files(folder: Path, made: Path) -> list[Path]:
+    """The files of a folder that are missing in it, or not the same as in the folder that was made."""
+    names = {path.relative_to(root) for root in (folder, made) for path in root.rglob("*") if path.is_file()}
+    return [folder / name for name in sorted(names) if _bytes(folder / name) != _bytes(made / name)]
+
+
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None

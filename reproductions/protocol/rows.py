@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from gluon_attn.evaluation.statistics import Estimate
+from gluon_attn.evaluation.statistics import Estimate, bootstrap_metric
+from gluon_attn.metrics import lower_is_better
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Variant
@@ -24,14 +25,15 @@ def row(
     metric: str,
     signature: str,
     values: Sequence[float],
-    ci95: Estimate,
+    ci95: Estimate | None = None,
 ) -> Row:
-    """One row: the value of a metric for each outcome, in the order of the outcomes, and an interval.
+    """One row: the value of a metric for each outcome, in the order of the outcomes, and an interval; by default, their
+    range.
 
     A reported number is attached to the test row of its metric; :func:`alone` removes it if the row counts the metric
     in another way.
     """
-    first = outcomes[0]
+    first, interval = outcomes[0], ci95 or seed_range(values)
     reported = variant.beside if split == "test" and variant.beside and variant.beside.metric == metric else None
     return Row(
         variant=variant.name,
@@ -42,7 +44,7 @@ def row(
         mean=float(np.mean(values)),
         std=float(np.std(values, ddof=1)) if len(values) > 1 else 0.0,
         per_seed={str(outcome.seed): value for outcome, value in zip(outcomes, values, strict=True)},
-        ci95=(ci95.low, ci95.high),
+        ci95=(interval.low, interval.high),
         parameters=first.record["parameters"],
         train_seconds=float(np.mean([outcome.record["train_seconds"] for outcome in outcomes])),
         reported=asdict(reported) if reported else None,
@@ -51,9 +53,43 @@ def row(
     )
 
 
+def bootstrapped_row(
+    outcomes: Sequence[Outcome],
+    variant: Variant[Any],
+    each: np.ndarray,
+    score: Callable[[np.ndarray], float],
+    *,
+    metric: str,
+    signature: str,
+) -> Row:
+    """The row of a metric of sums over test items, with its bootstrap interval over items.
+
+    Args:
+        outcomes, variant: the outcomes of a variant.
+        each: (seeds, items, counts), the contribution of each item to each sum.
+        score: maps sums over items (counts,) to the metric.
+        metric, signature: name of the metric, and how it is counted.
+    """
+    values, interval = [score(one.sum(axis=0)) for one in each], bootstrap_metric(each, score, seed=0)
+    return row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
+
+
+def validation_row(
+    outcomes: Sequence[Outcome], variant: Variant[Any], metric: str, signature: str = "best epoch"
+) -> Row:
+    """The row of the validation results of the selected epochs, with their range over seeds."""
+    values = [best_validation(outcome, metric) for outcome in outcomes]
+    return row(outcomes, variant, split="validation", metric=metric, signature=signature, values=values)
+
+
 def alone(row: Row) -> Row:
     """The row without its reported number."""
     return replace(row, reported=None, comparable=False)
+
+
+def stacked(outcomes: Sequence[Outcome], array: str) -> np.ndarray:
+    """An array of the predictions of each seed: (seeds, items, ...)."""
+    return np.stack([outcome.predictions[array] for outcome in outcomes])
 
 
 def seed_range(values: Sequence[float]) -> Estimate:
@@ -61,7 +97,7 @@ def seed_range(values: Sequence[float]) -> Estimate:
     return Estimate(float(np.mean(values)), min(values), max(values))
 
 
-def best_validation(outcome: Outcome, metric: str, *, lower_is_better: bool = False) -> float:
+def best_validation(outcome: Outcome, metric: str) -> float:
     """The validation result of the epoch that was selected."""
     values = [epoch[f"validation_{metric}"] for epoch in outcome.record["history"]]
-    return float(min(values) if lower_is_better else max(values))
+    return float(min(values) if lower_is_better(metric) else max(values))

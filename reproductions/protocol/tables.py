@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from rich.console import Group
 from rich.table import Table
 
+from gluon_attn.metrics import lower_is_better
 from reproductions.protocol import papers
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Preset, Reproduction
@@ -66,7 +67,7 @@ def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> l
 
 def _is_better(row: Row, other: Row) -> bool:
     """Whether a row is better than another in the metric that they share."""
-    return row.mean < other.mean if row.metric == "perplexity" else row.mean > other.mean
+    return row.mean < other.mean if lower_is_better(row.metric) else row.mean > other.mean
 
 
 def lines_of(preset: Preset, result: Result, columns: Sequence[Column]) -> list[Line]:

@@ -181,6 +181,7 @@ class Task(ABC, Generic[SettingsT, DataT]):
         command: command that answers lines of text with a trained network: ``predict``, ``translate``,
             ``neighbours`` or ``perplexity``.
         columns: columns of a results table. A variant is compared by the first column in which it has a number.
+        metrics: metrics in which two systems can be compared, the main one first.
         corpus: name of the corpus in the registry, or of the user's own data.
         group: variants of one group share a figure of training curves; those with an empty group have none.
         notes: paragraphs that explain how the numbers are counted, for every results README with this task.
@@ -189,6 +190,7 @@ class Task(ABC, Generic[SettingsT, DataT]):
     name: ClassVar[str]
     command: ClassVar[str]
     columns: ClassVar[tuple[Column, ...]]
+    metrics: ClassVar[tuple[str, ...]]
     notes: ClassVar[tuple[str, ...]] = ()
     corpus: str
 
@@ -286,7 +288,6 @@ class Task(ABC, Generic[SettingsT, DataT]):
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[SettingsT]) -> list[Row]:
         """The rows of one variant, from the outcomes of its seeds."""
 
-    @abstractmethod
     def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
         """By how much ``better`` is ahead of ``worse`` in a metric, or in the main metric if it is empty; None if the
         outcomes do not suffice to measure it.
@@ -294,6 +295,14 @@ class Task(ABC, Generic[SettingsT, DataT]):
         Raises:
             UsageError: if this task has no such metric.
         """
+        metric = metric or self.metrics[0]
+        if metric not in self.metrics:
+            raise UsageError(f"metric {metric!r} is unknown in {self.name}; choose from {', '.join(self.metrics)}")
+        return self.difference(metric, better, worse)
+
+    @abstractmethod
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
+        """What :meth:`compare` returns, for one of :attr:`metrics`."""
 
     @abstractmethod
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:

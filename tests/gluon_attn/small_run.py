@@ -104,7 +104,7 @@ def train(folder: Path, name: str, seed: int) -> str:
     def loss(outputs: Any, target: Any) -> Any:
         return cross_entropy(outputs.logits, target)
 
-    objective = Objective(batches, STEPS, loss, evaluate, select="loss", higher_is_better=False)
+    objective = Objective(batches, STEPS, loss, evaluate, select="loss")
     fit(model, objective, recipe, run, seed=seed)
     evaluate(model)  # As every script does at the end.
     return parameters_sha256(parameter_arrays(model))

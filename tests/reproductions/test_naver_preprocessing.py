@@ -14,7 +14,8 @@ from reproductions.naver_preprocessing import ASPECTS, BASE, OF_STRONG, REPRODUC
 from reproductions.naver_self_attention import REPRODUCTION as NAVER
 from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks.classification.preprocessing_choices import accuracies, interaction, wider_than, worth
+from reproductions.tasks.classification.accuracy import accuracies
+from reproductions.tasks.classification.preprocessing_choices import interaction, wider_than, worth
 from tests.reproductions.support import outcome, run_and_score
 
 SMOKE, CPU = REPRODUCTION.preset("smoke"), REPRODUCTION.preset("cpu")
@@ -87,7 +88,7 @@ def test_worth_is_the_mean_over_seeds_with_the_interval_over_seeds_and_reviews(t
     estimate = worth(other, base)
     assert estimate.mean == pytest.approx(10.0)
     assert estimate.low < worth(other[:1], base[:1]).low + 1 and estimate.low < 10 < estimate.high
-    assert accuracies(base).tolist() == pytest.approx([50.1, 50.2, 50.3])
+    assert accuracies(base) == pytest.approx([50.1, 50.2, 50.3])
 
 
 def test_best_minus_worst_and_two_choices_together(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from reproductions.protocol.claims import Better, Effect, Measured
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Ensemble, Groups, Override, Reproduction
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import best_validation, row, seed_range
+from reproductions.protocol.rows import row, validation_row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Column, Evaluation, TrainedModel, Variant
 from reproductions.tasks.lines import lines
@@ -102,6 +102,7 @@ class Quadrants(task.Task[Settings, Points]):
     name = "quadrants"
     command = "predict"
     columns = (Column("accuracy", "accuracy"), Column("accuracy of the first half", "accuracy", "half"))
+    metrics = ("accuracy",)
 
     def prepare(self, settings: Settings, *, sample: bool = False) -> Points:
         generator = np.random.RandomState(1 if sample else 2)
@@ -155,15 +156,9 @@ class Quadrants(task.Task[Settings, Points]):
             values, interval = right[:, items].mean(axis=1).tolist(), bootstrap(right[:, items].mean(axis=0), seed=0)
             given = {"split": "test", "metric": "accuracy", "signature": signature}
             rows.append(row(outcomes, variant, **given, values=values, ci95=interval))
-        if not outcomes[0].is_ensemble:
-            values = [best_validation(outcome, "accuracy") for outcome in outcomes]
-            given = {"split": "validation", "metric": "accuracy", "signature": "best epoch"}
-            rows.append(row(outcomes, variant, **given, values=values, ci95=seed_range(values)))
-        return rows
+        return rows if outcomes[0].is_ensemble else [*rows, validation_row(outcomes, variant, "accuracy")]
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-        if metric not in ("", "accuracy"):
-            raise UsageError(f"{self.name} has no metric {metric}")
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         sides = [np.mean([100.0 * one.predictions["right"] for one in side], axis=0) for side in (better, worse)]
         return Effect(bootstrap(sides[0] - sides[1], seed=0), "accuracy points", "points")
 

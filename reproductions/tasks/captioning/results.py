@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import Estimate, bootstrap, bootstrap_difference, bootstrap_metric, perplexity
 from gluon_attn.plots import image_attention
 from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
@@ -21,7 +20,7 @@ from preprocessing.files import write_text
 from preprocessing.pipeline.ragged import unpack_strings
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import best_validation, row, seed_range
+from reproductions.protocol.rows import bootstrapped_row, row, stacked, validation_row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.bleu import bleu
@@ -37,6 +36,7 @@ COLUMNS = (
     Column("sacreBLEU", "sacrebleu"),
     Column("perplexity", "perplexity"),
 )
+METRICS = (*reversed(ORDERS), "perplexity")
 NOTES = (
     "BLEU-n is the geometric mean of the n-gram precisions up to order n, times the brevity penalty for the closest "
     "of five reference lengths, without smoothing. It is computed from sacreBLEU's counts on lower-cased words without "
@@ -60,13 +60,10 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
         ("sacrebleu", "sacrebleu", f"{OFFICIAL.signature}; {search}", bleu),
         ("perplexity", "likelihood", "per word, including the end of the caption", perplexity),
     ]
-    made = []
-    for metric, array, signature, score in measured:
-        each = stacked(outcomes, array)
-        values, interval = [score(one.sum(axis=0)) for one in each], bootstrap_metric(each, score, seed=0)
-        made.append(
-            row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
-        )
+    made = [
+        bootstrapped_row(outcomes, variant, stacked(outcomes, array), score, metric=metric, signature=signature)
+        for metric, array, signature, score in measured
+    ]
     for metric, unit in _UNITS.items():
         if all(metric in outcome.predictions for outcome in outcomes):
             each = unit * stacked(outcomes, metric)
@@ -76,34 +73,14 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
             made.append(
                 row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
             )
-    selected = [best_validation(outcome, "bleu-4") for outcome in outcomes]
-    made.append(
-        row(
-            outcomes,
-            variant,
-            split="validation",
-            metric="bleu-4",
-            signature="greedy, best epoch",
-            values=selected,
-            ci95=seed_range(selected),
-        )
-    )
-    return made
-
-
-def stacked(outcomes: Sequence[Outcome], array: str) -> np.ndarray:
-    """Stack an array of the predictions over seeds: (seeds, images, ...)."""
-    return np.stack([outcome.predictions[array] for outcome in outcomes])
+    return [*made, validation_row(outcomes, variant, "bleu-4", "greedy, best epoch")]
 
 
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
     """Improvement of the first side over the second, in BLEU-n points or perplexity; paired bootstrap over images."""
-    metric = metric or "bleu-4"
     if metric == "perplexity":
         sides = stacked(worse, "likelihood"), stacked(better, "likelihood")
         return Effect(bootstrap_difference(*sides, perplexity, seed=0), "by how much perplexity is lower", "images")
-    if metric not in ORDERS:
-        raise UsageError(f"metric {metric!r} is unknown; captioning has {', '.join(ORDERS)} and perplexity")
     sides = stacked(better, "bleu"), stacked(worse, "bleu")
     return Effect(bootstrap_difference(*sides, partial(bleu_n, name=metric), seed=0), f"{metric} points", "images")
 

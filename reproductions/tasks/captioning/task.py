@@ -54,6 +54,7 @@ class Captioning(Task[CaptionSettings, CaptionData]):
     name = "captioning"
     command = "caption"
     columns = results.COLUMNS
+    metrics = results.METRICS
     notes = results.NOTES
 
     def prepare(self, settings: CaptionSettings, *, sample: bool = False) -> CaptionData:
@@ -156,7 +157,7 @@ class Captioning(Task[CaptionSettings, CaptionData]):
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[CaptionSettings]) -> list[Row]:
         return results.rows(outcomes, variant)
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         return results.compare(metric, better, worse)
 
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:

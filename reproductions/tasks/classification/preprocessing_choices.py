@@ -19,8 +19,8 @@ from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Evaluation
+from reproductions.tasks.classification.accuracy import accuracies, share_right
 from reproductions.tasks.classification.corpora import NSMC
-from reproductions.tasks.classification.results import share_right
 from reproductions.tasks.classification.settings import ClassificationData, SequenceSettings
 
 TITLES = {
@@ -103,11 +103,6 @@ def worth(outcomes: Sequence[Outcome], base: Sequence[Outcome]) -> Estimate:
     return Estimate(items.mean, low, high)
 
 
-def accuracies(outcomes: Sequence[Outcome]) -> np.ndarray:
-    """Test accuracy of each seed, in per cent."""
-    return np.array([100.0 * float(outcome.predictions["right"].mean()) for outcome in outcomes])
-
-
 @dataclass(frozen=True)
 class Scale:
     """The measure by which choices are compared.
@@ -119,7 +114,7 @@ class Scale:
     """
 
     worth: Callable[[Sequence[Outcome], Sequence[Outcome]], Estimate]
-    values: Callable[[Sequence[Outcome]], np.ndarray]
+    values: Callable[[Sequence[Outcome]], list[float]]
     unit: str
 
 
@@ -147,7 +142,7 @@ def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: 
         ]
         if not drawn:
             return {}
-        deviation = pooled_deviation([scale.values(outcomes) for outcomes in groups.values()])
+        deviation = pooled_deviation([np.array(scale.values(outcomes)) for outcomes in groups.values()])
         path = directory / f"{name}.png"
         forest(drawn, path, f"{scale.unit} against {base}", deviation=deviation)
         return {f"what each choice is worth ({base})": path}
@@ -164,9 +159,9 @@ def spread_of_systems(base: str, sets: Mapping[str, Sequence[str]]) -> Draw:
     """
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
-        rows = {f"seeds of {base}": accuracies(groups[base])} if base in groups else {}
+        rows = {f"seeds of {base}": np.array(accuracies(groups[base]))} if base in groups else {}
         for title, names in sets.items():
-            if means := [float(accuracies(groups[name]).mean()) for name in names if name in groups]:
+            if means := [float(np.mean(accuracies(groups[name]))) for name in names if name in groups]:
                 rows[title] = np.array(means)
         if len(rows) < 2:
             return {}

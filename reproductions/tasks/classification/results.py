@@ -13,13 +13,13 @@ from gluon_attn.plots.curves import training_curves as draw_training_curves
 from preprocessing.pipeline.ragged import unpack_strings
 from reproductions.attention_viewer import viewer
 from reproductions.attention_viewer.viewer import Review
-from reproductions.protocol.claims import Effect
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Draw, Ensemble, Groups
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import alone, best_validation, row, seed_range
+from reproductions.protocol.rows import alone, row, validation_row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Evaluation, Variant
+from reproductions.tasks.classification.accuracy import per_cent, share_right
 
 COLUMNS = (
     Column("accuracy, %", "accuracy", "empty ones left out"),
@@ -40,47 +40,13 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], items: str) -> list
     made = []
     for chosen, signature in counted:
         interval = bootstrap(share_right(outcomes)[chosen], seed=0)
-        values = [100.0 * float(outcome.predictions["right"][chosen].mean()) for outcome in outcomes]
+        values = [per_cent(outcome.predictions["right"][chosen]) for outcome in outcomes]
         if outcomes[0].is_ensemble:
             values = [interval.mean]  # equal up to the last bit; published results have this value
-        made.append(
-            row(
-                outcomes,
-                variant,
-                split="test",
-                metric="accuracy",
-                signature=signature,
-                values=values,
-                ci95=interval,
-            )
-        )
+        given = {"split": "test", "metric": "accuracy", "signature": signature}
+        made.append(row(outcomes, variant, **given, values=values, ci95=interval))
     made[1:] = map(alone, made[1:])
-    if not outcomes[0].is_ensemble:
-        values = [best_validation(outcome, "accuracy") for outcome in outcomes]
-        made.append(
-            row(
-                outcomes,
-                variant,
-                split="validation",
-                metric="accuracy",
-                signature="best epoch",
-                values=values,
-                ci95=seed_range(values),
-            )
-        )
-    return made
-
-
-def share_right(outcomes: Sequence[Outcome]) -> np.ndarray:
-    """Share of the seeds that classify each test text correctly, in per cent: (texts,)."""
-    share: np.ndarray = 100.0 * np.mean([outcome.predictions["right"] for outcome in outcomes], axis=0)
-    return share
-
-
-def compare(better: Sequence[Outcome], worse: Sequence[Outcome], items: str) -> Effect:
-    """Difference in accuracy points of the first side minus the second; paired bootstrap over texts."""
-    estimate = bootstrap(share_right(better) - share_right(worse), seed=0)
-    return Effect(estimate, "accuracy points", items)
+    return made if outcomes[0].is_ensemble else [*made, validation_row(outcomes, variant, "accuracy")]
 
 
 def combined(members: Sequence[Outcome]) -> Evaluation:
@@ -90,7 +56,7 @@ def combined(members: Sequence[Outcome]) -> Evaluation:
     predicted = probability > 0.5 if probability.ndim == 1 else probability.argmax(axis=1)
     right = predicted == first["label"]
     arrays = {name: first[name] for name in ("label", "seen_in_train")}
-    return Evaluation({"accuracy": 100.0 * float(right.mean())}, {"probability": probability, "right": right, **arrays})
+    return Evaluation({"accuracy": per_cent(right)}, {"probability": probability, "right": right, **arrays})
 
 
 def averaged(members: str, beside: Reported | None = None, seeds: tuple[int, ...] = ()) -> Ensemble:

@@ -30,6 +30,7 @@ from reproductions.protocol.results import Row
 from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
 from reproductions.tasks.classification import answers, attention_views, results
+from reproductions.tasks.classification.accuracy import compare, scores
 from reproductions.tasks.classification.inputs import drop_tokens
 from reproductions.tasks.classification.predictions import TextPredictions, classify
 from reproductions.tasks.classification.settings import ClassificationData, ClassificationSettings
@@ -94,6 +95,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     name = "classification"
     command = "predict"
     columns = results.COLUMNS
+    metrics = ("accuracy",)
 
     @property
     def group(self) -> str:
@@ -192,7 +194,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
             return Batch(batch.inputs, np.stack([batch.target, share], axis=1))
 
         def evaluate(model: Classifier) -> dict[str, float]:
-            return scores(classify(model, data.inputs, held_out), validation.label)
+            return scores(classify(model, data.inputs, held_out).probabilities, validation.label)
 
         steps, at_step = -(-len(texts) // recipe.batch_size), with_weight if warmup else None
         return Objective(batches, steps, loss, evaluate, share=share_of_mean, at_step=at_step)
@@ -222,7 +224,7 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
             arrays |= findings.predictions
             examples |= findings.examples
         pages = self._texts(test, predictions, data) if predictions.has_weights else {}
-        return Evaluation(scores(predictions, test.label), arrays, examples, pages)
+        return Evaluation(scores(predictions.probabilities, test.label), arrays, examples, pages)
 
     def _texts(self, test: Split, predictions: TextPredictions, data: ClassificationData) -> dict[str, np.ndarray]:
         """Return the test split with the weight of each token, for a page."""
@@ -251,10 +253,8 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[SettingsT]) -> list[Row]:
         return results.rows(outcomes, variant, self.items)
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-        if metric not in ("", "accuracy"):
-            raise UsageError(f"metric {metric!r} is unknown; classification has accuracy")
-        return results.compare(better, worse, self.items)
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+        return compare(better, worse, self.items)
 
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
         results.training_curves(outcomes, path, train_label=self.train_label)
@@ -275,12 +275,3 @@ class Classification(Task[SettingsT, ClassificationData], Generic[SettingsT]):
     def published_page(self, outcome: Outcome, title: str, path: Path) -> bool:
         labels = sentences.labels_of(self.corpus)
         return results.write_published_page(outcome, path, title, labels, self.language)
-
-
-def scores(predictions: TextPredictions, label: np.ndarray) -> dict[str, float]:
-    """Return accuracy in per cent and mean cross-entropy in nats for labels (texts,)."""
-    of_label = predictions.probabilities[np.arange(len(label)), label]
-    return {
-        "accuracy": 100.0 * float((predictions.predicted == label).mean()),
-        "loss": float(-np.log(np.maximum(of_label, 1e-12)).mean()),
-    }

@@ -19,7 +19,7 @@ from gluon_attn.plots.time_series import over_time
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import alone, best_validation, row, seed_range
+from reproductions.protocol.rows import alone, bootstrapped_row, validation_row
 from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import Column, Variant
 
@@ -93,27 +93,13 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], other: str) -> list
         if f"{prefix}degrees" not in outcomes[0].predictions:
             continue
         each = _each(outcomes, prefix, turns=turns)
-        values = [mean_error(one.sum(axis=0)) for one in each]
-        interval = bootstrap_metric(each, mean_error, seed=0)
-        one = row(outcomes, variant, split="test", metric="error", signature=signature, values=values, ci95=interval)
+        one = bootstrapped_row(outcomes, variant, each, mean_error, metric="error", signature=signature)
         if signature != ALL:
             one = alone(one)
         if prefix and one.corpus != SAMPLE:
             one = replace(one, corpus=other)
         made.append(one)
-    best = [best_validation(outcome, "error", lower_is_better=True) for outcome in outcomes]
-    made.append(
-        row(
-            outcomes,
-            variant,
-            split="validation",
-            metric="error",
-            signature="best epoch",
-            values=best,
-            ci95=seed_range(best),
-        )
-    )
-    return made
+    return [*made, validation_row(outcomes, variant, "error")]
 
 
 def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
@@ -216,7 +202,6 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
         loss_unit="degrees",
         loss_per="frame",
         train_label="train, with the penalty",
-        lower_is_better=True,
     )
 
 

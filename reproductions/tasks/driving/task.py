@@ -134,6 +134,7 @@ class Drives(Task[SettingsT, DrivingData]):
     name = "driving"
     command = "predict"
     columns: ClassVar[tuple[Column, ...]] = results.COLUMNS
+    metrics = ("error",)
     notes = results.NOTES
 
     @property
@@ -213,9 +214,7 @@ class Drives(Task[SettingsT, DrivingData]):
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[SettingsT]) -> list[Row]:
         return results.rows(outcomes, variant, self.other)
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-        if metric not in ("", "error"):
-            raise UsageError(f"metric {metric!r} is unknown; driving has error")
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         return results.compare(better, worse)
 
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
@@ -318,7 +317,7 @@ class WithoutTraining(Drives[UntrainedSettings]):
             error = float(np.abs(self.steer(model, settings, frames).degrees - frames.target).mean())
             return {"error": error, "loss": error}
 
-        return Objective(lambda _: (), 0, lambda *_: None, evaluate, select="error", higher_is_better=False)
+        return Objective(lambda _: (), 0, lambda *_: None, evaluate, select="error")
 
     def steer(self, model: Any, settings: UntrainedSettings, frames: Frames) -> Predictions:
         """The first frame of a stretch has no previous frame; its prediction is 0."""

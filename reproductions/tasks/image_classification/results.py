@@ -13,7 +13,7 @@ from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.rows import best_validation
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks.classification.results import share_right
+from reproductions.tasks.classification.accuracy import accuracies, share_right
 
 ITEMS = "images"
 
@@ -65,11 +65,7 @@ def accuracy_by_images(series: Mapping[str, Mapping[int, str]]) -> Draw:
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         values = {
-            name: {
-                images: [100.0 * float(outcome.predictions["right"].mean()) for outcome in groups[variant]]
-                for images, variant in of_system.items()
-                if variant in groups
-            }
+            name: {images: accuracies(groups[variant]) for images, variant in of_system.items() if variant in groups}
             for name, of_system in series.items()
         }
         values = {name: of_system for name, of_system in values.items() if of_system}

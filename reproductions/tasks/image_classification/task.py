@@ -11,7 +11,6 @@ import numpy as np
 from mxnet import nd
 from mxnet.gluon import HybridBlock
 
-from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import bootstrap
 from gluon_attn.training.checkpoint import Checkpoint
 from gluon_attn.training.objective import Batch, Objective, share_of_mean
@@ -22,17 +21,17 @@ from preprocessing.images.data import ImageSplit
 from preprocessing.images.pipeline import ImageResult
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import best_validation, row, seed_range
+from reproductions.protocol.rows import row, validation_row
 from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import AnswerOptions, Column, Evaluation, Settings, Task, TrainedModel, Variant
-from reproductions.tasks.classification.results import compare, share_right, training_curves
+from reproductions.tasks.classification.accuracy import accuracies, compare, scores, share_right
+from reproductions.tasks.classification.results import training_curves
 from reproductions.tasks.image_classification import answers
+from reproductions.tasks.image_classification.results import ITEMS
 from reproductions.tasks.prepared import PreparedCorpus
 
 BATCH = 256
 """Batch size in evaluation."""
-
-ITEMS = "images"
 
 
 @dataclass(frozen=True)
@@ -118,6 +117,7 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
     name = "image classification"
     command = "classify"
     columns = (Column("accuracy, %", "accuracy"),)
+    metrics = ("accuracy",)
 
     @property
     def group(self) -> str:
@@ -192,32 +192,13 @@ class ImageClassification(Task[SettingsT, ImageCorpus], Generic[SettingsT]):
         selected the epoch, with its range over seeds."""
         first = outcomes[0]
         images = f"{len(first.predictions['right'])} test images, {first.examples['archive']}"
-        tested = [100.0 * float(outcome.predictions["right"].mean()) for outcome in outcomes]
-        validated = [best_validation(outcome, "accuracy") for outcome in outcomes]
+        values, interval = accuracies(outcomes), bootstrap(share_right(outcomes), seed=0)
         return [
-            row(
-                outcomes,
-                variant,
-                split="test",
-                metric="accuracy",
-                signature=images,
-                values=tested,
-                ci95=bootstrap(share_right(outcomes), seed=0),
-            ),
-            row(
-                outcomes,
-                variant,
-                split="validation",
-                metric="accuracy",
-                signature="best epoch",
-                values=validated,
-                ci95=seed_range(validated),
-            ),
+            row(outcomes, variant, split="test", metric="accuracy", signature=images, values=values, ci95=interval),
+            validation_row(outcomes, variant, "accuracy"),
         ]
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-        if metric not in ("", "accuracy"):
-            raise UsageError(f"metric {metric!r} is unknown; classification of images has accuracy")
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         return compare(better, worse, ITEMS)
 
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
@@ -236,13 +217,3 @@ def classify(model: HybridBlock, prepared: ImageResult, pixels: np.ndarray) -> n
     outputs = [nd.softmax(model(nd.array(prepared.inputs(batch)))).asnumpy() for batch in batches]
     probabilities: np.ndarray = np.concatenate(outputs)
     return probabilities
-
-
-def scores(probabilities: np.ndarray, label: np.ndarray) -> dict[str, float]:
-    """Return accuracy in per cent and mean cross-entropy in nats for probabilities (images, classes) and labels
-    (images,)."""
-    of_label = probabilities[np.arange(len(label)), label]
-    return {
-        "accuracy": 100.0 * float((probabilities.argmax(axis=1) == label).mean()),
-        "loss": float(-np.log(np.maximum(of_label, 1e-12)).mean()),
-    }

@@ -13,11 +13,10 @@ from gluon_attn.plots.curves import by_context
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import alone, row
+from reproductions.protocol.rows import alone, bootstrapped_row, stacked
 from reproductions.protocol.runs import Outcome, paired
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.language_modelling import results
-from reproductions.tasks.language_modelling.results import stacked
 
 _MIXED = "mixed with"
 COLUMNS = (
@@ -31,20 +30,11 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], order: int) -> list
     """Rows of a network on test: its own, and those of its mixtures with n-grams of the given order."""
     own = results.rows(outcomes, variant)
     for name, how in _HOW.items():
-        each = stacked(outcomes, name)
-        own.append(
-            alone(
-                row(
-                    outcomes,
-                    variant,
-                    split="test",
-                    metric="perplexity",
-                    signature=f"{_MIXED} {order}-grams, {how}",
-                    values=[perplexity(one.sum(axis=0)) for one in each],
-                    ci95=bootstrap_metric(each, perplexity, seed=0),
-                )
-            )
+        signature = f"{_MIXED} {order}-grams, {how}"
+        mixed = bootstrapped_row(
+            outcomes, variant, stacked(outcomes, name), perplexity, metric="perplexity", signature=signature
         )
+        own.append(alone(mixed))
     return own
 
 

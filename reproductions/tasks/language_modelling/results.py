@@ -15,7 +15,7 @@ from preprocessing.ptb import END_OF_LINE
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import best_validation, row, seed_range
+from reproductions.protocol.rows import bootstrapped_row, stacked, validation_row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
 
@@ -25,26 +25,11 @@ COLUMNS = (Column("perplexity", "perplexity"),)
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
     """Return perplexity on test, with a bootstrap interval over lines, and the validation perplexity that selected the
     epoch, with the range over seeds."""
-    each = stacked(outcomes, "likelihood")
-    best = [best_validation(outcome, "perplexity", lower_is_better=True) for outcome in outcomes]
-    measured = (
-        (
-            "test",
-            "of each word and end of line, the file as one stream",
-            [perplexity(one.sum(axis=0)) for one in each],
-            bootstrap_metric(each, perplexity, seed=0),
-        ),
-        ("validation", "best epoch", best, seed_range(best)),
-    )
+    likelihood, signature = stacked(outcomes, "likelihood"), "of each word and end of line, the file as one stream"
     return [
-        row(outcomes, variant, split=split, metric="perplexity", signature=signature, values=values, ci95=interval)
-        for split, signature, values, interval in measured
+        bootstrapped_row(outcomes, variant, likelihood, perplexity, metric="perplexity", signature=signature),
+        validation_row(outcomes, variant, "perplexity"),
     ]
-
-
-def stacked(outcomes: Sequence[Outcome], array: str) -> np.ndarray:
-    """Stack an array of the predictions over seeds: (seeds, lines, ...)."""
-    return np.stack([outcome.predictions[array] for outcome in outcomes])
 
 
 def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
@@ -73,7 +58,7 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
     """Draw loss and validation perplexity."""
     curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
     score = Score("perplexity", "perplexity")
-    draw_training_curves(curves, path, score=score, loss_per="word", lower_is_better=True)
+    draw_training_curves(curves, path, score=score, loss_per="word")
 
 
 def draw_lines(outcome: Outcome, variant: Variant[Any], directory: Path) -> dict[str, Path]:

@@ -97,6 +97,7 @@ class WordPrediction(Task[SettingsT, LanguageModellingData]):
     name = "language modelling"
     command = "perplexity"
     columns: ClassVar[tuple[Column, ...]] = results.COLUMNS
+    metrics = ("perplexity",)
 
     def own_data(self, options: DataOptions) -> OwnData:
         """Text files, one sentence per line."""
@@ -143,9 +144,7 @@ class WordPrediction(Task[SettingsT, LanguageModellingData]):
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[SettingsT]) -> list[Row]:
         return results.rows(outcomes, variant)
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-        if metric not in ("", "perplexity"):
-            raise UsageError(f"metric {metric!r} is unknown; language modelling has perplexity")
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         return results.compare(better, worse)
 
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:

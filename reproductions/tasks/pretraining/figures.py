@@ -3,7 +3,7 @@ mask, and attention heads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from gluon_attn.plots.curves import score_by_amount
 from gluon_attn.plots.heads import attention_lines
 from gluon_attn.plots.masks import masked_tokens
 from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.tasks.classification.accuracy import accuracies
 from reproductions.tasks.classification.task import Findings, Measurement, Reading
 
 
@@ -28,11 +29,11 @@ def accuracy_by_minutes(pretrained: Mapping[str, str], without: str) -> Draw:
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         points = {}
         if without in groups:
-            points[0.0] = _accuracies(groups, without)
+            points[0.0] = accuracies(groups[without])
         for classifier, source in pretrained.items():
             if classifier in groups and source in groups:
                 spent = groups[source][0].record["history"][-1]
-                points[spent.get("cpu_seconds", spent.get("seconds", 0.0)) / 60] = _accuracies(groups, classifier)
+                points[spent.get("cpu_seconds", spent.get("seconds", 0.0)) / 60] = accuracies(groups[classifier])
         if len(points) < 2:
             return {}
         path = directory / "accuracy_by_pretraining.png"
@@ -51,7 +52,7 @@ def accuracy_by_labelled(systems: Mapping[str, Mapping[int, str]]) -> Draw:
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         series = {
-            title: {float(count): _accuracies(groups, name) for count, name in variants.items() if name in groups}
+            title: {float(count): accuracies(groups[name]) for count, name in variants.items() if name in groups}
             for title, variants in systems.items()
         }
         series = {title: points for title, points in series.items() if points}
@@ -115,7 +116,3 @@ def heads(variant: str) -> Draw:
         return paths
 
     return draw
-
-
-def _accuracies(groups: Groups, variant: str) -> Sequence[float]:
-    return [100.0 * float(np.mean(outcome.predictions["right"])) for outcome in groups[variant]]

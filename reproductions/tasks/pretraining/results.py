@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gluon_attn.evaluation.statistics import bootstrap, bootstrap_difference, bootstrap_metric, perplexity
+from gluon_attn.evaluation.statistics import bootstrap, bootstrap_difference, perplexity
 from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import best_validation, row, seed_range
+from reproductions.protocol.rows import bootstrapped_row, row, stacked, validation_row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
-from reproductions.tasks.language_modelling.results import stacked
 
 COLUMNS = (
     Column("perplexity of pretraining", "perplexity", of_pretraining=True),
@@ -24,22 +23,12 @@ COLUMNS = (
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
     """Test perplexity with its bootstrap interval over pairs, the validation perplexity that selected the epoch with
     its range over seeds, and the accuracy on pairs."""
-    each = stacked(outcomes, "likelihood")
-    best = [best_validation(outcome, "perplexity", lower_is_better=True) for outcome in outcomes]
     what = "of each next piece" if variant.settings.causal else "of each masked piece"
-    values = [perplexity(one.sum(axis=0)) for one in each]
-    test = bootstrap_metric(each, perplexity, seed=0)
     made = [
-        row(outcomes, variant, split="test", metric="perplexity", signature=what, values=values, ci95=test),
-        row(
-            outcomes,
-            variant,
-            split="validation",
-            metric="perplexity",
-            signature=f"{what}, best epoch",
-            values=best,
-            ci95=seed_range(best),
+        bootstrapped_row(
+            outcomes, variant, stacked(outcomes, "likelihood"), perplexity, metric="perplexity", signature=what
         ),
+        validation_row(outcomes, variant, "perplexity", f"{what}, best epoch"),
     ]
     if "told" in outcomes[0].predictions:
         told = 100.0 * stacked(outcomes, "told")
@@ -70,4 +59,4 @@ def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
     curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
     score = Score("perplexity", "perplexity")
     label = "train, all tasks"
-    draw_training_curves(curves, path, score=score, loss_per="piece", train_label=label, lower_is_better=True)
+    draw_training_curves(curves, path, score=score, loss_per="piece", train_label=label)

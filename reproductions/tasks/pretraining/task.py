@@ -29,6 +29,7 @@ from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
+from reproductions.tasks.classification.accuracy import per_cent
 from reproductions.tasks.lines import lines, too_long
 from reproductions.tasks.pretraining import results
 from reproductions.tasks.pretraining.batches import ReviewPairs, share_of_pairs
@@ -62,6 +63,7 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
     name = "pretraining"
     command = "perplexity"
     columns = results.COLUMNS
+    metrics = ("perplexity",)
 
     @property
     def corpora(self) -> tuple[str, ...]:
@@ -104,8 +106,7 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
         def evaluate(model: BertForPretraining) -> dict[str, float]:
             return _scores(measure(model, settings, data, data.prepared.validation))
 
-        choice: dict[str, Any] = {"select": "perplexity", "higher_is_better": False}
-        return Objective(batches, settings.steps, loss, evaluate, **choice, share=share_of_pairs)
+        return Objective(batches, settings.steps, loss, evaluate, select="perplexity", share=share_of_pairs)
 
     def evaluate(
         self, model: BertForPretraining, settings: PretrainingSettings, data: PretrainingData, last: Checkpoint
@@ -122,9 +123,7 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[PretrainingSettings]) -> list[Row]:
         return results.rows(outcomes, variant)
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-        if metric not in ("", "perplexity"):
-            raise UsageError(f"metric {metric!r} is unknown; pretraining has perplexity")
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         return results.compare(better, worse)
 
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:
@@ -195,7 +194,7 @@ def measure(model: BertForPretraining, settings: PretrainingSettings, data: Pret
 def _scores(measured: Measured) -> dict[str, float]:
     scores = {"perplexity": perplexity(measured.likelihood.sum(axis=0))}
     scores["loss"] = float(np.log(scores["perplexity"]))
-    return scores if measured.told is None else scores | {"told": 100.0 * float(measured.told.mean())}
+    return scores if measured.told is None else scores | {"told": per_cent(measured.told)}
 
 
 def _encoded(data: PretrainingData, text: str) -> np.ndarray:

@@ -22,11 +22,11 @@ from preprocessing.bitext.subwords import SEPARATOR
 from reproductions.protocol.attention_view import Alternative, AttentionView, Heads
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.protocol.rows import stacked
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Evaluation, TrainedModel
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from reproductions.tasks.translation.decoding import SENTENCES, batch
-from reproductions.tasks.translation.results import stacked
 from reproductions.tasks.translation.task import Translation
 
 # Name of the criterion -> the attention that it applies to, and its name in figures.

@@ -16,7 +16,7 @@ from preprocessing.bitext.data import Pair
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.own_data import OwnData
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import best_validation
+from reproductions.protocol.rows import best_validation, stacked
 from reproductions.protocol.runs import SAMPLE, Outcome
 from reproductions.protocol.task import Column, Evaluation, Variant
 from reproductions.tasks.bleu import PEERS, bleu
@@ -98,6 +98,7 @@ class DomainTranslation(Translation):
         *(Column(other.title, "bleu", f"{other.title};") for other in TEST_SETS),
         Column("perplexity", "perplexity"),
     )
+    metrics = (*Translation.metrics, *(other.array for other in TEST_SETS))
 
     @property
     def corpora(self) -> tuple[str, ...]:
@@ -146,12 +147,12 @@ class DomainTranslation(Translation):
         corpora = {other.title: other.corpus for other in self.elsewhere}
         return [replace(row, corpus=corpora.get(row.signature.partition(";")[0], row.corpus)) for row in rows]
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         """On another test set if ``metric`` is the name of its array."""
         titles = {other.array: other.title for other in TEST_SETS}
         if metric not in titles:
-            return super().compare(metric, better, worse)
-        sides = results.stacked(better, metric), results.stacked(worse, metric)
+            return super().difference(metric, better, worse)
+        sides = stacked(better, metric), stacked(worse, metric)
         return Effect(bootstrap_difference(*sides, bleu, seed=0), f"BLEU points on {titles[metric]}", "sentences")
 
 
@@ -159,9 +160,7 @@ def below_half(other: TestSet) -> Callable[[Sequence[Outcome]], Effect]:
     """An effect: half of the BLEU of the test split minus the BLEU on the other test set."""
 
     def effect(outcomes: Sequence[Outcome]) -> Effect:
-        own, outside = (
-            bootstrap_metric(results.stacked(outcomes, array), bleu, seed=0) for array in ("bleu", other.array)
-        )
+        own, outside = (bootstrap_metric(stacked(outcomes, array), bleu, seed=0) for array in ("bleu", other.array))
         mean = own.mean / 2 - outside.mean
         # Two independent samples of sentences.
         half_width = float(np.hypot((own.high - own.low) / 4, (outside.high - outside.low) / 2))
@@ -178,7 +177,7 @@ def chosen_on_validation(other: TestSet) -> Callable[..., Effect]:
     def effect(first: Sequence[Outcome], *others: Sequence[Outcome]) -> Effect:
         systems = (first, *others)
         best = max(systems, key=lambda outcomes: np.mean([best_validation(one, "bleu") for one in outcomes]))
-        sides = results.stacked(best, other.array), results.stacked(first, other.array)
+        sides = stacked(best, other.array), stacked(first, other.array)
         what = f"BLEU points on {other.title}, {best[0].variant} minus {first[0].variant}"
         return Effect(bootstrap_difference(*sides, bleu, seed=0), what, "sentences")
 

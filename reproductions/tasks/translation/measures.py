@@ -15,12 +15,13 @@ from preprocessing.bitext.data import Pair
 from preprocessing.pipeline.ragged import Ragged
 from preprocessing.text.data import Split
 from reproductions.protocol.claims import Effect
+from reproductions.protocol.rows import stacked
 from reproductions.protocol.runs import Outcome, paired
 from reproductions.protocol.task import Evaluation
 from reproductions.tasks.bleu import PEERS, bleu
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from reproductions.tasks.translation.decoding import Translated, translate
-from reproductions.tasks.translation.results import by_halves, compare, long_minus_short, stacked
+from reproductions.tasks.translation.results import by_halves, compare, long_minus_short
 from reproductions.tasks.translation.task import Translation
 
 JOINED = (2, 3)  # consecutive test sentences that are translated as one
@@ -125,13 +126,13 @@ def more_when_long(attention: Sequence[Outcome], without: Sequence[Outcome]) -> 
 
 def gained_by_replacing(outcomes: Sequence[Outcome]) -> Effect:
     """BLEU points gained by replacing unknown words with translations of what they attend to."""
-    estimate = bootstrap_difference(stacked(outcomes, "bleu_replaced"), stacked(outcomes), bleu, seed=0)
+    estimate = bootstrap_difference(stacked(outcomes, "bleu_replaced"), stacked(outcomes, "bleu"), bleu, seed=0)
     return Effect(estimate, "BLEU points with unknown words replaced, minus without", "sentences")
 
 
 def single_and_joined(outcomes: Sequence[Outcome]) -> np.ndarray:
     """BLEU counts (seeds, groups, 20) of three consecutive sentences: translated one by one, and concatenated."""
-    single = np.stack([grouped(counts, 3).sum(axis=1) for counts in stacked(outcomes)])
+    single = np.stack([grouped(counts, 3).sum(axis=1) for counts in stacked(outcomes, "bleu")])
     return np.concatenate([single, stacked(outcomes, "joined_3")], axis=2)
 
 

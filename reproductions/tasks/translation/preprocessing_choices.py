@@ -14,6 +14,7 @@ from preprocessing import translation as pipelines
 from preprocessing.bitext.pipeline import TranslationPipeline
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
+from reproductions.protocol.rows import stacked
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.bleu import PEERS, Bleu, bleu, with_unknown_words
@@ -59,6 +60,7 @@ class ChosenTranslation(Translation):
         Column("at spaces", "sacrebleu", "tok:none"),
         Column("of characters", "sacrebleu", "tok:char"),
     )
+    metrics = (*Translation.metrics, *WAYS)
 
     def _pipeline(self, corpus: str, settings: TranslationSettings) -> TranslationPipeline:
         options = {**settings.pipeline_options, **asdict(self.choices)}
@@ -78,16 +80,16 @@ class ChosenTranslation(Translation):
         further[PIECES] = ("bleu", OF_PIECES)
         return results.rows(outcomes, variant, self.official, further)
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         if metric not in WAYS:
-            return super().compare(metric, better, worse)
-        sides = results.stacked(better, metric), results.stacked(worse, metric)
+            return super().difference(metric, better, worse)
+        sides = stacked(better, metric), stacked(worse, metric)
         return Effect(bootstrap_difference(*sides, bleu, seed=0), f"{metric.replace('_', ' ')} points", "sentences")
 
 
-def bleus(outcomes: Sequence[Outcome], array: str = "bleu") -> np.ndarray:
+def bleus(outcomes: Sequence[Outcome]) -> list[float]:
     """Test BLEU of each seed."""
-    return np.array([bleu(each.sum(axis=0)) for each in results.stacked(outcomes, array)])
+    return [bleu(each.sum(axis=0)) for each in stacked(outcomes, "bleu")]
 
 
 def worth(outcomes: Sequence[Outcome], base: Sequence[Outcome]) -> Estimate:
@@ -108,7 +110,7 @@ BLEU = Scale(worth, bleus, "BLEU points")
 
 def one_network_two_ways(higher: str, lower: str, points: float, outcomes: Sequence[Outcome]) -> Effect:
     """Difference in BLEU of the same translations between two ways to compute it, minus ``points``."""
-    sides = results.stacked(outcomes, higher), results.stacked(outcomes, lower)
+    sides = stacked(outcomes, higher), stacked(outcomes, lower)
     difference = bootstrap_difference(*sides, bleu, seed=0)
     estimate = Estimate(difference.mean - points, difference.low - points, difference.high - points)
     return Effect(estimate, f"points of {higher} minus {lower}, minus {points:g}", "sentences")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gluon_attn.evaluation.statistics import bootstrap_difference, bootstrap_metric, perplexity
+from gluon_attn.evaluation.statistics import bootstrap_difference, perplexity
 from gluon_attn.plots.curves import Score, score_by_length, score_by_minutes, training_curves as draw_training_curves
 from gluon_attn.plots.heatmap import Matrix, attention_matrices
 from preprocessing.files import write_text
@@ -17,7 +17,7 @@ from preprocessing.text.normalization import JOINER
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import alone, best_validation, row, seed_range
+from reproductions.protocol.rows import alone, bootstrapped_row, row, stacked, validation_row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.bleu import PEERS, Bleu, bleu, chrf_signature
@@ -41,6 +41,7 @@ _SCORES: Mapping[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "bleu": ("bleu", bleu),
     "perplexity": ("likelihood", perplexity),
 }
+METRICS = tuple(_SCORES)
 
 
 def rows(
@@ -72,22 +73,13 @@ def rows(
     for metric, array, signature, score in measured:
         if array in first.predictions:
             each = stacked(outcomes, array)
-            values, interval = [score(one.sum(axis=0)) for one in each], bootstrap_metric(each, score, seed=0)
-            made.append(
-                row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
-            )
-            if array != "bleu":
-                made[-1] = alone(made[-1])
-    if not first.is_ensemble:
-        for split, metric, signature, values in (
-            ("test", "chrf", f"{chrf_signature()}; {search}", [one.record["metrics"]["chrf"] for one in outcomes]),
-            ("validation", "bleu", "greedy, best epoch", [best_validation(one, "bleu") for one in outcomes]),
-        ):
-            span = seed_range(values)
-            made.append(
-                row(outcomes, variant, split=split, metric=metric, signature=signature, values=values, ci95=span)
-            )
-    return made
+            one = bootstrapped_row(outcomes, variant, each, score, metric=metric, signature=signature)
+            made.append(one if array == "bleu" else alone(one))
+    if first.is_ensemble:
+        return made
+    signature, values = f"{chrf_signature()}; {search}", [one.record["metrics"]["chrf"] for one in outcomes]
+    made.append(row(outcomes, variant, split="test", metric="chrf", signature=signature, values=values))
+    return [*made, validation_row(outcomes, variant, "bleu", "greedy, best epoch")]
 
 
 def _search(beam: int, alpha: float) -> str:
@@ -95,14 +87,9 @@ def _search(beam: int, alpha: float) -> str:
     return f"beam {beam}, alpha {alpha:g}"
 
 
-def stacked(outcomes: Sequence[Outcome], array: str = "bleu") -> np.ndarray:
-    """An array of the predictions of each seed: (seeds, sentences, ...)."""
-    return np.stack([outcome.predictions[array] for outcome in outcomes])
-
-
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
     """Gain in BLEU, or reduction in perplexity, of the first side over the second; paired bootstrap over sentences."""
-    array, score = _SCORES[metric or "bleu"]
+    array, score = _SCORES[metric]
     sides = stacked(better, array), stacked(worse, array)
     if metric == "perplexity":
         estimate, what = bootstrap_difference(sides[1], sides[0], score, seed=0), "by how much perplexity is lower"
@@ -115,7 +102,7 @@ def by_halves(outcomes: Sequence[Outcome]) -> np.ndarray:
     """BLEU counts (seeds, sentences, 20): in one half the sentences of more than 12 words, in the other half the
     rest."""
     long = (outcomes[0].predictions["words"] > 12)[:, None]
-    each = stacked(outcomes)
+    each = stacked(outcomes, "bleu")
     return np.concatenate([each * long, each * ~long], axis=2)
 
 

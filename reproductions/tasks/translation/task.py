@@ -77,6 +77,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
     name = "translation"
     command = "translate"
     columns: ClassVar[tuple[Column, ...]] = results.COLUMNS
+    metrics: ClassVar[tuple[str, ...]] = results.METRICS
     notes = results.NOTES
 
     @property
@@ -220,7 +221,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[TranslationSettings]) -> list[Row]:
         return results.rows(outcomes, variant, self.official)
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
         return results.compare(metric, better, worse)
 
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import Estimate, bootstrap
 from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
 from gluon_attn.plots.embedding_map import word_map
@@ -16,7 +15,7 @@ from preprocessing.files import write_text
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import best_validation, row, seed_range
+from reproductions.protocol.rows import best_validation, row, validation_row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.word_vectors.trained_vectors import NEIGHBOURS
@@ -28,6 +27,7 @@ COLUMNS = (
 )
 RARE = "agreement of rare words"
 """Metric that compares rare words only."""
+METRICS = ("agreement", RARE)
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> list[Row]:
@@ -37,13 +37,9 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> l
     made = agreement_rows(outcomes, variant, frequent)
     settings = variant.settings
     signature = f"nats per {settings.example}, {settings.negatives} negatives, threshold {settings.threshold:g}"
-    for split, values in (
-        ("test", [outcome.record["metrics"]["loss"] for outcome in outcomes]),
-        ("validation", [best_validation(outcome, "loss", lower_is_better=True) for outcome in outcomes]),
-    ):
-        span = seed_range(values)
-        made.append(row(outcomes, variant, split=split, metric="loss", signature=signature, values=values, ci95=span))
-    return made
+    values = [outcome.record["metrics"]["loss"] for outcome in outcomes]
+    made.append(row(outcomes, variant, split="test", metric="loss", signature=signature, values=values))
+    return [*made, validation_row(outcomes, variant, "loss", signature)]
 
 
 def agreement_rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent: int) -> list[Row]:
@@ -79,13 +75,7 @@ def _by_word(outcomes: Sequence[Outcome], only_rare: bool) -> np.ndarray:
 
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
     """Gain in agreement of the first side over the second, for metric :data:`RARE` over rare words only; paired
-    bootstrap over words. None if no word is rare.
-
-    Raises:
-        UsageError: there is no such metric.
-    """
-    if metric not in ("", "agreement", RARE):
-        raise UsageError(f"word vectors are not compared by {metric!r}; choose agreement or {RARE!r}")
+    bootstrap over words. None if no word is rare."""
     only_rare = metric == RARE
     sides = [_by_word(outcomes, only_rare) for outcomes in (better, worse)]
     if not len(sides[0]):

@@ -182,6 +182,7 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
     name = "word vectors"
     command = "neighbours"
     columns = results.COLUMNS
+    metrics = results.METRICS
 
     @property
     def corpora(self) -> tuple[str, ...]:
@@ -251,7 +252,7 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
         settings = variant.settings.on_sample() if outcomes[0].on_sample else variant.settings
         return results.rows(outcomes, variant, settings.frequent)
 
-    def compare(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
         return results.compare(metric, better, worse)
 
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:

@@ -21,6 +21,7 @@ from matplotlib.image import imread
 from gluon_attn.errors import UsageError
 from gluon_attn.plots import fonts
 from gluon_attn.plots.curves import (
+    Score,
     position_code,
     score_by_amount,
     score_by_length,
@@ -225,7 +226,7 @@ def test_masked_cells_are_grey_and_have_no_number(tmp_path: Path) -> None:
     ("options", "ringed"),
     [
         ({}, "mean: 87.00 % at epoch 3"),
-        ({"lower_is_better": True}, "mean: 85.00 % at epoch 1"),
+        ({"score": Score("loss", "loss")}, "mean: 0.41 at epoch 1"),
         ({"selected_epochs": {"mean": 1}}, "mean: 85.00 % at epoch 1"),
     ],
 )

@@ -54,17 +54,17 @@ def squared(outputs: nd.NDArray, target: nd.NDArray) -> nd.NDArray:
     return L2Loss()(outputs, target)
 
 
-def accuracy_from(scores: list[float]) -> Callable[[HybridBlock], Mapping[str, float]]:
+def metric_from(scores: list[float], metric: str = "accuracy") -> Callable[[HybridBlock], Mapping[str, float]]:
     """Predefined validation results, one per epoch."""
     remaining = iter(scores)
-    return lambda model: {"accuracy": next(remaining)}
+    return lambda model: {metric: next(remaining)}
 
 
 def error(model: HybridBlock) -> dict[str, float]:
     return {"error": float(((model(array(X)).asnumpy() - Y) ** 2).mean())}
 
 
-OBJECTIVE = Objective(batches, STEPS, squared, error, select="error", higher_is_better=False)
+OBJECTIVE = Objective(batches, STEPS, squared, error, select="error")
 
 
 def run_in(
@@ -85,7 +85,7 @@ def digest(model: HybridBlock) -> str:
 def test_updates_match_the_textbook(tmp_path: Path, schedule: dict[str, Any]) -> None:
     """w <- w - rate(step) * mean gradient of the batch; the loss in the history is the mean over steps."""
     recipe = replace(RECIPE, **schedule)
-    scores = accuracy_from([1.0, 2.0, 3.0, 4.0, 5.0])
+    scores = metric_from([1.0, 2.0, 3.0, 4.0, 5.0])
     model, trained = run_in(tmp_path, objective=Objective(batches, STEPS, squared, scores), recipe=recipe)
     w, b = np.full((3, 1), 0.5), 0.0
     for epoch in range(1, 6):
@@ -174,7 +174,7 @@ def test_rows_of_a_sparse_gradient_are_part_of_the_norm(tmp_path: Path, clip_nor
     norm = math.sqrt(sum(float((gradient**2).sum()) for gradient in gradients.values()))
     assert 0.02 < norm < 1e6
 
-    objective = Objective(lambda _: [Batch((ids,), target)], 1, squared, accuracy_from([1.0]))
+    objective = Objective(lambda _: [Batch((ids,), target)], 1, squared, metric_from([1.0]))
     recipe = replace(RECIPE, epochs=1, clip_norm=clip_norm)
     fit(model, objective, recipe, RunDirectory(tmp_path, {}), seed=1)
     assert model.embedding.weight.list_grad()[0].stype == "row_sparse"
@@ -224,26 +224,26 @@ def test_the_result_depends_on_the_seed_and_not_on_the_process(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("scores", "higher", "best"),
+    ("scores", "metric", "best"),
     [
-        ([1, 5, 3, 4, 2], True, 2),
-        ([5, 1, 3, 2, 4], False, 2),
-        ([1, 2, 2, 2, 2], True, 2),  # The earliest of equals.
-        ([9, 1, 2, 3, 4], True, 1),
-        ([1, 2, 3, 4, 5], True, 5),
-        ([-3, -1, -2, -5, -4], True, 2),
-        ([0, 0, 0, 0, 0], False, 1),
+        ([1, 5, 3, 4, 2], "accuracy", 2),
+        ([5, 1, 3, 2, 4], "error", 2),
+        ([1, 2, 2, 2, 2], "accuracy", 2),  # The earliest of equals.
+        ([9, 1, 2, 3, 4], "bleu", 1),
+        ([1, 2, 3, 4, 5], "accuracy", 5),
+        ([-3, -1, -2, -5, -4], "accuracy", 2),
+        ([0, 0, 0, 0, 0], "perplexity", 1),
     ],
 )
-def test_the_best_epoch_is_restored(tmp_path: Path, scores: list[float], higher: bool, best: int) -> None:
+def test_the_best_epoch_is_restored(tmp_path: Path, scores: list[float], metric: str, best: int) -> None:
     seen: list[str] = []
-    written = accuracy_from([float(score) for score in scores])
+    written = metric_from([float(score) for score in scores], metric)
 
     def evaluate(model: HybridBlock) -> Mapping[str, float]:
         seen.append(digest(model))
         return written(model)
 
-    model, trained = run_in(tmp_path, objective=Objective(batches, STEPS, squared, evaluate, higher_is_better=higher))
+    model, trained = run_in(tmp_path, objective=Objective(batches, STEPS, squared, evaluate, select=metric))
     assert trained.best_epoch == best
     assert digest(model) == seen[best - 1]
     assert len(set(seen)) == 5
@@ -260,7 +260,7 @@ def test_training_ends_when_patience_is_exhausted(
     tmp_path: Path, scores: list[float], patience: int, epochs: int
 ) -> None:
     """A finished run that is resumed does not continue."""
-    objective = Objective(batches, STEPS, squared, accuracy_from([float(score) for score in scores]))
+    objective = Objective(batches, STEPS, squared, metric_from([float(score) for score in scores]))
     recipe = replace(RECIPE, patience=patience)
     model, trained = run_in(tmp_path, objective=objective, recipe=recipe)
     assert len(trained.history) == epochs
@@ -443,7 +443,7 @@ def test_a_nan_update_does_not_replace_the_last_good_checkpoint(tmp_path: Path) 
 def test_a_nan_validation_result_is_never_the_best(tmp_path: Path, epoch: int) -> None:
     scores = [50.0, 60.0]
     scores[epoch - 1] = math.nan
-    objective = replace(OBJECTIVE, evaluate=accuracy_from(scores), select="accuracy", higher_is_better=True)
+    objective = replace(OBJECTIVE, evaluate=metric_from(scores), select="accuracy")
     with pytest.raises(UsageError, match=rf"validation accuracy is nan at epoch {epoch}, step {STEPS};"):
         run_in(tmp_path / "run", objective=objective, recipe=replace(RECIPE, epochs=2))
     assert (tmp_path / "run" / "checkpoint.npz").exists() == (epoch == 2)
@@ -543,7 +543,7 @@ def test_a_model_without_gradients_is_validated_and_saved(tmp_path: Path) -> Non
     model.collect_params().setattr("grad_req", "null")
     values = parameter_arrays(model)
     run = RunDirectory(tmp_path, {}, resume=False, overwrite=False)
-    objective = Objective(lambda _: (), 0, squared, accuracy_from([70.0]))
+    objective = Objective(lambda _: (), 0, squared, metric_from([70.0]))
     trained = fit(model, objective, RECIPE, run, seed=1)
     assert (trained.history, trained.best_epoch) == ([{"epoch": 1, "validation_accuracy": 70.0}], 1)
     saved = Checkpoint(run.checkpoint).group("best")

@@ -13,7 +13,7 @@ from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import Estimate
 from reproductions.protocol import papers
 from reproductions.protocol.claims import Better, Effect, Measured
-from reproductions.protocol.conclude import conclude, draw_again, draw_figures, write_pages
+from reproductions.protocol.conclude import conclude, draw_figures, write_pages
 from reproductions.protocol.reproduction import Reproduction
 from reproductions.protocol.runs import Outcome
 from tests.reproductions.support import claims_by_id, outcome
@@ -94,7 +94,7 @@ def test_a_measurement_gets_the_outcomes_of_each_of_its_variants(tmp_path: Path)
 
 def test_a_metric_that_the_task_does_not_have_is_refused(tmp_path: Path) -> None:
     paper = replace(REPRODUCTION, claims=(Better("a", "A", "curved", "straight", metric="bleu"),))
-    with pytest.raises(UsageError, match="quadrants has no metric bleu"):
+    with pytest.raises(UsageError, match="metric 'bleu' is unknown in quadrants; choose from accuracy"):
         conclude(paper, CPU, [finished(tmp_path, name) for name in ("curved", "straight")])
 
 
@@ -149,13 +149,3 @@ def test_pages_are_written_where_the_texts_are(tmp_path: Path) -> None:
         "notes": "notes.txt",
     }
     assert all(path.is_file() for path in pages.values())
-
-
-def test_a_figure_that_is_no_longer_drawn_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    folder = tmp_path / "figures"
-    folder.mkdir()
-    for name in ("both.png", "old.png", "notes.txt"):
-        (folder / name).touch()
-    draw_again(REPRODUCTION, CPU, [finished(tmp_path, "curved")], folder)
-    names = sorted(path.name for path in folder.iterdir())
-    assert names == ["both.png", "notes.txt", "points_curved.png", "training_curves.png"]

@@ -214,6 +214,17 @@ def test_the_difference_in_the_paper_is_that_of_the_reported_systems(tmp_path: P
     assert reported(*(replace(one, metric="perplexity") for one in (curved, straight))) is None
 
 
+@pytest.mark.parametrize(
+    ("metric", "sign"), [("accuracy", 1), ("bleu", 1), ("error", -1), ("loss", -1), ("perplexity", -1)]
+)
+def test_the_difference_in_the_paper_is_positive_if_the_better_system_is_better(metric: str, sign: int) -> None:
+    table = Table("Someone (1969), Table 2", corpus="figures", metric=metric)
+    values = {"curved": 96.0, "straight": 75.5}
+    variants = tuple(replace(CPU.variant(name), beside=table.entry(name, value)) for name, value in values.items())
+    claim = replace(BETTER, metric=metric)
+    assert reported_difference(claim, replace(CPU, variants=variants)) == pytest.approx(sign * 20.5)
+
+
 def test_a_claim_may_say_what_its_paper_reports() -> None:
     preset = replace(CPU, variants=tuple(replace(variant, beside=None) for variant in CPU.variants))
     own = Measured("own", "More than half", "ours", ("curved",), lambda side: None, reported=0.4)

@@ -109,6 +109,50 @@ def test_of_the_smoke_preset_only_the_results_file_is_published(toy: str, tmp_pa
     assert contents(Path(toy).parent / "results").keys() == {"toy.smoke.json"}
 
 
+@pytest.mark.parametrize("step", ["draw_figures", "results_readme", "Result.write"])
+def test_a_failure_leaves_a_table_with_its_outcomes(
+    step: str, runs: tuple[str, dict[str, Outcome]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old table as it was, or, if only the results file could not be written, with more outcomes than it has."""
+    toy, outcomes = runs
+    folder = Path(toy).parent / "results"
+    publish_more(toy, [outcomes["straight/1"]])
+    before = contents(folder)
+    fail_at(step, monkeypatch)
+    with pytest.raises(RuntimeError, match="stopped"):
+        publish_all(toy, "cpu", [outcomes["straight/1"], outcomes["straight/2"]])
+    after = contents(folder)
+    assert after["toy.json"] == before["toy.json"]
+    assert after.keys() >= before.keys()
+    assert step == "Result.write" or after == before
+
+
+@pytest.mark.parametrize("step", ["draw_figures", "results_readme", "shutil.copytree", "Result.write"])
+def test_a_table_that_could_not_be_published_again_can_be_later(
+    step: str, published: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complete = {name: raw for name, (raw, _) in contents(published.parent / "results").items()}
+    table = published.parent / "results" / "toy.json"
+    table.write_text(table.read_text(encoding="utf-8").replace('"mean": ', '"mean": 1'), encoding="utf-8")
+    (table.parent / "toy" / "both.png").unlink()
+    before = contents(table.parent)
+    with monkeypatch.context() as failing:
+        fail_at(step, failing)
+        with pytest.raises(RuntimeError, match="stopped"):
+            publish_again(str(published), "cpu", check=False)
+    assert contents(table.parent)["toy.json"] == before["toy.json"]
+    assert step == "Result.write" or contents(table.parent) == before
+    assert publish_again(str(published), "cpu", check=False)
+    assert {name: raw for name, (raw, _) in contents(table.parent).items()} == complete
+
+
+def fail_at(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("stopped")
+
+    monkeypatch.setattr(f"reproductions.protocol.publishing.{step}", fail)
+
+
 # --- add to what is published ---
 
 

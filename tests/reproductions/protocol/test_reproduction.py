@@ -166,6 +166,12 @@ def test_every_paper_declares_known_names(name: str) -> None:
         assert system.beside is None or system.beside in paper.reported
         assert system.differs or not system.beside, f"{system.name}: say in what the peer differs"
         assert system.beside or not system.comparable
+    cpu = paper.preset("cpu")
+    for variant in cpu.variants:
+        task = cpu.task(variant.name)
+        assert task.metrics[0] == task.columns[0].metric
+    for claim in paper.claims:
+        assert isinstance(claim, Measured) or claim.metric in ("", *cpu.task(claim.better).metrics)
     for peer in paper.reported:
         assert peer.corpus in CORPORA | OTHERS and peer.metric in METRICS
         assert peer.checked in {"text", "secondary", "memory"}

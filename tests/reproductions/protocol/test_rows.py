@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gluon_attn.evaluation.statistics import Estimate
+from gluon_attn.evaluation.statistics import Estimate, bootstrap_metric
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import alone, best_validation, row, seed_range
+from reproductions.protocol.rows import alone, best_validation, bootstrapped_row, row, seed_range, validation_row
 from tests.reproductions.support import outcome
 from tests.reproductions.toy import PEER, REPRODUCTION
 
@@ -71,7 +71,32 @@ def test_a_metric_without_items_has_the_range_of_its_seeds() -> None:
 
 
 def test_the_validation_result_is_that_of_the_selected_epoch(tmp_path: Path) -> None:
-    history = [{"epoch": epoch, "validation_loss": value} for epoch, value in enumerate([6.0, 7.5, 6.5], 1)]
+    history = [{f"validation_{metric}": value for metric in ("accuracy", "error", "loss")} for value in (6.0, 7.5, 6.5)]
     one = outcome(tmp_path, "curved", 1, history=history)
-    assert best_validation(one, "loss") == 7.5
-    assert best_validation(one, "loss", lower_is_better=True) == 6.0
+    assert [best_validation(one, metric) for metric in ("accuracy", "error", "loss")] == [7.5, 6.0, 6.0]
+
+
+def test_the_validation_row_has_the_selected_epoch_of_each_seed_and_their_range(tmp_path: Path) -> None:
+    histories = {1: (80.0, 90.0, 85.0), 2: (70.0, 60.0, 50.0)}
+    outcomes = [
+        outcome(tmp_path, "curved", seed, history=[{"validation_accuracy": value} for value in values])
+        for seed, values in histories.items()
+    ]
+    one = validation_row(outcomes, CURVED, "accuracy")
+    assert (one.split, one.metric, one.signature) == ("validation", "accuracy", "best epoch")
+    assert (one.mean, one.per_seed, one.ci95) == (80.0, {"1": 90.0, "2": 70.0}, (70.0, 90.0))
+    assert one.reported is None
+
+
+def test_a_metric_of_sums_is_scored_for_each_seed_and_bootstrapped_over_items(tmp_path: Path) -> None:
+    outcomes = [outcome(tmp_path, "curved", seed) for seed in (1, 2)]
+    each = np.stack([np.stack([np.arange(10.0) + seed, np.full(10, 2.0)], axis=1) for seed in (1, 2)])
+
+    def ratio(totals: np.ndarray) -> float:
+        return float(totals[0] / totals[1])
+
+    one = bootstrapped_row(outcomes, CURVED, each, ratio, metric="accuracy", signature="all")
+    assert one.per_seed == {"1": 55 / 20, "2": 65 / 20} and one.mean == 3.0
+    interval = bootstrap_metric(each, ratio, seed=0)
+    assert one.ci95 == (interval.low, interval.high) and interval.low < 3.0 < interval.high
+    assert one.split == "test" and one.comparable

@@ -57,7 +57,7 @@ def validation(model: HybridBlock) -> Mapping[str, float]:
     return {"error": float(squared(model(nd.array(batch.inputs[0])), nd.array(batch.target)).mean().asscalar())}
 
 
-OBJECTIVE = Objective(batches, STEPS, squared, validation, "error", higher_is_better=False, share=share_of_mean)
+OBJECTIVE = Objective(batches, STEPS, squared, validation, "error", share=share_of_mean)
 
 
 def trained(

@@ -23,9 +23,9 @@ from preprocessing.text.vocabulary import SPECIALS, UNKNOWN_ID
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, TrainedModel, Variant
+from reproductions.tasks.classification.accuracy import scores
 from reproductions.tasks.classification.corpora import NSMC, SST, IMDb
 from reproductions.tasks.classification.examples import featured, of_length
-from reproductions.tasks.classification.predictions import TextPredictions
 from reproductions.tasks.classification.results import averaged, reading_page
 from reproductions.tasks.classification.settings import (
     ClassificationData,
@@ -33,7 +33,7 @@ from reproductions.tasks.classification.settings import (
     StructuredSettings,
     Syllables,
 )
-from reproductions.tasks.classification.task import Findings, scores
+from reproductions.tasks.classification.task import Findings
 from tests.reproductions.support import outcome
 
 RECIPE = Recipe(epochs=1, batch_size=8, learning_rate=0.1)
@@ -201,7 +201,7 @@ def test_tokens_are_dropped_in_training_only() -> None:
 
 def test_scores_are_accuracy_and_cross_entropy() -> None:
     probabilities = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
-    measured = scores(TextPredictions(probabilities, [], [], []), np.array([0, 1]))
+    measured = scores(probabilities, np.array([0, 1]))
     assert measured["accuracy"] == 50.0
     assert measured["loss"] == pytest.approx(-(np.log(0.5) + np.log(0.2)) / 2)
 
@@ -280,7 +280,7 @@ def test_an_effect_is_a_difference_of_accuracies_in_points(tmp_path: Path) -> No
     )
     effect = NSMC().compare("", better, worse)
     assert effect.estimate.mean == 50.0 and effect.items == "reviews"
-    with pytest.raises(UsageError, match="metric 'bleu' is unknown; classification has accuracy"):
+    with pytest.raises(UsageError, match="metric 'bleu' is unknown in classification; choose from accuracy"):
         NSMC().compare("bleu", better, worse)
 
 

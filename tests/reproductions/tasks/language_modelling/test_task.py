@@ -115,7 +115,7 @@ def test_example_lines_are_the_first_short_ones_without_unknown_words() -> None:
 def test_an_epoch_is_selected_by_the_perplexity_of_the_validation_text() -> None:
     model, settings, data = trained("lstm")
     objective = TASK.objective(settings, SMOKE.variant("lstm").recipe, data)
-    assert objective.select == "perplexity" and not objective.higher_is_better
+    assert objective.select == "perplexity"
     pieces = data.pieces(data.prepared.validation.ids, SMOKE.variant("lstm").recipe.batch_size, settings.steps)
     assert objective.evaluate(model)["perplexity"] == stream_perplexity(model, pieces)
 
@@ -175,7 +175,7 @@ def test_better_is_lower_perplexity(better: float, worse: float, expected: str, 
     estimate = effect.estimate
     of_interval = "supported" if estimate.low > 0 else "contradicted" if estimate.high < 0 else "inconclusive"
     assert of_interval == expected
-    with pytest.raises(UsageError, match="metric 'bleu' is unknown; language modelling has perplexity"):
+    with pytest.raises(UsageError, match="metric 'bleu' is unknown in language modelling; choose from perplexity"):
         TASK.compare("bleu", *sides)
 
 

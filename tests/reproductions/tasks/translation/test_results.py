@@ -94,7 +94,7 @@ def test_two_systems_are_compared_by_the_means_of_all_their_seeds(tmp_path: Path
         return [translated(tmp_path, name, quality, seed=seed) for seed, quality in enumerate(qualities, start=1)]
 
     better, worse = side("reversed", 0.9, 0.7), side("forward", 0.6, 0.5)
-    effect = compare("", better, worse)
+    effect = compare("bleu", better, worse)
     assert effect.estimate.mean == pytest.approx((score(0.9) + score(0.7) - score(0.6) - score(0.5)) / 2)
     assert effect.estimate.low > 0
     assert compare("bleu", worse, better).estimate.mean == -effect.estimate.mean

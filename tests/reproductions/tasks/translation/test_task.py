@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing.pipeline.ragged import unpack_strings
 from reproductions import bahdanau2014
@@ -61,6 +62,11 @@ def test_the_epoch_with_the_best_bleu_is_selected(data: TranslationData) -> None
     greedy = translate([model], data, data.prepared.splits["validation"].source, beam=1)
     assert measured["bleu"] == bleu(counts(data, "validation", greedy).sum(axis=0))
     assert measured["perplexity"] == pytest.approx(np.exp(measured["loss"]))
+
+
+def test_two_sides_are_not_compared_in_an_unknown_metric() -> None:
+    with pytest.raises(UsageError, match="metric 'accuracy' is unknown in translation; choose from bleu, perplexity"):
+        TASK.compare("accuracy", [], [])
 
 
 def test_the_test_split_is_translated_with_the_search_of_the_settings(
