@@ -52,7 +52,7 @@ RECOMPRESSED = "JPEG-recompressed images"
 
 def pipeline(*, size: int = SIZE) -> ImagePipeline:
     """The pipeline for CIFAR-10 and files in its layout; ``size`` is the height and width to which images are resized.
-    Raises InputError for an invalid size."""
+    Raises ParameterError for an invalid size."""
     check_positive(size=size)
     resize = () if size == SIZE else (Resize(size, size),)
     return ImagePipeline("cifar10", (ReadCifar(), Decode(), CheckSize(), SplitValidation(), *resize, Normalize()))

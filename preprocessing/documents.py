@@ -21,7 +21,7 @@ from preprocessing.document_reading import (
     ReadDocuments,
     own_documents as own_documents,
 )
-from preprocessing.errors import InputError, check_positive
+from preprocessing.errors import check_choice, check_positive
 from preprocessing.text.document_steps import OVERLONG, LimitSentences, PlainText, SplitSentences, TokenizeSentences
 from preprocessing.text.english import EnglishWords
 from preprocessing.text.pipeline import Result, TextPipeline
@@ -44,13 +44,11 @@ def pipeline(
     ``overlong="cut"``, the rest of a longer sentence is lost; with ``"wrap"``, it becomes further sentences, which
     count towards ``max_sentences``. ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the
     training split. ``validation``: a tenth of the training documents by the ``hash`` of their text, or all documents on
-    a tenth of the films, chosen by the hash of the ``film``. Raises InputError for an invalid parameter.
+    a tenth of the films, chosen by the hash of the ``film``. Raises ParameterError for an invalid value.
     """
     check_positive(max_sentences=max_sentences, max_words=max_words, min_freq=min_freq, max_size=max_size)
-    if overlong not in OVERLONG:
-        raise InputError(f"overlong {overlong!r}", "no such choice", remedy=f"choose {' or '.join(OVERLONG)}")
-    if validation not in ("hash", "film"):
-        raise InputError(f"validation {validation!r}", "no such choice", remedy="choose hash or film")
+    check_choice("overlong", overlong, OVERLONG)
+    check_choice("validation", validation, ("hash", "film"))
     words = EnglishWords()
     steps = (
         ReadDocuments(),

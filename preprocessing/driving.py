@@ -24,7 +24,7 @@ from preprocessing.arrays import write_arrays
 from preprocessing.corpora import CorpusFiles, given
 from preprocessing.corpora.reading import FETCH_AGAIN
 from preprocessing.driving_reading import FULL_LOCK, LogRow, read_drive
-from preprocessing.errors import InputError, check_positive
+from preprocessing.errors import InputError, ParameterError, check_choice, check_positive
 from preprocessing.files import result_directory, write_json
 from preprocessing.images import drive_page
 from preprocessing.images.data import ImageSplit
@@ -76,13 +76,12 @@ def pipeline(
     targets; 1 for none. ``block_seconds``, ``gap_seconds``, ``cycle``: how the drive is split (:class:`Blocks`).
     ``gaps``: whether a gap in time of over a second is an error (``refuse``) or divides the drive (``divide``).
     ``target``: ``degrees``, or ``inverse radius`` if the log states the speed. ``car``: the attributes of the car in
-    :class:`ReadInverseRadius`. Raises InputError for an invalid parameter.
+    :class:`ReadInverseRadius`. Raises ParameterError for an invalid value.
     """
     check_positive(height=height, width=width)
-    if target not in TARGETS:
-        raise InputError(f"target {target!r}", "no such choice", remedy=f"choose {' or '.join(TARGETS)}")
+    check_choice("target", target, TARGETS)
     if car and target != INVERSE_RADIUS:
-        raise InputError(f"target {target!r}", "needs nothing of the car", remedy=f"choose {INVERSE_RADIUS}")
+        raise ParameterError("target", target, "needs nothing of the car", remedy=f"choose {INVERSE_RADIUS}")
     steps: tuple[Step[Any], ...] = (
         ReadInverseRadius(height, width, gaps, **car or {})
         if target == INVERSE_RADIUS
@@ -145,8 +144,7 @@ class ReadDrive(Step[DriveData]):
     longest_gap: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.gaps not in ("refuse", "divide"):
-            raise InputError(f"gaps {self.gaps!r}", "no such choice", remedy="choose refuse or divide")
+        check_choice("gaps", self.gaps, ("refuse", "divide"))
 
     @property
     def rule(self) -> str:
@@ -240,7 +238,8 @@ class ReadInverseRadius(ReadDrive):
         super().__post_init__()
         check_positive(wheel_base=self.wheel_base, steering_ratio=self.steering_ratio)
         if not 0 <= self.slip < math.inf:
-            raise InputError(f"slip {self.slip}", "must be 0 or above", remedy="choose 0 for a car that does not slip")
+            remedy = "choose 0 for a car that does not slip"
+            raise ParameterError("slip", self.slip, "must be 0 or above", remedy=remedy)
 
     @property
     def rule(self) -> str:

@@ -1,8 +1,9 @@
-"""Errors that a user can fix: the exception that the preprocessing raises, and the most common check."""
+"""Errors that a user can fix: the exception that the preprocessing raises, and the most common checks."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from os import PathLike
 from typing import Any
 
@@ -39,7 +40,7 @@ class ParameterError(InputError):
 
     def __init__(self, parameter: str, value: object, reason: str, *, remedy: str = "") -> None:
         self.parameter, self.value = parameter, value
-        super().__init__(f"{parameter} {value}", reason, remedy=remedy)
+        super().__init__(f"{parameter} {value!r}", reason, remedy=remedy)
 
 
 LARGEST = 2**31 - 1
@@ -55,3 +56,10 @@ def check_positive(**values: float | None) -> None:
             raise ParameterError(name, value, "must be at least 1", remedy="choose a positive number")
         if math.isnan(value) or value > LARGEST:
             raise ParameterError(name, value, f"must be a number up to {LARGEST}", remedy="choose a smaller one")
+
+
+def check_choice(parameter: str, value: object, choices: Iterable[str]) -> None:
+    """Raise ParameterError if ``value`` is none of ``choices``, of which there are at least two."""
+    *others, last = choices
+    if value not in (*others, last):
+        raise ParameterError(parameter, value, "no such choice", remedy=f"choose {', '.join(others)} or {last}")

@@ -47,7 +47,7 @@ def pipeline(*, min_freq: int = 5, max_size: int | None = None, reader: ImageRea
     """The pipeline for captions.
 
     ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the training split. ``reader``: how
-    pixels become inputs. Raises InputError for an invalid parameter.
+    pixels become inputs. Raises ParameterError for an invalid value.
     """
     check_positive(min_freq=min_freq, max_size=max_size)
     words = CaptionWords()

@@ -19,7 +19,7 @@ import numpy as np
 
 from preprocessing.corpora import CorpusFiles
 from preprocessing.corpora.reading import FETCH_AGAIN
-from preprocessing.errors import InputError, check_positive
+from preprocessing.errors import InputError, ParameterError, check_choice, check_positive
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text import steps, tokenizers
 from preprocessing.text.choices import (
@@ -79,23 +79,18 @@ def pipeline(
     ``validation``: a tenth of the training file by ``hash``, or its ``tail``. ``labelled``: number of training rows
     whose labels are used (None: all); the vocabulary is learned from all texts.
 
-    Raises InputError for an invalid parameter.
+    Raises ParameterError for an invalid value.
     """
-    for name, value, known in (
-        ("text", text, ("official", "repaired")),
-        ("keep", keep, ("first", "last")),
-        ("copies", copies, ("keep", "of-train", "of-test")),
-        ("validation", validation, ("hash", "tail")),
-    ):
-        if value not in known:
-            raise InputError(f"{name} {value!r}", "no such choice", remedy=f"choose {' or '.join(known)}")
+    check_choice("text", text, ("official", "repaired"))
+    check_choice("keep", keep, ("first", "last"))
+    check_choice("copies", copies, ("keep", "of-train", "of-test"))
+    check_choice("validation", validation, ("hash", "tail"))
     check_positive(max_length=max_length, min_freq=min_freq, max_size=max_size, labelled=labelled)
     chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
     if stop_words == "tags":
         if chosen.name != "mecab":
-            raise InputError(
-                "stop_words 'tags'", f"{chosen.name} has no tags here", remedy="choose the tokenizer mecab"
-            )
+            reason, remedy = f"{chosen.name} has no tags here", "choose the tokenizer mecab"
+            raise ParameterError("stop_words", stop_words, reason, remedy=remedy)
         chosen = MecabByTag()
     chain: list[Step] = [ReadRatings(), DropEmpty()]
     chain += [] if copies == "keep" else [DropCopies(copies.removeprefix("of-"))]

@@ -23,7 +23,7 @@ import numpy as np
 from preprocessing import naver
 from preprocessing.corpora import CorpusFiles, locate
 from preprocessing.crawl_reading import Crawl, read_crawl, single_spaces
-from preprocessing.errors import InputError, check_positive
+from preprocessing.errors import InputError, ParameterError, check_positive
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text import steps, tokenizers
 from preprocessing.text.data import Data, Split
@@ -64,11 +64,11 @@ def pipeline(
     """The pipeline for the crawl and files in its layout.
 
     ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the training split. ``one_in``: one
-    review in this many is held out for validation, and one for test. Raises InputError for an invalid parameter.
+    review in this many is held out for validation, and one for test. Raises ParameterError for an invalid value.
     """
     check_positive(min_freq=min_freq, max_size=max_size)
     if one_in < 3:
-        raise InputError(f"one_in {one_in}", "must be at least 3", remedy="choose a larger number")
+        raise ParameterError("one_in", one_in, "must be at least 3", remedy="choose a larger number")
     chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
     chain = (
         ReadCrawl(),

@@ -22,7 +22,7 @@ import numpy as np
 
 from preprocessing.corpora import CorpusFiles
 from preprocessing.crawl_reading import Crawl
-from preprocessing.errors import InputError, check_positive
+from preprocessing.errors import ParameterError, check_positive
 from preprocessing.naver_crawl import SAMPLE, HoldOut, LeaveOut, ReadCrawl, evaluated_texts, files as files
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text.data import Data
@@ -42,11 +42,11 @@ def pipeline(
     """The pipeline for the crawl and files in its layout.
 
     ``pieces``: an upper bound on the number of pieces. ``max_length``: maximum pieces per review. ``one_in``: one
-    review in this many is held out for validation, and one for test. Raises InputError for an invalid parameter.
+    review in this many is held out for validation, and one for test. Raises ParameterError for an invalid value.
     """
     check_positive(pieces=pieces, max_length=max_length)
     if one_in < 3:
-        raise InputError(f"one_in {one_in}", "must be at least 3", remedy="choose a larger number")
+        raise ParameterError("one_in", one_in, "must be at least 3", remedy="choose a larger number")
     tokenizer = SentencePiece(pieces)
     chain = (
         ReadFilms(),

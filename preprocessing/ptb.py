@@ -39,7 +39,7 @@ def pipeline(*, min_freq: int = 1, max_size: int | None = None) -> TextPipeline:
 
     ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the training split; ``<unk>`` is not
     counted, ``<eos>`` is. By default, every word of the training split has an id: 10 000 in PTB, including these two.
-    Raises InputError for an invalid parameter.
+    Raises ParameterError for an invalid value.
     """
     check_positive(min_freq=min_freq, max_size=max_size)
     words = WordsAndLineEnds()

@@ -18,7 +18,7 @@ import numpy as np
 
 from preprocessing.corpora import CorpusFiles
 from preprocessing.corpora.reading import FETCH_AGAIN, check_text, read_lines
-from preprocessing.errors import InputError, check_positive
+from preprocessing.errors import InputError, ParameterError, check_positive
 from preprocessing.pipeline.step import SPLITS, Context, Notes, Step
 from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result, TextPipeline
@@ -56,11 +56,11 @@ def pipeline(
 
     ``classes``: number of labels, at most ten; labels are the numbers below it. ``max_length``: maximum tokens per
     sentence (None: no limit). ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the training
-    split. Raises InputError for an invalid parameter.
+    split. Raises ParameterError for an invalid value.
     """
     check_positive(max_length=max_length, min_freq=min_freq, max_size=max_size)
     if not 2 <= classes <= 10:
-        raise InputError(f"classes {classes}", "must be from 2 to 10: a label is one digit", remedy="choose 2 or 5")
+        raise ParameterError("classes", classes, "must be from 2 to 10: a label is one digit", remedy="choose 2 or 5")
     words = Whitespace()
     steps = (
         ReadSentences(classes),

@@ -36,7 +36,7 @@ from preprocessing.bitext.steps import (
 from preprocessing.bitext.subwords import ApplyBPE, LearnBPE
 from preprocessing.bitext.writing import write as write
 from preprocessing.corpora import CorpusFiles, locate
-from preprocessing.errors import InputError, check_positive
+from preprocessing.errors import InputError, ParameterError, check_choice, check_positive
 from preprocessing.pipeline.step import Step
 from preprocessing.text.data import Data
 from preprocessing.text.normalization import MOSES_LANGUAGES, Lowercase, Normalize
@@ -89,7 +89,7 @@ def pipeline(
     """
     known = CORPORA.get(corpus)
     if known is None:
-        raise InputError(f"corpus {corpus!r}", "has no translation pipeline", remedy=f"choose {', '.join(CORPORA)}")
+        raise ParameterError("corpus", corpus, "has no translation pipeline", remedy=f"choose {', '.join(CORPORA)}")
     source, target = source or known.languages[0], target or known.languages[1]
     columns = tuple(known.stand_ins.get(language, language) for language in (source, target))
     for language in columns:
@@ -100,10 +100,10 @@ def pipeline(
         raise InputError(f"{source} to {target}", "is one language, or one replaces the other", remedy="choose two")
     if unknown := [name for name in extra if name not in known.extra]:
         choice = ", ".join(known.extra) or "none for this corpus"
-        raise InputError(f"extra {unknown[0]!r}", f"is not in corpus {corpus}", remedy=f"known: {choice}")
-    _check_choice("tokens", tokens, TOKENS)
+        raise ParameterError("extra", unknown[0], f"is not in corpus {corpus}", remedy=f"known: {choice}")
+    check_choice("tokens", tokens, TOKENS)
     empty = empty or known.empty
-    _check_choice("empty", empty, ("refuse", "drop"))
+    check_choice("empty", empty, ("refuse", "drop"))
     check_positive(operations=operations, pieces=pieces, min_freq=min_freq, max_size=max_size)
     check_positive(max_length=max_length, max_ratio=max_ratio)
     if lowercase and truecase:
@@ -179,8 +179,3 @@ def own_files(folder: Path, source: str, target: str, licence: str = "not stated
 
 def _both(source: Step[Data], target: Step[Data]) -> BothSides:
     return BothSides(source, target)
-
-
-def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise InputError(f"{name} {value!r}", "no such choice", remedy=f"choose {' or '.join(choices)}")

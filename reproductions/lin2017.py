@@ -18,7 +18,7 @@ six hops are therefore compared without it. One variant initialises its embeddin
 ``mikolov2013``, as the paper does from word2vec's; it is compared with random embeddings of the same width.
 
 On NSMC the penalty cannot reach zero: r hops over T < r tokens have a penalty of at least (r - T) + (r / T - 1)^2
-(:func:`gluon_attn.evaluation.attention.least_penalty`), and a third of the reviews have fewer than ten tokens.
+(:func:`gluon_attn.evaluation.hops.least_penalty`), and a third of the reviews have fewer than ten tokens.
 
 Adam, with MXNet's lazy updates of embeddings, replaces the paper's SGD. The preset ``paper`` has the paper's other
 sizes, without its L2 penalty and with gradients clipped by norm instead of by element.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -203,6 +205,20 @@ def test_imports_inside_functions_have_a_reason() -> None:
     ]
     assert wrong == []
     assert sorted(DELAYED.keys() - {importer for importer, _, _ in delayed}) == [], "no import inside a function"
+
+
+def test_a_package_that_lists_its_modules_lists_all_of_them() -> None:
+    tables = 0
+    for package, file in MODULES.items():
+        if file.name != "__init__.py":
+            continue
+        docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+        listed = re.findall(r"^:mod:`\.(\w+)`", docstring, re.MULTILINE)
+        if listed:
+            tables += 1
+            modules_of_package = {name.rpartition(".")[2] for name in MODULES if name.rpartition(".")[0] == package}
+            assert sorted(listed) == sorted(modules_of_package), file
+    assert tables == 3, "the tables were not read"
 
 
 # --- the reader of imports ---

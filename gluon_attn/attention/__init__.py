@@ -9,6 +9,7 @@
 :mod:`.structured`         several learned queries, and the penalty on their redundancy: Lin et al. (2017)
 :mod:`.intra`              a word attends to the memories of the words before it: Cheng et al. (2016)
 :mod:`.multihead`          several heads, self- and cross-attention: Vaswani et al. (2017)
+:mod:`.relative`           relative positions in the scores: Shaw et al. (2018), Dosovitskiy et al. (2021)
 :mod:`.ladder`             from one learned query to many heads, one generalisation at a time
 :mod:`.masks`              masks from lengths, and additive masks
 =========================  ==========================================================================================

@@ -54,7 +54,7 @@ def redundancy_penalty(F: Operators, weights: Tensor, hops: int) -> Tensor:
         hops: number of hops.
 
     Returns:
-        (batch,), between :func:`~gluon_attn.evaluation.attention.least_penalty` and hops * (hops - 1), which is reached
+        (batch,), between :func:`~gluon_attn.evaluation.hops.least_penalty` and hops * (hops - 1), which is reached
         if all hops attend to the same single token.
     """
     products = F.batch_dot(weights, weights, transpose_b=True)

@@ -1,4 +1,4 @@
-"""Statistics of predictions and attention weights: bootstrap intervals, rank correlation, perplexity."""
+"""Statistics of predictions and attention weights: bootstrap intervals, rank correlation, entropy, perplexity."""
 
 from __future__ import annotations
 
@@ -135,3 +135,14 @@ def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     ranks -= ranks.mean(axis=1, keepdims=True)
     scale = np.sqrt((ranks**2).sum(axis=1).prod())
     return float(ranks[0] @ ranks[1] / scale) if scale > 0 else 0.0
+
+
+def normalised_entropy(weights: np.ndarray) -> float:
+    """Entropy of a distribution over tokens divided by that of the uniform distribution: 0 if one token has all the
+    weight, 1 if all have the same.
+
+    Args:
+        weights: (tokens,), non-negative with sum 1; at least two tokens.
+    """
+    positive = weights[weights > 0]
+    return float(-(positive * np.log2(positive)).sum() / np.log2(len(weights)))

@@ -221,7 +221,7 @@ def scores_by_width(
 
     Args:
         widths: widths of queries and keys.
-        variance, entropy, scaled_entropy: (widths,), see :class:`~gluon_attn.evaluation.attention.ScoresByWidth`.
+        variance, entropy, scaled_entropy: (widths,), see :class:`~gluon_attn.evaluation.scores_by_width.ScoresByWidth`.
         path: the PNG to write.
     """
     with house_figure(10, 3.9, path) as figure:

@@ -39,7 +39,7 @@ def entropy_and_agreement(
 ) -> None:
     """Plot the faithfulness of attention of several models, such as the best and an overfitted epoch: distributions of
     the entropy of the weights and of their agreement with leave-one-out effects
-    (:func:`gluon_attn.evaluation.attention.faithfulness`).
+    (:func:`gluon_attn.evaluation.faithfulness.faithfulness`).
 
     Args:
         entropy: for each model, a 1-D array with one value per review: the entropy of its weights in bits divided by

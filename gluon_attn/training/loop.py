@@ -7,7 +7,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from mxnet import nd
@@ -37,6 +38,63 @@ class Trained:
     history: list[dict[str, float]]
     best_epoch: int
     seconds: float
+
+
+@dataclass
+class Progress:
+    """What a training has reached; a checkpoint holds it.
+
+    Attributes:
+        history: the metrics of each epoch.
+        best_epoch: number of the best epoch, counted from 1; 0 before the first.
+        best: the parameters of the best epoch, or their mean up to it.
+        seconds, cpu_seconds: spent on training, without validation.
+    """
+
+    history: list[dict[str, float]] = field(default_factory=list)
+    best_epoch: int = 0
+    best: dict[str, np.ndarray] = field(default_factory=dict)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+    @classmethod
+    def restore(cls, saved: checkpoint.Checkpoint) -> Progress:
+        state = saved.state
+        cpu_seconds = state.get("cpu_seconds", 0.0)
+        return cls(state["history"], state["best_epoch"], saved.group("best"), state["seconds"], cpu_seconds)
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint holds besides :attr:`best`, as JSON."""
+        return {
+            "history": self.history,
+            "best_epoch": self.best_epoch,
+            "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
+        }
+
+    def add(
+        self,
+        train_loss: float,
+        metrics: Mapping[str, float],
+        parameters: dict[str, np.ndarray],
+        objective: Objective,
+    ) -> float:
+        """Add an epoch with its validation metrics and the parameters that have them; return the metric that selects.
+
+        Raises:
+            UsageError: if that metric is not finite.
+        """
+        epoch = len(self.history) + 1
+        times = {"seconds": round(self.seconds, 3), "cpu_seconds": round(self.cpu_seconds, 3)}
+        validation = {f"validation_{name}": value for name, value in metrics.items()}
+        self.history.append({"epoch": epoch, "train_loss": train_loss, **times, **validation})
+        score = metrics[objective.select]
+        if not math.isfinite(score):
+            raise _diverged(f"the validation {objective.select.replace('_', ' ')} is {score}", epoch, objective.steps)
+        best = self.history[self.best_epoch - 1][f"validation_{objective.select}"]
+        if self.best_epoch == 0 or (score < best if lower_is_better(objective.select) else score > best):
+            self.best_epoch, self.best = epoch, parameters
+        return score
 
 
 def fit(
@@ -80,62 +138,42 @@ def fit(
         return _estimated(model, objective, run, seed)
     gradients = Gradients(model, parameters, objective, workers, pieces=pieces)
     updates = workers.updates(parameters, recipe, objective.steps)
-    history: list[dict[str, float]] = []
-    best: dict[str, np.ndarray] = {}
-    best_epoch, spent, worked = 0, 0.0, 0.0
-    average = ParameterAverage(recipe.average)
+    average, progress = ParameterAverage(recipe.average), Progress()
     if run.checkpoint.exists():
         saved = checkpoint.Checkpoint(run.checkpoint)
         checkpoint.set_parameters(model, saved.group("parameters"), source=run.checkpoint)
         updates.restore(saved.group("optimizer"))
-        best = saved.group("best")
         average.restore(saved)
-        history, best_epoch, spent = saved.state["history"], saved.state["best_epoch"], saved.state["seconds"]
-        worked = saved.state.get("cpu_seconds", 0.0)
-        run.write_metrics(history)  # the run may have been killed between its checkpoint and its metrics
+        progress = Progress.restore(saved)
+        run.write_metrics(progress.history)  # the run may have been killed between its checkpoint and its metrics
 
-    sign = -1.0 if lower_is_better(objective.select) else 1.0
-    for epoch in range(len(history) + 1, recipe.epochs + 1):
-        if epoch - best_epoch > recipe.patience:
+    for epoch in range(len(progress.history) + 1, recipe.epochs + 1):
+        if epoch - progress.best_epoch > recipe.patience:
             break
         started, worked_before = time.perf_counter(), time.process_time()
         runtime.seed_all(runtime.derive(seed, "epoch", epoch, *([workers.rank] if workers.rank else [])))
         batches = objective.epoch_batches(np.random.RandomState(runtime.derive(seed, "batches", epoch)), epoch)
-        losses = _steps(gradients, objective.steps, recipe, updates, batches, epoch, label, log)
-        if len(losses) != objective.steps:
-            raise UsageError(
-                f"epoch {epoch} had {len(losses)} batches, the objective states {objective.steps}; make them agree"
-            )
-        train_loss = sum(losses) / objective.steps
-        updates.settle()
+        train_loss = _epoch(gradients, objective.steps, recipe, updates, batches, epoch, label, log)
         arrays = checkpoint.parameter_arrays(model)
         if not all(np.isfinite(array).all() for array in arrays.values()):
             raise _diverged("a parameter is not a number", epoch, objective.steps)
         workers.check_same(arrays)
         averaged = average.add(arrays)
-        spent += time.perf_counter() - started
-        worked += time.process_time() - worked_before
+        progress.seconds += time.perf_counter() - started
+        progress.cpu_seconds += time.process_time() - worked_before
         with _parameters(model, averaged, arrays):
             metrics = workers.once(lambda: objective.evaluate(model))
-        history.append(
-            {"epoch": epoch, "train_loss": train_loss, "seconds": round(spent, 3), "cpu_seconds": round(worked, 3)}
-            | {f"validation_{name}": value for name, value in metrics.items()}
-        )
-        score = f"validation_{objective.select}"
-        if not math.isfinite(history[-1][score]):
-            raise _diverged(f"the {score.replace('_', ' ')} is {history[-1][score]}", epoch, objective.steps)
-        if best_epoch == 0 or sign * history[-1][score] > sign * history[best_epoch - 1][score]:
-            best_epoch, best = epoch, averaged
+        score = progress.add(train_loss, metrics, averaged, objective)
         run.save(
-            {"parameters": arrays, "best": best, "optimizer": updates.state(), **average.groups()},
-            {"history": history, "best_epoch": best_epoch, "seconds": spent, "cpu_seconds": worked, "seed": seed},
+            {"parameters": arrays, "best": progress.best, "optimizer": updates.state(), **average.groups()},
+            {**progress.state(), "seed": seed},
         )
-        run.write_metrics(history)
+        run.write_metrics(progress.history)
         if log:
-            reached = f"loss {train_loss:.4f}, validation {objective.select} {history[-1][score]:.2f}"
-            log(f"{label}: epoch {epoch} of {recipe.epochs}, {reached}, {spent:.0f} s")
-    checkpoint.set_parameters(model, best)
-    return Trained(history, best_epoch, spent)
+            reached = f"loss {train_loss:.4f}, validation {objective.select} {score:.2f}"
+            log(f"{label}: epoch {epoch} of {recipe.epochs}, {reached}, {progress.seconds:.0f} s")
+    checkpoint.set_parameters(model, progress.best)
+    return Trained(progress.history, progress.best_epoch, progress.seconds)
 
 
 def _estimated(model: HybridBlock, objective: Objective, run: RunDirectory, seed: int) -> Trained:
@@ -157,11 +195,13 @@ def _parameters(
         yield
         return
     checkpoint.set_parameters(model, averaged)
-    yield
-    checkpoint.set_parameters(model, own)
+    try:
+        yield
+    finally:
+        checkpoint.set_parameters(model, own)
 
 
-def _steps(
+def _epoch(
     gradients: Gradients,
     steps: int,
     recipe: Recipe,
@@ -170,8 +210,8 @@ def _steps(
     epoch: int,
     label: str,
     log: Callable[[str], None] | None,
-) -> list[float]:
-    """Run one epoch of updates; return the mean loss of each step. Without a terminal for the progress bar, the log
+) -> float:
+    """Run one epoch of updates; return the mean loss of its steps. Without a terminal for the progress bar, the log
     gets a line every half minute."""
     told = time.monotonic()
     told_each = log if not sys.stderr.isatty() else None
@@ -197,7 +237,10 @@ def _steps(
         pending = mean
     if pending is not None:
         losses.append(_finite(pending, epoch, steps))
-    return losses
+    if len(losses) != steps:
+        raise UsageError(f"epoch {epoch} had {len(losses)} batches, the objective states {steps}; make them agree")
+    updates.settle()
+    return sum(losses) / steps
 
 
 def _finite(loss: nd.NDArray, epoch: int, step: int) -> float:

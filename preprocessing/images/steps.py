@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from PIL import Image, __version__ as pillow_version
 
-from preprocessing.errors import InputError, check_positive
+from preprocessing.errors import InputError, check_choice, check_positive
 from preprocessing.images.data import ImageData, Normalization, column
 from preprocessing.images.decoding import RULE, decode
 from preprocessing.pipeline import card
@@ -61,9 +61,7 @@ class Resize(Step[ImageData]):
 
     def __post_init__(self) -> None:
         check_positive(height=self.height, width=self.width)
-        if self.interpolation not in INTERPOLATIONS:
-            where, remedy = f"interpolation {self.interpolation!r}", f"choose {', '.join(INTERPOLATIONS)}"
-            raise InputError(where, "no such interpolation", remedy=remedy)
+        check_choice("interpolation", self.interpolation, INTERPOLATIONS)
 
     @property
     def rule(self) -> str:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, check_choice
 from preprocessing.pipeline import card
 from preprocessing.pipeline.step import Context, Dropped, Notes, Step
 from preprocessing.text.data import Data, Split, object_column
@@ -60,7 +60,7 @@ class Clean(Step[Data]):
     """Clean the text by rules of :data:`CLEANING`, in the given order.
 
     Raises:
-        InputError: a rule is unknown.
+        ParameterError: a rule is unknown.
     """
 
     name = "clean"
@@ -69,8 +69,7 @@ class Clean(Step[Data]):
 
     def __post_init__(self) -> None:
         for rule in self.rules:
-            if rule not in CLEANING:
-                raise InputError(f"cleaning {rule!r}", "no such rule", remedy=f"known are {', '.join(CLEANING)}")
+            check_choice("clean", rule, CLEANING)
 
     @property
     def rule(self) -> str:
@@ -103,7 +102,7 @@ class RemoveStopWords(Step[Data]):
     """Remove the tokens of one of the lists :data:`STOP_WORDS`.
 
     Raises:
-        InputError: the list is unknown.
+        ParameterError: the list is unknown.
     """
 
     name = "stop-words"
@@ -111,8 +110,7 @@ class RemoveStopWords(Step[Data]):
     words: str
 
     def __post_init__(self) -> None:
-        if self.words not in STOP_WORDS:
-            raise InputError(f"stop words {self.words!r}", "no such list", remedy=f"known are {', '.join(STOP_WORDS)}")
+        check_choice("stop_words", self.words, STOP_WORDS)
 
     @property
     def rule(self) -> str:
@@ -180,15 +178,14 @@ class DropCopies(Step[Data]):
             test split.
 
     Raises:
-        InputError: ``of`` is neither of the two.
+        ParameterError: ``of`` is neither of the two.
     """
 
     name = "drop-copies"
     of: str
 
     def __post_init__(self) -> None:
-        if self.of not in ("train", "test"):
-            raise InputError(f"copies of {self.of!r}", "no such split", remedy="choose train or test")
+        check_choice("of", self.of, ("train", "test"))
 
     @property
     def rule(self) -> str:

@@ -18,7 +18,7 @@ from functools import cached_property
 from importlib import import_module, metadata
 from typing import Any, ClassVar
 
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, check_choice
 
 
 class Tokenizer(ABC):
@@ -290,8 +290,7 @@ TOKENIZERS: dict[str, type[Tokenizer]] = {
 
 def get(name: str, **parameters: Any) -> Tokenizer:
     """A tokenizer by name; raises InputError for an unknown name or parameter."""
-    if name not in TOKENIZERS:
-        raise InputError(f"tokenizer {name}", "no such tokenizer", remedy=f"known are {', '.join(TOKENIZERS)}")
+    check_choice("tokenizer", name, TOKENIZERS)
     try:
         return TOKENIZERS[name](**parameters)
     except TypeError as error:

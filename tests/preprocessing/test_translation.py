@@ -375,7 +375,7 @@ def test_a_fault_leaves_neither_cache_nor_output(tmp_path: Path) -> None:
         ("wmt14", {}, "corpus 'wmt14': has no translation pipeline; choose multi30k en-de"),
         ("multi30k en-de", {"target": "fr"}, "language 'fr': is not in corpus multi30k en-de; choose from en, de"),
         ("multi30k en-de", {"source": "de"}, "de to de: is one language"),
-        ("multi30k en-de", {"tokens": "characters"}, "tokens 'characters': no such choice; choose words or bpe"),
+        ("multi30k en-de", {"tokens": "characters"}, "tokens 'characters': no such choice; choose words, bpe or"),
         ("multi30k en-de", {"truecase": True}, "needs text that is not lower-cased"),
         ("multi30k en-de", {"truecase": True, "lowercase": False, "tokens": "sentencepiece"}, "needs words"),
         ("multi30k en-de", {"min_freq": 0}, "min_freq 0: must be at least 1"),

@@ -26,7 +26,7 @@ class Pipelines(TyperGroup):
         try:
             return super().invoke(ctx)
         except ParameterError as error:
-            option = f"--{error.parameter.replace('_', '-')} {error.value}"
+            option = f"--{error.parameter.replace('_', '-')} {error.value!r}"
             raise InputError(option, error.reason, remedy=error.remedy) from None
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gluon_attn.errors import UsageError
+from preprocessing.errors import check_choice
 from reproductions.cli.preprocess.output import MaxSize, MinFreq, NoCache, Out, Replace, Sample, warn, write
 
 
@@ -23,8 +24,7 @@ def captioned_images(
     """Photographs with captions: Flickr8k, Flickr30k, COCO. Writes the captions, and how to read the images."""
     from preprocessing import flickr8k
 
-    if corpus not in flickr8k.CORPORA:
-        raise UsageError(f"corpus {corpus!r} is unknown; choose {', '.join(flickr8k.CORPORA)}")
+    check_choice("corpus", corpus, flickr8k.CORPORA)
     prepared = flickr8k.prepare(
         "sample" if sample else corpus, min_freq=min_freq, max_size=max_size, cache=not no_cache
     )

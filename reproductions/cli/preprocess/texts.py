@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gluon_attn.errors import UsageError
+from preprocessing.errors import check_choice
 from reproductions.cli.preprocess.output import MaxSize, MinFreq, NoCache, Out, Processes, Replace, Sample, warn, write
 
 
@@ -174,8 +175,7 @@ def labelled_sentences(
     """The Stanford Sentiment Treebank in two classes or five."""
     from preprocessing import sentences
 
-    if corpus not in sentences.LABELS:
-        raise UsageError(f"corpus {corpus!r} is unknown; choose {' or '.join(sentences.LABELS)}")
+    check_choice("corpus", corpus, sentences.LABELS)
     prepared = sentences.prepare(
         f"sample {corpus}" if sample else corpus,
         max_length=max_length,
@@ -243,8 +243,7 @@ def parallel_text(
     from preprocessing import translation
 
     cases = {"lower": (True, False), "true": (False, True), "keep": (False, False)}
-    if case not in cases:
-        raise UsageError(f"case {case!r} is unknown; choose {', '.join(cases)}")
+    check_choice("case", case, cases)
     if folder is not None and (source is None or target is None):
         raise UsageError("--folder needs --source and --target, the suffixes of its files")
     lowercase, truecase = cases[case]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gluon_attn.evaluation.attention import faithfulness
+from gluon_attn.evaluation.faithfulness import faithfulness
 from gluon_attn.evaluation.statistics import bootstrap
 from gluon_attn.plots.distributions import entropy_and_agreement
 from gluon_attn.training.checkpoint import parameter_arrays, set_parameters
@@ -21,8 +21,8 @@ from reproductions.tasks.classification.task import Findings, Reading
 def faithfulness_of_epochs(reading: Reading) -> Findings:
     """Measure the faithfulness of the attention weights at the best and at the last epoch, on 1 000 validation texts of
     5 to 29 tokens: ``entropy_best``, ``agreement_best``, ``entropy_last`` and ``agreement_last``, as defined by
-    :class:`~gluon_attn.evaluation.attention.Faithfulness`. Afterwards the network has the parameters of its best epoch
-    again."""
+    :class:`~gluon_attn.evaluation.faithfulness.Faithfulness`. Afterwards the network has the parameters of its best
+    epoch again."""
     model, data = reading.model, reading.data
     sequences = [ids for ids in data.prepared.validation.sequences() if 5 <= len(ids) <= 29][:1_000]
 

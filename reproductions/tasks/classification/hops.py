@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gluon_attn.evaluation.attention import least_penalty, overlap
+from gluon_attn.evaluation.hops import least_penalty, overlap
 from gluon_attn.evaluation.statistics import bootstrap
 from gluon_attn.plots import highlighted_text
 from gluon_attn.plots.curves import score_by_length

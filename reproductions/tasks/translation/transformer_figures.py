@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mxnet import nd
 
-from gluon_attn.evaluation import attention
+from gluon_attn.evaluation.scores_by_width import scores_by_width as measure
 from gluon_attn.layers.positions import SinusoidalPositions
 from gluon_attn.plots import curves
 from reproductions.protocol.reproduction import Groups
@@ -18,7 +18,7 @@ _POSITIONS, _UNITS = 100, 128
 def scores_by_width(groups: Groups, directory: Path) -> dict[str, Path]:
     """Draw the variance of random scores and the entropy of their softmax by the width of queries and keys (sec.
     3.2.1)."""
-    measured = attention.scores_by_width(_WIDTHS, keys=16, queries=500, seed=0)
+    measured = measure(_WIDTHS, keys=16, queries=500, seed=0)
     path = directory / "scores_by_width.png"
     curves.scores_by_width(measured.widths, measured.variance, measured.entropy, measured.scaled_entropy, path)
     return {"why dot products are scaled": path}

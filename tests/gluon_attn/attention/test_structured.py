@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from gluon_attn.attention.pooling import AttentionPooling
 from gluon_attn.attention.structured import StructuredAttention, redundancy_penalty
-from gluon_attn.evaluation.attention import least_penalty, overlap
+from gluon_attn.evaluation.hops import least_penalty, overlap
 from gluon_attn.training.checkpoint import named_parameters
 from tests.gluon_attn.support import array, check_numeric_gradients, every_parameter_learns, initialize, normal
 

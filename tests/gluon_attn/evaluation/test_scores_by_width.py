@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gluon_attn.evaluation.attention import scores_by_width
+from gluon_attn.evaluation.scores_by_width import scores_by_width
 
 
 def test_the_variance_of_a_dot_product_is_its_width() -> None:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import spearmanr
 
-from gluon_attn.evaluation.attention import normalised_entropy
-from gluon_attn.evaluation.statistics import bootstrap, bootstrap_difference, rank_correlation
+from gluon_attn.evaluation.statistics import bootstrap, bootstrap_difference, normalised_entropy, rank_correlation
 from gluon_attn.runtime import derive
 
 

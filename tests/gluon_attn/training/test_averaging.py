@@ -60,6 +60,22 @@ class _Stopped(Exception):
     pass
 
 
+def test_a_validation_that_fails_leaves_the_parameters_of_the_training(tmp_path: Path) -> None:
+    models: list[HybridBlock] = []
+
+    def evaluate(model: HybridBlock) -> Mapping[str, float]:
+        models.append(model)
+        if len(models) == 3:
+            raise _Stopped
+        return {"error": 1.0}
+
+    with pytest.raises(_Stopped):
+        run_in(tmp_path / "run", objective=replace(OBJECTIVE, evaluate=evaluate), recipe=AVERAGED)
+    expected = ends_of_epochs(tmp_path)[2]
+    for name, values in parameter_arrays(models[-1]).items():
+        np.testing.assert_array_equal(values, expected[name])
+
+
 @pytest.mark.parametrize("epochs", [1, 4])
 def test_a_resumed_run_has_the_same_mean(tmp_path: Path, epochs: int) -> None:
     model, _ = run_in(tmp_path / "whole", recipe=AVERAGED)

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from preprocessing import naver
 from preprocessing.corpora import CorpusFiles, locate
-from preprocessing.errors import InputError
+from preprocessing.errors import ParameterError
 from preprocessing.pipeline.ragged import Ragged
 from preprocessing.text.choices import CLEANING, STOP_WORDS, Clean, MecabByTag
 from preprocessing.text.pipeline import Result
@@ -155,8 +155,8 @@ def test_every_choice_is_stated_by_the_steps() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"clean": ("everything",)}, "cleaning 'everything': no such rule; known are lower-case"),
-        ({"stop_words": "mine"}, "stop words 'mine': no such list; known are wikidocs-okt"),
+        ({"clean": ("everything",)}, "clean 'everything': no such choice; choose lower-case, "),
+        ({"stop_words": "mine"}, "stop_words 'mine': no such choice; choose wikidocs-okt"),
         ({"stop_words": "tags"}, "stop_words 'tags': whitespace has no tags here; choose the tokenizer mecab"),
         ({"keep": "middle"}, "keep 'middle': no such choice; choose first or last"),
         ({"copies": "all"}, "copies 'all': no such choice"),
@@ -164,7 +164,7 @@ def test_every_choice_is_stated_by_the_steps() -> None:
     ],
 )
 def test_unknown_choices_are_refused_in_one_line(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(ParameterError) as caught:
         naver.pipeline(**{"tokenizer": "whitespace", **options})
     assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mxnet import nd
 
-from gluon_attn.evaluation.attention import least_penalty
+from gluon_attn.evaluation.hops import least_penalty
 from gluon_attn.models.outputs import ClassifierOutput
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.classification.corpora import NSMC

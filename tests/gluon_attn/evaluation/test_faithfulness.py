@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from gluon_attn.evaluation.attention import faithfulness
+from gluon_attn.evaluation.faithfulness import faithfulness
 
 VALUES = np.array([0.0, 2.0, -1.5, 0.5, 0.1, -0.3])  # What each id adds to the logit.
 SEQUENCES = [np.array([1, 2, 3, 4]), np.array([5, 1, 3]), np.array([4, 5, 3, 2, 1])]
