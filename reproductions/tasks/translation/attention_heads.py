@@ -18,7 +18,7 @@ from gluon_attn.models.transformer import Transformer
 from gluon_attn.plots.heads import attention_lines
 from gluon_attn.training.batching import length_batches
 from gluon_attn.training.checkpoint import Checkpoint
-from preprocessing.bitext.subwords import SEPARATOR
+from preprocessing.bitext.subwords import SEPARATOR, joined
 from reproductions.protocol.attention_view import Alternative, AttentionView, Heads
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
@@ -37,6 +37,7 @@ CRITERIA: Mapping[str, tuple[str, str]] = {
     "decoder_before": ("decoder", "the token before"),
     "lexicon": ("crossing", "the source token whose likeliest translation is generated"),
 }
+BEGIN, END = "<s>", "</s>"  # begin and end of a sentence in figures and on pages
 LARGEST_MATRIX = 60  # maximum number of tokens along one side of a matrix on a page
 SHORTEST, LONGEST = 8, 16  # source tokens of the sentence in the figures
 
@@ -83,7 +84,7 @@ def _heads(model: Transformer, data: TranslationData, text: str, translated: Seq
     inputs = batch(source.sequences(), [target]).inputs[:3]
     attended = model.attend(*(nd.array(array, dtype=array.dtype) for array in inputs))
     encoder, decoder, crossing = (np.stack([layer.asnumpy()[0] for layer in kind]) for kind in attended)
-    begun, ended = ["start", *translated], [*translated, "end"]
+    begun, ended = [BEGIN, *translated], [*translated, END]
     queries, keys = len(begun), len(words)
     return [
         Heads("encoder: a source token to all source tokens", words, words, encoder[:, :, :keys, :keys]),
@@ -96,9 +97,8 @@ def _view(example: Mapping[str, Any]) -> AttentionView:
     title = f"layer {example['layer']}, head {example['head']}, test text {example['row'] + 1}, {example['what']}"
     matrix = np.array(example["weights"], np.float32)
     if example["kind"] == "crossing":
-        one = Alternative(
-            example["queries"][:-1], " ".join(example["queries"][:-1]).replace(SEPARATOR, ""), None, matrix
-        )
+        generated = example["queries"][:-1]
+        one = Alternative(generated, " ".join(joined(generated)), None, matrix)
         return AttentionView(tokens=example["keys"], alternatives=[one], title=f"decoder, {title}")
     return AttentionView(tokens=example["keys"], weights=matrix.mean(axis=0), matrix=matrix, title=f"encoder, {title}")
 
@@ -130,8 +130,8 @@ def _measured(model: Transformer, data: TranslationData) -> tuple[dict[str, np.n
             if row == drawn:
                 shown = weights
     arrays = {f"heads_{name}": np.stack([of[row] for row in range(len(sources))]) for name, of in measured.items()}
-    tokens = {"encoder": test.source.words(drawn), "decoder": ["<s>", *test.target.words(drawn)]}
-    tokens["crossing"] = [*test.target.words(drawn), "</s>"]
+    tokens = {"encoder": test.source.words(drawn), "decoder": [BEGIN, *test.target.words(drawn)]}
+    tokens["crossing"] = [*test.target.words(drawn), END]
     examples = []
     for name, (kind, what) in CRITERIA.items():
         best = best_head(arrays[f"heads_{name}"])

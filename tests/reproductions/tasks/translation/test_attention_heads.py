@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from reproductions import bahdanau2014, vaswani2017
+from reproductions.protocol.papers import results_folder
+from reproductions.protocol.runs import published_outcomes
 from reproductions.protocol.task import Evaluation, TrainedModel
 from reproductions.tasks.translation.attention_heads import CRITERIA, attends, best_head, heads
 from reproductions.tasks.translation.data import TranslationData
@@ -81,8 +83,8 @@ def test_a_page_gets_all_heads_for_the_best_translation() -> None:
     words, generated = list(view.tokens), list(view.alternatives[0].tokens)
     encoder, decoder, crossing = view.heads
     assert (list(encoder.rows), list(encoder.columns)) == (words, words)
-    assert list(decoder.rows) == list(decoder.columns) == ["start", *generated] and decoder.causal
-    assert (list(crossing.rows), list(crossing.columns)) == ([*generated, "end"], words)
+    assert list(decoder.rows) == list(decoder.columns) == ["<s>", *generated] and decoder.causal
+    assert (list(crossing.rows), list(crossing.columns)) == ([*generated, "</s>"], words)
     for kind in view.heads:
         assert kind.weights.shape == (SETTINGS.layers, SETTINGS.heads, len(kind.rows), len(kind.columns))
         np.testing.assert_allclose(kind.weights.sum(axis=-1), 1, atol=1e-5)
@@ -103,3 +105,10 @@ def test_published_heads_are_views_of_their_criterion(tmp_path: Path) -> None:
     ]
     assert shown[0].matrix is not None and len(shown[0].matrix) == len(shown[0].tokens)
     assert shown[-1].alternatives[0].weights is not None
+
+
+def test_published_translations_are_shown_as_words() -> None:
+    (outcome, *_) = published_outcomes(results_folder("vaswani2017") / "vaswani2017" / "outcomes", ["transformer"])
+    texts = [view.alternatives[0].text for view in vaswani2017.GERMAN.published_attention(outcome) if view.alternatives]
+    assert texts[-1] == "ein mann mit einem orangefarbenen hut , der etwas anstarrt ."
+    assert "picknicktisch" in texts[1] and not any("@@" in text for text in texts)
