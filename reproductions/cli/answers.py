@@ -123,7 +123,10 @@ def translate(
         int, typer.Option(min=1, help="Number of translations of each line, between tabs, the best first.")
     ] = 1,
     alignments: Annotated[
-        Path | None, typer.Option(help="A new folder for the attention weights of each line, as JSON and heatmap.")
+        Path | None,
+        typer.Option(
+            help="A new folder for the attention weights of each line, as JSON and heatmap; complete or not at all."
+        ),
     ] = None,
 ) -> None:
     """Translate sentences, one per line.

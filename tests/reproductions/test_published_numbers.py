@@ -338,6 +338,9 @@ def best_heads(side: list[Arrays], criterion: str) -> np.ndarray:
     """The weight of each seed's best head on what a criterion names, the mean over seeds: (sentences,)."""
     chosen = []
     for one in side:
+        if f"head_{criterion}" in one:  # the best on validation
+            chosen.append(one[f"head_{criterion}"].astype(np.float64))
+            continue
         heads = one[f"heads_{criterion}"].astype(np.float64).reshape(len(one["bleu"]), -1)
         chosen.append(heads[:, np.argmax(np.nanmean(heads, axis=0))])
     return without_missing(np.mean(chosen, axis=0))
@@ -435,6 +438,7 @@ MEASURED: dict[str, Measure] = {
     "sutskever2014 beam-2": lambda side, **how: score_of(beams(side), first_gain_minus_second, **how),
     "sutskever2014 long": lambda side, **how: score_of(halves(side), lambda sums: long_minus_short(sums) + 2, **how),
     "vaswani2017 head-before": lambda side, **how: mean_of(best_heads(side, "before") - 0.5, **how),
+    "vaswani2017 head-noun": lambda side, **how: mean_of(best_heads(side, "noun") - 0.5, **how),
     "vaswani2017 head-aligns": lambda side, **how: mean_of(best_heads(side, "lexicon") - 0.5, **how),
     "vaswani2017 time": lambda a, b, **how: (minutes_to_best("vaswani2017", "transformer", "rnnsearch"),) * 3,
     "vaswani2017 positions": lambda a, b, **how: tuple(0.5 + value for value in better(a, b, "", **how)),

@@ -147,7 +147,7 @@ def test_claims_are_judged_from_outcomes(tmp_path: Path) -> None:
     qualities = dict.fromkeys(("heads-1", "keys-8", "layers-1", "units-64", "no-dropout", "no-positions"), 0.7)
     qualities |= {"transformer-fr": 0.9, "rnnsearch-fr": 0.8, "small": 0.8, "no-smoothing": 0.7, "learned": 0.8}
     outcomes = [translated(tmp_path, name, quality) for name, quality in qualities.items()]
-    attending = {f"heads_{name}": np.full((SENTENCES, 1, 2), 0.7) for name in ("before", "lexicon")}
+    attending = {f"heads_{name}": np.full((SENTENCES, 1, 2), 0.7) for name in ("before", "noun", "lexicon")}
     outcomes += [trained(tmp_path, "transformer", 1, {5: 50.0}, **attending)]
     outcomes += [trained(tmp_path, "rnnsearch", 1, {9: 50.0})]
     claims = claims_by_id(conclude(REPRODUCTION, SMOKE, outcomes)[1])

@@ -3,6 +3,7 @@
 // alone; nothing here parses HTML.
 const drawing = (() => {
   const LONGEST = 60; // tokens along one side of a matrix that can be looked at
+  const END = "</s>"; // the end of a translation, as figures have it
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   let answer, view, state, keep; // of the text that is drawn
   let playing = 0, redraw = () => {};
@@ -254,7 +255,7 @@ const drawing = (() => {
   function drawTranslation() {
     const chosen = clamp(state.alternative, 0, view.alternatives.length - 1);
     const { tokens, weights, windows } = view.alternatives[chosen];
-    const target = [...tokens, "end"].slice(0, weights ? weights.length : undefined);
+    const target = [...tokens, END].slice(0, weights ? weights.length : undefined);
     const last = target.length - 1;
     answer.append(element("h2", "", "Alignment"));
     const source = tokenLine(view.tokens, { unknown: view.unknown, name: "Source" });
@@ -284,7 +285,7 @@ const drawing = (() => {
     // Words that other translations of the beam have here, after the same words.
     const instead = (step) => {
       const others = view.alternatives.filter((other) => other.weights && tokens.slice(0, step).every((token, i) => other.tokens[i] === token));
-      const words = others.map((other) => other.tokens[step] ?? "end").filter((word) => word !== (tokens[step] ?? "end"));
+      const words = others.map((other) => other.tokens[step] ?? END).filter((word) => word !== (tokens[step] ?? END));
       return [...new Set(words)].map(shown);
     };
     const back = button("‹", "", () => { pause(); go(state.step - 1); }), on = button("›", "", () => { pause(); go(state.step + 1); });

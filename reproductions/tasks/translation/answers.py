@@ -13,6 +13,7 @@ import numpy as np
 
 from gluon_attn.errors import UsageError
 from gluon_attn.plots.heatmap import LONGEST_MATRIX
+from preprocessing.files import atomic_directory
 from preprocessing.text.data import Split
 from reproductions.protocol.task import AnswerOptions, TrainedModel
 from reproductions.tasks.lines import blocks, too_long
@@ -30,8 +31,8 @@ def answer(
     ``options.json`` an object with their texts, tokens and ln p. The translation of a blank line is empty: an empty
     line, or an empty list.
 
-    With ``options.alignments``, write to that folder ``alignments.jsonl``, with source tokens, target tokens and
-    weights of each line, and a heatmap ``line-<n>.png`` for each line.
+    With ``options.alignments``, write that folder, complete or not at all: ``alignments.jsonl``, with source tokens,
+    target tokens and weights of each line, and a heatmap ``line-<n>.png`` for each line.
 
     Raises:
         UsageError: a line is not UTF-8, ``n_best`` is larger than the beam, or alignments are requested of a network
@@ -40,6 +41,16 @@ def answer(
     beam = options.beam or trained.variant.settings.beam
     if options.n_best > beam:
         raise UsageError(f"--n-best {options.n_best}: a beam of {beam} has no more than {beam}; raise --beam")
+    if options.alignments is None:
+        yield from _answers(trained, stream, options)
+        return
+    with atomic_directory(options.alignments) as folder:
+        yield from _answers(trained, stream, replace(options, alignments=folder))
+
+
+def _answers(
+    trained: TrainedModel[TranslationSettings, TranslationData], stream: BinaryIO, options: AnswerOptions
+) -> Iterator[str]:
     for block in blocks(stream, options, options.batch_size or TRANSLATED):
         written = [(number, text) for number, text in block if text]
         encoded = trained.data.prepared.encode([text for _, text in written], processes=1)
@@ -75,7 +86,6 @@ def _shortened(sentences: Split, numbers: Sequence[int]) -> Split:
 
 
 def _write_alignment(number: int, words: list[str], tokens: list[str], weights: np.ndarray, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     record = {"line": number, "source": words, "target": tokens, "weights": weights.tolist()}
     with (folder / "alignments.jsonl").open("a", encoding="utf-8", newline="\n") as stream:
         stream.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,13 +18,15 @@ from gluon_attn.models.transformer import Transformer
 from gluon_attn.plots.heads import attention_lines
 from gluon_attn.training.batching import length_batches
 from gluon_attn.training.checkpoint import Checkpoint
-from preprocessing.bitext.subwords import SEPARATOR
+from preprocessing.bitext.data import Pair
+from preprocessing.bitext.subwords import SEPARATOR, joined
 from reproductions.protocol.attention_view import Alternative, AttentionView, Heads
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.rows import stacked
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Evaluation, TrainedModel
+from reproductions.tasks.translation.article_nouns import noun_of_article
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from reproductions.tasks.translation.decoding import SENTENCES, batch
 from reproductions.tasks.translation.task import Translation
@@ -34,20 +36,23 @@ CRITERIA: Mapping[str, tuple[str, str]] = {
     "before": ("encoder", "the token before"),
     "after": ("encoder", "the token after"),
     "word": ("encoder", "other pieces of the same word"),
+    "noun": ("encoder", "the noun of an article two or more words before"),
     "decoder_before": ("decoder", "the token before"),
     "lexicon": ("crossing", "the source token whose likeliest translation is generated"),
 }
+BEGIN, END = "<s>", "</s>"  # begin and end of a sentence in figures and on pages
 LARGEST_MATRIX = 60  # maximum number of tokens along one side of a matrix on a page
 SHORTEST, LONGEST = 8, 16  # source tokens of the sentence in the figures
 
 
 @dataclass(frozen=True)
 class AttentionHeads(Translation):
-    """Translation that also measures the heads of a Transformer on the test split, given the references.
+    """Translation that also measures the heads of a Transformer, given the references.
 
     Predictions ``heads_<criterion>`` (sentences, layers, heads) are the weights that heads give to the keys defined by
-    a criterion of :data:`CRITERIA`, averaged over the tokens of a sentence; NaN if a sentence has no such token. The
-    example ``heads`` has, for each criterion, the head with the largest mean over all sentences, on one sentence.
+    a criterion of :data:`CRITERIA` on the test split, averaged over the tokens of a sentence; NaN if a sentence has no
+    such token. ``head_<criterion>`` (sentences,) are those of the head with the largest mean on the validation split.
+    The example ``heads`` has this head on one test sentence, for each criterion that applies.
     """
 
     def evaluate(
@@ -55,9 +60,11 @@ class AttentionHeads(Translation):
     ) -> Evaluation:
         evaluation = super().evaluate(model, settings, data, last)
         if isinstance(model, Transformer):
-            arrays, examples = _measured(model, data)
-            evaluation.predictions.update(arrays)
-            evaluation.examples["heads"] = examples
+            test, validation = (_measured(model, data, split) for split in ("test", "validation"))
+            best = {name: best_head(array) for name, array in validation.items()}
+            evaluation.predictions.update({f"heads_{name}": array for name, array in test.items()})
+            evaluation.predictions.update({f"head_{name}": test[name][:, *head] for name, head in best.items()})
+            evaluation.examples["heads"] = _examples(model, data, test, best)
         return evaluation
 
     def attention_of(
@@ -83,7 +90,7 @@ def _heads(model: Transformer, data: TranslationData, text: str, translated: Seq
     inputs = batch(source.sequences(), [target]).inputs[:3]
     attended = model.attend(*(nd.array(array, dtype=array.dtype) for array in inputs))
     encoder, decoder, crossing = (np.stack([layer.asnumpy()[0] for layer in kind]) for kind in attended)
-    begun, ended = ["start", *translated], [*translated, "end"]
+    begun, ended = [BEGIN, *translated], [*translated, END]
     queries, keys = len(begun), len(words)
     return [
         Heads("encoder: a source token to all source tokens", words, words, encoder[:, :, :keys, :keys]),
@@ -96,65 +103,84 @@ def _view(example: Mapping[str, Any]) -> AttentionView:
     title = f"layer {example['layer']}, head {example['head']}, test text {example['row'] + 1}, {example['what']}"
     matrix = np.array(example["weights"], np.float32)
     if example["kind"] == "crossing":
-        one = Alternative(
-            example["queries"][:-1], " ".join(example["queries"][:-1]).replace(SEPARATOR, ""), None, matrix
-        )
+        generated = example["queries"][:-1]
+        one = Alternative(generated, " ".join(joined(generated)), None, matrix)
         return AttentionView(tokens=example["keys"], alternatives=[one], title=f"decoder, {title}")
     return AttentionView(tokens=example["keys"], weights=matrix.mean(axis=0), matrix=matrix, title=f"encoder, {title}")
 
 
-def _measured(model: Transformer, data: TranslationData) -> tuple[dict[str, np.ndarray], list[dict[str, Any]]]:
-    test = data.prepared.splits["test"]
-    sources, targets = test.source.sequences(), test.target.sequences()
-    drawn = next((row for row, ids in enumerate(sources) if SHORTEST <= len(ids) <= LONGEST), 0)
+def _measured(model: Transformer, data: TranslationData, split: str) -> dict[str, np.ndarray]:
+    """The weight of all heads on the keys of each criterion: (sentences, layers, heads)."""
+    pair = data.prepared.splits[split]
     measured: dict[str, dict[int, np.ndarray]] = {name: {} for name in CRITERIA}
-    shown: dict[str, np.ndarray] = {}
-    for rows in length_batches(test.source.lengths, SENTENCES):
-        inputs = batch([sources[row] for row in rows], [targets[row] for row in rows]).inputs[:3]
-        attended = model.attend(*(nd.array(array, dtype=array.dtype) for array in inputs))
-        # (batch, layers, heads, queries, keys)
-        all_weights = [np.stack([layer.asnumpy() for layer in kind], axis=1) for kind in attended]
-        for number, row in enumerate(rows):
-            words, generated = test.source.words(row), [*test.target.words(row), None]
-            sizes = ((len(words),) * 2, (len(generated),) * 2, (len(generated), len(words)))
-            weights = {
-                kind: array[number, :, :, :queries, :keys]
-                for kind, array, (queries, keys) in zip(
-                    ("encoder", "decoder", "crossing"), all_weights, sizes, strict=True
-                )
-            }
-            for name, marks in _marks(words, generated, data.lexicon).items():
+    for rows in length_batches(pair.source.lengths, SENTENCES):
+        for row, weights in zip(rows, _attended(model, pair, rows), strict=True):
+            for name, marks in _marks(data, pair.source.words(row), pair.target.words(row)).items():
                 of_kind = weights[CRITERIA[name][0]]
                 flat = weight_on(of_kind.reshape(-1, *of_kind.shape[2:]), marks)
                 measured[name][row] = flat.reshape(of_kind.shape[:2])
-            if row == drawn:
-                shown = weights
-    arrays = {f"heads_{name}": np.stack([of[row] for row in range(len(sources))]) for name, of in measured.items()}
-    tokens = {"encoder": test.source.words(drawn), "decoder": ["<s>", *test.target.words(drawn)]}
-    tokens["crossing"] = [*test.target.words(drawn), "</s>"]
-    examples = []
-    for name, (kind, what) in CRITERIA.items():
-        best = best_head(arrays[f"heads_{name}"])
-        keys = tokens["encoder"] if kind == "crossing" else tokens[kind]
-        weights_of_best = shown[kind][best].round(4).tolist()
-        examples.append(
-            {"criterion": name, "what": what, "kind": kind, "layer": best[0] + 1, "head": best[1] + 1, "row": drawn}
-            | {"mean": float(_mean(arrays[f"heads_{name}"])[best])}
-            | {"queries": tokens[kind], "keys": keys, "weights": weights_of_best}
-        )
-    return arrays, examples
+    return {name: np.stack([of[row] for row in range(len(pair))]) for name, of in measured.items()}
 
 
-def _marks(words: Sequence[str], generated: Sequence[str | None], lexicon: Mapping[str, str]) -> dict[str, np.ndarray]:
-    translations = [lexicon.get(word) for word in words]
+def _attended(model: Transformer, pair: Pair, rows: Sequence[int] | np.ndarray) -> Iterator[dict[str, np.ndarray]]:
+    """For each of these sentences, the weights (layers, heads, queries, keys) of each kind of attention."""
+    sources, targets = pair.source.sequences(), pair.target.sequences()
+    inputs = batch([sources[row] for row in rows], [targets[row] for row in rows]).inputs[:3]
+    attended = model.attend(*(nd.array(array, dtype=array.dtype) for array in inputs))
+    # (batch, layers, heads, queries, keys)
+    encoder, decoder, crossing = (np.stack([layer.asnumpy() for layer in kind], axis=1) for kind in attended)
+    for number, row in enumerate(rows):
+        read, generated = len(sources[row]), len(targets[row]) + 1
+        yield {
+            "encoder": encoder[number, :, :, :read, :read],
+            "decoder": decoder[number, :, :, :generated, :generated],
+            "crossing": crossing[number, :, :, :generated, :read],
+        }
+
+
+def _marks(data: TranslationData, words: Sequence[str], target: Sequence[str]) -> dict[str, np.ndarray]:
+    """The keys of each criterion: (queries, keys) of bool."""
+    translations = [data.lexicon.get(word) for word in words]
+    generated = [*target, None]  # the end of sentence has no translation
     aligned = [[token is not None and token == translation for translation in translations] for token in generated]
+    english = data.prepared.pipeline.source == "en"
     return {
         "before": at_offset(len(words), -1),
         "after": at_offset(len(words), 1),
         "word": same_word(np.array([word.endswith(SEPARATOR) for word in words])),
+        "noun": noun_of_article(words) if english else np.zeros((len(words), len(words)), bool),
         "decoder_before": at_offset(len(generated), -1),
         "lexicon": np.array(aligned, bool).reshape(len(generated), len(words)),
     }
+
+
+def _examples(
+    model: Transformer, data: TranslationData, test: Mapping[str, np.ndarray], best: Mapping[str, tuple[int, int]]
+) -> list[dict[str, Any]]:
+    """The best head of each criterion that applies, on the first test sentence of a size that fits a figure to which
+    most criteria apply."""
+    pair = data.prepared.splits["test"]
+    fits = (pair.source.lengths >= SHORTEST) & (pair.source.lengths <= LONGEST)
+    applied = np.sum([np.isfinite(array[:, 0, 0]) for array in test.values()], axis=0)
+    row = int(np.argmax(fits * (1 + applied)))
+    (weights,) = _attended(model, pair, [row])
+    words, target = pair.source.words(row), pair.target.words(row)
+    tokens = {
+        "encoder": (words, words),
+        "decoder": ([BEGIN, *target], [BEGIN, *target]),
+        "crossing": ([*target, END], words),
+    }
+    examples = []
+    for name, (kind, what) in CRITERIA.items():
+        if not np.isfinite(test[name]).any():
+            continue
+        (layer, head), (queries, keys) = best[name], tokens[kind]
+        examples.append(
+            {"criterion": name, "what": what, "kind": kind, "layer": layer + 1, "head": head + 1, "row": row}
+            | {"mean": float(_mean(test[name])[layer, head]), "queries": queries, "keys": keys}
+            | {"weights": weights[kind][layer, head].round(4).tolist()}
+        )
+    return examples
 
 
 def best_head(measured: np.ndarray) -> tuple[int, int]:
@@ -176,13 +202,24 @@ def attends(criterion: str, share: float) -> Callable[[Sequence[Outcome]], Effec
 
 
 def _attends(criterion: str, share: float, outcomes: Sequence[Outcome]) -> Effect | None:
-    weights = [array[:, *best_head(array)] for array in stacked(outcomes, f"heads_{criterion}")]
+    if any(f"heads_{criterion}" not in outcome.predictions for outcome in outcomes):
+        return None  # scored before there was this criterion
+    splits, weights = zip(*(_of_best(criterion, outcome) for outcome in outcomes), strict=True)
     mean = np.mean(weights, axis=0, dtype=np.float64)  # over seeds, each with its best head
     mean = mean[~np.isnan(mean)]
     if not len(mean):
         return None
-    what = f"mean weight of the best head on {CRITERIA[criterion][1]}, minus {share:g}"
+    chosen = " or ".join(dict.fromkeys(splits))
+    what = f"mean weight of the best head, chosen on {chosen}, on {CRITERIA[criterion][1]}, minus {share:g}"
     return Effect(bootstrap(mean - share, seed=0), what, "sentences")
+
+
+def _of_best(criterion: str, outcome: Outcome) -> tuple[str, np.ndarray]:
+    """The split on which the best head is chosen, and the weights (sentences,) of this head on test."""
+    if (chosen := f"head_{criterion}") in outcome.predictions:
+        return "validation", outcome.predictions[chosen]
+    array = outcome.predictions[f"heads_{criterion}"]  # scored before heads were measured on validation
+    return "test", array[:, *best_head(array)]
 
 
 def heads(*variants: str) -> Draw:
@@ -209,4 +246,10 @@ def _titled(example: Mapping[str, Any]) -> tuple[str, list[str], list[str], np.n
     return title, example["queries"], example["keys"], np.array(example["weights"])
 
 
-_SHORT = {"before": "token before", "after": "token after", "word": "same word", "lexicon": "translation"}
+_SHORT = {
+    "before": "token before",
+    "after": "token after",
+    "word": "same word",
+    "noun": "noun of an article",
+    "lexicon": "translation",
+}

@@ -6,6 +6,7 @@ import numpy as np
 
 from gluon_attn.decoding.beam_search import beam_search
 from gluon_attn.errors import UsageError
+from preprocessing.bitext.subwords import joined
 from preprocessing.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID
 from reproductions.protocol.attention_view import Alternative, AttentionView
 from reproductions.protocol.runs import Outcome
@@ -70,7 +71,7 @@ def of_examples(outcome: Outcome) -> list[AttentionView]:
             alternatives=[
                 Alternative(
                     example["target"],
-                    " ".join(example["target"]).replace("@@ ", ""),
+                    " ".join(joined(example["target"])),
                     None,
                     np.array(example["weights"], np.float32),
                 )

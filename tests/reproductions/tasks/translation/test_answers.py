@@ -34,6 +34,15 @@ def test_each_line_is_translated_and_aligned(flags: list[object], tmp_path: Path
     assert "is there already" in again.refusal or "exists" in again.refusal
 
 
+def test_alignments_are_complete_or_absent(flags: list[object], tmp_path: Path) -> None:
+    folder, options = tmp_path / "alignments", ("translate", "bahdanau2014", *flags, "--batch-size", "1")
+    failed = gluon_attn(*options, "--alignments", folder, stdin="아이가 앉아 있다.\n".encode() + b"caf\xe9\n")
+    assert failed.code == 2 and "line 2: not UTF-8" in failed.err and failed.out.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+    again = gluon_attn(*options, "--alignments", folder, stdin="아이가 앉아 있다.\n".encode())
+    assert again.code == 0 and len((folder / "alignments.jsonl").read_text("utf-8").splitlines()) == 1, again.err
+
+
 def test_long_lines_are_truncated_and_have_no_heatmap(flags: list[object], tmp_path: Path) -> None:
     lines = b"\n".join("가 ".encode() * number for number in (90, 600)) + "\n아이가 앉아 있다.\n".encode()
     answer = gluon_attn("translate", "bahdanau2014", *flags, "--alignments", tmp_path / "long", stdin=lines)

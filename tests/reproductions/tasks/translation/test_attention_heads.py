@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 from reproductions import bahdanau2014, vaswani2017
+from reproductions.protocol.papers import results_folder
+from reproductions.protocol.runs import published_outcomes
 from reproductions.protocol.task import Evaluation, TrainedModel
 from reproductions.tasks.translation.attention_heads import CRITERIA, attends, best_head, heads
 from reproductions.tasks.translation.data import TranslationData
@@ -32,12 +35,40 @@ def test_every_head_is_measured_on_every_sentence() -> None:
         assert array.shape == (rows, SETTINGS.layers, SETTINGS.heads)
         assert ((array >= 0) & (array <= 1) | np.isnan(array)).all()
     assert np.isfinite(evaluation.predictions["heads_before"]).all()
+    assert {example["criterion"] for example in evaluation.examples["heads"]} >= {"before", "noun"}
     for example in evaluation.examples["heads"]:
         weights = np.array(example["weights"])
         assert weights.shape == (len(example["queries"]), len(example["keys"]))
         np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-2)
         best = evaluation.predictions[f"heads_{example['criterion']}"][:, example["layer"] - 1, example["head"] - 1]
-        assert example["mean"] == pytest.approx(np.nanmean(best) if np.isfinite(best).any() else 0.0)
+        np.testing.assert_array_equal(best, evaluation.predictions[f"head_{example['criterion']}"])
+        assert example["mean"] == pytest.approx(np.nanmean(best))
+    assert len(data.prepared.splits["test"].source.words(example["row"])) == len(example["keys"])
+
+
+def test_heads_are_chosen_on_validation() -> None:
+    """Both splits exchanged, the other head is the best one if they disagree."""
+    settings = replace(SETTINGS, heads=8)
+    evaluation, data = evaluated(settings)
+    splits = data.prepared.splits
+    exchanged = {**splits, "test": splits["validation"], "validation": splits["test"]}
+    prepared = replace(data.prepared, data=data.prepared.data.with_splits(exchanged))
+    data = replace(data, prepared=prepared)
+    other = vaswani2017.GERMAN.evaluate(network(settings, data), settings, data, LAST)
+    assert evaluation.predictions["heads_before"].shape == (len(splits["test"]), 1, 8)
+    for name in ("before", "after", "noun"):
+        on_validation = other.predictions[f"heads_{name}"]
+        head = best_head(on_validation)
+        np.testing.assert_array_equal(
+            evaluation.predictions[f"head_{name}"], evaluation.predictions[f"heads_{name}"][:, *head]
+        )
+
+
+def test_nouns_of_articles_are_measured_in_english_alone() -> None:
+    data = vaswani2017.FROM_GERMAN.prepare(SETTINGS, sample=True)
+    evaluation = vaswani2017.FROM_GERMAN.evaluate(network(SETTINGS, data), SETTINGS, data, LAST)
+    assert np.isnan(evaluation.predictions["heads_noun"]).all()
+    assert "noun" not in {example["criterion"] for example in evaluation.examples["heads"]}
 
 
 def test_a_network_without_heads_is_only_translated_with() -> None:
@@ -64,6 +95,17 @@ def test_a_claim_compares_the_best_head_with_a_share(tmp_path: Path) -> None:
     assert attends("lexicon", 0.5)([translated(tmp_path, "small", 0.9, heads_lexicon=nothing)]) is None
 
 
+def test_a_claim_takes_the_head_that_is_best_on_validation_if_it_is_recorded(tmp_path: Path) -> None:
+    every = np.tile(np.array([[0.9, 0.6]]), (SENTENCES, 1, 1))
+    new = translated(tmp_path, "transformer", 0.9, seed=1, heads_before=every, head_before=every[:, 0, 1])
+    old = translated(tmp_path, "transformer", 0.9, seed=2, heads_before=every)
+    effects = [attends("before", 0.5)(outcomes) for outcomes in ([new], [old], [new, old])]
+    assert [effect.estimate.mean for effect in effects if effect] == pytest.approx([0.1, 0.4, 0.25])
+    splits = [effect.what.partition("chosen on ")[2].partition(",")[0] for effect in effects if effect]
+    assert splits == ["validation", "test", "validation or test"]
+    assert attends("noun", 0.5)([old]) is None
+
+
 def test_heads_are_drawn_from_examples(tmp_path: Path) -> None:
     evaluation, _ = evaluated(SETTINGS)
     outcome = translated(tmp_path, "transformer", 0.9, examples=evaluation.examples)
@@ -81,8 +123,8 @@ def test_a_page_gets_all_heads_for_the_best_translation() -> None:
     words, generated = list(view.tokens), list(view.alternatives[0].tokens)
     encoder, decoder, crossing = view.heads
     assert (list(encoder.rows), list(encoder.columns)) == (words, words)
-    assert list(decoder.rows) == list(decoder.columns) == ["start", *generated] and decoder.causal
-    assert (list(crossing.rows), list(crossing.columns)) == ([*generated, "end"], words)
+    assert list(decoder.rows) == list(decoder.columns) == ["<s>", *generated] and decoder.causal
+    assert (list(crossing.rows), list(crossing.columns)) == ([*generated, "</s>"], words)
     for kind in view.heads:
         assert kind.weights.shape == (SETTINGS.layers, SETTINGS.heads, len(kind.rows), len(kind.columns))
         np.testing.assert_allclose(kind.weights.sum(axis=-1), 1, atol=1e-5)
@@ -99,7 +141,14 @@ def test_published_heads_are_views_of_their_criterion(tmp_path: Path) -> None:
     outcome = translated(tmp_path, "transformer", 0.9, examples=evaluation.examples)
     shown = [view for view in vaswani2017.GERMAN.published_attention(outcome) if "layer" in view.title]
     assert [view.title.rpartition(", ")[2] for view in shown] == [
-        what for kind, what in CRITERIA.values() if kind != "decoder"
+        example["what"] for example in evaluation.examples["heads"] if example["kind"] != "decoder"
     ]
     assert shown[0].matrix is not None and len(shown[0].matrix) == len(shown[0].tokens)
     assert shown[-1].alternatives[0].weights is not None
+
+
+def test_published_translations_are_shown_as_words() -> None:
+    (outcome, *_) = published_outcomes(results_folder("vaswani2017") / "vaswani2017" / "outcomes", ["transformer"])
+    texts = [view.alternatives[0].text for view in vaswani2017.GERMAN.published_attention(outcome) if view.alternatives]
+    assert texts[-1] == "ein mann mit einem orangefarbenen hut , der etwas anstarrt ."
+    assert "picknicktisch" in texts[1] and not any("@@" in text for text in texts)
