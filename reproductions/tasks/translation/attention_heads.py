@@ -23,7 +23,6 @@ from preprocessing.bitext.subwords import SEPARATOR, joined
 from reproductions.protocol.attention_view import Alternative, AttentionView, Heads
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
-from reproductions.protocol.rows import stacked
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Evaluation, TrainedModel
 from reproductions.tasks.translation.article_nouns import noun_of_article
