@@ -1,11 +1,10 @@
 """Devlin et al. (2019), "BERT: Pre-training of deep bidirectional Transformers for language understanding".
 
 A Transformer encoder is pretrained on unlabelled text: it predicts masked tokens from both sides, and whether one text
-follows another. Fine-tuned with one more layer, it was the best system on eleven tasks. On the test sentences of SST-2
-the base network (12 layers of 768 units, 110 million parameters) has an accuracy of 93.5, the large one (24 layers of
-1 024 units, 340 million) 94.9. Table 5 removes parts of the pretraining; accuracy on the validation split of SST-2
-drops by 0.1 without next sentence prediction, by 0.6 from left to right only, and by 1.1 from left to right with a
-bidirectional LSTM on top. Table 6: larger networks have lower perplexities and better scores.
+follows another. Fine-tuned with one more layer, it was the best system on eleven tasks. On the test split of SST-2 the
+base network (12 layers of 768 units, 110 million parameters) has an accuracy of 93.5, the large one (24 layers of 1 024
+units) 94.9. Table 5 removes parts of the pretraining; validation accuracy drops by 0.1 without next sentences, by 0.6
+from left to right, by 1.1 with a BiLSTM on top of that. Table 6: larger networks are better, in perplexity too.
 
 Here we pretrain on Korean film reviews: the crawl that NSMC was drawn from, without the reviews of NSMC's test split
 and of our validation split, their copies and their near copies. A SentencePiece model with 8 000 pieces is learned from
@@ -20,10 +19,10 @@ perplexity was 1 836 (one seed, rate of 0.001), instead of 1 119 (0.0005).
 
 *bert-30* and *bert-10* are pretrained for about as many minutes, each with a rate that decays to zero. Tables 5 and 6
 are repeated with as many updates as *bert-30*; from left to right, predicting every piece, these take longer. Networks
-are fine-tuned on the 135 000 training reviews of NSMC, or on 100, 1 000 or 10 000 of them; those of Tables 5 and 6 and
-of shorter pretraining on 10 000. Those with few labels are selected on the full validation split. They are compared
-with the same network from random weights, with the best recurrent network of `naver_self_attention` with and without
-word vectors pretrained on the same crawl, and with fastText.
+are fine-tuned on the 135 000 training reviews of NSMC, or on 100, 1 000 or 10 000 of them, with epochs chosen for each
+system on validation; those of Tables 5 and 6 and of shorter pretraining on 10 000. They are compared with the same
+network from random weights, with the best recurrent network of `naver_self_attention` (its syllables are learned from
+the labelled reviews) with and without word vectors of the same crawl, and with fastText.
 
 A published encoder of sentences, all-MiniLM-L6-v2, not Google's BERT, is fine-tuned on SST-2 (validation accuracy after
 two epochs: mean of all states, rate of 1e-4, 88.65; first state, 5e-5, 87.16).
@@ -64,8 +63,10 @@ MEDIUM = SENTENCE_PEERS.entry("BERT medium, 8 layers of 512 units", 89.24)
 BERT_BASE = SENTENCE_PEERS.entry("BERT base", 92.42)
 OTHER = "English sentences; a network of 110 million parameters, pretrained on 3.3 billion words"
 VECTORS = "mikolov2013/skip-gram"
+PRETRAINED = "BERT is better than word vectors in a Bi-GRU"
 SENTENCES = ("배우들의 연기가 정말 좋았다", "시간 가는 줄 모르고 재미있게 봤어요", "돈이 아까운 최악의 영화")
-FEW = {100: (15, 8), 1_000: (8, 16), 10_000: (4, 32)}  # labelled reviews: epochs, batch size
+BATCHES = {100: 8, 1_000: 16, 10_000: 32}  # batch size by number of labelled reviews
+EPOCHS = {"bert": (15, 8, 4), "random": (15, 8, 4), "rnn": (45, 20, 9), "vectors": (15, 8, 4), "fasttext": (60, 24, 8)}
 DRAWN = {"BERT": "bert", "random weights": "random", "word vectors": "vectors", "Bi-GRU": "rnn", "fastText": "fasttext"}
 TIMES = {"bert-10000": "pretraining", "bert-30": "pretraining-30", "bert-10": "pretraining-10"}
 SMALL: dict[str, Any] = {"units": 256, "layers": 4, "heads": 4, "hidden_units": 1024}
@@ -86,6 +87,7 @@ RECURRENT = Recipe(epochs=9, batch_size=128, learning_rate=1e-3, warmup_steps=20
 PUBLISHED = replace(TUNING, epochs=4, batch_size=32, learning_rate=1e-4, warmup_steps=80)
 FASTTEXT = Recipe(epochs=4, batch_size=64, learning_rate=3e-3, decay="cosine")
 BUDGETS = {"pretraining-30": 7, "pretraining-10": 2}
+OWN_SEEDS = dict.fromkeys(("pretraining-30", "pretraining-layers-2", "pretraining-units-128"), (1, 2))
 
 ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "no-pairs": ("masked pieces alone", {"pairs": False}),
@@ -97,7 +99,7 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def pretraining(name: str, title: str, epochs: int, **changed: Any) -> Variant[PretrainingSettings]:
     recipe = replace(LONG, epochs=epochs, warmup_steps=min(LONG.warmup_steps, epochs * 250))
-    return Variant(name, f"pretraining: {title}", replace(small, **changed), recipe, TEXT, (1,))
+    return Variant(name, f"pretraining: {title}", replace(small, **changed), recipe, TEXT, OWN_SEEDS.get(name, (1,)))
 
 
 def tuning(
@@ -106,15 +108,15 @@ def tuning(
     return Variant(name, title, settings, recipe, pretrained=f"devlin2018/{source}" if source else None, **more)
 
 
-def few_labels(recipe: Recipe, count: int) -> Recipe:
+def few_labels(system: str, recipe: Recipe, count: int) -> Recipe:
     """Smaller batches and more epochs, for ``count`` labelled reviews; the rate rises for a tenth of the updates."""
-    epochs, batch_size = FEW[count]
+    epochs, batch_size = EPOCHS[system][list(BATCHES).index(count)], BATCHES[count]
     return replace(recipe, epochs=epochs, batch_size=batch_size, warmup_steps=epochs * count // batch_size // 10)
 
 
 def ablation(name: str, title: str, beside: Reported | None = None, source: str = "", **changed: Any) -> Variant[Any]:
     """A row whose networks are fine-tuned on 10 000 labelled reviews."""
-    settings, recipe = replace(tuned, **changed), few_labels(TUNING, 10_000)
+    settings, recipe = replace(tuned, **changed), few_labels("bert", TUNING, 10_000)
     variant = tuning(name, f"{title}, 10000 labels", f"pretraining-{source or name}", recipe, settings)
     return replace(variant, task=FineTuning(labelled=10_000), beside=beside, differs=OTHER if beside else "")
 
@@ -126,18 +128,19 @@ def on_sentences(name: str, published: bool, recipe: Recipe, **more: Any) -> Var
 
 def with_few_labels(count: int) -> tuple[Variant[Any], ...]:
     """All systems, trained on ``count`` labelled reviews."""
-    texts: dict[str, tuple[str, Any, Recipe, Any, str | None]] = {
-        "bert": ("BERT", tuned, TUNING, FineTuning(labelled=count), "devlin2018/pretraining"),
-        "random": ("random weights", tuned, TUNING, FineTuning(labelled=count), None),
-        "rnn": ("Bi-GRU", recurrent, RECURRENT, NSMC(labelled=count), None),
-        "vectors": ("Bi-GRU, word vectors", recurrent, RECURRENT, NSMC(labelled=count), VECTORS),
-        "fasttext": ("fastText", fasttext, FASTTEXT, NSMC(labelled=count), None),
+    bert, nsmc = FineTuning(labelled=count), NSMC(labelled=count)
+    systems: dict[str, tuple[str, Any, Recipe, Any, str | None]] = {
+        "bert": ("BERT", tuned, TUNING, bert, "devlin2018/pretraining"),
+        "random": ("random weights", tuned, TUNING, bert, None),
+        "rnn": ("Bi-GRU", recurrent, RECURRENT, nsmc, None),
+        "vectors": ("Bi-GRU, word vectors", recurrent, RECURRENT, nsmc, VECTORS),
+        "fasttext": ("fastText", fasttext, FASTTEXT, nsmc, None),
     }
     return tuple(
         Variant(
-            f"{name}-{count}", f"{title}, {count} labels", settings, few_labels(recipe, count), task, pretrained=source
+            f"{name}-{count}", f"{title}, {count} labels", own, few_labels(name, recipe, count), task, pretrained=source
         )
-        for name, (title, settings, recipe, task, source) in texts.items()
+        for name, (title, own, recipe, task, source) in systems.items()
     )
 
 
@@ -204,9 +207,9 @@ REPRODUCTION = Reproduction(
         ablation("layers-2", "as many updates, 2 layers", DEPTH, layers=2),
         ablation("units-128", "as many updates, 128 units", **ABLATIONS["units-128"][1]),
         on_sentences("published", True, PUBLISHED, beside=MEDIUM, comparable=True, differs="the peer is larger"),
-        on_sentences("published-random", False, replace(PUBLISHED, epochs=8, learning_rate=2e-4, patience=2)),
+        on_sentences("published-random", False, replace(PUBLISHED, epochs=8, learning_rate=2e-4)),
         Variant("rnn-vectors", "Bi-GRU, word vectors of the crawl", recurrent, RECURRENT, NSMC(), pretrained=VECTORS),
-        *(variant for count in FEW for variant in with_few_labels(count)),
+        *(variant for count in BATCHES for variant in with_few_labels(count)),
         pretraining("pretraining", f"{LONG.epochs} times 1000 updates", LONG.epochs),
         *(pretraining(name, f"{epochs} times 1000 updates", epochs) for name, epochs in BUDGETS.items()),
         *(
@@ -217,19 +220,16 @@ REPRODUCTION = Reproduction(
     ensembles=(averaged("bert", KOBERT),),
     claims=(
         Better("pretraining", "Pretraining helps by at least 1.0 point", "bert", "random", "Table 1", margin=1.0),
-        Better("word-vectors", "Better than a recurrent network with word vectors", "bert", "rnn-vectors"),
+        Better("word-vectors", f"{PRETRAINED}, all labels", "bert", "rnn-vectors"),
         Better("published", "Published weights help", "published", "published-random"),
         Better("pairs", "The second task helps", "bert-30", "no-pairs", "Table 5"),
         Better("both-sides", "Reading from both sides is better", "no-pairs", "left-to-right", "Table 5"),
         Better("lstm", "A BiLSTM on top of left-to-right hurts", "left-to-right", "left-to-right-lstm", "Table 5"),
-        Better("depth", "Deeper is better", "bert-30", "layers-2", "Table 6"),
+        Better("depth", "Deeper is better", "bert-30", "layers-2", "Table 6", reported=4.5),
         Better("width", "Wider is better", "bert-30", "units-128", "Table 6"),
         Better("depth-perplexity", "Deeper has lower perplexity", "pretraining-30", "pretraining-layers-2", "Table 6"),
         Better("width-perplexity", "Wider has lower perplexity", "pretraining-30", "pretraining-units-128", "Table 6"),
-        *(
-            Better(f"few-{count}", f"Better than word vectors with {count} labels", f"bert-{count}", f"vectors-{count}")
-            for count in FEW
-        ),
+        *(Better(f"few-{n}", f"{PRETRAINED}, {n} labels", f"bert-{n}", f"vectors-{n}") for n in BATCHES),
     ),
     headline=("bert", "random"),
     seeds=(1, 2, 3),
@@ -238,13 +238,13 @@ REPRODUCTION = Reproduction(
     baselines=("naver_self_attention", "joulin2016"),
     figures=(
         accuracy_by_minutes(TIMES, "random-10000"),
-        accuracy_by_labelled({title: {count: f"{name}-{count}" for count in FEW} for title, name in DRAWN.items()}),
+        accuracy_by_labelled({title: {count: f"{name}-{count}" for count in BATCHES} for title, name in DRAWN.items()}),
         masks("pretraining"),
         heads("bert"),
     ),
     pages=(reading_page("BERT on reviews", "bert"),),
     notes=(
-        "Perplexities of masked pieces and of next pieces are not comparable. All seeds of a classifier start from "
-        "the same pretraining, so their deviation is that of fine-tuning only.",
+        "Perplexities of masked pieces and of next pieces are not comparable. The second task is hardly learned: "
+        "54.25 % of the test pairs are of two films, and `pretraining` is right for 55.10 %.",
     ),
 )

@@ -6,12 +6,14 @@ above zero, *contradicted* if it is below zero, and *inconclusive* otherwise. Wi
 judged* unless the effect exceeds three times the known deviation over seeds of such tasks, times the square root of two
 because it is a difference. A claim with a margin is judged in the same way by the effect minus the margin. A
 deterministic variant has one outcome, which is compared with each seed of the other variants. If all variants of a
-claim are deterministic, the interval is over items only.
+claim are deterministic, the interval is over items only. All seeds of a variant start from one pretrained network, if
+from any; a verdict on sides that start from different ones says so.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -57,7 +59,7 @@ def judge(
         half = inference.half()
         interval, p = (estimate.mean - half, estimate.mean + half), inference.p
         by_seeds = (estimate.mean - inference.half_of_seeds(), estimate.mean + inference.half_of_seeds())
-        basis = f"{len(by_seed)} seeds"
+        basis = f"{len(by_seed)} seeds{_pretraining(claim, preset)}"
     elif all(preset.variant(name).deterministic for name in claim.variants):
         basis = "no random part; interval over items"
     elif deviation is not None and abs(estimate.mean - margin) > CLEAR * deviation:
@@ -83,7 +85,7 @@ def judge(
         ci95_seeds=by_seeds,
         seed_deviation=_deviation(by_seed, deviation),
         p=p,
-        reported=reported_difference(claim, preset),
+        reported=reported_difference(reproduction, claim, preset),
     )
 
 
@@ -92,6 +94,13 @@ def measure(claim: Claim, preset: Preset, groups: Groups) -> Effect | None:
     if isinstance(claim, Better):
         return preset.task(claim.better).compare(claim.metric, groups[claim.better], groups[claim.worse])
     return claim.effect(*(groups[name] for name in claim.variants))
+
+
+def _pretraining(claim: Claim, preset: Preset) -> str:
+    """What to add to the number of seeds if the sides start from different pretrained networks: there is one of each,
+    so the seeds do not show how much pretraining differs."""
+    sources = {preset.variant(name).pretrained for name in claim.variants}
+    return ", one pretraining" if len(sources) > 1 else ""
 
 
 def effects_by_seed(claim: Claim, preset: Preset, groups: Groups) -> dict[int | str, float]:
@@ -131,21 +140,27 @@ def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, ro
     return pooled_deviation(same if degrees >= _DEGREES else kind)
 
 
-def reported_difference(claim: Claim, preset: Preset) -> float | None:
+def reported_difference(reproduction: Reproduction, claim: Claim, preset: Preset) -> float | None:
     """The effect in the paper: the one that the claim declares, otherwise the difference of the numbers reported next
-    to its two systems, positive if it has the direction that the claim states. None if the paper does not report both
-    numbers in the metric of the claim and on the same corpus."""
+    to its two systems, positive if it has the direction that the claim states. None if the paper itself does not report
+    both numbers in the metric of the claim and on the same corpus."""
     if claim.reported is not None or not isinstance(claim, Better):
         return claim.reported
     better, worse = (preset.variant(name).beside for name in claim.variants)
     if better is None or worse is None or better == worse:
         return None
     metric = claim.metric or preset.task(claim.better).metrics[0]
-    same_paper = better.source.partition(",")[0] == worse.source.partition(",")[0]
-    if not same_paper or better.corpus != worse.corpus or {better.metric, worse.metric} != {metric}:
+    papers_of = {_author_and_year(source) for source in (better.source, worse.source, reproduction.source)}
+    if len(papers_of) > 1 or better.corpus != worse.corpus or {better.metric, worse.metric} != {metric}:
         return None
     difference = better.value - worse.value
     return -difference if lower_is_better(metric) else difference
+
+
+def _author_and_year(source: str) -> tuple[str, ...] | None:
+    """The first author and the year of a source such as ``Cho et al. (2014), Table 1``; None if it names no paper."""
+    found = re.match(r"(\w+)[^()]*\((\d{4})", source)
+    return found.groups() if found else None
 
 
 def power(claim: JudgedClaim, effect: float) -> int | None:

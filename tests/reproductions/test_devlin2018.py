@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gluon_attn.training.checkpoint import parameter_count
-from reproductions.devlin2018 import FEW, REPRODUCTION
+from reproductions.devlin2018 import BATCHES, REPRODUCTION
 from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
@@ -68,7 +68,7 @@ def made_up(folder: Path) -> list[Outcome]:
     right = {"bert": 0.9, "random": 0.85, "bert-30": 0.88, "bert-10": 0.86, "no-pairs": 0.87}
     right |= {
         f"{name}-{count}": 0.6 + 0.1 * (name == "bert")
-        for count in FEW
+        for count in BATCHES
         for name in ("bert", "random", "vectors", "rnn")
     }
     outcomes = []

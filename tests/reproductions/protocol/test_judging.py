@@ -14,7 +14,7 @@ from gluon_attn.evaluation.statistics import bootstrap
 from reproductions.protocol import papers
 from reproductions.protocol.claims import Better, Effect, Measured
 from reproductions.protocol.conclude import conclude
-from reproductions.protocol.judging import after_holm, power, reported_difference
+from reproductions.protocol.judging import after_holm, judge, power, reported_difference
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import JudgedClaim, Result
@@ -192,6 +192,23 @@ def test_a_custom_effect_has_a_value_for_each_seed(tmp_path: Path) -> None:
     assert claim.measure == "test, part that is right, minus a half, bootstrap over points"
 
 
+@pytest.mark.parametrize(
+    ("sources", "basis"),
+    [
+        ({"curved": "toy/first", "straight": None}, "2 seeds, one pretraining"),
+        ({"curved": "toy/first", "straight": "toy/first"}, "2 seeds"),
+    ],
+)
+def test_a_verdict_says_that_sides_start_from_one_pretraining_each(
+    tmp_path: Path, sources: dict[str, str | None], basis: str
+) -> None:
+    variants = tuple(replace(CPU.variant(name), pretrained=source) for name, source in sources.items())
+    outcomes = [finished(tmp_path, name, seed, 0.8 + seed / 100) for name in sources for seed in (1, 2)]
+    groups = {name: [one for one in outcomes if one.variant == name] for name in sources}
+    claim = judge(REPRODUCTION, BETTER, replace(CPU, variants=variants), groups, [])
+    assert claim is not None and claim.basis == basis
+
+
 def test_the_same_outcomes_give_the_same_verdict(tmp_path: Path) -> None:
     numbers = {"curved": (0.90, 0.91), "straight": (0.88, 0.87)}
     assert verdict(tmp_path / "a", **numbers) == verdict(tmp_path / "b", **numbers)
@@ -204,13 +221,15 @@ def test_the_difference_in_the_paper_is_that_of_the_reported_systems(tmp_path: P
     def reported(first: Reported | None, second: Reported | None) -> float | None:
         sides = {"curved": first, "straight": second}
         variants = tuple(replace(CPU.variant(name), beside=beside) for name, beside in sides.items())
-        return reported_difference(BETTER, replace(CPU, variants=variants))
+        return reported_difference(REPRODUCTION, BETTER, replace(CPU, variants=variants))
 
     assert reported(curved, straight) == pytest.approx(20.5)
     assert reported(curved, None) is None and reported(None, straight) is None
     assert reported(curved, curved) is None  # One peer next to both says nothing of their difference.
     assert reported(curved, replace(straight, corpus="another")) is None
     assert reported(curved, replace(straight, source="Someone else (1970), Table 1")) is None
+    assert reported(curved, replace(straight, source="Someone (1969), Table 3")) == pytest.approx(20.5)
+    assert reported(*(replace(one, source="Else (1970), Table 2") for one in (curved, straight))) is None
     assert reported(*(replace(one, metric="perplexity") for one in (curved, straight))) is None
 
 
@@ -222,18 +241,15 @@ def test_the_difference_in_the_paper_is_positive_if_the_better_system_is_better(
     values = {"curved": 96.0, "straight": 75.5}
     variants = tuple(replace(CPU.variant(name), beside=table.entry(name, value)) for name, value in values.items())
     claim = replace(BETTER, metric=metric)
-    assert reported_difference(claim, replace(CPU, variants=variants)) == pytest.approx(sign * 20.5)
+    assert reported_difference(REPRODUCTION, claim, replace(CPU, variants=variants)) == pytest.approx(sign * 20.5)
 
 
 def test_a_claim_may_say_what_its_paper_reports() -> None:
     preset = replace(CPU, variants=tuple(replace(variant, beside=None) for variant in CPU.variants))
     own = Measured("own", "More than half", "ours", ("curved",), lambda side: None, reported=0.4)
-    assert (
-        reported_difference(replace(BETTER, reported=-1.5), preset) == -1.5 and reported_difference(own, preset) == 0.4
-    )
-    assert (
-        reported_difference(BETTER, preset) is None and reported_difference(replace(own, reported=None), preset) is None
-    )
+    for claim, wanted in ((replace(BETTER, reported=-1.5), -1.5), (own, 0.4), (BETTER, None)):
+        assert reported_difference(REPRODUCTION, claim, preset) == wanted
+    assert reported_difference(REPRODUCTION, replace(own, reported=None), preset) is None
 
 
 def test_power_needs_more_seeds_for_smaller_effects() -> None:
