@@ -47,6 +47,7 @@ test-all:
 
 lint: $(VENV)/.project
 	@$(VENV)/bin/ruff check --quiet --output-format=concise .
+	@$(VENV)/bin/ruff format --quiet --check .
 	@$(VENV)/bin/mypy
 
 jvm bench: $(VENV)/.project

@@ -94,7 +94,6 @@ def configure(profile: str = "portable", threads: int | None = None) -> None:
     for name in removed:
         os.environ.pop(name, None)
     os.environ.update(variables)
-    os.environ["GLUON_ATTN_PROFILE"] = profile
     keep_memory()
 
 
@@ -129,11 +128,6 @@ def end_with_parent() -> None:
 def is_worker() -> bool:
     """Return whether the environment makes this process a worker of MXNet's parameter server."""
     return os.environ.get("DMLC_ROLE") == "worker"
-
-
-def active_profile() -> str:
-    """Return the profile set by :func:`configure`, or ``unset``."""
-    return os.environ.get("GLUON_ATTN_PROFILE", "unset")
 
 
 def derive(seed: int, *names: object) -> int:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.stats import rankdata
@@ -27,17 +26,31 @@ class Estimate:
         return (self.high - self.low) / (2 * 1.959964)
 
 
-_WITHOUT_INTERVALS = ContextVar("without intervals", default=False)
+class Resampled(Estimate):
+    """An estimate that resamples when its interval is first read: of the effect of a single seed, only the mean is.
 
+    Args:
+        mean: the mean.
+        resample: computes the statistic of each resample.
+    """
 
-@contextmanager
-def without_intervals() -> Iterator[None]:
-    """Context in which estimates have no interval: both ends are the mean, and nothing is resampled."""
-    token = _WITHOUT_INTERVALS.set(True)
-    try:
-        yield
-    finally:
-        _WITHOUT_INTERVALS.reset(token)
+    def __init__(self, mean: float, resample: Callable[[], Sequence[float] | np.ndarray]) -> None:
+        object.__setattr__(self, "mean", mean)
+        self._resample = resample
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """Its two ends."""
+        low, high = np.percentile(self._resample(), [2.5, 97.5])
+        return float(low), float(high)
+
+    @property
+    def low(self) -> float:
+        return self.interval[0]
+
+    @property
+    def high(self) -> float:
+        return self.interval[1]
 
 
 def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 2_000) -> Estimate:
@@ -52,15 +65,12 @@ def bootstrap(values: np.ndarray, *, seed: int, resamples: int = 2_000) -> Estim
         resamples: number of resamples.
     """
     values = np.asarray(values, dtype=np.float64)
-    mean = float(values.mean())
-    if _WITHOUT_INTERVALS.get():
-        return Estimate(mean, mean, mean)
-    generator = np.random.RandomState(derive(seed, "bootstrap"))
-    means = np.empty(resamples)
-    for index in range(resamples):
-        means[index] = values[generator.randint(0, len(values), len(values))].mean()
-    low, high = np.percentile(means, [2.5, 97.5])
-    return Estimate(mean, float(low), float(high))
+
+    def resample() -> list[float]:
+        generator = np.random.RandomState(derive(seed, "bootstrap"))
+        return [values[generator.randint(0, len(values), len(values))].mean() for _ in range(resamples)]
+
+    return Resampled(float(values.mean()), resample)
 
 
 def bootstrap_metric(
@@ -111,13 +121,13 @@ def _mean_score(totals: np.ndarray, score: Callable[[np.ndarray], float], times_
 
 def _bootstrap_of_sums(statistic: Callable[[np.ndarray], float], items: int, seed: int, resamples: int) -> Estimate:
     """``statistic`` is called with the number of times that each item was drawn, (items,)."""
-    mean = statistic(np.ones(items, np.int64))
-    if _WITHOUT_INTERVALS.get():
-        return Estimate(mean, mean, mean)
-    generator = np.random.RandomState(derive(seed, "bootstrap"))
-    draws = (np.bincount(generator.randint(0, items, items), minlength=items) for _ in range(resamples))
-    low, high = np.percentile([statistic(times_drawn) for times_drawn in draws], [2.5, 97.5])
-    return Estimate(mean, float(low), float(high))
+
+    def resample() -> list[float]:
+        generator = np.random.RandomState(derive(seed, "bootstrap"))
+        draws = (np.bincount(generator.randint(0, items, items), minlength=items) for _ in range(resamples))
+        return [statistic(times_drawn) for times_drawn in draws]
+
+    return Resampled(statistic(np.ones(items, np.int64)), resample)
 
 
 def perplexity(totals: np.ndarray) -> float:

@@ -170,11 +170,6 @@ class RecurrentDriver(HybridBlock):
         return self._units
 
     @property
-    def has_attention(self) -> bool:
-        """Whether the network weights regions."""
-        return self.score is not None
-
-    @property
     def grid(self) -> tuple[int, int]:
         """Rows and columns of regions."""
         return self.convolutions.grid

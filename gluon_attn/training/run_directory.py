@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,30 @@ class RunDirectory:
     """A folder that belongs to one run: ``config.json``, ``checkpoint.npz``, ``metrics.jsonl`` and ``metrics.csv``, and
     files added by its script. The arguments decide what happens to an earlier run in the folder.
 
+    Args:
+        config: what identifies the run; a run that is resumed must have the same.
+        resume: continue an earlier run.
+        overwrite: delete an earlier run.
+        markers: names of files by which an earlier run is recognised, besides its configuration and checkpoint.
+
     Raises:
         UsageError: if the folder has a run and neither ``resume`` nor ``overwrite`` is set, or if the run to resume has
             another configuration, or its configuration is missing or damaged.
     """
 
-    def __init__(self, path: Path, config: Mapping[str, Any], *, resume: bool = False, overwrite: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        config: Mapping[str, Any],
+        *,
+        resume: bool = False,
+        overwrite: bool = False,
+        markers: Sequence[str] = (),
+    ) -> None:
         self.path, self.checkpoint = path, path / "checkpoint.npz"
         config_path = path / "config.json"
         config = json.loads(json.dumps(config))
-        names = ("config.json", "checkpoint.npz", "training.json", "outcome.json")
-        if any((path / name).exists() for name in names):
+        if any((path / name).exists() for name in (config_path.name, self.checkpoint.name, *markers)):
             if overwrite:
                 _remove(path)
             elif not resume:

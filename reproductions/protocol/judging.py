@@ -21,7 +21,7 @@ import numpy as np
 
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.inference import holm, over_seeds, pooled_deviation, seeds_needed
-from gluon_attn.evaluation.statistics import Estimate, without_intervals
+from gluon_attn.evaluation.statistics import Estimate
 from gluon_attn.metrics import lower_is_better
 from reproductions.protocol import papers
 from reproductions.protocol.claims import Better, Claim, Effect
@@ -113,12 +113,11 @@ def effects_by_seed(claim: Claim, preset: Preset, groups: Groups) -> dict[int | 
             of_variant[number] = dict.fromkeys(all_seeds, groups[name][0])
     shared = [seed for seed in all_seeds if all(seed in seeds for seeds in of_variant)]
     effects: dict[int | str, float] = {}
-    with without_intervals():
-        for seed in shared:
-            single = {name: [seeds[seed]] for name, seeds in zip(claim.variants, of_variant, strict=True)}
-            effect = measure(claim, preset, single)
-            if effect is not None:
-                effects[seed] = effect.estimate.mean
+    for seed in shared:
+        single = {name: [seeds[seed]] for name, seeds in zip(claim.variants, of_variant, strict=True)}
+        effect = measure(claim, preset, single)
+        if effect is not None:
+            effects[seed] = effect.estimate.mean
     return effects
 
 

@@ -22,7 +22,7 @@ from preprocessing import corpora
 from preprocessing.errors import MissingError
 from reproductions.protocol.models import trained_directory
 from reproductions.protocol.reproduction import Preset
-from reproductions.protocol.runs import CONFIG, Outcome, Run, read_json, training_of
+from reproductions.protocol.runs import CONFIG, OUTCOME, Outcome, Run, read_json, training_of
 from reproductions.protocol.task import Variant
 from reproductions.protocol.training import combine, prerequisite
 
@@ -222,7 +222,7 @@ def scored_before(preset: Preset, runs: Sequence[Run]) -> list[Run]:
     environment = training_of(first)["environment"]
     others = []
     for variant in preset.variants:
-        for path in sorted((first.root / variant.name).glob("seed-*/outcome.json")):
+        for path in sorted((first.root / variant.name).glob(f"seed-*/{OUTCOME}")):
             seed = path.parent.name.removeprefix("seed-")
             run = replace(first, variant=variant.name, seed=int(seed)) if seed.isdigit() else None
             if run is None or run in runs or not run.is_trained:

@@ -20,14 +20,17 @@ from reproductions.protocol.own_data import OwnData
 CONFIG, TRAINING, CHECKPOINT, PREPROCESSING = "config.json", "training.json", "checkpoint.npz", "preprocessing.npz"
 """Files of a completed run."""
 
+OUTCOME = "outcome.json"
+"""The file that a scored run has too; it is written last."""
+
 SAMPLE = "sample"
 """Name of the embedded corpus, on which results are meaningless."""
 
 _RECORD = {"metrics", "history", "train_seconds", "parameters", "parameters_sha256"}
 _RECORD |= {"corpus", "corpora", "pipeline", "commit", "environment"}
-_REMEDY = "delete it and the outcome.json next to it, and run again with --resume"
+_REMEDY = f"delete it and the {OUTCOME} next to it, and run again with --resume"
 _TRAINING = {"history", "best_epoch", "selected_by", "parameters_sha256", "corpus", "corpora", "pipeline", "commit"}
-_KEPT = (CONFIG, "outcome.json", "predictions.npz", "examples.json")
+_KEPT = (CONFIG, OUTCOME, "predictions.npz", "examples.json")
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class Run:
     @property
     def is_scored(self) -> bool:
         """Whether the test split was scored."""
-        return (self.directory / "outcome.json").exists()
+        return (self.directory / OUTCOME).exists()
 
     def arguments(self) -> list[str]:
         """Arguments of the inner commands that train or score this run."""
@@ -123,7 +126,7 @@ class Outcome:
         Raises:
             UsageError: if the file is missing or damaged.
         """
-        path = directory / "outcome.json"
+        path = directory / OUTCOME
         record = read_json(path)
         if not isinstance(record, dict) or not record.keys() >= _RECORD:
             raise UsageError(f"{path}: damaged (no outcome of a run); delete it and run again with --resume")
@@ -238,7 +241,7 @@ def write_outcome(
         write_arrays(directory / "texts.npz", texts, compressed=True)
     if examples:
         write_json(directory / "examples.json", examples)
-    write_json(directory / "outcome.json", record)
+    write_json(directory / OUTCOME, record)
 
 
 def published_outcomes(root: Path, names: Sequence[str]) -> list[Outcome]:

@@ -25,7 +25,16 @@ from reproductions.protocol.loading import load, load_directory, preset_of, with
 from reproductions.protocol.manifest import commit, environment_digest
 from reproductions.protocol.models import trained_directory
 from reproductions.protocol.reproduction import Ensemble
-from reproductions.protocol.runs import CHECKPOINT, PREPROCESSING, TRAINING, Outcome, Run, training_of, write_outcome
+from reproductions.protocol.runs import (
+    CHECKPOINT,
+    OUTCOME,
+    PREPROCESSING,
+    TRAINING,
+    Outcome,
+    Run,
+    training_of,
+    write_outcome,
+)
 from reproductions.protocol.task import TrainedModel
 
 
@@ -143,9 +152,11 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
         "pipeline": data.digest,
         **({"data": run.own.as_json()} if run.own else {}),
     }
+    directory: RunDirectory = ReadOnlyRunDirectory(run.directory)
     with workers.first():
-        opened = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite) if not workers.rank else None
-    directory = opened or ReadOnlyRunDirectory(run.directory)
+        if not workers.rank:
+            finished = (TRAINING, OUTCOME)
+            directory = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite, markers=finished)
     if run.is_trained:
         return None
 

@@ -65,16 +65,13 @@ def test_configure_replaces_the_previous_profile(monkeypatch: pytest.MonkeyPatch
     settings = {"OMP_NUM_THREADS": "7", "HOME": "kept"}
     monkeypatch.setattr(os, "environ", settings)
     monkeypatch.setattr(sys, "modules", {name: module for name, module in sys.modules.items() if name != "mxnet"})
-    assert runtime.active_profile() == "unset"
     runtime.configure("portable")
-    assert settings == {**runtime.environment("portable"), "HOME": "kept", "GLUON_ATTN_PROFILE": "portable"}
+    assert settings == {**runtime.environment("portable"), "HOME": "kept"}
     runtime.configure("fast", 2)
-    assert settings == {**runtime.environment("fast", 2), "HOME": "kept", "GLUON_ATTN_PROFILE": "fast"}
-    assert runtime.active_profile() == "fast"
+    assert settings == {**runtime.environment("fast", 2), "HOME": "kept"}
 
 
 def test_the_tests_run_in_the_portable_profile() -> None:
-    assert runtime.active_profile() == "portable"
     runtime.configure("portable")  # The same again is no change.
     assert {name: os.environ[name] for name in runtime.environment("portable")} == runtime.environment("portable")
 
@@ -131,8 +128,7 @@ def test_the_portable_profile_removes_other_variables_of_mxnet_and_onednn(monkey
     monkeypatch.setattr(os, "environ", settings)
     monkeypatch.setattr(sys, "modules", {name: module for name, module in sys.modules.items() if name != "mxnet"})
     runtime.configure("portable")
-    portable = {**runtime.environment("portable"), "GLUON_ATTN_PROFILE": "portable"}
-    assert settings == {**portable, "MXNETLIKE": "0"}
+    assert settings == {**runtime.environment("portable"), "MXNETLIKE": "0"}
     settings["MXNET_USE_MKLDNN_RNN"] = "0"
     runtime.configure("fast", 1)
     assert settings["MXNET_USE_MKLDNN_RNN"] == "0", "the fast profile leaves them alone"

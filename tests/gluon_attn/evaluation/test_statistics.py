@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import spearmanr
 
-from gluon_attn.evaluation.statistics import bootstrap, bootstrap_difference, normalised_entropy, rank_correlation
+from gluon_attn.evaluation.statistics import (
+    bootstrap,
+    bootstrap_difference,
+    bootstrap_metric,
+    normalised_entropy,
+    rank_correlation,
+)
 from gluon_attn.runtime import derive
 
 
@@ -92,6 +98,18 @@ def test_totals_are_summed_before_they_are_scored() -> None:
     drawn = [difference(generator.randint(0, 20, 20)) for _ in range(200)]
     assert estimate.mean == pytest.approx(difference(np.arange(20)))
     assert (estimate.low, estimate.high) == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])))
+
+
+def test_nothing_is_resampled_until_the_interval_is_read() -> None:
+    scored: list[float] = []
+
+    def counted(totals: np.ndarray) -> float:
+        scored.append(geometric(totals))
+        return scored[-1]
+
+    estimate = bootstrap_metric(counts(1, 20, 1), counted, seed=1, resamples=100)
+    assert estimate.mean == geometric(counts(1, 20, 1)[0].sum(axis=0)) and len(scored) == 1
+    assert estimate.low < estimate.mean < estimate.high and len(scored) == 101
 
 
 def test_both_systems_are_resampled_on_the_same_items() -> None:
