@@ -31,6 +31,7 @@ from gluon_attn.training.recipe import Recipe
 from preprocessing.text.choices import CLEANING, STOP_WORDS
 from preprocessing.text.tokenizers import TOKENIZERS
 from reproductions.protocol.claims import Better, Measured
+from reproductions.protocol.differences import COLUMN
 from reproductions.protocol.reported import Table
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
@@ -124,7 +125,9 @@ def choices_of(changes: Changes) -> Choices:
 def chosen(name: str, title: str, settings: SequenceSettings, changes: Changes) -> Variant[Any]:
     """A variant with these changes in its settings or in the choices of its task."""
     own = {key: value for key, value in changes.items() if key in OF_SETTINGS}
-    return Variant(name, title, replace(settings, **own), RECIPE, ChosenNSMC(choices=choices_of(changes)))
+    base = STRONG if isinstance(settings, StackedSettings) else BASE
+    settings, task = replace(settings, **own), ChosenNSMC(choices=choices_of(changes))
+    return Variant(name, title, settings, RECIPE, task, against="" if name == base else base)
 
 
 def at_random(name: str, changes: Changes) -> Variant[Any]:
@@ -203,6 +206,7 @@ REPRODUCTION = Reproduction(
     seeds=(1, 2, 3),
     smoke=Override(smoke),
     paper=Override(lambda variant: variant if variant.name == BASE else None, seeds=(1, 2, 3)),
+    columns=(*ChosenNSMC.columns, COLUMN),
     figures=(
         worth_of_choices(BASE, {aspect: titles(choices) for aspect, choices in ASPECTS.items()}, "worth"),
         worth_of_choices(
@@ -222,5 +226,10 @@ REPRODUCTION = Reproduction(
                 "several at random": TOGETHER,
             },
         ),
+    ),
+    notes=(
+        "Differences are from `base`, those of the stronger network from `strong`. “We used Mecab and removed stop "
+        "words” may mean any of the three rules here: it leaves 1.74 points of accuracy open, from +0.30 to -1.44. "
+        "Seeds of one pipeline differ by 0.05 (standard deviation of `base`).",
     ),
 )

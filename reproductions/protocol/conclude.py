@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gluon_attn.plots.style import watermark
+from reproductions.protocol.differences import difference_rows
 from reproductions.protocol.judging import judge
 from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import JudgedClaim, Row
@@ -15,11 +16,12 @@ from reproductions.protocol.runs import Outcome, by_variant
 def conclude(
     reproduction: Reproduction, preset: Preset, outcomes: Sequence[Outcome]
 ) -> tuple[list[Row], list[JudgedClaim]]:
-    """Rows of the trained variants, and the judged claims whose variants are all among them."""
+    """Rows of the trained variants and of their differences; judged claims whose variants are all among them."""
     groups = by_variant(outcomes)
     rows: list[Row] = []
     for name, group in groups.items():
         rows += preset.task(name).rows(group, preset.variant(name))
+    rows += difference_rows(reproduction, preset, groups, rows)
     complete = [claim for claim in reproduction.claims if all(name in groups for name in claim.variants)]
     judged = [judge(reproduction, claim, preset, groups, rows) for claim in complete]
     return rows, [claim for claim in judged if claim is not None]

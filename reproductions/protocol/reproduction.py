@@ -228,6 +228,7 @@ class Reproduction:
         if repeated := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"{self.title}: variant {repeated[0]!r} is declared twice")
         wanted = [(f"claim {claim.id}", name) for claim in self.claims for name in claim.variants]
+        wanted += [(f"variant {variant.name}", variant.against) for variant in self.variants if variant.against]
         wanted += [("the headline", name) for name in (*self.headline, self.main)]
         wanted += [(f"ensemble {ensemble.name}", ensemble.members) for ensemble in self.ensembles]
         for where, name in wanted:

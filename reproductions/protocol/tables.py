@@ -80,7 +80,8 @@ def lines_of(preset: Preset, result: Result, columns: Sequence[Column]) -> list[
             assert row is not None
             source = (preset.variant(name).pretrained or "").removeprefix(f"{result.paper}/")
             given = [row_of(result, source, column) if column.of_pretraining else None for column in columns]
-            numbers = [_value(own or other) for own, other in zip(rows, given, strict=True)]
+            shown = zip(rows, given, columns, strict=True)
+            numbers = [_value(own or other, signed=column.signed) for own, other, column in shown]
             lines.append(Line(name, preset.variant(name).title, first, row, numbers))
     return lines
 
@@ -197,11 +198,13 @@ def _corpora(result: Result) -> str:
     return " and ".join(dict.fromkeys(row.corpus for row in result.rows))
 
 
-def _value(row: Row | None) -> str:
+def _value(row: Row | None, *, signed: bool = False) -> str:
     """The mean over seeds with the standard deviation; for two seeds, the mean with both values, which say more than a
-    deviation."""
+    deviation. Of a difference, the mean with its sign and its interval."""
     if row is None:
         return ""
+    if signed:
+        return f"{row.mean:+.2f} [{row.ci95[0]:+.2f}, {row.ci95[1]:+.2f}]"
     values = list(row.per_seed.values())
     if len(values) == 1:
         return f"{row.mean:.2f}"

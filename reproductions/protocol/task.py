@@ -79,13 +79,14 @@ class Column:
     """One column of a results table: the test row with this metric whose signature contains ``signature``.
 
     ``of_pretraining``: a variant without such a row shows that of the network of its paper from which it is
-    initialised.
+    initialised. ``signed``: a difference, shown with its sign and its interval.
     """
 
     title: str
     metric: str
     signature: str = ""
     of_pretraining: bool = False
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ class Variant(Generic[SettingsT]):
         seeds: its seeds, if they are not those of the preset.
         beside: reported number next to it in the table; ``comparable`` says whether the two numbers may be compared,
             and ``differs`` what is different.
+        against: name of the variant with which it is compared in the table
+            (:data:`~reproductions.protocol.differences.COLUMN`).
         pretrained: ``paper/variant`` of the network, trained with seed 1, from which parts of this one are initialised.
         deterministic: whether it has no random part, so that one training, with a single seed in ``seeds``, is compared
             with each seed of other variants.
@@ -113,6 +116,7 @@ class Variant(Generic[SettingsT]):
     beside: Reported | None = None
     comparable: bool = False
     differs: str = ""
+    against: str = ""
     pretrained: str | None = None
     deterministic: bool = False
 

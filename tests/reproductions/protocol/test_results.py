@@ -34,7 +34,7 @@ CORPORA = {
     "cifar10", "flickr8k", "sample", "nsmc-raw", "udacity lake", "udacity track",
 }  # fmt: skip
 METRICS = {"accuracy", "bleu", "sacrebleu", "chrf", "perplexity", "bleu-1", "bleu-2", "bleu-3", "bleu-4"}
-METRICS |= {"agreement", "loss", "meteor", "cider", "error", "pairs"}
+METRICS |= {"agreement", "loss", "meteor", "cider", "error", "pairs", "difference"}
 VERDICTS = {"supported", "contradicted", "inconclusive", "not judged"}
 SHA256 = re.compile("[0-9a-f]{64}")
 
