@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +17,7 @@ from gluon_attn.training.devices import device_of
 from gluon_attn.training.distributed.workers import ALONE, Workers
 from gluon_attn.training.loop import fit
 from gluon_attn.training.run_directory import ReadOnlyRunDirectory, RunDirectory
-from preprocessing.files import write_json
+from preprocessing.files import locked, write_json
 from reproductions.protocol import papers
 from reproductions.protocol.loading import load, load_directory, preset_of, with_corpus
 from reproductions.protocol.manifest import commit, environment_digest
@@ -96,25 +94,14 @@ def score(run: Run) -> Outcome:
     return Outcome.of(run)
 
 
-@contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Hold the lock of a run directory. It is released when this process ends, for whatever reason. If another process
-    holds it, print which one and wait: what that process finishes is not repeated."""
-    path = directory.with_name(f".{directory.name}.lock")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = stream.read().strip() or "another process"
-            print(f"{directory}: {owner} is training here; waiting for its end", file=sys.stderr, flush=True)
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        with suppress(OSError):  # on a full disk, the owner cannot be recorded
-            stream.seek(0)
-            stream.truncate()
-            stream.write(f"process {os.getpid()}\n")
-            stream.flush()
-        yield
+def _locked(directory: Path) -> AbstractContextManager[None]:
+    """The lock of a run directory. A process that has to wait prints for which one; what that one finishes is not
+    repeated."""
+
+    def waiting(owner: str) -> None:
+        print(f"{directory}: waiting for {owner}, which is training or scoring it", file=sys.stderr, flush=True)
+
+    return locked(directory.with_name(f".{directory.name}.lock"), waiting)
 
 
 def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces: int) -> TrainedModel[Any, Any] | None:
