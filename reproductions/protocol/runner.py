@@ -23,7 +23,7 @@ from preprocessing.errors import MissingError
 from reproductions.protocol.models import trained_directory
 from reproductions.protocol.processes import how_it_ended, pass_errors_on, pass_on
 from reproductions.protocol.reproduction import Preset
-from reproductions.protocol.runs import CONFIG, Outcome, Run, read_json, training_of
+from reproductions.protocol.runs import CONFIG, Outcome, Run, not_trained, read_json, training_of
 from reproductions.protocol.task import Variant
 from reproductions.protocol.training import combine, prerequisite
 
@@ -139,7 +139,8 @@ def unscored(runs: Sequence[Run]) -> list[Run]:
         UsageError: if one of the runs is not trained.
     """
     for run in runs:
-        training_of(run)
+        if not run.is_trained:
+            raise not_trained(run)
     return [run for run in runs if not run.is_scored]
 
 

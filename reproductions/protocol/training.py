@@ -23,7 +23,16 @@ from reproductions.protocol.loading import load, load_directory, preset_of, with
 from reproductions.protocol.manifest import commit, environment_digest
 from reproductions.protocol.models import trained_directory
 from reproductions.protocol.reproduction import Ensemble
-from reproductions.protocol.runs import CHECKPOINT, PREPROCESSING, TRAINING, Outcome, Run, training_of, write_outcome
+from reproductions.protocol.runs import (
+    CHECKPOINT,
+    PREPROCESSING,
+    TRAINING,
+    Outcome,
+    Run,
+    not_trained,
+    training_of,
+    write_outcome,
+)
 from reproductions.protocol.task import TrainedModel
 
 
@@ -46,12 +55,18 @@ def prerequisite(run: Run) -> Run | None:
 
 
 def _pretrained(run: Run) -> TrainedModel[Any, Any] | None:
-    """The network that a run is initialised from, if it is: trained here, or one that comes with the project."""
+    """The network that a run is initialised from, if it is: trained here, or one that comes with the project.
+
+    Raises:
+        UsageError: if that network is not trained.
+    """
     needed = prerequisite(run)
     if needed is None:
         return None
     directory = trained_directory(needed)
-    return load_directory(needed.paper, directory) if directory else load(needed)  # load says how to train it
+    if directory is None:
+        raise not_trained(needed)
+    return load_directory(needed.paper, directory)
 
 
 def train(
