@@ -10,9 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mxnet.gluon import HybridBlock
+
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
-from gluon_attn.training import checkpoint
+from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameter_count, parameters_sha256
 from gluon_attn.training.devices import device_of
 from gluon_attn.training.distributed.workers import ALONE, Workers
 from gluon_attn.training.loop import fit
@@ -33,7 +35,7 @@ from reproductions.protocol.runs import (
     training_of,
     write_outcome,
 )
-from reproductions.protocol.task import TrainedModel
+from reproductions.protocol.task import PreparedData, Task, TrainedModel, Variant
 
 
 def prerequisite(run: Run) -> Run | None:
@@ -130,8 +132,49 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
     with workers.first():  # the first worker leaves its prepared data in the cache
         data = task.prepare(variant.settings, sample=preset.on_sample)
     pretrained = _pretrained(run)
-    corpora = dict(data.corpora) | ({"pretrained": pretrained.parameters_sha256} if pretrained else {})
-    config = {
+    config = _config(run, variant, task, data, pretrained)
+    with workers.first():
+        opened = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite) if not workers.rank else None
+    directory = opened or ReadOnlyRunDirectory(run.directory)
+    if run.is_trained:
+        return None
+
+    model = _initialized(int(run.seed), variant, task, data, pretrained)
+    objective = task.objective(variant.settings, variant.recipe, data)
+    log = partial(print, flush=True) if not workers.rank else None
+    with_whom: dict[str, Any] = {"workers": workers, "pieces": pieces}
+    fitted = fit(model, objective, variant.recipe, directory, seed=int(run.seed), label=label, log=log, **with_whom)
+    if workers.rank:
+        return None
+    trained = TrainedModel(model, variant, task, data, parameters_sha256(parameter_arrays(model)))
+    record = {
+        "history": fitted.history,
+        "best_epoch": fitted.best_epoch,
+        "selected_by": objective.select,
+        "train_seconds": round(fitted.seconds, 1),
+        "parameters": parameter_count(model),
+        "parameters_sha256": trained.parameters_sha256,
+        "corpus": data.corpus,
+        "corpora": config["corpora"],
+        "pipeline": data.digest,
+        "commit": trained_at,
+        "environment": environment_digest(data.packages),
+        **_unusual_options(run, workers, pieces),
+    }
+    task.save(variant.settings, data, run.directory / PREPROCESSING)
+    write_json(run.directory / TRAINING, record)
+    return trained
+
+
+def _config(
+    run: Run,
+    variant: Variant[Any],
+    task: Task[Any, Any],
+    data: PreparedData,
+    pretrained: TrainedModel[Any, Any] | None,
+) -> dict[str, Any]:
+    """What a run is trained with, as ``config.json`` holds it."""
+    return {
         "paper": run.paper_name,
         "preset": run.preset,
         "variant": run.variant,
@@ -141,56 +184,43 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
         "task": task.name,
         "settings": variant.settings.as_json(),
         "recipe": variant.recipe.as_json(),
-        "corpora": corpora,
+        "corpora": dict(data.corpora) | ({"pretrained": pretrained.parameters_sha256} if pretrained else {}),
         "pipeline": data.digest,
         **({"data": run.own.as_json()} if run.own else {}),
     }
-    with workers.first():
-        opened = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite) if not workers.rank else None
-    directory = opened or ReadOnlyRunDirectory(run.directory)
-    if run.is_trained:
-        return None
 
-    seed = int(run.seed)
+
+def _initialized(
+    seed: int,
+    variant: Variant[Any],
+    task: Task[Any, Any],
+    data: PreparedData,
+    pretrained: TrainedModel[Any, Any] | None,
+) -> HybridBlock:
+    """The network of a variant with its initial parameters."""
     runtime.seed_all(runtime.derive(seed, "initial parameters"))
     model = variant.settings.build(data)
     variant.settings.initialize(model, data)
     if pretrained:
         task.initialize(model, data, pretrained)
     model.hybridize(static_alloc=True, static_shape=True)
-    objective = task.objective(variant.settings, variant.recipe, data)
-    log = partial(print, flush=True) if not workers.rank else None
-    with_whom: dict[str, Any] = {"workers": workers, "pieces": pieces}
-    trained = fit(model, objective, variant.recipe, directory, seed=seed, label=label, log=log, **with_whom)
-    if workers.rank:
-        return None
-    sha256 = checkpoint.parameters_sha256(checkpoint.parameter_arrays(model))
-    record = {
-        "history": trained.history,
-        "best_epoch": trained.best_epoch,
-        "selected_by": objective.select,
-        "train_seconds": round(trained.seconds, 1),
-        "parameters": checkpoint.parameter_count(model),
-        "parameters_sha256": sha256,
-        "corpus": data.corpus,
-        "corpora": corpora,
-        "pipeline": data.digest,
-        "commit": trained_at,
-        "environment": environment_digest(data.packages),
+    return model
+
+
+def _unusual_options(run: Run, workers: Workers, pieces: int) -> dict[str, Any]:
+    """The entries of a training's record for data and options that are not the default ones."""
+    return {
         **({"data": run.own.file_names} if run.own else {}),
         **({"profile": run.profile, "threads": threads_of(run)} if run.profile != "portable" else {}),
         **workers.record,
         **({"pieces": pieces} if pieces > 1 else {}),
     }
-    task.save(variant.settings, data, run.directory / PREPROCESSING)
-    write_json(run.directory / TRAINING, record)
-    return TrainedModel(model, variant, task, data, sha256)
 
 
 def _score(run: Run, trained: TrainedModel[Any, Any]) -> None:
     """Score the test split and write the outcome."""
     print(f"{run.variant}, seed {run.seed}: scoring the test split", flush=True)
-    last = checkpoint.Checkpoint(run.directory / CHECKPOINT)
+    last = Checkpoint(run.directory / CHECKPOINT)
     evaluation = trained.task.evaluate(trained.model, trained.variant.settings, trained.data, last)
     record = {**training_of(run), "metrics": evaluation.metrics}
     write_outcome(run.directory, record, evaluation.predictions, evaluation.examples, evaluation.texts)
