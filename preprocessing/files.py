@@ -1,5 +1,5 @@
-"""Write files that are either complete or absent: under a temporary name next to the final one, flushed, then
-renamed."""
+"""Write files that are either complete or absent: under a temporary name next to the final one, flushed, then renamed.
+Locks for what only one process at a time may write."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -72,6 +72,29 @@ def atomic_directory(path: Path) -> Iterator[Path]:
             os.close(lock)
         shutil.rmtree(part, ignore_errors=True)
         shutil.rmtree(replaced, ignore_errors=True)
+
+
+@contextmanager
+def locked(lock: Path, waiting: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock of a file, which is created if it is missing. It is released when this process ends, for whatever
+    reason. If another process holds it, ``waiting`` is called with the name of that process, and the block is run once
+    it has ended.
+
+    Raises OSError if the file cannot be opened.
+    """
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with os.fdopen(os.open(lock, os.O_RDWR | os.O_CREAT, 0o666), "r+") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting(stream.read().strip() or "another process")
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        with suppress(OSError):  # on a full disk, the owner cannot be recorded
+            stream.seek(0)
+            stream.truncate()
+            stream.write(f"process {os.getpid()}\n")
+            stream.flush()
+        yield
 
 
 def _part(path: Path) -> Path:

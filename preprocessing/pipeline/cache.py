@@ -5,22 +5,21 @@ If the cache cannot be written, pipelines run without it, with a warning: the re
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
+from preprocessing import files
 from preprocessing.arrays import DamagedError, digest, read_arrays, write_arrays
 from preprocessing.corpora.locate import user_cache
 from preprocessing.errors import InputError
-from preprocessing.files import atomic_file
 
 FORMAT = 1
 _CARD, _CARD_SHA256 = "card.json", "card.sha256"
@@ -40,33 +39,16 @@ def locked(path: Path) -> Iterator[None]:
 
     If the folder cannot be written, there is no lock and each process computes the result.
     """
-    stream = _lock_file(path)
-    if stream is None:
-        yield
-        return
-    with stream:
+
+    def waiting(owner: str) -> None:
+        _log.warning("%s: waiting for %s, which is computing it", path, owner)
+
+    with ExitStack() as lock:
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = stream.read().strip() or "another process"
-            _log.warning("%s: waiting for %s, which is computing it", path, owner)
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        with suppress(OSError):  # a full disk does not matter here
-            stream.seek(0)
-            stream.truncate()
-            stream.write(f"process {os.getpid()}\n")
-            stream.flush()
+            lock.enter_context(files.locked(path.with_name(f".{path.stem}.lock"), waiting))
+        except OSError as error:
+            _without(path, error.strerror or str(error))
         yield
-
-
-def _lock_file(path: Path) -> TextIO | None:
-    """The lock file of an entry; None, with a warning, if it cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return os.fdopen(os.open(path.with_name(f".{path.stem}.lock"), os.O_RDWR | os.O_CREAT, 0o666), "r+")
-    except OSError as error:
-        _without(path, error.strerror or str(error))
-        return None
 
 
 def store(path: Path, arrays: Mapping[str, np.ndarray], card: dict[str, Any]) -> None:
@@ -76,7 +58,7 @@ def store(path: Path, arrays: Mapping[str, np.ndarray], card: dict[str, Any]) ->
     if not os.access(path.parent, os.W_OK | os.X_OK):
         return  # the lock has already warned about it
     try:
-        with atomic_file(path) as stream:
+        with files.atomic_file(path) as stream:
             write_arrays(stream, {**arrays, **extra})
     except InputError as error:
         _without(path, error.reason)

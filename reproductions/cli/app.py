@@ -16,6 +16,7 @@ from preprocessing.errors import InputError
 from reproductions.cli import answers, explore, images, one_run, results, training
 from reproductions.cli.preprocess import app as preprocess
 from reproductions.cli.preprocess.output import Replace
+from reproductions.protocol.processes import print_refusal
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -114,14 +115,14 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except (InputError, UsageError) as error:
-        print(f"gluon-attn: {error}", file=sys.stderr)
+        print_refusal(error)
         sys.exit(2)
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:  # typer exits with this status at Ctrl-C and prints nothing
             remedy = _AFTER_INTERRUPT.get(sys.argv[1] if len(sys.argv) > 1 else "", "")
-            print(f"gluon-attn: interrupted{remedy}", file=sys.stderr)
+            print_refusal(f"interrupted{remedy}")
         raise
     except OSError as error:
         what = error.strerror or " ".join(str(error).split()) or type(error).__name__
-        print(f"gluon-attn: {error.filename or 'input/output'}: {what}", file=sys.stderr)
+        print_refusal(f"{error.filename or 'input/output'}: {what}")
         sys.exit(2)

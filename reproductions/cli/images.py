@@ -18,6 +18,7 @@ from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
 from reproductions.cli.answers import AnyVariant, Json, Model, OneSeed
 from reproductions.cli.options import PresetName, Profile, Runs, Threads
+from reproductions.protocol.processes import print_refusal
 
 Images = Annotated[list[Path], typer.Argument(help="Image files: JPEG, PNG or another format of Pillow.")]
 Paper = Annotated[
@@ -58,7 +59,7 @@ def caption(
         try:
             answer = caption_files(trained, [path], beam=beam)[0]
         except InputError as error:
-            print(f"gluon-attn: {error}", file=sys.stderr)
+            print_refusal(error)
             failed += 1
             continue
         record = {"image": str(path), "caption": answer.text, "log_p": round(answer.log_p, 4)}

@@ -21,9 +21,9 @@ from reproductions.protocol.runs import (
     SAMPLE,
     TRAINING,
     Run,
+    not_trained,
     read_json,
     training_in,
-    training_of,
 )
 from reproductions.protocol.task import Task, TrainedModel, Variant
 
@@ -37,8 +37,13 @@ def preset_of(run: Run) -> Preset:
 
 
 def load(run: Run) -> TrainedModel[Any, Any]:
-    """Load the network of a run; see :func:`load_directory`."""
-    training_of(run)  # its error says how to train the run
+    """Load the network of a run; see :func:`load_directory`.
+
+    Raises:
+        UsageError: if the run is not trained, and as for :func:`load_directory`.
+    """
+    if not run.is_trained:
+        raise not_trained(run)
     return load_directory(run.paper, run.directory)
 
 

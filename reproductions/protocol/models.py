@@ -11,7 +11,7 @@ from gluon_attn.training import checkpoint
 from preprocessing.files import atomic_directory
 from reproductions.protocol import papers
 from reproductions.protocol.loading import best_parameters
-from reproductions.protocol.runs import CHECKPOINT, CONFIG, PREPROCESSING, TRAINING, Run, read_json, training_of
+from reproductions.protocol.runs import CHECKPOINT, CONFIG, PREPROCESSING, TRAINING, Run, not_trained, read_json
 
 
 def find(run: Run, variant: str | None) -> Path:
@@ -49,8 +49,7 @@ def find(run: Run, variant: str | None) -> Path:
     on_sample = [replace(each, on_sample=True) for each in runs]
     if trained := [each for each in on_sample if each.is_trained]:
         return trained[0].directory
-    training_of(runs[0])
-    raise AssertionError("unreachable: the run is not trained")
+    raise not_trained(runs[0])
 
 
 def trained_directory(run: Run) -> Path | None:

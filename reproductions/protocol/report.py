@@ -16,7 +16,7 @@ from reproductions.protocol.readings import Reading, read_readings, summary
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import JudgedClaim, Result
-from reproductions.protocol.tables import FROM_MEMORY, lines_of, shown_interval, table_lines
+from reproductions.protocol.tables import FROM_MEMORY, lines_of, markdown_table, shown_interval, table_lines
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -46,22 +46,23 @@ def results_readme(
         f"{reproduction.source}. Script: [`{result.paper}.py`](../../{result.paper}.py). "
         "This page is generated; `gluon-attn report` writes it.",
         "",
-        f"| {' | '.join(headings)} |",
-        f"|-|-|{'-:|' * (len(others) + 3)}-|-|",
     ]
+    rows = []
     for line in table_lines(reproduction, preset, result):
         row, reported, numbers = line.row, line.reported, list(line.numbers)
         numbers[line.column] += f" [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]"
-        cells = (
-            f"`{line.name}`",
-            line.title,
-            *numbers,
-            f"{row.parameters:,}".replace(",", " "),
-            reported.shown if reported else "",
-            f"{reported.system} ({reported.source})" if reported else "",
-            row.differs,
+        rows.append(
+            [
+                f"`{line.name}`",
+                line.title,
+                *numbers,
+                f"{row.parameters:,}".replace(",", " "),
+                reported.shown if reported else "",
+                f"{reported.system} ({reported.source})" if reported else "",
+                row.differs,
+            ]
         )
-        lines.append("| " + " | ".join(cells) + " |")
+    lines.append(markdown_table(headings, rows, numbers=headings[2:-2]))
     trained = list(result.manifest["parameters_sha256"].values())
     paragraphs = (_provenance(result), *_untrained(reproduction, preset, result), *summary(readings, trained))
     for paragraph in (*paragraphs, *reproduction.all_notes):
@@ -120,7 +121,7 @@ def readme_of(paper: str) -> str:
 def papers_markdown() -> str:
     """The table of the README: one line per paper with its headline result, or the first in its table as long as that
     one is not trained, and the verdicts on its claims."""
-    lines = ["| paper | headline | measured | reported | claims |", "|-|-|-:|-:|-|"]
+    rows = []
     for name in papers.names():
         path = papers.results_path(name, "cpu")
         if not path.exists():
@@ -134,9 +135,9 @@ def papers_markdown() -> str:
         value = reported.shown if reported else ""
         what = f"{line.title}: {line.row.corpus}, {column.title}"
         link = f"[{reproduction.title}](reproductions/results/{name}/README.md)"
-        cells = (f"{link} ({reproduction.source})", what, line.numbers[line.column], value, _verdicts(result))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append([f"{link} ({reproduction.source})", what, line.numbers[line.column], value, _verdicts(result)])
+    headings = ("paper", "headline", "measured", "reported", "claims")
+    return markdown_table(headings, rows, numbers=("measured", "reported"))
 
 
 def _verdicts(result: Result) -> str:
@@ -147,12 +148,12 @@ def _verdicts(result: Result) -> str:
 def speed_markdown() -> str:
     """The measurements of the benchmarks next to their targets, from ``table`` in each file of
     ``benchmarks/results``."""
-    lines = ["| measure | measured | target | met |", "|-|-:|-:|-|"]
-    for path in sorted((BENCHMARKS / "results").glob("*.json")):
-        for line in json.loads(path.read_text(encoding="utf-8"))["table"]:
-            met = "yes" if line["met"] else "**no**"
-            lines.append(f"| {line['measure']} | {line['measured']} | {line['target']} | {met} |")
-    return "\n".join(lines)
+    rows = [
+        [line["measure"], line["measured"], line["target"], "yes" if line["met"] else "**no**"]
+        for path in sorted((BENCHMARKS / "results").glob("*.json"))
+        for line in json.loads(path.read_text(encoding="utf-8"))["table"]
+    ]
+    return markdown_table(("measure", "measured", "target", "met"), rows, numbers=("measured", "target"))
 
 
 def _between(path: Path, marker: str, content: str) -> str:
@@ -241,8 +242,7 @@ def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
 def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
     if not claims:
         return ["None can be judged yet."]
-    lines = [f"| {' | '.join(_CLAIM_HEADINGS)} |", "|-|-:|-:|-:|-:|-|-|"]
-    lines += [f"| {' | '.join(_claim_cells(claim))} |" for claim in claims]
+    table = markdown_table(_CLAIM_HEADINGS, list(map(_claim_cells, claims)), numbers=_CLAIM_HEADINGS[1:5])
     judged = [claim for claim in claims if claim.verdict != "not judged"]
     lost = ", ".join(f"`{claim.id}`" for claim in after_holm(claims)) or "none"
     note = (
@@ -250,7 +250,7 @@ def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
         "correction for multiple tests. With Holm's correction over the claims with several seeds, these become "
         f"inconclusive: {lost}. Effects in the paper are those on its own corpus."
     )
-    return [*lines, "", note]
+    return [table, "", note]
 
 
 def _unmeasured(reproduction: Reproduction, result: Result) -> list[str]:
@@ -268,11 +268,11 @@ def _unmeasured(reproduction: Reproduction, result: Result) -> list[str]:
 
 
 def _reported_markdown(reported: Sequence[Reported]) -> list[str]:
-    lines = ["| system | corpus | metric | value | source |", "|-|-|-|-:|-|"]
+    rows = []
     for peer in reported:
         details = f" ({peer.details})" if peer.details else ""
-        value = peer.shown
-        lines.append(f"| {peer.system}{details} | {peer.corpus} | {peer.metric} | {value} | {peer.source} |")
+        rows.append([f"{peer.system}{details}", peer.corpus, peer.metric, peer.shown, peer.source])
+    lines = [markdown_table(("system", "corpus", "metric", "value", "source"), rows, numbers=("value",))]
     if any(peer.checked == "memory" for peer in reported):
         lines += ["", FROM_MEMORY]
     return lines

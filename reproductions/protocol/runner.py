@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from tqdm import tqdm
 
@@ -21,8 +21,9 @@ from gluon_attn.errors import UsageError
 from preprocessing import corpora
 from preprocessing.errors import MissingError
 from reproductions.protocol.models import trained_directory
+from reproductions.protocol.processes import how_it_ended, pass_errors_on, pass_on
 from reproductions.protocol.reproduction import Preset
-from reproductions.protocol.runs import CONFIG, OUTCOME, Outcome, Run, read_json, training_of
+from reproductions.protocol.runs import CONFIG, OUTCOME, Outcome, Run, not_trained, read_json, training_of
 from reproductions.protocol.task import Variant
 from reproductions.protocol.training import combine, prerequisite
 
@@ -138,7 +139,8 @@ def unscored(runs: Sequence[Run]) -> list[Run]:
         UsageError: if one of the runs is not trained.
     """
     for run in runs:
-        training_of(run)
+        if not run.is_trained:
+            raise not_trained(run)
     return [run for run in runs if not run.is_scored]
 
 
@@ -172,47 +174,23 @@ def _in_process(
     # A single run gets the terminal with its own progress bar; otherwise, messages are passed on line by line, above
     # the bar that all runs share.
     terminal = alone and sys.stderr.isatty()
-    reason = last = ""
     stdout = subprocess.PIPE if sys.stderr.isatty() and not alone else None
     stderr = None if terminal else subprocess.PIPE
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr, encoding="utf-8", errors="replace"
     ) as process:
         started.append(process)
-        reports = threading.Thread(target=_pass_on, args=(process.stdout or (), sys.stdout))
+        reports = threading.Thread(target=pass_on, args=(process.stdout or (), sys.stdout))
         reports.start()
-        for line in process.stderr or ():
-            if line.startswith(_REFUSAL):  # not passed on, because it becomes the reason below
-                reason = line.removeprefix(_REFUSAL).strip()
-                continue
-            _pass_on([line], sys.stderr)
-            last = line.strip() or last
+        reason, last = pass_errors_on(process.stderr or ())
         reports.join()
-        process.wait()
-    if not process.returncode:
+    status = process.returncode
+    if not status:
         return ""
-    return f"{run.variant} seed {run.seed}: {reason or _how_it_ended(process.returncode, last, seen=terminal)}"
-
-
-def _pass_on(lines: Iterable[str], stream: TextIO) -> None:
-    """Print lines as they arrive, above the progress bar if there is one."""
-    for line in lines:
-        tqdm.write(line, file=stream, end="")
-        stream.flush()
-
-
-_REFUSAL = "gluon-attn: "
-
-
-def _how_it_ended(status: int, last: str, *, seen: bool) -> str:
-    """The reason why a process failed that printed no reason itself, or that printed it on the terminal."""
-    if status < 0:
-        name = signal.Signals(-status).name
-        advice = "; most likely the memory is full: use fewer --jobs" if name == "SIGKILL" else ""
-        return f"was ended by {name}{advice}"
-    if seen:
-        return "see above"
-    return f"ended with status {status}: {last or 'without a message'}"
+    ended = "see above" if terminal and status > 0 else how_it_ended(status, last)
+    if status == -signal.SIGKILL:
+        ended += "; most likely the memory is full: use fewer --jobs"
+    return f"{run.variant} seed {run.seed}: {reason or ended}"
 
 
 def scored_before(preset: Preset, runs: Sequence[Run]) -> list[Run]:

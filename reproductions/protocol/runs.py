@@ -140,7 +140,8 @@ class Outcome:
             UsageError: if the run is not trained or not scored, or if its files are damaged.
         """
         if not run.is_scored:
-            training_of(run)  # its error says how to train the run
+            if not run.is_trained:
+                raise not_trained(run)
             raise UsageError(
                 f"{run.directory}: {run.variant} with seed {run.seed} has not been scored yet. Score it with: "
                 f"gluon-attn score {run.command_line}"
@@ -200,6 +201,14 @@ def paired(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[tuple[Ou
     return [(outcome, of_second[outcome.seed]) for outcome in first if outcome.seed in of_second]
 
 
+def not_trained(run: Run) -> UsageError:
+    """The error of a run that is not trained, which says how to train it."""
+    return UsageError(
+        f"{run.directory}: {run.variant} with seed {run.seed} has not been trained yet. Train it with: "
+        f"gluon-attn run {run.command_line}"
+    )
+
+
 def training_of(run: Run) -> dict[str, Any]:
     """Read the record of a training, ``training.json``: history, best epoch, number of parameters and their SHA-256,
     corpus, commit, environment.
@@ -208,10 +217,7 @@ def training_of(run: Run) -> dict[str, Any]:
         UsageError: if the run is not trained, or if the file is damaged.
     """
     if not run.is_trained:
-        raise UsageError(
-            f"{run.directory}: {run.variant} with seed {run.seed} has not been trained yet. Train it with: "
-            f"gluon-attn run {run.command_line}"
-        )
+        raise not_trained(run)
     return training_in(run.directory)
 
 

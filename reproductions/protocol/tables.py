@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from rich.console import Group
@@ -121,26 +121,31 @@ def markdown_tables(reproduction: Reproduction, preset: Preset, result: Result) 
     """The tables of :func:`terminal_tables` and :func:`claims_table` in Markdown."""
     lines = table_lines(reproduction, preset, result)
     first, *others = (column.title for column in reproduction.table_columns)
-    rows = [["variant", f"ours, {first}", *others, "reported", "reported by", "differs"]]
+    headings, rows = ["variant", f"ours, {first}", *others, "reported", "reported by", "differs"], []
     for line in lines:
         reported = line.reported
         by = f"{reported.system} ({reported.source})" if reported else ""
         rows.append([_marked(line), *line.numbers, reported.shown if reported else "none", by, line.row.differs])
-    text = f"{reproduction.title} ({_corpora(result)}, preset {result.preset})\n\n{_markdown(rows)}"
+    text = f"{reproduction.title} ({_corpora(result)}, preset {result.preset})\n\n{markdown_table(headings, rows)}\n"
     text += f"\n{ELSEWHERE}\n" if any(line.elsewhere for line in lines) else ""
     if result.claims:
-        rows = [["claim", "effect", "95 % interval", "verdict", "measured as"]]
-        rows += [
+        headings = ["claim", "effect", "95 % interval", "verdict", "measured as"]
+        rows = [
             [claim.statement, f"{claim.effect:+.3f}", shown_interval(claim.ci95), claim.verdict, claim.measure]
             for claim in result.claims
         ]
-        text += f"\n{_markdown(rows)}"
+        text += f"\n{markdown_table(headings, rows)}\n"
     return f"{text}\n{sample_warning(result.on_sample)}".rstrip()
 
 
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    escaped = [[cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row] for row in rows]
-    return "".join(f"| {' | '.join(row)} |\n" for row in [escaped[0], ["-"] * len(escaped[0]), *escaped[1:]])
+def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[str] = ()) -> str:
+    """A table in Markdown, without a line end after its last line; ``numbers`` are the headings of the columns that are
+    aligned to the right."""
+    rule = "|".join("-:" if heading in numbers else "-" for heading in headings)
+    heading, *lines = (
+        " | ".join(cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row) for row in (headings, *rows)
+    )
+    return "\n".join([f"| {heading} |", f"|{rule}|", *(f"| {line} |" for line in lines)])
 
 
 def _marked(line: Line) -> str:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mxnet.gluon import HybridBlock
+
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
-from gluon_attn.training import checkpoint
+from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameter_count, parameters_sha256
 from gluon_attn.training.devices import device_of
 from gluon_attn.training.distributed.workers import ALONE, Workers
 from gluon_attn.training.loop import fit
 from gluon_attn.training.run_directory import ReadOnlyRunDirectory, RunDirectory
-from preprocessing.files import write_json
+from preprocessing.files import locked, write_json
 from reproductions.protocol import papers
 from reproductions.protocol.loading import load, load_directory, preset_of, with_corpus
 from reproductions.protocol.manifest import commit, environment_digest
@@ -32,10 +32,11 @@ from reproductions.protocol.runs import (
     TRAINING,
     Outcome,
     Run,
+    not_trained,
     training_of,
     write_outcome,
 )
-from reproductions.protocol.task import TrainedModel
+from reproductions.protocol.task import PreparedData, Task, TrainedModel, Variant
 
 
 def prerequisite(run: Run) -> Run | None:
@@ -57,12 +58,18 @@ def prerequisite(run: Run) -> Run | None:
 
 
 def _pretrained(run: Run) -> TrainedModel[Any, Any] | None:
-    """The network that a run is initialised from, if it is: trained here, or one that comes with the project."""
+    """The network that a run is initialised from, if it is: trained here, or one that comes with the project.
+
+    Raises:
+        UsageError: if that network is not trained.
+    """
     needed = prerequisite(run)
     if needed is None:
         return None
     directory = trained_directory(needed)
-    return load_directory(needed.paper, directory) if directory else load(needed)  # load says how to train it
+    if directory is None:
+        raise not_trained(needed)
+    return load_directory(needed.paper, directory)
 
 
 def train(
@@ -105,25 +112,14 @@ def score(run: Run) -> Outcome:
     return Outcome.of(run)
 
 
-@contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Hold the lock of a run directory. It is released when this process ends, for whatever reason. If another process
-    holds it, print which one and wait: what that process finishes is not repeated."""
-    path = directory.with_name(f".{directory.name}.lock")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = stream.read().strip() or "another process"
-            print(f"{directory}: {owner} is training here; waiting for its end", file=sys.stderr, flush=True)
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        with suppress(OSError):  # on a full disk, the owner cannot be recorded
-            stream.seek(0)
-            stream.truncate()
-            stream.write(f"process {os.getpid()}\n")
-            stream.flush()
-        yield
+def _locked(directory: Path) -> AbstractContextManager[None]:
+    """The lock of a run directory. A process that has to wait prints for which one; what that one finishes is not
+    repeated."""
+
+    def waiting(owner: str) -> None:
+        print(f"{directory}: waiting for {owner}, which is training or scoring it", file=sys.stderr, flush=True)
+
+    return locked(directory.with_name(f".{directory.name}.lock"), waiting)
 
 
 def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces: int) -> TrainedModel[Any, Any] | None:
@@ -137,8 +133,51 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
     with workers.first():  # the first worker leaves its prepared data in the cache
         data = task.prepare(variant.settings, sample=preset.on_sample)
     pretrained = _pretrained(run)
-    corpora = dict(data.corpora) | ({"pretrained": pretrained.parameters_sha256} if pretrained else {})
-    config = {
+    config = _config(run, variant, task, data, pretrained)
+    directory: RunDirectory = ReadOnlyRunDirectory(run.directory)
+    with workers.first():
+        if not workers.rank:
+            finished = (TRAINING, OUTCOME)
+            directory = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite, markers=finished)
+    if run.is_trained:
+        return None
+
+    model = _initialized(int(run.seed), variant, task, data, pretrained)
+    objective = task.objective(variant.settings, variant.recipe, data)
+    log = partial(print, flush=True) if not workers.rank else None
+    with_whom: dict[str, Any] = {"workers": workers, "pieces": pieces}
+    fitted = fit(model, objective, variant.recipe, directory, seed=int(run.seed), label=label, log=log, **with_whom)
+    if workers.rank:
+        return None
+    trained = TrainedModel(model, variant, task, data, parameters_sha256(parameter_arrays(model)))
+    record = {
+        "history": fitted.history,
+        "best_epoch": fitted.best_epoch,
+        "selected_by": objective.select,
+        "train_seconds": round(fitted.seconds, 1),
+        "parameters": parameter_count(model),
+        "parameters_sha256": trained.parameters_sha256,
+        "corpus": data.corpus,
+        "corpora": config["corpora"],
+        "pipeline": data.digest,
+        "commit": trained_at,
+        "environment": environment_digest(data.packages),
+        **_unusual_options(run, workers, pieces),
+    }
+    task.save(variant.settings, data, run.directory / PREPROCESSING)
+    write_json(run.directory / TRAINING, record)
+    return trained
+
+
+def _config(
+    run: Run,
+    variant: Variant[Any],
+    task: Task[Any, Any],
+    data: PreparedData,
+    pretrained: TrainedModel[Any, Any] | None,
+) -> dict[str, Any]:
+    """What a run is trained with, as ``config.json`` holds it."""
+    return {
         "paper": run.paper_name,
         "preset": run.preset,
         "variant": run.variant,
@@ -148,58 +187,43 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
         "task": task.name,
         "settings": variant.settings.as_json(),
         "recipe": variant.recipe.as_json(),
-        "corpora": corpora,
+        "corpora": dict(data.corpora) | ({"pretrained": pretrained.parameters_sha256} if pretrained else {}),
         "pipeline": data.digest,
         **({"data": run.own.as_json()} if run.own else {}),
     }
-    directory: RunDirectory = ReadOnlyRunDirectory(run.directory)
-    with workers.first():
-        if not workers.rank:
-            finished = (TRAINING, OUTCOME)
-            directory = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite, markers=finished)
-    if run.is_trained:
-        return None
 
-    seed = int(run.seed)
+
+def _initialized(
+    seed: int,
+    variant: Variant[Any],
+    task: Task[Any, Any],
+    data: PreparedData,
+    pretrained: TrainedModel[Any, Any] | None,
+) -> HybridBlock:
+    """The network of a variant with its initial parameters."""
     runtime.seed_all(runtime.derive(seed, "initial parameters"))
     model = variant.settings.build(data)
     variant.settings.initialize(model, data)
     if pretrained:
         task.initialize(model, data, pretrained)
     model.hybridize(static_alloc=True, static_shape=True)
-    objective = task.objective(variant.settings, variant.recipe, data)
-    log = partial(print, flush=True) if not workers.rank else None
-    with_whom: dict[str, Any] = {"workers": workers, "pieces": pieces}
-    trained = fit(model, objective, variant.recipe, directory, seed=seed, label=label, log=log, **with_whom)
-    if workers.rank:
-        return None
-    sha256 = checkpoint.parameters_sha256(checkpoint.parameter_arrays(model))
-    record = {
-        "history": trained.history,
-        "best_epoch": trained.best_epoch,
-        "selected_by": objective.select,
-        "train_seconds": round(trained.seconds, 1),
-        "parameters": checkpoint.parameter_count(model),
-        "parameters_sha256": sha256,
-        "corpus": data.corpus,
-        "corpora": corpora,
-        "pipeline": data.digest,
-        "commit": trained_at,
-        "environment": environment_digest(data.packages),
+    return model
+
+
+def _unusual_options(run: Run, workers: Workers, pieces: int) -> dict[str, Any]:
+    """The entries of a training's record for data and options that are not the default ones."""
+    return {
         **({"data": run.own.file_names} if run.own else {}),
         **({"profile": run.profile, "threads": threads_of(run)} if run.profile != "portable" else {}),
         **workers.record,
         **({"pieces": pieces} if pieces > 1 else {}),
     }
-    task.save(variant.settings, data, run.directory / PREPROCESSING)
-    write_json(run.directory / TRAINING, record)
-    return TrainedModel(model, variant, task, data, sha256)
 
 
 def _score(run: Run, trained: TrainedModel[Any, Any]) -> None:
     """Score the test split and write the outcome."""
     print(f"{run.variant}, seed {run.seed}: scoring the test split", flush=True)
-    last = checkpoint.Checkpoint(run.directory / CHECKPOINT)
+    last = Checkpoint(run.directory / CHECKPOINT)
     evaluation = trained.task.evaluate(trained.model, trained.variant.settings, trained.data, last)
     record = {**training_of(run), "metrics": evaluation.metrics}
     write_outcome(run.directory, record, evaluation.predictions, evaluation.examples, evaluation.texts)

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from reproductions.protocol.own_data import OwnData
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome, Run
+
+Compare = Callable[[Outcome], dict[str, bool]]
+"""A function that compares an outcome: for each compared item, by name, whether it is the same."""
 
 
 @dataclass(frozen=True)
@@ -74,35 +78,18 @@ def verify(
     """
     preset = papers.load(paper).preset(preset_name)
     preset = preset.on(own) if own else preset
-
-    def runs_below(folder: Path) -> list[Run]:
-        return runner.runs_of(
-            paper, preset, variants=variants, seeds=seeds, profile=profile, threads=threads, runs=folder
-        )
-
-    published_options: Mapping[str, Sequence[str]] = {}
-
-    def trained_below(folder: str) -> list[Outcome]:
-        """Train with the options of the published trainings."""
-        runs = runs_below(Path(folder))
-        options = {run: tuple(published_options.get(run.label, ())) for run in runs}
-        for words in dict.fromkeys(options.values()):
-            count = 1 if words else jobs or runner.default_jobs(profile)
-            alike = [run for run in runs if options[run] == words]
-            runner.train_all(alike, jobs=count, resume=False, overwrite=False, then_score=True, options=words)
-        return [Outcome.of(run) for run in runs]
-
+    how: dict[str, Any] = {"variants": variants, "seeds": seeds, "profile": profile, "threads": threads}
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
-        wanted = runs_below(finished or Path(first))
+        wanted = runner.runs_of(paper, preset, **how, runs=finished or Path(first))
         if finished is None and not preset.on_sample and own is None:
             for corpus in dict.fromkeys(name for run in wanted for name in preset.task(run.variant).corpora):
                 corpora.find(corpus)
         if profile == "portable" and own is None:
-            against, published_options, compare = _with_published(paper, preset, wanted, prepare=finished is None)
+            against, options, compare = _with_published(paper, preset, wanted, prepare=finished is None)
         else:
-            again = {outcome.label: outcome for outcome in trained_below(second)}
-            against, compare = "a second training", lambda outcome: _checks(outcome, again[outcome.label])
-        outcomes = [_finished(run) for run in wanted] if finished else trained_below(first)
+            again = runner.runs_of(paper, preset, **how, runs=Path(second))
+            against, options, compare = "a second training", {}, _with_second(_trained(again, {}, jobs))
+        outcomes = [_finished(run) for run in wanted] if finished else _trained(wanted, options, jobs)
         comparisons = [
             Comparison(outcome.label, outcome.record["parameters_sha256"], compare(outcome)) for outcome in outcomes
         ]
@@ -113,9 +100,25 @@ def verify(
     return [*map(str, comparisons), summary], same
 
 
+def _trained(runs: Sequence[Run], options: Mapping[str, Sequence[str]], jobs: int | None) -> list[Outcome]:
+    """Train and score runs, each with the options that change bits, by label; those with such options one by one."""
+    words_of = {run: tuple(options.get(run.label, ())) for run in runs}
+    for words in dict.fromkeys(words_of.values()):
+        alike = [run for run in runs if words_of[run] == words]
+        count = 1 if words else jobs or runner.default_jobs(alike[0].profile)
+        runner.train_all(alike, jobs=count, resume=False, overwrite=False, then_score=True, options=words)
+    return [Outcome.of(run) for run in runs]
+
+
+def _with_second(outcomes: Sequence[Outcome]) -> Compare:
+    """A function that compares an outcome with that of a second training of the same run."""
+    second = {outcome.label: outcome for outcome in outcomes}
+    return lambda outcome: _checks(outcome, second[outcome.label])
+
+
 def _with_published(
     paper: str, preset: Preset, wanted: Sequence[Run], *, prepare: bool
-) -> tuple[str, Mapping[str, Sequence[str]], Callable[[Outcome], dict[str, bool]]]:
+) -> tuple[str, Mapping[str, Sequence[str]], Compare]:
     """The name of the published results, the options of their trainings that change bits, and a function that compares
     an outcome with them."""
     path = papers.results_path(paper, preset.name)

@@ -11,7 +11,6 @@ import ipaddress
 import os
 import queue
 import shlex
-import signal
 import socket
 import subprocess
 import sys
@@ -24,8 +23,8 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
 from reproductions.protocol.cluster import Cluster
+from reproductions.protocol.processes import how_it_ended, pass_errors_on, print_refusal
 
-_REFUSAL = "gluon-attn: "
 _PASSED_ON = ("DMLC_", "PS_", "GLUON_ATTN_")
 _SERVER: Sequence[str] = ("serve-gradients",)
 _SECONDS_TO_LEAVE = 10.0
@@ -93,18 +92,11 @@ class _Job:
         self._watchers.append(watcher)
 
     def _watch(self, name: str, where: str, process: subprocess.Popen[str]) -> None:
-        reason = last = ""
         assert process.stderr is not None
         with process.stderr as lines:
-            for line in lines:
-                if line.startswith(_REFUSAL):
-                    reason = line.removeprefix(_REFUSAL).strip()
-                    continue
-                sys.stderr.write(line)
-                sys.stderr.flush()
-                last = line.strip() or last
+            reason, last = pass_errors_on(lines)
         status = process.wait()
-        self._ended.put((name, status, reason or _how_it_ended(where, status, last)))
+        self._ended.put((name, status, reason or f"{where} {how_it_ended(status, last)}; run again with --resume"))
 
     def wait_for_workers(self) -> None:
         working = {name for name in self._processes if name.startswith("worker")}
@@ -142,7 +134,7 @@ def as_member() -> Iterator[None]:
     try:
         yield
     except (InputError, UsageError) as error:
-        print(f"{_REFUSAL}{error}", file=sys.stderr, flush=True)
+        print_refusal(error)
         os._exit(2)
     except BaseException:
         traceback.print_exc()
@@ -155,14 +147,6 @@ def _remote(command: Sequence[str], environment: Mapping[str, str]) -> str:
     passed = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)} | dict(environment)
     variables = shlex.join(f"{name}={value}" for name, value in passed.items())
     return f"cd {shlex.quote(os.getcwd())} && exec env {variables} {shlex.join(command)}"
-
-
-def _how_it_ended(where: str, status: int, last: str) -> str:
-    """The reason why a process failed that printed none; a shell reports a signal as 128 plus its number."""
-    number = -status if status < 0 else status - 128
-    if number in set(signal.Signals):
-        return f"{where} was ended by signal {number}; run again with --resume"
-    return f"{where} ended with status {status}: {last or 'without a message'}; run again with --resume"
 
 
 def _port(wanted: int | None) -> int:

@@ -28,7 +28,7 @@ from reproductions.protocol.tables import (
 )
 from reproductions.protocol.task import Column
 from tests.reproductions.support import ROOT, Answer, gluon_attn, judged
-from tests.reproductions.toy import REPRODUCTION
+from tests.reproductions.toy import PEER, REPRODUCTION
 
 CPU = REPRODUCTION.preset("cpu")
 REPORTED = {
@@ -230,6 +230,14 @@ def test_the_tables_of_a_readme_are_complete_and_list_all_peers() -> None:
     checked = replace(REPRODUCTION, reported=(replace(REPRODUCTION.reported[0], checked="text"),), variants=(
         replace(CPU.variant("curved"), beside=None),), claims=(), headline=("curved",), ensembles=())  # fmt: skip
     assert "†" not in markdown(result(*three("curved")), checked)
+
+
+def test_a_bar_in_a_cell_does_not_end_it() -> None:
+    paper = replace(REPRODUCTION, reported=(replace(PEER, system="p(a|b)"),))
+    rows = three("curved", reported=REPORTED, comparable=True, differs="a|b, not b|a")
+    page = markdown(result(*rows, claims=(replace(CLAIM, statement="P(a|b) is higher"),)), paper)
+    for cell in (r" a\|b, not b\|a |", r"| P(a\|b) is higher |", r"| p(a\|b) |"):
+        assert cell in page
 
 
 def test_the_number_of_test_readings_is_below_the_table() -> None:

@@ -200,7 +200,7 @@ def test_a_second_process_says_whom_it_waits_for_and_repeats_nothing(
 
     threading.Timer(0.3, finish).start()
     trained(one, resume=True)
-    assert f"{one.directory}: process 17 is training here; waiting for its end\n" in capsys.readouterr().err
+    assert f"{one.directory}: waiting for process 17, which is training or scoring it\n" in capsys.readouterr().err
     theirs, ours = contents(copy.directory), contents(one.directory)
     assert {name: value[0] for name, value in ours.items()} == {name: value[0] for name, value in theirs.items()}
 
