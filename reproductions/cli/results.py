@@ -67,6 +67,7 @@ def compare(
 ) -> None:
     """Print the table of measured next to reported numbers, and the verdicts on the claims."""
     from reproductions.protocol import papers
+    from reproductions.protocol.report import untrained
     from reproductions.protocol.tables import (
         claim_details,
         claims_table,
@@ -96,6 +97,8 @@ def compare(
             console.print(claims_table(result))
         else:
             print("Claims: none; a claim needs all of its variants, scored.")
+        for paragraph in untrained(reproduction, declared, result):
+            print(paragraph.replace("`", ""))
     print(sample_warning(result.on_sample), end="")
 
 

@@ -64,7 +64,7 @@ def results_readme(
         )
     lines.append(markdown_table(headings, rows, numbers=headings[2:-2]))
     trained = list(result.manifest["parameters_sha256"].values())
-    paragraphs = (_provenance(result), *_untrained(reproduction, preset, result), *summary(readings, trained))
+    paragraphs = (_provenance(result), *untrained(reproduction, preset, result), *summary(readings, trained))
     for paragraph in (*paragraphs, *reproduction.all_notes):
         lines += ["", paragraph]
     lines += ["", "## Claims", "", *_claims_markdown(result.claims), *_unmeasured(reproduction, result)]
@@ -135,14 +135,25 @@ def papers_markdown() -> str:
         value = reported.shown if reported else ""
         what = f"{line.title}: {line.row.corpus}, {column.title}"
         link = f"[{reproduction.title}](reproductions/results/{name}/README.md)"
-        rows.append([f"{link} ({reproduction.source})", what, line.numbers[line.column], value, _verdicts(result)])
+        rows.append(
+            [f"{link} ({reproduction.source})", what, line.numbers[line.column], value, _verdicts(reproduction, result)]
+        )
     headings = ("paper", "headline", "measured", "reported", "claims")
     return markdown_table(headings, rows, numbers=("measured", "reported"))
 
 
-def _verdicts(result: Result) -> str:
+def _verdicts(reproduction: Reproduction, result: Result) -> str:
+    """How many claims have each verdict, and how many wait for systems that are not trained."""
     verdicts = [claim.verdict for claim in result.claims]
-    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(sorted(verdicts)))
+    counts = {verdict: verdicts.count(verdict) for verdict in sorted(verdicts)}
+    counts["waiting for training"] = len(_waiting(reproduction, result))
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+
+
+def _waiting(reproduction: Reproduction, result: Result) -> list[str]:
+    """The claims that have no verdict because a system is not trained."""
+    trained = {row.variant for row in result.rows}
+    return [claim.id for claim in reproduction.claims if not trained >= set(claim.variants)]
 
 
 def speed_markdown() -> str:
@@ -173,8 +184,9 @@ def _provenance(result: Result) -> str:
     manifest = result.manifest
     threads = manifest["threads"]
     commits = ", ".join(f"`{commit[:12]}`" for commit in manifest["commit"].split(", "))
+    both = "of two seeds, both values in parentheses; " if any(len(row.per_seed) == 2 for row in result.rows) else ""
     return (
-        f"Mean ± standard deviation over seeds {_seeds(result)}; "
+        f"Mean ± standard deviation over seeds {_seeds(result)}; {both}"
         "in brackets the 95 % bootstrap interval over test items. "
         f"Epoch selected on validation. Profile `{manifest['profile']}`, {threads} thread{'s' * (threads > 1)}"
         f"{_exceptions(manifest)}; trained at {commits}; table written on {manifest['hardware']}."
@@ -187,7 +199,7 @@ def _exceptions(manifest: Mapping[str, Any]) -> str:
     return "".join(f"; `{label}` with `{' '.join(words)}`" for label, words in options.items())
 
 
-def _untrained(reproduction: Reproduction, preset: Preset, result: Result) -> list[str]:
+def untrained(reproduction: Reproduction, preset: Preset, result: Result) -> list[str]:
     """A paragraph on the declared trainings that are not in the table yet, and on the claims that need them."""
     trained: dict[str, set[str]] = {}
     for row in result.rows:
@@ -201,7 +213,7 @@ def _untrained(reproduction: Reproduction, preset: Preset, result: Result) -> li
             missing.append(f"`{variant.name}`{partly}")
     if not missing:
         return []
-    waiting = [claim.id for claim in reproduction.claims if not trained.keys() >= set(claim.variants)]
+    waiting = _waiting(reproduction, result)
     claims = f"; without a verdict until then: {', '.join(f'`{id}`' for id in waiting)}" if waiting else ""
     return [f"Declared, but not trained yet: {', '.join(missing)}{claims}."]
 
@@ -221,7 +233,7 @@ def _seeds(result: Result) -> str:
     return ", ".join(usual) + (f" ({'; '.join(exceptions)})" if exceptions else "")
 
 
-_CLAIM_HEADINGS = ("claim", "in the paper", "effect", "by seed", "95 % interval", "verdict", "measured as")
+_CLAIM_HEADINGS = ("id", "claim", "in the paper", "effect", "by seed", "95 % interval", "verdict", "measured as")
 
 
 def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
@@ -229,6 +241,7 @@ def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
     by_seed = ", ".join(f"{effect:+.2f}" for effect in claim.per_seed.values())
     verdict = f"{claim.verdict} ({claim.basis})"
     return (
+        f"`{claim.id}`",
         claim.statement,
         reported,
         f"{claim.effect:+.3f}",
@@ -242,7 +255,7 @@ def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
 def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
     if not claims:
         return ["None can be judged yet."]
-    table = markdown_table(_CLAIM_HEADINGS, list(map(_claim_cells, claims)), numbers=_CLAIM_HEADINGS[1:5])
+    table = markdown_table(_CLAIM_HEADINGS, list(map(_claim_cells, claims)), numbers=_CLAIM_HEADINGS[2:6])
     judged = [claim for claim in claims if claim.verdict != "not judged"]
     lost = ", ".join(f"`{claim.id}`" for claim in after_holm(claims)) or "none"
     note = (

@@ -129,12 +129,7 @@ def markdown_tables(reproduction: Reproduction, preset: Preset, result: Result) 
     text = f"{reproduction.title} ({_corpora(result)}, preset {result.preset})\n\n{markdown_table(headings, rows)}\n"
     text += f"\n{ELSEWHERE}\n" if any(line.elsewhere for line in lines) else ""
     if result.claims:
-        headings = ["claim", "effect", "95 % interval", "verdict", "measured as"]
-        rows = [
-            [claim.statement, f"{claim.effect:+.3f}", shown_interval(claim.ci95), claim.verdict, claim.measure]
-            for claim in result.claims
-        ]
-        text += f"\n{markdown_table(headings, rows)}\n"
+        text += f"\n{markdown_table(_CLAIM_HEADINGS, list(map(_claim_cells, result.claims)))}\n"
     return f"{text}\n{sample_warning(result.on_sample)}".rstrip()
 
 
@@ -157,13 +152,21 @@ def sample_warning(on_sample: bool) -> str:
     return "*** EMBEDDED SAMPLE: THESE NUMBERS AND VERDICTS MEAN NOTHING ***\n" if on_sample else ""
 
 
+_CLAIM_HEADINGS = ("claim", "effect", "95 % interval", "verdict", "measured as")
+
+
+def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
+    interval = shown_interval(claim.ci95)
+    return f"{claim.id}: {claim.statement}", f"{claim.effect:+.3f}", interval, claim.verdict, claim.measure
+
+
 def claims_table(result: Result) -> Table:
     """The claims with effect, interval and verdict; :func:`claim_details` shows everything else."""
     table = Table(title=f"Claims ({_corpora(result)}, preset {result.preset})")
-    for heading in ("claim", "effect", "95 % interval", "verdict", "measured as"):
-        table.add_column(heading, overflow="fold")
+    for heading in _CLAIM_HEADINGS:
+        table.add_column(heading, overflow="fold", no_wrap=heading == "verdict")
     for claim in result.claims:
-        table.add_row(claim.statement, f"{claim.effect:+.3f}", shown_interval(claim.ci95), claim.verdict, claim.measure)
+        table.add_row(*_claim_cells(claim))
     return table
 
 

@@ -378,7 +378,7 @@ def test_compare_shows_the_results_of_a_run(trained: tuple[Project, Answer]) -> 
     path = project.run("curved").root / "results.json"
     answer = gluon_attn("compare", project.script, "--preset", "smoke", "--results", path)
     assert answer.code == 0, answer.err
-    assert "│ curved " in answer.out and "A hidden layer" in answer.out and "verdict" in answer.out
+    assert "│ curved " in answer.out and "│ bend: A hidden" in answer.out and "verdict" in answer.out
 
 
 def test_compare_prints_json_markdown_and_wide_tables() -> None:

@@ -410,14 +410,18 @@ def test_the_readme_has_a_line_for_each_published_paper_with_its_main_result(own
     assert line == f"| {link} | {main} | 86.12 (85.88, 86.38) | 86.37 | 2 contradicted |"
     supported = replace(CLAIM, verdict="supported")
     publish(result(*three("curved", reported=REPORTED), claims=(CLAIM, supported, CLAIM)))
-    assert papers_markdown().splitlines()[2].endswith("| 86.12 (85.88, 86.38) |  | 2 contradicted, 1 supported |")
+    assert (
+        papers_markdown()
+        .splitlines()[2]
+        .endswith("| 86.12 (85.88, 86.38) |  | 2 contradicted, 1 supported, 1 waiting for training |")
+    )
     publish(replace(result(*three("low")), paper="floor"))
     assert "| title of low: nsmc, accuracy | 86.12 (85.88, 86.38) |" in papers_markdown().splitlines()[3]
 
 
 def test_as_long_as_the_main_system_is_not_trained_the_readme_shows_the_first_of_the_table(own: Path) -> None:
     publish(result(*three("straight")))
-    assert papers_markdown().splitlines()[2].endswith("| 86.12 (85.88, 86.38) |  |  |")
+    assert papers_markdown().splitlines()[2].endswith("| 86.12 (85.88, 86.38) |  | 1 waiting for training |")
     assert f"| {papers.load('toy').preset('cpu').variant('straight').title}: nsmc, accuracy |" in papers_markdown()
 
 
