@@ -74,6 +74,7 @@ DELAYED = {
     "preprocessing.corpora.locate": "urllib takes a third of the time of a command that downloads nothing",
     "reproductions.cli.app": "a command loads only what it needs",
     "reproductions.cli.answers": "a command sets the runtime profile before anything loads MXNet",
+    "reproductions.cli.network": "a command sets the runtime profile before anything loads MXNet",
     "reproductions.cli.images": "a command sets the runtime profile before anything loads MXNet",
     "reproductions.cli.explore": "a command sets the runtime profile before anything loads MXNet",
     "reproductions.cli.results": "a command sets the runtime profile before anything loads MXNet",
