@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
+from reproductions.html.inline_page import csp_hash, json_block, templates
+
 _HERE = Path(__file__).parent / "templates"
+_TEMPLATES = templates(_HERE, trim_blocks=True)
 
 _DOCS = Path(__file__).parents[2] / "docs"
 
@@ -76,22 +75,16 @@ def page(template: str, *, live: bool, here: str, up: str = "", data: Any = None
     menu = [("explore", address(""), "Explore")] if live else []
     menu += [("papers", address("papers/index.html" if live else "index.html"), "Papers")]
     menu += [(name, address(f"{name}/index.html"), guide.menu) for name, guide in GUIDES.items()]
-    # Inside a script element, only `<` could start something that ends it.
-    block = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    rendered = (
-        _templates()
-        .get_template(f"{template}.html.j2")
-        .render(
-            live=live,
-            here=here,
-            menu=menu,
-            address=address,
-            style=Markup(style),
-            script=Markup(script),
-            data=Markup(block),
-            policy=policy(style, script, live=live),
-            **values,
-        )
+    rendered = _TEMPLATES.get_template(f"{template}.html.j2").render(
+        live=live,
+        here=here,
+        menu=menu,
+        address=address,
+        style=Markup(style),
+        script=Markup(script),
+        data=json_block(data),
+        policy=policy(style, script, live=live),
+        **values,
     )
     return rendered.encode("utf-8")
 
@@ -99,9 +92,9 @@ def page(template: str, *, live: bool, here: str, up: str = "", data: Any = None
 def policy(style: str, script: str, *, live: bool) -> str:
     """A content security policy that allows only this style, this script, and figures of the site; on live pages, also
     its font and requests to the explorer."""
-    scripts = f"'{_hash(script)}'" if script else "'none'"
+    scripts = f"'{csp_hash(script)}'" if script else "'none'"
     # A page that is opened as a file has no origin, so 'self' would not match its folder.
-    parts = ["default-src 'none'", f"script-src {scripts}", f"style-src '{_hash(style)}'"]
+    parts = ["default-src 'none'", f"script-src {scripts}", f"style-src '{csp_hash(style)}'"]
     parts += (
         ["img-src 'self' data:", "font-src 'self'", "connect-src 'self'"] if live else ["img-src 'self' file: data:"]
     )
@@ -151,14 +144,5 @@ def _prepare(token: Token, links: dict[str, str]) -> None:
 
 
 @cache
-def _templates() -> Environment:
-    return Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-
-
-@cache
 def _source(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
-
-
-def _hash(source: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode("utf-8")).digest()).decode("ascii")
