@@ -47,8 +47,15 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "reproductions.attention_viewer": {"reproductions.html"},
     "reproductions.tasks": {"reproductions.protocol", "reproductions.attention_viewer"},
     "reproductions": {"reproductions.protocol", "reproductions.tasks"},
-    "reproductions.explorer": {"reproductions.protocol", "reproductions.html"},
-    "reproductions.cli": {"reproductions", "reproductions.protocol", "reproductions.tasks", "reproductions.explorer"},
+    "reproductions.guides": set(),
+    "reproductions.explorer": {"reproductions.protocol", "reproductions.html", "reproductions.guides"},
+    "reproductions.cli": {
+        "reproductions",
+        "reproductions.protocol",
+        "reproductions.tasks",
+        "reproductions.explorer",
+        "reproductions.guides",
+    },
     "reproductions.main": {"reproductions.cli"},
     "benchmarks": {"reproductions", "reproductions.protocol", "reproductions.tasks", "reproductions.cli"},
 }

@@ -17,7 +17,8 @@ from gluon_attn.errors import UsageError
 from gluon_attn.plots.fonts import hangul_font
 from preprocessing.files import atomic_directory, write_json
 from reproductions.explorer.networks import LONGEST_TEXT, WIDEST_BEAM, Network, Networks
-from reproductions.explorer.pages import GUIDES, markdown, page
+from reproductions.explorer.pages import markdown, page
+from reproductions.guides.guides import GUIDES
 from reproductions.protocol import papers
 from reproductions.protocol.report import papers_markdown, readme_of, results_readme_path
 from reproductions.protocol.runs import Outcome, published_outcomes
