@@ -10,17 +10,15 @@ addition, ``grid`` has the numbers of rows and columns.
 from __future__ import annotations
 
 import base64
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from preprocessing.files import write_text
+from reproductions.html.inline_page import json_block, render
 
 LARGEST = 6_000_000
 """Maximum size of a page in bytes. For longer drives fewer frames are shown, at even intervals."""
@@ -67,27 +65,15 @@ def write_drive_page(path: Path, title: str, drive: DriveFrames, note: Mapping[s
     if not drive.images or any(len(column) != len(drive.images) for column in columns):
         raise ValueError(f"{len(drive.images)} images and columns of {[len(column) for column in columns]} entries")
     every = 1
-    while len(data := _json(drive, every)) > LARGEST and every < len(drive.images):
+    while len(data := _data(drive, every)) > LARGEST and every < len(drive.images):
         every += 1
-    script, style = ((_HERE / name).read_text(encoding="utf-8") for name in ("drive.js", "drive.css"))
-    environment = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined)
-    page = environment.get_template("drive.html.j2").render(
-        title=title,
-        note=note,
-        sample=sample,
-        frames=len(range(0, len(drive.images), every)),
-        script=Markup(script),
-        script_hash=_csp_hash(script),
-        style=Markup(style),
-        style_hash=_csp_hash(style),
-        data=Markup(data),
-    )
-    write_text(path, page)
+    frames = len(range(0, len(drive.images), every))
+    write_text(path, render(_HERE, "drive", data, title=title, note=note, sample=sample, frames=frames))
 
 
-def _json(drive: DriveFrames, every: int) -> str:
+def _data(drive: DriveFrames, every: int) -> Markup:
     chosen = range(0, len(drive.images), every)
-    data = {
+    columns = {
         "images": [_base64(drive.images[frame]) for frame in chosen],
         "weights": [_base64(drive.weights[frame].tobytes()) for frame in chosen],
         "kept": [_base64(drive.kept[frame].tobytes()) for frame in chosen],
@@ -97,13 +83,8 @@ def _json(drive: DriveFrames, every: int) -> str:
             for name in ("seconds", "target", "degrees")
         },
     }
-    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    return json_block(columns)
 
 
 def _base64(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
-
-
-def _csp_hash(text: str) -> str:
-    """The hash with which a content security policy allows one inline script or style."""
-    return "sha256-" + _base64(hashlib.sha256(text.encode()).digest())

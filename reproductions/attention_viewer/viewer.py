@@ -15,9 +15,6 @@ that are not from the corpus; these are shown but not counted.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,10 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from preprocessing.files import write_text
+from reproductions.html.inline_page import json_block, render
 
 SAMPLE = "sample"
 """Name of the embedded corpus, on which results are meaningless."""
@@ -96,21 +92,15 @@ def write(
     missing = [key for key in ("model", "corpus", "digest") if not note.get(key)]
     if missing:
         raise ValueError(f"the note of a reading page must say {' and '.join(missing)}")
-    # Inside a script element, only `<` could start something that ends it or hides the rest of the page.
-    data = json.dumps(_columns(reviews, labels), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    script, style = ((_HERE / f"viewer.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
-    environment = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined)
-    page = environment.get_template("viewer.html.j2").render(
+    page = render(
+        _HERE,
+        "viewer",
+        json_block(_columns(reviews, labels)),
         title=title,
         note=note,
         sample=note["corpus"] == SAMPLE,
         labels=list(enumerate(labels)),
         language=language,
-        script=Markup(script),
-        script_hash=_csp_hash(script),
-        style=Markup(style),
-        style_hash=_csp_hash(style),
-        data=Markup(data),
     )
     write_text(path, page)
 
@@ -204,7 +194,3 @@ def _align(text: str, tokens: Sequence[str]) -> tuple[list[str], str] | None:
 def _code(weights: Any) -> str:
     levels = np.rint(np.clip(np.asarray(weights, dtype=np.float64).ravel(), 0, 1) * 4095).astype(np.int64)
     return "".join(_DIGITS[np.stack([levels // 64, levels % 64], axis=1).ravel()])
-
-
-def _csp_hash(source: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode("utf-8")).digest()).decode("ascii")

@@ -10,25 +10,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import typer
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
+from reproductions.cli.network import AnyVariant, Model, NetworkOptions, OneSeed, load_network
 from reproductions.cli.options import Paper, PresetName, Profile, Runs, Threads
 
-if TYPE_CHECKING:
-    from reproductions.protocol.task import Task
-
-AnyVariant = Annotated[
-    str | None,
-    typer.Option(
-        help="Which variant. Default: the first of the headline that is trained, else an included one, else any."
-    ),
-]
-OneSeed = Annotated[int, typer.Option(help="Which trained seed.")]
-Model = Annotated[Path | None, typer.Option(help="Folder of a trained network: a run directory, a copy or an export.")]
 Input = Annotated[Path | None, typer.Option(help="UTF-8 text, one per line. Default: standard input.")]
 Output = Annotated[
     Path | None,
@@ -63,7 +53,8 @@ def predict(
     The answer to a blank line is a blank line (with --json: label null).
     """
     options = {"weights": weights, "batch_size": batch_size, "json": json}
-    _answer("predict", paper, variant, preset, seed, profile, threads, runs, model, input, output, options)
+    network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)
+    _answer("predict", network, input, output, options)
 
 
 def neighbours(
@@ -81,7 +72,8 @@ def neighbours(
 ) -> None:
     """Print the words nearest to those on each line."""
     options = {"weights": cosines}
-    _answer("neighbours", paper, variant, preset, seed, profile, threads, runs, model, input, output, options)
+    network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)
+    _answer("neighbours", network, input, output, options)
 
 
 def perplexity(
@@ -102,7 +94,8 @@ def perplexity(
     The answer to a blank line is a blank line.
     """
     options = {"weights": weights}
-    _answer("perplexity", paper, variant, preset, seed, profile, threads, runs, model, input, output, options)
+    network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)
+    _answer("perplexity", network, input, output, options)
 
 
 def translate(
@@ -136,46 +129,21 @@ def translate(
     if alignments is not None and alignments.exists():
         raise UsageError(f"{alignments}: exists already; name a new folder for the alignments")
     options = {"alignments": alignments, "batch_size": batch_size, "json": json, "beam": beam, "n_best": n_best}
-    _answer("translate", paper, variant, preset, seed, profile, threads, runs, model, input, output, options)
+    network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)
+    _answer("translate", network, input, output, options)
 
 
 def _answer(
-    command: str,
-    paper: str,
-    variant: str | None,
-    preset: str,
-    seed: int,
-    profile: str,
-    threads: int | None,
-    runs: Path,
-    model: Path | None,
-    input: Path | None,
-    output: Path | None,
-    options: dict[str, Any],
+    command: str, network: NetworkOptions, input: Path | None, output: Path | None, options: dict[str, Any]
 ) -> None:
     """Answer lines of text with a trained network."""
-    runtime.configure(profile, threads)
-    from reproductions.protocol import models, papers
-    from reproductions.protocol.loading import load_directory
-    from reproductions.protocol.runs import SAMPLE, Run
+    runtime.configure(network.profile, network.threads)
     from reproductions.protocol.task import AnswerOptions
 
-    if model is not None and variant is not None:
-        raise UsageError("--model names a network, and so its variant; leave out --variant")
     if output is not None and output.is_dir():
         raise UsageError(f"{output}: is a directory; name a file for the answers")
-    declared = papers.load(paper).preset(preset)
-    names = (*declared.headline, *declared.names)
-    answering = [name for name in names if declared.task(name).command == command]
-    name = variant or (answering or names)[0]
-    if model is None:
-        _check_command(command, paper, name, declared.task(name))
     with _lines(input) as stream:
-        run = Run(paper, preset, name, seed, profile, threads, runs)
-        trained = load_directory(paper, model or models.find(run, variant))
-        _check_command(command, paper, trained.variant.name, trained.task)
-        if trained.data.corpus == SAMPLE:
-            print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
+        trained = load_network(command, network)
         interactive = input is None and sys.stdin.isatty()
         source = "standard input" if input is None else str(input)
         _write(
@@ -210,11 +178,6 @@ def _write(answers: Iterable[str], path: Path | None) -> None:
         for line in answers:
             stream.write(f"{line}\n".encode())
     print(f"written: {path}")
-
-
-def _check_command(command: str, paper: str, variant: str, task: Task[Any, Any]) -> None:
-    if task.command != command:
-        raise UsageError(f"{paper} {variant}: its task is {task.name}; use gluon-attn {task.command} {paper}")
 
 
 def export(

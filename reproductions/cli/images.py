@@ -9,14 +9,15 @@ import io
 import json as json_text
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
-from reproductions.cli.answers import AnyVariant, Json, Model, OneSeed
+from reproductions.cli.answers import Json
+from reproductions.cli.network import AnyVariant, Model, NetworkOptions, OneSeed, load_network
 from reproductions.cli.options import PresetName, Profile, Runs, Threads
 from reproductions.protocol.processes import print_refusal
 
@@ -53,7 +54,8 @@ def caption(
     from reproductions.tasks.captioning.results import word_panels
     from reproductions.tasks.captioning.task import caption_files
 
-    trained = _trained("caption", paper, variant, preset, seed, profile, threads, runs, model)
+    network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)
+    trained = load_network("caption", network)
     failed = 0
     for number, path in enumerate(images, start=1):
         try:
@@ -103,7 +105,8 @@ def classify(
     for path in images:
         if "\n" in str(path):
             raise UsageError(f"{str(path)!r}: has a line feed in its name; rename the file")
-    trained = _trained("classify", paper, variant, preset, seed, profile, threads, runs, model)
+    network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)
+    trained = load_network("classify", network)
     if attention is not None:
         draw_attention(trained, images, attention)
     lines = io.BytesIO("\n".join(map(str, images)).encode())
@@ -112,42 +115,3 @@ def classify(
         print(line if json else f"{path}\t{line}", flush=True)
     if attention is not None:
         print(f"written: {attention}", file=sys.stderr)
-
-
-def _trained(
-    command: str,
-    paper: str | None,
-    variant: str | None,
-    preset: str,
-    seed: int,
-    profile: str,
-    threads: int | None,
-    runs: Path,
-    model: Path | None,
-) -> Any:
-    """Load the trained network for a command."""
-    from reproductions.protocol import models, papers
-    from reproductions.protocol.loading import load_directory
-    from reproductions.protocol.runs import SAMPLE, Run
-
-    if model is not None and variant is not None:
-        raise UsageError("--model names a network, and so its variant; leave out --variant")
-    paper = paper or (models.paper_of(model) if model else _only_paper(command))
-    declared = papers.load(paper).preset(preset)
-    run = Run(paper, preset, declared.headline[0], seed, profile, threads, runs)
-    trained = load_directory(paper, model or models.find(run, variant))
-    if trained.task.command != command:
-        name, task = trained.variant.name, trained.task.name
-        raise UsageError(f"{paper} {name}: its task is {task}; name a paper whose networks {command} images")
-    if trained.data.corpus == SAMPLE:
-        print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
-    return trained
-
-
-def _only_paper(command: str) -> str:
-    from reproductions.protocol import papers
-
-    known = papers.answering(command)
-    if len(known) > 1:
-        raise UsageError(f"networks of {', '.join(known)} {command} images; choose one with --paper")
-    return known[0]

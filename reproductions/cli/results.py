@@ -159,7 +159,7 @@ def report(
     Also draws the figures of the step-by-step guide to the attention layer.
     """
     runtime.configure("portable")
-    from reproductions.explorer.steps import write_pictures
+    from reproductions.guides.attention_step_by_step import write_pictures
     from reproductions.protocol.report import write_reports
 
     stale = write_reports(check=check)

@@ -41,8 +41,8 @@ class Network:
     Attributes:
         id: name in links: paper and variant of a network that comes with the project, otherwise its directory below the
             runs, or ``model`` for a given one.
-        group: ``included``, ``runs`` or ``given``.
-        paper, variant, seed: what was trained.
+        group: ``included``, ``runs`` or ``given``; ``published`` for the examples of a published network.
+        paper, variant, seed: what was trained; of an ensemble, its seeds.
         source: title of the paper.
         title: title of the variant.
         task, language, target: its task, the language of the texts that it reads, and the language into which it
@@ -56,7 +56,7 @@ class Network:
     group: str
     paper: str
     variant: str
-    seed: int
+    seed: int | str
     source: str
     title: str
     task: str

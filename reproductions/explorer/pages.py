@@ -2,52 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
+from reproductions.guides.guides import GUIDES
+from reproductions.html.inline_page import csp_hash, json_block, templates
+
 _HERE = Path(__file__).parent / "templates"
-
-_DOCS = Path(__file__).parents[2] / "docs"
-
-
-@dataclass(frozen=True)
-class Guide:
-    """A document of the repository that is shown as a page of the site, with its pictures in a separate folder.
-
-    Attributes:
-        document: Markdown file, which exists only in a clone of the project.
-        pictures: folder of its pictures.
-        title, menu: title of the page and its name in the menu.
-        language: language of the text.
-    """
-
-    document: Path
-    pictures: Path
-    title: str
-    menu: str
-    language: str
-
-
-STEPS = Guide(
-    _DOCS / "attention_step_by_step.md",
-    _DOCS / "attention_step_by_step",
-    "The attention layer, step by step",
-    "Step by step",
-    "en",
-)
-NAVER = Guide(_DOCS / "naver.ko.md", _DOCS / "naver", "네이버 영화 리뷰와 어텐션", "한국어", "ko")
-GUIDES = {name: guide for name, guide in {"steps": STEPS, "naver": NAVER}.items() if guide.document.is_file()}
-"""Guides by the name of their folder in the site."""
+_TEMPLATES = templates(_HERE, trim_blocks=True)
 
 # A browser loads this font only if no installed font has Hangul.
 HANGUL = """@font-face {
@@ -76,22 +43,16 @@ def page(template: str, *, live: bool, here: str, up: str = "", data: Any = None
     menu = [("explore", address(""), "Explore")] if live else []
     menu += [("papers", address("papers/index.html" if live else "index.html"), "Papers")]
     menu += [(name, address(f"{name}/index.html"), guide.menu) for name, guide in GUIDES.items()]
-    # Inside a script element, only `<` could start something that ends it.
-    block = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    rendered = (
-        _templates()
-        .get_template(f"{template}.html.j2")
-        .render(
-            live=live,
-            here=here,
-            menu=menu,
-            address=address,
-            style=Markup(style),
-            script=Markup(script),
-            data=Markup(block),
-            policy=policy(style, script, live=live),
-            **values,
-        )
+    rendered = _TEMPLATES.get_template(f"{template}.html.j2").render(
+        live=live,
+        here=here,
+        menu=menu,
+        address=address,
+        style=Markup(style),
+        script=Markup(script),
+        data=json_block(data),
+        policy=policy(style, script, live=live),
+        **values,
     )
     return rendered.encode("utf-8")
 
@@ -99,9 +60,9 @@ def page(template: str, *, live: bool, here: str, up: str = "", data: Any = None
 def policy(style: str, script: str, *, live: bool) -> str:
     """A content security policy that allows only this style, this script, and figures of the site; on live pages, also
     its font and requests to the explorer."""
-    scripts = f"'{_hash(script)}'" if script else "'none'"
+    scripts = f"'{csp_hash(script)}'" if script else "'none'"
     # A page that is opened as a file has no origin, so 'self' would not match its folder.
-    parts = ["default-src 'none'", f"script-src {scripts}", f"style-src '{_hash(style)}'"]
+    parts = ["default-src 'none'", f"script-src {scripts}", f"style-src '{csp_hash(style)}'"]
     parts += (
         ["img-src 'self' data:", "font-src 'self'", "connect-src 'self'"] if live else ["img-src 'self' file: data:"]
     )
@@ -151,14 +112,5 @@ def _prepare(token: Token, links: dict[str, str]) -> None:
 
 
 @cache
-def _templates() -> Environment:
-    return Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-
-
-@cache
 def _source(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
-
-
-def _hash(source: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode("utf-8")).digest()).decode("ascii")

@@ -16,8 +16,9 @@ from typing import Any
 from gluon_attn.errors import UsageError
 from gluon_attn.plots.fonts import hangul_font
 from preprocessing.files import atomic_directory, write_json
-from reproductions.explorer.networks import LONGEST_TEXT, WIDEST_BEAM, Networks
-from reproductions.explorer.pages import GUIDES, markdown, page
+from reproductions.explorer.networks import LONGEST_TEXT, WIDEST_BEAM, Network, Networks
+from reproductions.explorer.pages import markdown, page
+from reproductions.guides.guides import GUIDES
 from reproductions.protocol import papers
 from reproductions.protocol.report import papers_markdown, readme_of, results_readme_path
 from reproductions.protocol.runs import Outcome, published_outcomes
@@ -252,24 +253,23 @@ def _examples(name: str) -> list[dict[str, Any]]:
     shown = []
     for outcome in _shown(name):
         task, variant = preset.task(outcome.variant), preset.variant(outcome.variant)
-        values = {
-            "id": f"{name}/{outcome.variant}",
-            "group": "published",
-            "paper": name,
-            "variant": outcome.variant,
-            "seed": outcome.seed,
-            "source": reproduction.title,
-            "title": variant.title,
-            "task": task.name,
-            "language": task.input_language,
-            "target": getattr(task, "target", ""),
-            "corpus": outcome.record["corpus"],
-            "sample": outcome.on_sample,
-            "parameters_sha256": outcome.record["parameters_sha256"],
-            "beam": 0,
-        }
+        network = Network(
+            id=f"{name}/{outcome.variant}",
+            group="published",
+            paper=name,
+            variant=outcome.variant,
+            seed=outcome.seed,
+            source=reproduction.title,
+            title=variant.title,
+            task=task.name,
+            language=task.input_language,
+            target=getattr(task, "target", ""),
+            corpus=outcome.record["corpus"],
+            parameters_sha256=outcome.record["parameters_sha256"],
+            beam=0,
+        )
         views = task.published_attention(outcome)
-        shown.append(values | {"examples": [view.as_json() for view in views]})
+        shown.append(network.as_json() | {"examples": [view.as_json() for view in views]})
     return shown
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from mxnet import nd
 from PIL import Image
 
+from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import perplexity
 from gluon_attn.models.efficientnet import LAST
 from gluon_attn.models.encoder_decoder import EncoderDecoder
@@ -33,7 +33,6 @@ from reproductions.tasks.captioning.data import CaptionData, CaptionSettings
 from reproductions.tasks.captioning.decoding import Caption, batch, image_of_row, likelihoods, write_captions
 from reproductions.tasks.captioning.nouns import attended_classes
 from reproductions.tasks.captioning.scores import OFFICIAL, PEERS
-from reproductions.tasks.lines import lines
 
 SMOKE = Recipe(epochs=2, batch_size=32, learning_rate=5e-3, clip_norm=1.0)
 
@@ -173,14 +172,7 @@ class Captioning(Task[CaptionSettings, CaptionData]):
     def answer(
         self, trained: TrainedModel[CaptionSettings, CaptionData], stream: BinaryIO, options: AnswerOptions
     ) -> Iterator[str]:
-        """Caption image files, one path per line."""
-        for _, path in lines(stream, options.source):
-            if not path:
-                yield ""
-                continue
-            caption = caption_files(trained, [Path(path)], beam=options.beam)[0]
-            record = {"image": path, "caption": caption.text, "log_p": round(caption.log_p, 4)}
-            yield json.dumps(record, ensure_ascii=False) if options.json else caption.text
+        raise UsageError("captions are of image files, not of lines; use gluon-attn caption, or caption_files")
 
 
 def caption_files(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from gluon_attn.decoding.beam_search import beam_search
 from gluon_attn.errors import UsageError
 from preprocessing.bitext.subwords import joined
-from preprocessing.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID
+from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.protocol.attention_view import Alternative, AttentionView
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import TrainedModel
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
-from reproductions.tasks.translation.decoding import TRANSLATED_MULTIPLE, Translated, inputs, without_unknown
+from reproductions.tasks.translation.decoding import translate_as_set
 
 LONGEST = 100
 """Maximum number of source tokens; the matrix of a longer sentence would be unreadable."""
@@ -27,37 +26,18 @@ def of_sentence(
     Raises:
         UsageError: if the sentence has no tokens or is too long to be shown.
     """
-    settings, data = trained.variant.settings, trained.data
-    encoded = data.prepared.encode([text], processes=1)
+    encoded = trained.data.prepared.encode([text], processes=1)
     words, length = encoded.words(0), int(encoded.lengths[0])
     if not words:
         raise UsageError("there is no token in this sentence; type one")
     if length > LONGEST:
         raise UsageError(f"{length} tokens cannot be shown; type a sentence of at most {LONGEST}")
-    source, lengths = inputs(encoded.sequences(), TRANSLATED_MULTIPLE)
-    (hypotheses,) = beam_search(
-        [trained.model],
-        source,
-        lengths,
-        beam=beam or settings.beam,
-        alpha=settings.alpha,
-        max_steps=2 * lengths.astype(int) + 10,
-        begin=BEGIN_ID,
-        end=END_ID,
-    )
-    alternatives = []
-    for each in hypotheses:
-        tokens = [data.prepared.target_vocabulary.idx_to_token[index] for index in each.ids]
-        weights = None if each.weights is None else each.weights[:, :length]
-        one = Translated(tokens, data.prepared.detokenize(tokens), each.log_p, weights)
-        if settings.replace_unknown:
-            (one,) = without_unknown([one], encoded, data)
-        alternatives.append(Alternative(one.tokens, one.text, one.log_p, one.weights))
+    (hypotheses,) = translate_as_set(trained, encoded, beam=beam, n_best=beam or trained.variant.settings.beam)
     without = hypotheses[0].weights is None
     return AttentionView(
         tokens=words,
         unknown=np.flatnonzero(encoded.sequences()[0] == UNKNOWN_ID).tolist(),
-        alternatives=alternatives,
+        alternatives=[Alternative(each.tokens, each.text, each.log_p, each.weights) for each in hypotheses],
         text=text,
         notes=["This network has no attention: there is no alignment to show."] if without else [],
     )

@@ -42,7 +42,7 @@ def test_images_are_captioned_and_drawn(trained: Path, tmp_path: Path) -> None:
 
 def test_a_paper_without_captions_is_refused(tmp_path: Path) -> None:
     refused = gluon_attn("caption", tmp_path / "a.png", "--paper", "lin2017", "--runs", tmp_path)
-    assert "name a paper whose networks caption images" in refused.refusal
+    assert "its task is classification; use gluon-attn predict lin2017" in refused.refusal
 
 
 def test_the_paper_is_the_only_one_whose_networks_answer_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,5 +58,5 @@ def test_the_paper_of_a_given_network_is_read_from_it(tmp_path: Path) -> None:
     answer = gluon_attn("caption", DRAWING, "--model", included_models("xu2015")["soft"])
     assert answer.code == 0 and answer.out.startswith(f"{DRAWING}\ta man")
     refused = gluon_attn("caption", DRAWING, "--model", included_models("lin2017")["nsmc-r6-vectors"])
-    assert "name a paper whose networks caption images" in refused.refusal
+    assert "its task is classification; use gluon-attn predict lin2017" in refused.refusal
     assert "no trained network is here" in gluon_attn("classify", DRAWING, "--model", tmp_path).refusal

@@ -14,7 +14,7 @@ from gluon_attn.attention import ladder
 from gluon_attn.files import atomic_file
 from gluon_attn.plots import equation
 from gluon_attn.plots.equation import Matrix
-from reproductions.explorer.pages import STEPS
+from reproductions.guides.guides import STEPS
 
 TOKENS = ("the", "film", "was", "fun")
 

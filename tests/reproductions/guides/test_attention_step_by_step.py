@@ -13,7 +13,7 @@ import pytest
 from gluon_attn.attention import ladder
 from gluon_attn.plots import equation
 from gluon_attn.plots.equation import Matrix
-from reproductions.explorer import steps
+from reproductions.guides import attention_step_by_step as guide
 from tests.imports import ROOT
 
 DOCUMENT = ROOT / "docs" / "attention_step_by_step.md"
@@ -31,7 +31,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 @pytest.fixture(scope="module")
 def pictures() -> dict[str, dict[str, np.ndarray]]:
     """The values of each matrix by its name, of each picture by the number of the step."""
-    return {name[0]: {one.name: one.values for one in matrices} for name, matrices in steps.pictures().items()}
+    return {name[0]: {one.name: one.values for one in matrices} for name, matrices in guide.pictures().items()}
 
 
 @pytest.mark.parametrize("number", FUNCTIONS)
@@ -83,7 +83,7 @@ def test_numbers_of_the_text_are_those_of_the_pictures(pictures: dict[str, dict[
 
 
 def test_the_committed_pictures_are_those_that_are_drawn() -> None:
-    assert steps.write_pictures(check=True) == []
+    assert guide.write_pictures(check=True) == []
 
 
 def test_the_bytes_of_an_equation_depend_on_its_numbers_alone(tmp_path: Path) -> None:

@@ -1,0 +1,88 @@
+"""The trained network that a command answers with."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gluon_attn.errors import UsageError
+
+if TYPE_CHECKING:
+    from reproductions.protocol.task import Task, TrainedModel
+
+AnyVariant = Annotated[
+    str | None,
+    typer.Option(
+        help="Which variant. Default: the first of the headline that is trained, else an included one, else any."
+    ),
+]
+OneSeed = Annotated[int, typer.Option(help="Which trained seed.")]
+Model = Annotated[Path | None, typer.Option(help="Folder of a trained network: a run directory, a copy or an export.")]
+
+
+@dataclass(frozen=True)
+class NetworkOptions:
+    """The options that name a network.
+
+    Attributes:
+        paper: its paper; None for that of ``model``, or for the only paper whose networks answer the command.
+        variant: None for the first one that is trained and answers the command.
+        preset, seed, profile, threads, runs: the run that trained it.
+        model: its folder, instead of a run.
+    """
+
+    paper: str | None
+    variant: str | None
+    preset: str
+    seed: int
+    profile: str
+    threads: int | None
+    runs: Path
+    model: Path | None
+
+
+def load_network(command: str, options: NetworkOptions) -> TrainedModel[Any, Any]:
+    """Load the network for a command; a network of the embedded sample is loaded with a warning.
+
+    Raises:
+        UsageError: if there is no such network, or if its task is answered by another command.
+    """
+    from reproductions.protocol import models, papers
+    from reproductions.protocol.loading import load_directory
+    from reproductions.protocol.runs import SAMPLE, Run
+
+    variant, model = options.variant, options.model
+    if model is not None and variant is not None:
+        raise UsageError("--model names a network, and so its variant; leave out --variant")
+    paper = options.paper or (models.paper_of(model) if model else _only_paper(command))
+    declared = papers.load(paper).preset(options.preset)
+    names = (*declared.headline, *declared.names)
+    answering = [name for name in names if declared.task(name).command == command]
+    name = variant or (answering or names)[0]
+    if model is None:
+        _check_command(command, paper, name, declared.task(name))
+        run = Run(paper, options.preset, name, options.seed, options.profile, options.threads, options.runs)
+        model = models.find(run, variant)
+    trained = load_directory(paper, model)
+    _check_command(command, paper, trained.variant.name, trained.task)
+    if trained.data.corpus == SAMPLE:
+        print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
+    return trained
+
+
+def _only_paper(command: str) -> str:
+    from reproductions.protocol import papers
+
+    known = papers.answering(command)
+    if len(known) > 1:
+        raise UsageError(f"networks of {', '.join(known)} {command} images; choose one with --paper")
+    return known[0]
+
+
+def _check_command(command: str, paper: str, variant: str, task: Task[Any, Any]) -> None:
+    if task.command != command:
+        raise UsageError(f"{paper} {variant}: its task is {task.name}; use gluon-attn {task.command} {paper}")

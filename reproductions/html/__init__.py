@@ -1,0 +1,1 @@
+"""What HTML pages have in common."""
