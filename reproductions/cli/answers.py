@@ -16,7 +16,7 @@ import typer
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
-from reproductions.cli.network import AnyVariant, Model, NetworkOptions, OneSeed, load_network
+from reproductions.cli.network import AnyVariant, Model, NetworkOptions, OneSeed, load_network, tell_which
 from reproductions.cli.options import Paper, PresetName, Profile, Runs, Threads
 
 Input = Annotated[Path | None, typer.Option(help="UTF-8 text, one per line. Default: standard input.")]
@@ -91,7 +91,8 @@ def perplexity(
 ) -> None:
     """Print the perplexity of sentences, one per line; a model of words adds the number of words and of unknown words.
 
-    The answer to a blank line is a blank line.
+    Of BERT it is the pseudo-perplexity: each piece is masked alone, so it is lower than with 15 % masked. The answer to
+    a blank line is a blank line.
     """
     options = {"weights": weights}
     network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)
@@ -150,6 +151,7 @@ def _answer(
             trained.task.answer(trained, stream, AnswerOptions(interactive=interactive, source=source, **options)),
             output,
         )
+        tell_which(network, trained)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
 from reproductions.cli.answers import Json
-from reproductions.cli.network import AnyVariant, Model, NetworkOptions, OneSeed, load_network
+from reproductions.cli.network import AnyVariant, Model, NetworkOptions, OneSeed, load_network, tell_which
 from reproductions.cli.options import PresetName, Profile, Runs, Threads
 from reproductions.protocol.processes import print_refusal
 
@@ -72,6 +72,7 @@ def caption(
             image_attention.draw(panels, out / f"{number}-{path.stem}.png", answer.text)
     if out is not None and not failed and not list(out.glob("*.png")):
         print(f"variant {trained.variant.name} has no attention: there is nothing to draw", file=sys.stderr)
+    tell_which(network, trained)
     if failed:
         raise typer.Exit(2)
 
@@ -115,3 +116,4 @@ def classify(
         print(line if json else f"{path}\t{line}", flush=True)
     if attention is not None:
         print(f"written: {attention}", file=sys.stderr)
+    tell_which(network, trained)

@@ -74,6 +74,24 @@ def load_network(command: str, options: NetworkOptions) -> TrainedModel[Any, Any
     return trained
 
 
+def tell_which(options: NetworkOptions, trained: TrainedModel[Any, Any]) -> None:
+    """Print which network answered, with its published test result, if the user did not name one: a network that comes
+    with the repository is not always the best of its paper."""
+    from reproductions.protocol import papers
+    from reproductions.protocol.results import Result
+
+    if options.model is not None or options.variant is not None:
+        return
+    variant, metric = trained.variant, trained.task.metrics[0]
+    path = papers.results_path(options.paper or _only_paper(str(trained.task.command)), "cpu")
+    published = [
+        f"; published test {metric} {row.mean:.2f}"
+        for row in (Result.read(path).rows if path.exists() else ())
+        if (row.variant, row.split, row.metric, row.corpus) == (variant.name, "test", metric, trained.data.corpus)
+    ]
+    print(f"answered by {variant.name} ({variant.title}){''.join(published[:1])}", file=sys.stderr)
+
+
 def _only_paper(command: str) -> str:
     from reproductions.protocol import papers
 

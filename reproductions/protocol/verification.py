@@ -140,17 +140,18 @@ def _with_published(
     def compare(outcome: Outcome) -> dict[str, bool]:
         directory = path.parent / result.paper / "outcomes" / outcome.variant / f"seed-{outcome.seed}"
         if preset.name == "cpu" and directory.exists():
-            return _checks(outcome, Outcome.read(directory, outcome.variant, outcome.seed))
+            return _checks(outcome, Outcome.read(directory, outcome.variant, outcome.seed), newer=True)
         return _checks_by_table(outcome, preset, result)
 
     return path.name, options, compare
 
 
-def _checks(outcome: Outcome, other: Outcome) -> dict[str, bool]:
-    """Compare with another outcome of the same run."""
+def _checks(outcome: Outcome, other: Outcome, *, newer: bool = False) -> dict[str, bool]:
+    """Compare with another outcome of the same run; a ``newer`` one may have measured more."""
     names = ("parameters_sha256", "pipeline", "environment", "metrics")
     same = {name.removesuffix("_sha256"): outcome.record[name] == other.record[name] for name in names}
-    return {**same, "predictions": _same_arrays(outcome.predictions, other.predictions)}
+    compared = {name: outcome.predictions[name] for name in other.predictions if name in outcome.predictions}
+    return {**same, "predictions": _same_arrays(compared if newer else outcome.predictions, other.predictions)}
 
 
 def _checks_by_table(outcome: Outcome, preset: Preset, result: Result) -> dict[str, bool]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reproductions.protocol import conclude, papers, runner
@@ -17,6 +18,7 @@ from reproductions.protocol.manifest import manifest
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Run
 from reproductions.protocol.training import score, train
+from reproductions.protocol.verification import _checks
 from tests.reproductions.support import ROOT, gluon_attn, outcome, run
 
 ACCURACY = "test accuracy, validation accuracy"
@@ -195,3 +197,11 @@ def test_a_paper_of_this_project_has_the_committed_bytes() -> None:
     assert answer.code == 0, answer.out + answer.err
     committed = Result.read(papers.results_path(paper, "smoke")).manifest["parameters_sha256"]
     assert f"same    {variant}/1 {committed[f'{variant}/1']}" in answer.out
+
+
+def test_a_training_of_today_may_measure_more_than_a_published_one(tmp_path: Path) -> None:
+    record = dict.fromkeys(("parameters_sha256", "pipeline", "environment"), "1" * 64)
+    before = outcome(tmp_path / "before", "curved", 1, {"right": np.ones(2)}, **record)
+    today = outcome(tmp_path / "today", "curved", 1, {"right": np.ones(2), "more": np.ones(2)}, **record)
+    assert all(_checks(today, before, newer=True).values())
+    assert not _checks(today, before)["predictions"] and not _checks(before, today, newer=True)["predictions"]
