@@ -23,6 +23,7 @@ import sacrebleu
 from scipy import stats
 
 from preprocessing.corpora import find
+from preprocessing.text.pairs import films, pair_rows
 from reproductions.protocol import papers
 from reproductions.protocol.claims import Better
 from tests.reproductions import published_images as images
@@ -579,6 +580,39 @@ def test_what_removing_stop_words_may_mean() -> None:
     assert f"leaves {differences[-1] - differences[0]:.2f} points of accuracy open" in note
     assert f"from {differences[-1]:+.2f} to {differences[0]:+.2f}" in note
     assert f"differ by {np.std(accuracy, ddof=1):.2f} (standard deviation of `base`)" in note
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)  # near copies among all pairs of the crawl
+@pytest.mark.corpus("nsmc")
+def test_how_many_reviews_are_left_out_of_the_text_for_pretraining() -> None:
+    """As a note of `devlin2018` has it, from the card."""
+    preset = papers.load("devlin2018").preset("cpu")
+    card = preset.task("pretraining").prepare(preset.variant("pretraining").settings).prepared.card
+    dropped = {
+        step["name"]: [f"{one['rows']:,}".replace(",", " ") for one in step["dropped"]] for step in card["steps"]
+    }
+    (test, validation), near = dropped["leave-out"], dropped["leave-out-near-copies"]
+    note = papers.load("devlin2018").all_notes[0]
+    assert f"{test} whose text is in NSMC's test split and {validation} whose text is in our validation split" in note
+    assert f"{near[0]} and {near[2]} with the same letters and digits, and {near[1]} and {near[3]} near copies" in note
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.corpus("nsmc")
+def test_how_many_test_pairs_are_of_two_films() -> None:
+    """As a note of `devlin2018` has it, with the pairs that its outcomes are measured on."""
+    preset = papers.load("devlin2018").preset("cpu")
+    test = preset.task("pretraining").prepare(preset.variant("pretraining").settings).prepared.test
+    generator = np.random.RandomState(1)
+    generator.randint(0, 2**31, size=2)  # the key of the masks
+    apart = 100.0 * (~pair_rows(films(test.row_id), generator).together).mean()
+    ((one,),) = sides("devlin2018", "pretraining")
+    note = papers.load("devlin2018").notes[0]
+    assert len(test) // 2 == len(one["told"])
+    assert f"{apart:.2f} % of the test pairs are of two films" in note
+    assert f"`pretraining` is right for {100.0 * one['told'].mean():.2f} %" in note
 
 
 def test_how_large_the_step_to_global_attention_is() -> None:

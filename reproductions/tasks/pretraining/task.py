@@ -64,6 +64,7 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
     command = "perplexity"
     columns = results.COLUMNS
     metrics = ("perplexity",)
+    notes = results.NOTES
 
     @property
     def corpora(self) -> tuple[str, ...]:
