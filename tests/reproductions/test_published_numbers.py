@@ -582,13 +582,19 @@ def test_what_removing_stop_words_may_mean() -> None:
     assert f"differ by {np.std(accuracy, ddof=1):.2f} (standard deviation of `base`)" in note
 
 
+@cache
+def pretraining_text() -> Any:
+    """The prepared text of `devlin2018`; near copies among all pairs of the crawl take minutes."""
+    preset = papers.load("devlin2018").preset("cpu")
+    return preset.task("pretraining").prepare(preset.variant("pretraining").settings).prepared
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(1200)  # near copies among all pairs of the crawl
+@pytest.mark.timeout(1200)
 @pytest.mark.corpus("nsmc")
 def test_how_many_reviews_are_left_out_of_the_text_for_pretraining() -> None:
     """As a note of `devlin2018` has it, from the card."""
-    preset = papers.load("devlin2018").preset("cpu")
-    card = preset.task("pretraining").prepare(preset.variant("pretraining").settings).prepared.card
+    card = pretraining_text().card
     dropped = {
         step["name"]: [f"{one['rows']:,}".replace(",", " ") for one in step["dropped"]] for step in card["steps"]
     }
@@ -603,8 +609,7 @@ def test_how_many_reviews_are_left_out_of_the_text_for_pretraining() -> None:
 @pytest.mark.corpus("nsmc")
 def test_how_many_test_pairs_are_of_two_films() -> None:
     """As a note of `devlin2018` has it, with the pairs that its outcomes are measured on."""
-    preset = papers.load("devlin2018").preset("cpu")
-    test = preset.task("pretraining").prepare(preset.variant("pretraining").settings).prepared.test
+    test = pretraining_text().test
     generator = np.random.RandomState(1)
     generator.randint(0, 2**31, size=2)  # the key of the masks
     apart = 100.0 * (~pair_rows(films(test.row_id), generator).together).mean()
