@@ -100,7 +100,7 @@ def test_each_claim_compares_the_sides_that_it_names(tmp_path: Path) -> None:
             corpus="ptb",
             history=[{"epoch": 1, "validation_perplexity": 90.0}],
         )
-        for name, nats in (("lstm", 4.8), ("lstmn", 4.7))
+        for name, nats in (("lstm", 4.8), ("lstmn", 4.9), ("lstmn-20", 4.7))
     ]
     nowhere = np.zeros(40, bool)
     outcomes += [
@@ -122,7 +122,7 @@ def test_each_claim_compares_the_sides_that_it_names(tmp_path: Path) -> None:
     }
     assert judged["perplexity"].effect == pytest.approx(np.exp(4.8) - np.exp(4.7))
     assert judged["recent"].effect == pytest.approx(100 * (0.6 - 1 / 3))
-    assert [row.metric for row in rows if row.split == "test"] == 2 * ["perplexity"] + 8 * ["accuracy"]
+    assert [row.metric for row in rows if row.split == "test"] == 3 * ["perplexity"] + 8 * ["accuracy"]
     reported = {row.variant: row.reported["value"] for row in rows if row.reported}
     assert reported == {
         "lstm": 115.0, "lstmn": 108.0, "sst5-lstm": 44.3, "sst5-lstmn": 44.3, "sst2-lstm": 82.1, "sst2-lstmn": 82.1
