@@ -46,9 +46,9 @@ def test_it_is_listed() -> None:
     assert lines[:5] == [
         "toy_paper.py  Attention over a bag of words",
         "  Nobody (2026)",
-        "  preset smoke: corpus sample, seeds 1, results published",
-        "    attention: attention over words",
-        "    mean: mean of all words",
+        "  preset smoke: corpus sample, seeds 1, results of 2 of 2 variants",
+        "    attention: attention over words [results of seeds 1]",
+        "    mean: mean of all words [results of seeds 1]",
     ]
 
 
