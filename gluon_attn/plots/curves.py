@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from gluon_attn.errors import UsageError
 from gluon_attn.metrics import lower_is_better
+from gluon_attn.plots.fonts import drawable
 from gluon_attn.plots.style import COLOURS, INK, MARKERS, house_figure
 
 
@@ -247,42 +248,8 @@ def scores_by_width(
             axes.legend(loc="best")
 
 
-def by_context(series: Mapping[str, Mapping[int, Sequence[float]]], path: Path, label: str) -> None:
-    """Plot a score by the number of words before the predicted one, with the mean and the range over seeds.
-
-    Args:
-        series: for each system, the values over seeds by number of words.
-        path: the PNG to write.
-        label: name of the score.
-
-    Raises:
-        UsageError: if there are no systems, or too many.
-    """
-    if not series or len(series) > len(COLOURS):
-        raise UsageError(f"by context: {len(series)} systems; draw 1 to {len(COLOURS)}")
-    with house_figure(7, 4.2, path) as figure:
-        axes = figure.subplots()
-        for (name, points), colour, marker in zip(series.items(), COLOURS, MARKERS, strict=False):
-            words = sorted(points)
-            means = [float(np.mean(points[number])) for number in words]
-            ranges = [
-                [max(0.0, mean - min(points[number])) for number, mean in zip(words, means, strict=True)],
-                [max(0.0, max(points[number]) - mean) for number, mean in zip(words, means, strict=True)],
-            ]
-            axes.errorbar(words, means, yerr=ranges, color=colour, marker=marker, markersize=5, capsize=3, label=name)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        axes.set(title=f"{label.capitalize()} by context", xlabel="words before", ylabel=label)
-        axes.legend(loc="best")
-
-
 def score_by_amount(
-    series: Mapping[str, Mapping[float, Sequence[float]]],
-    path: Path,
-    amount: str,
-    label: str,
-    *,
-    logarithmic: bool = False,
-    root: bool = False,
+    series: Mapping[str, Mapping[float, Sequence[float]]], path: Path, amount: str, label: str, *, scale: str = "linear"
 ) -> None:
     """Plot a score by an amount, such as labelled texts or minutes, with the mean and the range over seeds.
 
@@ -291,8 +258,7 @@ def score_by_amount(
         path: the PNG to write.
         amount: name of the amount.
         label: name of the score.
-        logarithmic: whether the axis of the amount is logarithmic.
-        root: whether the axis has a square-root scale, which can show 0.
+        scale: scale of the amount: ``linear``, for small whole numbers; ``log``; or ``sqrt``, which can show 0.
 
     Raises:
         UsageError: if there are no systems, or too many.
@@ -301,24 +267,20 @@ def score_by_amount(
         raise UsageError(f"score by amount: {len(series)} systems; draw 1 to {len(COLOURS)}")
     with house_figure(7, 4.2, path) as figure:
         axes = figure.subplots()
+        style: dict[str, Any] = {"markersize": 5, "capsize": 3, "clip_on": scale != "sqrt"}
         for (name, points), colour, marker in zip(series.items(), COLOURS, MARKERS, strict=False):
             amounts = sorted(points)
             means = np.array([np.mean(points[one]) for one in amounts])
             lows, highs = (np.array([limit(points[one]) for one in amounts]) for limit in (min, max))
             ranges = np.maximum(0.0, [means - lows, highs - means])
-            style: dict[str, Any] = {
-                "color": colour,
-                "marker": marker,
-                "markersize": 5,
-                "capsize": 3,
-                "clip_on": not root,
-            }
-            axes.errorbar(amounts, means, yerr=ranges, label=name, **style)
-        if logarithmic:
-            axes.set_xscale("log")
-        if root:
-            axes.set_xscale("function", functions=(np.sqrt, np.square))
-        if logarithmic or root:
+            axes.errorbar(amounts, means, yerr=ranges, label=drawable(name), color=colour, marker=marker, **style)
+        if scale == "linear":
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        else:
+            if scale == "log":
+                axes.set_xscale("log")
+            else:
+                axes.set_xscale("function", functions=(np.sqrt, np.square))
             ticks = sorted({one for points in series.values() for one in points})
             axes.set_xticks(ticks, [f"{one:,.0f}".replace(",", " ") for one in ticks])
             axes.minorticks_off()

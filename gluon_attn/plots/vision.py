@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -82,33 +82,4 @@ def attention_distance(distances: Mapping[str, np.ndarray], path: Path) -> None:
             )
         axes.set(xlabel="layer", ylabel="mean attention distance (pixels)", xticks=range(1, deepest + 1))
         axes.set_ylim(bottom=0)
-        axes.legend()
-
-
-def accuracy_by_images(series: Mapping[str, Mapping[int, Sequence[float]]], path: Path) -> None:
-    """Draw accuracy by the number of training images on a logarithmic axis, with the mean and the range over seeds.
-
-    Args:
-        series: for each system, the accuracy of each seed by number of images.
-        path: the PNG to write.
-
-    Raises:
-        UsageError: if there are no systems, or too many.
-    """
-    if not series or len(series) > len(COLOURS):
-        raise UsageError(f"accuracy by images: {len(series)} systems; draw 1 to {len(COLOURS)}")
-    with house_figure(6.4, 3.9, path) as figure:
-        axes = figure.subplots()
-        for number, (name, by_images) in enumerate(series.items()):
-            images = sorted(by_images)
-            means = [float(np.mean(by_images[each])) for each in images]
-            low = [mean - min(by_images[each]) for mean, each in zip(means, images, strict=True)]
-            high = [max(by_images[each]) - mean for mean, each in zip(means, images, strict=True)]
-            colour, marker = COLOURS[number], MARKERS[number]
-            axes.errorbar(images, means, (low, high), color=colour, marker=marker, capsize=3, label=drawable(name))
-        axes.set_xscale("log")
-        ticks = sorted({each for by_images in series.values() for each in by_images})
-        axes.set_xticks(ticks, [f"{each:,}".replace(",", " ") for each in ticks])
-        axes.set_xticks([], minor=True)
-        axes.set(xlabel="training images", ylabel="test accuracy (%)")
         axes.legend()

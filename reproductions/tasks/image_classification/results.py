@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from gluon_attn.evaluation.statistics import bootstrap, bootstrap_metric
-from gluon_attn.plots import vision as plots
+from gluon_attn.plots.curves import score_by_amount
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.rows import best_validation
@@ -72,7 +72,7 @@ def accuracy_by_images(series: Mapping[str, Mapping[int, str]]) -> Draw:
         if not values:
             return {}
         path = directory / "accuracy_by_images.png"
-        plots.accuracy_by_images(values, path)
+        score_by_amount(values, path, "training images", "test accuracy, %", scale="log")
         return {"accuracy by the number of training images (Figure 4)": path}
 
     return draw

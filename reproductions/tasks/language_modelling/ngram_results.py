@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gluon_attn.evaluation.statistics import bootstrap_difference, bootstrap_metric, perplexity
-from gluon_attn.plots.curves import by_context
+from gluon_attn.plots.curves import score_by_amount
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.results import Row
@@ -91,7 +91,7 @@ def perplexity_by_context(networks: Mapping[int, str], ngrams: Mapping[int, str]
         if not series:
             return {}
         path = directory / "perplexity_by_context.png"
-        by_context(series, path, "perplexity on test")
+        score_by_amount(series, path, "words before", "perplexity on test")
         return {"perplexity by context": path}
 
     return draw

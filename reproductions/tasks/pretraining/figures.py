@@ -37,7 +37,7 @@ def accuracy_by_minutes(pretrained: Mapping[str, str], without: str) -> Draw:
         if len(points) < 2:
             return {}
         path = directory / "accuracy_by_pretraining.png"
-        score_by_amount({"BERT": points}, path, "minutes of pretraining, one core", "accuracy, %", root=True)
+        score_by_amount({"BERT": points}, path, "minutes of pretraining, one core", "accuracy, %", scale="sqrt")
         return {"accuracy by minutes of pretraining": path}
 
     return draw
@@ -59,7 +59,7 @@ def accuracy_by_labelled(systems: Mapping[str, Mapping[int, str]]) -> Draw:
         if not series:
             return {}
         path = directory / "accuracy_by_labelled.png"
-        score_by_amount(series, path, "labelled reviews", "accuracy, %", logarithmic=True)
+        score_by_amount(series, path, "labelled reviews", "accuracy, %", scale="log")
         return {"accuracy by labelled reviews": path}
 
     return draw

@@ -99,12 +99,13 @@ def draw_strips(path: Path) -> None:
 
 
 def draw_amounts(path: Path) -> None:
-    score_by_amount({"a": {0.0: [80.0, 81.0], 10.0: [85.0]}}, path, "minutes of pretraining", "accuracy, %", root=True)
+    points = {0.0: [80.0, 81.0], 10.0: [85.0]}
+    score_by_amount({"a": points}, path, "minutes of pretraining", "accuracy, %", scale="sqrt")
 
 
 def draw_labels(path: Path) -> None:
     points = {100.0: [60.0], 10_000.0: [80.0, 82.0]}
-    score_by_amount({"a": points, "b": points}, path, "labelled reviews", "accuracy, %", logarithmic=True)
+    score_by_amount({"a": points, "b": points}, path, "labelled reviews", "accuracy, %", scale="log")
 
 
 def draw_masks(path: Path) -> None:
