@@ -32,7 +32,8 @@ class Better:
     Attributes:
         id: name of the claim on the command line and in results.
         statement: the claim in one sentence.
-        better, worse: names of the two variants.
+        better, worse: names of the two variants. The second one may be a published system of another paper, named
+            ``paper/variant``, which is then one of the baselines.
         source: where the paper states it.
         metric: metric of the task; its main metric if empty.
         reported: the effect in the paper, if it is not the difference of the numbers ``beside`` the two variants.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gluon_attn.plots.style import watermark
 from reproductions.protocol.differences import difference_rows
+from reproductions.protocol.elsewhere import with_elsewhere
 from reproductions.protocol.judging import judge
 from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import JudgedClaim, Row
@@ -16,14 +17,16 @@ from reproductions.protocol.runs import Outcome, by_variant
 def conclude(
     reproduction: Reproduction, preset: Preset, outcomes: Sequence[Outcome]
 ) -> tuple[list[Row], list[JudgedClaim]]:
-    """Rows of the trained variants and of their differences; judged claims whose variants are all among them."""
+    """Rows of the trained variants and of their differences; judged claims whose variants are all trained here, or
+    published by another paper."""
     groups = by_variant(outcomes)
     rows: list[Row] = []
     for name, group in groups.items():
         rows += preset.task(name).rows(group, preset.variant(name))
     rows += difference_rows(reproduction, preset, groups, rows)
-    complete = [claim for claim in reproduction.claims if all(name in groups for name in claim.variants)]
-    judged = [judge(reproduction, claim, preset, groups, rows) for claim in complete]
+    known = with_elsewhere(reproduction, preset, groups)
+    complete = [claim for claim in reproduction.claims if all(name in known for name in claim.variants)]
+    judged = [judge(reproduction, claim, preset, known, rows) for claim in complete]
     return rows, [claim for claim in judged if claim is not None]
 
 

@@ -25,6 +25,7 @@ from gluon_attn.evaluation.statistics import Estimate
 from gluon_attn.metrics import lower_is_better
 from reproductions.protocol import papers
 from reproductions.protocol.claims import Better, Claim, Effect
+from reproductions.protocol.elsewhere import variant_named
 from reproductions.protocol.reproduction import Groups, Preset, Reproduction
 from reproductions.protocol.results import JudgedClaim, Result, Row
 from reproductions.protocol.rows import SAMPLE_WARNING
@@ -40,12 +41,12 @@ _DEGREES = 3
 def judge(
     reproduction: Reproduction, claim: Claim, preset: Preset, groups: Groups, rows: Sequence[Row]
 ) -> JudgedClaim | None:
-    """Judge a claim whose variants are all trained; None if its effect cannot be measured.
+    """Judge a claim whose variants all have outcomes; None if its effect cannot be measured.
 
     Args:
         reproduction, claim, preset: the paper, its claim, and the preset of the training.
-        groups: outcomes by variant.
-        rows: rows of these outcomes, for the deviation over seeds.
+        groups: outcomes by variant, those of other papers as ``paper/variant``.
+        rows: rows of the paper's own outcomes, for the deviation over seeds.
     """
     effect = measure(claim, preset, groups)
     if effect is None:
@@ -60,7 +61,7 @@ def judge(
         interval, p = (estimate.mean - half, estimate.mean + half), inference.p
         by_seeds = (estimate.mean - inference.half_of_seeds(), estimate.mean + inference.half_of_seeds())
         basis = f"{len(by_seed)} seeds{_pretraining(claim, preset)}"
-    elif all(preset.variant(name).deterministic for name in claim.variants):
+    elif all(variant_named(preset, name).deterministic for name in claim.variants):
         basis = "no random part; interval over items"
     elif deviation is not None and abs(estimate.mean - margin) > CLEAR * deviation:
         basis = f"one seed; exceeds 3 √2 times the deviation over seeds of such tasks, {deviation:.2f}"
@@ -99,7 +100,7 @@ def measure(claim: Claim, preset: Preset, groups: Groups) -> Effect | None:
 def _pretraining(claim: Claim, preset: Preset) -> str:
     """What to add to the number of seeds if the sides start from different pretrained networks: there is one of each,
     so the seeds do not show how much pretraining differs."""
-    sources = {preset.variant(name).pretrained for name in claim.variants}
+    sources = {variant_named(preset, name).pretrained for name in claim.variants}
     return ", one pretraining" if len(sources) > 1 else ""
 
 
@@ -109,7 +110,7 @@ def effects_by_seed(claim: Claim, preset: Preset, groups: Groups) -> dict[int | 
     of_variant = [{outcome.seed: outcome for outcome in groups[name]} for name in claim.variants]
     all_seeds = dict.fromkeys(seed for seeds in of_variant for seed in seeds)
     for number, name in enumerate(claim.variants):
-        if preset.variant(name).deterministic:
+        if variant_named(preset, name).deterministic:
             of_variant[number] = dict.fromkeys(all_seeds, groups[name][0])
     shared = [seed for seed in all_seeds if all(seed in seeds for seeds in of_variant)]
     effects: dict[int | str, float] = {}
@@ -145,7 +146,7 @@ def reported_difference(reproduction: Reproduction, claim: Claim, preset: Preset
     both numbers in the metric of the claim and on the same corpus."""
     if claim.reported is not None or not isinstance(claim, Better):
         return claim.reported
-    better, worse = (preset.variant(name).beside for name in claim.variants)
+    better, worse = (variant_named(preset, name).beside for name in claim.variants)
     if better is None or worse is None or better == worse:
         return None
     metric = claim.metric or preset.task(claim.better).metrics[0]

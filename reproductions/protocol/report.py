@@ -11,6 +11,8 @@ from typing import Any
 from gluon_attn.errors import UsageError
 from preprocessing.files import write_text
 from reproductions.protocol import papers
+from reproductions.protocol.claims import Claim
+from reproductions.protocol.elsewhere import published
 from reproductions.protocol.judging import after_holm
 from reproductions.protocol.readings import Reading, read_readings, summary
 from reproductions.protocol.reported import Reported
@@ -152,8 +154,13 @@ def _verdicts(reproduction: Reproduction, result: Result) -> str:
 
 def _waiting(reproduction: Reproduction, result: Result) -> list[str]:
     """The claims that have no verdict because a system is not trained."""
+    return [claim.id for claim in reproduction.claims if not _is_trained(claim, result)]
+
+
+def _is_trained(claim: Claim, result: Result) -> bool:
+    """Whether all systems that a claim names are trained, here or by another paper."""
     trained = {row.variant for row in result.rows}
-    return [claim.id for claim in reproduction.claims if not trained >= set(claim.variants)]
+    return all(name in trained or published(name) for name in claim.variants)
 
 
 def speed_markdown() -> str:
@@ -269,11 +276,11 @@ def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
 def _unmeasured(reproduction: Reproduction, result: Result) -> list[str]:
     """A paragraph on the claims whose systems are all in the table, but whose effect cannot be measured from their
     outcomes."""
-    trained, judged = {row.variant for row in result.rows}, {claim.id for claim in result.claims}
+    judged = {claim.id for claim in result.claims}
     unmeasured = [
         f"{claim.statement} (`{claim.id}`)"
         for claim in reproduction.claims
-        if trained >= set(claim.variants) and claim.id not in judged
+        if _is_trained(claim, result) and claim.id not in judged
     ]
     if not unmeasured:
         return []

@@ -70,9 +70,14 @@ def records(paper: str, variant: str) -> list[dict[str, Any]]:
 
 
 def sides(paper: str, *variants: str) -> list[list[Arrays]]:
-    """The predictions of each variant, by seed."""
-    seeds = {row["variant"]: list(row["per_seed"]) for row in results(paper)["rows"]}
-    return [[arrays(paper, variant, seed) for seed in seeds[variant]] for variant in variants]
+    """The predictions of each variant, by seed; ``paper/variant`` is that of another paper."""
+    found = []
+    for name in variants:
+        of, _, variant = name.rpartition("/")
+        rows = results(of or paper)["rows"]
+        seeds = next(row["per_seed"] for row in rows if row["variant"] == variant)
+        found.append([arrays(of or paper, variant, seed) for seed in seeds])
+    return found
 
 
 # --- metrics of sums over items ---

@@ -71,6 +71,37 @@ def test_a_claim_with_its_sides_swapped_is_contradicted(tmp_path: Path) -> None:
     assert claim.effect == pytest.approx(-40) and claim.verdict == "contradicted"
 
 
+ELSEWHERE = replace(
+    REPRODUCTION, baselines=("other/straight",), claims=(Better("a", "Better than theirs", "curved", "other/straight"),)
+)
+
+
+@pytest.fixture
+def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of outcomes that another paper, with the same variants, has published."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(papers, "load", lambda name: {"other": REPRODUCTION}[name])
+    return tmp_path / "results" / "other" / "outcomes"
+
+
+def test_a_published_system_of_another_paper_is_compared_without_training(tmp_path: Path, other: Path) -> None:
+    mine = [finished(tmp_path / "mine", "curved", seed, right=0.9) for seed in (1, 2)]
+    assert conclude(ELSEWHERE, CPU, mine)[1] == []
+    for seed in (1, 2, 3):
+        finished(tmp_path / "theirs", "straight", seed, right=0.5).publish(other)
+    rows, (claim,) = conclude(ELSEWHERE, CPU, mine)
+    assert claim.effect == pytest.approx(40) and set(claim.per_seed) == {"1", "2"}
+    assert (claim.verdict, claim.basis) == ("supported", "2 seeds")
+    assert {row.variant for row in rows} == {"curved"}
+    assert conclude(ELSEWHERE, REPRODUCTION.preset("smoke"), mine)[1] == []  # nothing is published of the sample
+
+
+def test_a_system_of_another_corpus_is_not_compared(tmp_path: Path, other: Path) -> None:
+    finished(tmp_path / "theirs", "straight", corpus="lines").publish(other)
+    with pytest.raises(UsageError, match="claim a: other/straight cannot be compared, because the corpora differ"):
+        conclude(ELSEWHERE, CPU, [finished(tmp_path / "mine", "curved")])
+
+
 def claiming(effect: Effect | None, variants: tuple[str, ...] = ("curved",)) -> Reproduction:
     return replace(REPRODUCTION, claims=(Measured("own", "It is so", "sec. 2", variants, lambda *sides: effect),))
 

@@ -49,6 +49,7 @@ CURVED, STRAIGHT, PRETRAINED = REPRODUCTION.variants
     [
         ({"claims": (Better("a", "A", "curved", "flat"),)}, "claim a names variant 'flat', which is not declared"),
         ({"claims": (Better("a", "A", "flat", "curved"),)}, "claim a names variant 'flat'"),
+        ({"claims": (Better("a", "A", "curved", "other/flat"),)}, "claim a names variant 'other/flat', which is not"),
         ({"claims": (Measured("a", "A", "ours", ("flat",), len),)}, "claim a names variant 'flat'"),  # type: ignore[arg-type]
         ({"claims": (Better("a", "A", "curved", "straight"),) * 2}, "claim 'a' is declared twice"),
         ({"headline": ("flat",)}, "the headline names variant 'flat'"),
