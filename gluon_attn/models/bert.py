@@ -45,8 +45,6 @@ class Bert(HybridBlock):
         length: number of positions; MXNet raises an error for longer texts.
         dropout: dropout rate of the embeddings and of the output of every sublayer.
         causal: whether a token attends only to itself and to the tokens before it.
-        deviation: standard deviation of the initial embeddings of tokens. They are the output layer as well, so that a
-            narrow network with small ones begins with logits near zero.
 
     Call: ``(ids, segments, valid_length) -> (states, weights)`` with ids and segments (batch, length) of int32,
     valid_length (batch,), states (length, batch, units), weights of the last layer (batch * heads, length, length).
@@ -63,14 +61,13 @@ class Bert(HybridBlock):
         length: int,
         dropout: float = 0.0,
         causal: bool = False,
-        deviation: float = DEVIATION,
         **parameters: Any,
     ) -> None:
         super().__init__(**parameters)
         self._heads, self._causal = heads, causal
         normal = Normal(DEVIATION)
         with self.name_scope():
-            self.token = nn.Embedding(vocabulary_size, units, weight_initializer=Normal(deviation))
+            self.token = nn.Embedding(vocabulary_size, units, weight_initializer=normal)
             self.segment = nn.Embedding(2, units, weight_initializer=normal)
             self.position = self.params.get("position", shape=(length, 1, units), init=normal)
             self.norm = LayerNorm(units)

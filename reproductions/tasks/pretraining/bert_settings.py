@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from mxnet import nd
 
-from gluon_attn.models.bert import DEVIATION, Bert, BertClassifier, BertForPretraining
+from gluon_attn.models.bert import Bert, BertClassifier, BertForPretraining
 from gluon_attn.training.batching import pad
 from preprocessing.text.pipeline import Result
 from preprocessing.text.vocabulary import CLASSIFY_ID, PADDING_ID, SEPARATOR_ID
@@ -32,8 +32,6 @@ class EncoderSettings(Settings):
     arguments of :func:`preprocessing.naver_pretraining.pipeline`, where ``pretraining_length`` is called
     ``max_length``. Defaults are those of the base network."""
 
-    later: ClassVar[tuple[str, ...]] = ("deviation",)
-
     pieces: int = 30_000
     pretraining_length: int = 254
     one_in: int = 100
@@ -44,7 +42,6 @@ class EncoderSettings(Settings):
     length: int = 512
     dropout: float = 0.1
     causal: bool = False
-    deviation: float = DEVIATION
 
     def text_options(self, *, sample: bool) -> dict[str, int]:
         """Return the options of the pipeline that learns the pieces; more of the embedded sample is held out."""
@@ -66,7 +63,6 @@ class EncoderSettings(Settings):
             length=self.length,
             dropout=self.dropout,
             causal=self.causal,
-            deviation=self.deviation,
         )
 
 
@@ -89,7 +85,7 @@ class PretrainingSettings(EncoderSettings):
             pieces.
         pairs: whether to predict if two reviews are of the same film.
         rate, masked, random, whole_words: see :class:`preprocessing.text.masking.Masking`; ignored by a causal encoder,
-            which predicts the next piece. A network is measured with the default rate, whatever it is trained with.
+            which predicts the next piece.
     """
 
     steps: int = 25_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -181,7 +181,7 @@ def measure(model: BertForPretraining, settings: PretrainingSettings, data: Pret
     """Evaluate a split with fixed pairs and masks."""
     pairs = len(split) // 2
     likelihood, told = np.zeros((pairs, 2)), np.zeros(pairs, np.bool_)
-    reader = _pairs(replace(settings, rate=PretrainingSettings.rate), data, split, _BATCH_TOKENS)
+    reader = _pairs(settings, data, split, _BATCH_TOKENS)
     for batch in reader.one_pass(np.random.RandomState(_DRAWS)):
         output = model(*(nd.array(array, dtype=array.dtype) for array in batch.inputs))
         losses, rows = output.losses.asnumpy()[batch.counts], batch.pairs[batch.rows[batch.counts]]

@@ -46,17 +46,6 @@ def padded(ids: nd.NDArray, further: int = 4) -> nd.NDArray:
     return nd.concat(ids, nd.ones((len(ids), further), dtype="int32"), dim=1)
 
 
-def test_embeddings_of_tokens_have_the_deviation_that_is_asked() -> None:
-    def spread(**changed: Any) -> float:
-        runtime.seed_all(1)
-        model = encoder(vocabulary_size=2_000, **changed)
-        model.initialize()
-        return float(model.token.weight.data().asnumpy().std())
-
-    assert spread() == pytest.approx(0.02, rel=0.02)
-    assert spread(deviation=0.1) == pytest.approx(0.1, rel=0.02)
-
-
 def as_gluonnlp(model: BertForPretraining) -> BERTModel:
     """GluonNLP's network with the same parameters."""
     own = {name: parameter.data().asnumpy() for name, parameter in named_parameters(model)}

@@ -159,14 +159,6 @@ def trained(data: PretrainingData, tmp_path_factory: pytest.TempPathFactory) -> 
     return TrainedModel(model, Variant("tiny", "", SETTINGS, RECIPE, TASK), TASK, data, "")
 
 
-def test_a_network_is_measured_with_the_same_masks_at_every_rate(data: PretrainingData) -> None:
-    model = SETTINGS.build(data)
-    SETTINGS.initialize(model, data)
-    validation = data.prepared.validation
-    usual, more = (measure(model, replace(SETTINGS, rate=rate), data, validation) for rate in (0.15, 0.4))
-    assert np.array_equal(usual.likelihood, more.likelihood)
-
-
 def test_a_classifier_starts_from_the_pretrained_encoder(trained: TrainedModel[Any, Any]) -> None:
     task, settings = FineTuning(), BertSettings(**SIZES)
     data = task.prepare(settings, sample=True)
