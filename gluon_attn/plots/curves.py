@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
@@ -14,6 +14,8 @@ from gluon_attn.errors import UsageError
 from gluon_attn.metrics import lower_is_better
 from gluon_attn.plots.fonts import drawable
 from gluon_attn.plots.style import COLOURS, INK, MARKERS, house_figure
+
+AmountT = TypeVar("AmountT", int, float)
 
 
 @dataclass(frozen=True)
@@ -249,7 +251,12 @@ def scores_by_width(
 
 
 def score_by_amount(
-    series: Mapping[str, Mapping[float, Sequence[float]]], path: Path, amount: str, label: str, *, scale: str = "linear"
+    series: Mapping[str, Mapping[AmountT, Sequence[float]]],
+    path: Path,
+    amount: str,
+    label: str,
+    *,
+    scale: str = "linear",
 ) -> None:
     """Plot a score by an amount, such as labelled texts or minutes, with the mean and the range over seeds.
 
