@@ -18,12 +18,13 @@ from reproductions.tasks.classification.accuracy import accuracies
 from reproductions.tasks.classification.task import Findings, Measurement, Reading
 
 
-def accuracy_by_minutes(pretrained: Mapping[str, str], without: str) -> Draw:
+def accuracy_by_minutes(pretrained: Mapping[str, str], without: str, labelled: int) -> Draw:
     """A figure of test accuracy by pretraining time in processor minutes.
 
     Args:
         pretrained: for each classifier, the variant that it was initialised from.
         without: the same network with random initial weights.
+        labelled: number of labelled reviews that all of them are trained on.
     """
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
@@ -36,8 +37,8 @@ def accuracy_by_minutes(pretrained: Mapping[str, str], without: str) -> Draw:
                 points[spent.get("cpu_seconds", spent.get("seconds", 0.0)) / 60] = accuracies(groups[classifier])
         if len(points) < 2:
             return {}
-        path = directory / "accuracy_by_pretraining.png"
-        score_by_amount({"BERT": points}, path, "minutes of pretraining, one core", "accuracy, %", scale="sqrt")
+        path, label = directory / "accuracy_by_pretraining.png", f"accuracy with {labelled} labels, %"
+        score_by_amount({"BERT": points}, path, "minutes of pretraining, one core", label, scale="sqrt")
         return {"accuracy by minutes of pretraining": path}
 
     return draw
