@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,11 @@ def test_rows_and_claims_follow_from_made_up_predictions(
     monkeypatch.setattr(published, "RESULTS", tmp_path)
     for name in ("results", "record", "arrays"):
         monkeypatch.setattr(published, name, cache(getattr(published, name).__wrapped__))
-    reproduction = papers.load(paper)
+    declared = papers.load(paper)
+    alone = tuple(claim for claim in declared.claims if not any("/" in name for name in claim.variants))
+    reproduction = replace(
+        declared, claims=alone
+    )  # systems of other papers have published predictions, not made-up ones
     preset = reproduction.preset("cpu")
     outcomes: list[Outcome] = []
     for number, name in enumerate(preset.names):
