@@ -345,7 +345,7 @@ def gain_beyond_ngrams(short: Any, long: Any, short_ngrams: Any, long_ngrams: An
     (first,), (second,) = totals(short_ngrams, "likelihood"), totals(long_ngrams, "likelihood")
     runs = [
         np.hstack([one["likelihood"], other["likelihood"], first, second])
-        for one, other in zip(short, long, strict=True)
+        for one, other in zip(short, long, strict=False)  # the first seeds, which both have
     ]
 
     def difference(sums: np.ndarray) -> float:
