@@ -241,5 +241,7 @@ REPRODUCTION = Reproduction(
         "54.25 % of the test pairs are of two films, and `pretraining` is right for 55.10 %.",
         "With few labels the Bi-GRU without vectors is trained less than the others: more epochs would gain 0.4 to 0.9 "
         "on validation (one seed). Its syllables are learned from the labelled reviews.",
+        "The Bi-GRU drops 30 % of its tokens in training, BERT none. With 10 000 labels, dropping 20 % would gain 0.7 "
+        "on validation (81.7, not 81.0; one seed). This was tried after test was read; the table is as before.",
     ),
 )

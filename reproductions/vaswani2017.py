@@ -45,7 +45,7 @@ TINY = Reported(
 )
 TINY_FR = replace(TINY, value=61.80, corpus="multi30k en-fr", checked="memory")
 OTHER_TRAINING = (
-    "another code: post-norm, larger batches, more epochs, other schedule, 10 checkpoints averaged, 10 000 merges"
+    "another implementation: post-norm, larger batches, longer, other schedule, averaged checkpoints, 10 000 merges"
 )
 MARGIN = 0.5  # BLEU points that count as level; chosen before anything was trained
 AS_GOOD = f"Learned positions are as good as sinusoids, within {MARGIN} BLEU points"

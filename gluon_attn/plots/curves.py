@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
@@ -256,7 +256,7 @@ def score_by_amount(
     amount: str,
     label: str,
     *,
-    scale: str = "linear",
+    scale: Literal["linear", "log", "sqrt"] = "linear",
 ) -> None:
     """Plot a score by an amount, such as labelled texts or minutes, with the mean and the range over seeds.
 
