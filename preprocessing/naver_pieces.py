@@ -9,21 +9,28 @@ crawl is read only once.
 
 The steps, in order: read-ratings, drop-empty, split-by-hash, mark-leaks, pretrained-pieces, tokenize, truncate, encode,
 (limit-labelled).
+
+Your own labelled texts are read in the pieces of a network that is pretrained already, by :func:`own_pipeline`, whose
+steps are: read-texts, drop-empty, hold-out, mark-leaks, given-pieces, tokenize, truncate, encode, (limit-labelled).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from preprocessing import naver_pretraining
 from preprocessing.corpora import CorpusFiles, locate
-from preprocessing.errors import check_positive
+from preprocessing.errors import InputError, check_positive
+from preprocessing.files import sha256_of
 from preprocessing.naver import ReadRatings
 from preprocessing.naver_crawl import SAMPLE
+from preprocessing.pipeline import saved
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.choices import LimitLabelled
 from preprocessing.text.data import Data
+from preprocessing.text.own_texts import reading_own_texts
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import DropEmpty, Encode, MarkLeaks, SplitByHash, Tokenize, Truncate
 from preprocessing.text.tokenizers import SentencePiece
@@ -31,6 +38,9 @@ from preprocessing.text.vocabulary import MASKED_SPECIALS
 from preprocessing.text.writing import write as write
 
 CORPUS = "nsmc"
+
+PIECES = "pieces"
+"""Part of your own texts: what the preprocessing of a pretrained network learned."""
 
 
 def files(corpus: str = CORPUS) -> CorpusFiles:
@@ -58,8 +68,27 @@ def pipeline(
     ``max_length`` and ``one_in`` there. ``max_length``: maximum pieces per review. ``labelled``: number of training
     rows whose labels are used; None for all.
     """
+    return _pipeline(PretrainedPieces(pieces, pretraining_length, one_in), pieces, max_length, labelled)
+
+
+def own_pipeline(*, pieces: int = 8000, max_length: int = 126, labelled: int | None = None) -> TextPipeline:
+    """The pipeline for your own labelled texts (:func:`own_files`), with the options of :func:`pipeline`."""
+    return reading_own_texts(_pipeline(GivenPieces(), pieces, max_length, labelled))
+
+
+def own_files(texts: CorpusFiles, learned: Path) -> CorpusFiles:
+    """Your own labelled texts (``own_texts.own_texts``) together with the file that the pipeline ``naver_pretraining``
+    of a pretrained network saved, ``preprocessing.npz`` in its run directory.
+
+    Raises InputError when that file is missing.
+    """
+    if not learned.is_file():
+        raise InputError(learned, "is missing", remedy="name the preprocessing.npz of a pretrained network")
+    return replace(texts, paths={**texts.paths, PIECES: learned}, sha256={**texts.sha256, PIECES: sha256_of(learned)})
+
+
+def _pipeline(learned: Step[Data], pieces: int, max_length: int, labelled: int | None) -> TextPipeline:
     check_positive(max_length=max_length, labelled=labelled)
-    learned = PretrainedPieces(pieces, pretraining_length, one_in)
     tokenizer = SentencePiece(pieces)
     chain: list[Step[Data]] = [ReadRatings(), DropEmpty(), SplitByHash(), MarkLeaks(), learned]
     chain += [Tokenize(tokenizer), Truncate(max_length), Encode()]
@@ -107,3 +136,27 @@ class PretrainedPieces(Step[Data]):
         result = self.learned_by.run(crawl, processes=context.processes)
         facts = {"pretraining": {"digest": result.digest, "crawl": result.card["facts"]["crawl"]}}
         return replace(data, tokenizer=result.tokenizer, vocabulary=result.vocabulary), Notes(facts=facts)
+
+
+@dataclass(frozen=True)
+class GivenPieces(Step[Data]):
+    """Use the pieces and the vocabulary of a pretrained network."""
+
+    name: ClassVar[str] = "given-pieces"
+
+    @property
+    def rule(self) -> str:
+        return (
+            "The SentencePiece model and the vocabulary are those of a pretrained network, read from the file that the "
+            "pipeline naver-pretraining saved for it."
+        )
+
+    def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
+        path = context.corpus(self.name).path(PIECES)
+        arrays, description = saved.read(path)
+        if description["pipeline"] != "naver-pretraining":
+            reason = f"saved by the pipeline {description['pipeline']}, not by naver-pretraining"
+            raise InputError(path, reason, remedy="name the preprocessing.npz of a pretrained network")
+        learned = Data.from_arrays(arrays, SentencePiece(), MASKED_SPECIALS)
+        facts = {"pretraining": {"digest": description["digest"]}}
+        return replace(data, tokenizer=learned.tokenizer, vocabulary=learned.vocabulary), Notes(facts=facts)

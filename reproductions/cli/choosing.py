@@ -52,19 +52,28 @@ def choose(
     from reproductions.protocol import papers, runner
 
     preset = papers.load(paper).preset(preset_name)
-    preset = on_own_data(preset, own, variants) if own.given else runner.corpus_or_sample(preset, variants or ())
+    preset = (
+        on_own_data(paper, preset, own, variants, folder)
+        if own.given
+        else runner.corpus_or_sample(preset, variants or ())
+    )
     names, numbers = tuple(variants or ()), tuple(seeds or ())
     runs = runner.runs_of(paper, preset, variants=names, seeds=numbers, profile=profile, threads=threads, runs=folder)
     return Chosen(paper, preset, runs, names, numbers, folder)
 
 
-def on_own_data(preset: Preset, options: DataOptions, variants: Sequence[str] | None) -> Preset:
+def on_own_data(
+    paper: str, preset: Preset, options: DataOptions, variants: Sequence[str] | None, folder: Path
+) -> Preset:
     """A preset on the user's own data. The data are prepared here once, so that errors and warnings appear only
     once."""
+    from reproductions.protocol.preparing import prepare
+    from reproductions.protocol.runs import Run
+
     first = variants[0] if variants else preset.headline[0]
     preset = preset.on(preset.task(first).own_data(options))
-    variant = preset.variant(first if variants else preset.default[0])
-    data = preset.task(variant.name).prepare(variant.settings)
+    name = preset.variant(first if variants else preset.default[0]).name
+    data = prepare(Run(paper, preset.name, name, 1, "portable", None, folder, own=preset.own))
     check_sizes(data.rows)
     for warning in data.warnings:
         print(f"warning: {warning}", file=sys.stderr)

@@ -189,8 +189,10 @@ def verify(
     from reproductions.protocol.verification import verify as check
 
     own = DataOptions(train, validation, test, folder, source, target)
-    read = on_own_data(papers.load(paper).preset(preset), own, variant) if own.given else None
-    data = read.own if read else None
+    data = None
+    if own.given:
+        folder_of_runs = finished or Path("runs")
+        data = on_own_data(paper, papers.load(paper).preset(preset), own, variant, folder_of_runs).own
     lines, same = check(paper, preset, tuple(variant or ()), tuple(seed or ()), profile, threads, jobs, finished, data)
     print("\n".join(lines))
     if not same:

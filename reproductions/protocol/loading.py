@@ -91,20 +91,6 @@ def declared(paper: str, directory: Path) -> tuple[dict[str, Any], dict[str, Any
     return config, training, preset.variant(config["variant"]), preset.task(config["variant"])
 
 
-def with_corpus(trained: TrainedModel[Any, Any], run: Run) -> TrainedModel[Any, Any]:
-    """Return a trained network with all its data, which scoring the test split needs.
-
-    Raises:
-        UsageError: if the local corpus gives data that differ from those the network was trained on.
-        InputError: if the corpus is missing or damaged.
-    """
-    preset = preset_of(run)
-    data = preset.task(trained.variant.name).prepare(trained.variant.settings, sample=preset.on_sample)
-    if data.digest != trained.data.digest:
-        raise UsageError(f"{run.directory}: trained on other data than the {data.corpus} corpus here; run it again")
-    return replace(trained, data=data)
-
-
 def best_parameters(directory: Path) -> dict[str, np.ndarray]:
     """Read the parameters of the best epoch of a trained run, by name.
 

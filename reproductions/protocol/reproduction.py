@@ -135,21 +135,23 @@ class Preset:
         """This preset on the user's own data: the variants whose task can read these data, without reported numbers.
         The variants that read the same corpus as the first variant of the headline are trained by default.
 
-        Pretrained networks belong to other corpora and are not used. If the first variant of the headline has one, all
-        variants are trained without theirs; otherwise the variants that have one are left out.
+        Pretrained networks belong to other corpora and are not used, unless the task keeps them. If the first variant
+        of the headline has one, all variants are trained without theirs; otherwise the variants that have one are left
+        out.
 
         Raises:
             UsageError: if no variant can read the data.
         """
         first = self.variant(self.headline[0])
-        readers = [
-            replace(variant, task=self.task(variant.name).on(own), beside=None, comparable=False, differs="")
-            for variant in self.variants
-            if self.task(variant.name).can_read(own)
-        ]
-        if first.pretrained is None:
-            readers = [variant for variant in readers if variant.pretrained is None]
-        readers = [replace(variant, pretrained=None) for variant in readers]
+        all_without = first.pretrained is not None and not self.task(first.name).keeps_pretrained
+        readers = []
+        for variant in self.variants:
+            task = self.task(variant.name)
+            left_out = variant.pretrained is None if task.keeps_pretrained else variant.pretrained and not all_without
+            if task.can_read(own) and not left_out:
+                pretrained = variant.pretrained if task.keeps_pretrained else None
+                reader = replace(variant, task=task.on(own), pretrained=pretrained)
+                readers.append(replace(reader, beside=None, comparable=False, differs=""))
         if not readers:
             raise UsageError(f"no variant of preset {self.name} reads {own.files.name}")
         names = [variant.name for variant in readers]

@@ -21,11 +21,12 @@ from gluon_attn.errors import UsageError
 from preprocessing import corpora
 from preprocessing.errors import MissingError
 from reproductions.protocol.models import trained_directory
+from reproductions.protocol.preparing import prerequisite
 from reproductions.protocol.processes import how_it_ended, pass_errors_on, pass_on
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.runs import CONFIG, OUTCOME, Outcome, Run, not_trained, read_json, training_of
 from reproductions.protocol.task import Variant
-from reproductions.protocol.training import combine, prerequisite
+from reproductions.protocol.training import combine
 
 
 def corpus_or_sample(preset: Preset, variants: Sequence[str] = ()) -> Preset:

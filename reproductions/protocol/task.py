@@ -69,6 +69,14 @@ class PreparedData(Protocol):
     def packages(self) -> tuple[str, ...]:
         """Packages that influence the numbers, in addition to those that always do."""
 
+    @property
+    def rows(self) -> Mapping[str, int]:
+        """Number of rows by split."""
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Warnings about oddities in the data."""
+
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
 DataT = TypeVar("DataT", bound=PreparedData)
@@ -188,6 +196,8 @@ class Task(ABC, Generic[SettingsT, DataT]):
         metrics: metrics in which two systems can be compared, the main one first.
         corpus: name of the corpus in the registry, or of the user's own data.
         group: variants of one group share a figure of training curves; those with an empty group have none.
+        keeps_pretrained: whether networks on the user's own data are initialised from the pretrained network of their
+            variant, as on the corpus of the paper; variants without one do not read such data.
         notes: paragraphs that explain how the numbers are counted, for every results README with this task.
     """
 
@@ -196,6 +206,7 @@ class Task(ABC, Generic[SettingsT, DataT]):
     columns: ClassVar[tuple[Column, ...]]
     metrics: ClassVar[tuple[str, ...]]
     notes: ClassVar[tuple[str, ...]] = ()
+    keeps_pretrained: ClassVar[bool] = False
     corpus: str
 
     @property
@@ -233,6 +244,11 @@ class Task(ABC, Generic[SettingsT, DataT]):
     def on(self, own: OwnData) -> Self:
         """The same task on the user's own data instead of its corpus; :meth:`can_read` must accept the data."""
         raise NotImplementedError
+
+    def after(self, pretrained: Path) -> Self:
+        """The same task for networks that are initialised from a pretrained one, given by its directory. On the user's
+        own data, they may have to read text as that network does."""
+        return self
 
     @abstractmethod
     def prepare(self, settings: SettingsT, *, sample: bool = False) -> DataT:

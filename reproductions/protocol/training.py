@@ -13,17 +13,15 @@ from typing import Any
 from mxnet.gluon import HybridBlock
 
 from gluon_attn import runtime
-from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameter_count, parameters_sha256
 from gluon_attn.training.devices import device_of
 from gluon_attn.training.distributed.workers import ALONE, Workers
 from gluon_attn.training.loop import fit
 from gluon_attn.training.run_directory import ReadOnlyRunDirectory, RunDirectory
 from preprocessing.files import locked, write_json
-from reproductions.protocol import papers
-from reproductions.protocol.loading import load, load_directory, preset_of, with_corpus
+from reproductions.protocol.loading import load, preset_of
 from reproductions.protocol.manifest import commit, environment_digest
-from reproductions.protocol.models import trained_directory
+from reproductions.protocol.preparing import prepare, pretrained_network, task_of, with_corpus
 from reproductions.protocol.reproduction import Ensemble
 from reproductions.protocol.runs import (
     CHECKPOINT,
@@ -32,44 +30,10 @@ from reproductions.protocol.runs import (
     TRAINING,
     Outcome,
     Run,
-    not_trained,
     training_of,
     write_outcome,
 )
 from reproductions.protocol.task import PreparedData, Task, TrainedModel, Variant
-
-
-def prerequisite(run: Run) -> Run | None:
-    """The run whose network a run is initialised from, if its variant names one as ``paper/variant``. It has seed 1,
-    and otherwise the options of the run itself.
-
-    Raises:
-        UsageError: if the name is not that of a paper and a variant.
-    """
-    name = preset_of(run).variant(run.variant).pretrained
-    if name is None:
-        return None
-    paper, _, variant = name.partition("/")
-    if variant and paper == run.paper_name:
-        paper = run.paper  # may be a path
-    elif paper not in papers.names() or not variant:
-        raise UsageError(f"pretrained network {name!r} is unknown; name paper and variant, as mikolov2013/skip-gram")
-    return replace(run, paper=paper, variant=variant, seed=1, own=None)
-
-
-def _pretrained(run: Run) -> TrainedModel[Any, Any] | None:
-    """The network that a run is initialised from, if it is: trained here, or one that comes with the project.
-
-    Raises:
-        UsageError: if that network is not trained.
-    """
-    needed = prerequisite(run)
-    if needed is None:
-        return None
-    directory = trained_directory(needed)
-    if directory is None:
-        raise not_trained(needed)
-    return load_directory(needed.paper, directory)
 
 
 def train(
@@ -125,14 +89,15 @@ def _locked(directory: Path) -> AbstractContextManager[None]:
 def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces: int) -> TrainedModel[Any, Any] | None:
     """Train a run. Returns None if it was trained already, and in all workers except the first."""
     trained_at = commit()  # read before training: the tree may change while it lasts
-    preset = preset_of(run)
-    variant, task = preset.variant(run.variant), preset.task(run.variant)
+    variant, task = preset_of(run).variant(run.variant), task_of(run)
     label = f"{run.variant}, seed {run.seed}"
     if not run.is_trained and not workers.rank:
         print(f"{label}: preparing the data", flush=True)
     with workers.first():  # the first worker leaves its prepared data in the cache
-        data = task.prepare(variant.settings, sample=preset.on_sample)
-    pretrained = _pretrained(run)
+        data = prepare(run)
+    if run.own:
+        variant = _with_short_warmup(variant, task, data)
+    pretrained = pretrained_network(run)
     config = _config(run, variant, task, data, pretrained)
     directory: RunDirectory = ReadOnlyRunDirectory(run.directory)
     with workers.first():
@@ -167,6 +132,14 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
     task.save(variant.settings, data, run.directory / PREPROCESSING)
     write_json(run.directory / TRAINING, record)
     return trained
+
+
+def _with_short_warmup(variant: Variant[Any], task: Task[Any, Any], data: PreparedData) -> Variant[Any]:
+    """The variant with a warm-up of at most a tenth of all updates: on a small corpus of the user, that of the paper's
+    corpus may be longer than the whole training."""
+    recipe = variant.recipe
+    updates = recipe.epochs * task.objective(variant.settings, recipe, data).steps
+    return replace(variant, recipe=replace(recipe, warmup_steps=min(recipe.warmup_steps, max(1, updates // 10))))
 
 
 def _config(

@@ -15,6 +15,7 @@ from preprocessing.errors import InputError
 from preprocessing.pipeline.step import Context
 from preprocessing.text.data import Data
 from preprocessing.text.near_copies import collapsed_key, near_copies
+from preprocessing.text.own_texts import own_texts
 from preprocessing.text.tokenizers import SentencePiece
 from preprocessing.text.vocabulary import MASKED_SPECIALS, UNKNOWN_ID, Vocabulary
 
@@ -89,6 +90,38 @@ def test_the_corpus_is_read_in_the_same_pieces() -> None:
     few = naver_pieces.prepare("sample", labelled=20, **SMALL)
     assert len(few.train) == 20 and few.test.ids.tolist() == result.test.ids.tolist()
     assert few.train.row_id.tolist() == naver.prepare("sample", labelled=20).train.row_id.tolist()
+
+
+def own_tables(root: Path) -> CorpusFiles:
+    for name, rows in (("train", 40), ("test", 5)):
+        lines = [f"{row}\t정말 재미있는 영화 {row}\t{'싫다' if row % 2 else '좋다'}" for row in range(rows)]
+        (root / f"{name}.tsv").write_text("\n".join(["id\tdocument\tlabel", *lines]) + "\n", encoding="utf-8")
+    return own_texts(root / "train.tsv", root / "test.tsv")
+
+
+def test_own_texts_are_read_in_the_pieces_of_a_pretrained_network(tmp_path: Path) -> None:
+    crawl = naver_pretraining.prepare("sample", **SMALL)
+    crawl.save(learned := tmp_path / "preprocessing.npz")
+    result = naver_pieces.own_pipeline(pieces=800).run(naver_pieces.own_files(own_tables(tmp_path), learned))
+    assert result.vocabulary == crawl.vocabulary and result.tokenizer.state() == crawl.tokenizer.state()
+    assert result.corpora.keys() == {"train", "test", "pieces"} and result.card["facts"]["labels"] == ["싫다", "좋다"]
+    assert len(result.train) + len(result.validation) == 40 and len(result.validation) > 0
+    assert result.test.ids.tolist() == crawl.encode(result.test.text.tolist()).ids.tolist()
+    result.save(again := tmp_path / "again.npz")
+    restored = naver_pieces.own_pipeline(pieces=800).load(again)
+    assert restored.encode(["재미있는"]).ids.tolist() == crawl.encode(["재미있는"]).ids.tolist()
+
+
+def test_pieces_of_another_pipeline_are_refused(tmp_path: Path) -> None:
+    texts = own_tables(tmp_path)
+    naver.prepare("sample", tokenizer="whitespace").save(other := tmp_path / "other.npz")
+    files = naver_pieces.own_files(texts, other)
+    with pytest.raises(
+        InputError, match=r"other\.npz: saved by the pipeline naver, not by naver-pretraining; name the"
+    ):
+        naver_pieces.own_pipeline().run(files)
+    with pytest.raises(InputError, match=r"none\.npz: is missing; name the preprocessing.npz of a pretrained network"):
+        naver_pieces.own_files(texts, tmp_path / "none.npz")
 
 
 def test_more_labels_than_rows_are_refused() -> None:

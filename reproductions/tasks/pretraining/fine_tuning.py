@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from mxnet import nd
 
@@ -13,7 +13,7 @@ from gluon_attn.models.outputs import Classifier
 from gluon_attn.training.checkpoint import named_parameters, parameter_arrays
 from preprocessing import naver_pieces
 from preprocessing.text.pipeline import Result, TextPipeline
-from reproductions.protocol.own_data import OwnData
+from reproductions.protocol.runs import PREPROCESSING
 from reproductions.protocol.task import TrainedModel
 from reproductions.tasks.classification.settings import ClassificationData
 from reproductions.tasks.classification.task import Classification
@@ -29,11 +29,15 @@ class FineTuning(Classification[BertSettings]):
 
     Attributes:
         labelled: number of training reviews whose labels are used; None for all.
+        pretrained: directory of the pretrained network, whose pieces texts of the user are read in.
     """
 
     corpus: str = naver_pieces.CORPUS
     language: str = "ko"
     labelled: int | None = None
+    pretrained: Path | None = field(default=None, kw_only=True)
+
+    keeps_pretrained = True
 
     @property
     def group(self) -> str:
@@ -43,23 +47,35 @@ class FineTuning(Classification[BertSettings]):
     def corpora(self) -> tuple[str, ...]:
         return (self.corpus, "nsmc-raw")
 
-    def can_read(self, own: OwnData) -> bool:
-        return False
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.corpus, f"pieces of {self.labelled or 'all'} labelled texts")
+
+    def after(self, pretrained: Path) -> Self:
+        return replace(self, pretrained=pretrained)
 
     def pipeline(self, settings: BertSettings) -> TextPipeline:
         return self._pieces(settings, sample=False)
 
     def prepare(self, settings: BertSettings, *, sample: bool = False) -> ClassificationData:
-        files = naver_pieces.files("sample" if sample else self.corpus)
+        if self.own:
+            if self.pretrained is None:
+                raise ValueError("own texts are read in the pieces of a pretrained network, and none is given")
+            files = naver_pieces.own_files(self.own.files, self.pretrained / PREPROCESSING)
+        else:
+            files = naver_pieces.files("sample" if sample else self.corpus)
         return self._data(settings, self._pieces(settings, sample=sample).run(files))
 
     def restore(self, settings: BertSettings, path: Path, *, sample: bool = False) -> ClassificationData:
         return self._data(settings, self._pieces(settings, sample=sample).load(path))
 
     def _pieces(self, settings: BertSettings, *, sample: bool) -> TextPipeline:
+        max_length = settings.length - 2
+        if self.own:
+            return naver_pieces.own_pipeline(pieces=settings.pieces, max_length=max_length, labelled=self.labelled)
         return naver_pieces.pipeline(
             pretraining_length=settings.pretraining_length,
-            max_length=settings.length - 2,
+            max_length=max_length,
             labelled=self.labelled,
             **settings.text_options(sample=sample),
         )

@@ -18,7 +18,6 @@ from gluon_attn.training.checkpoint import named_parameters, set_parameters
 from preprocessing import sentence_pieces
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.wordpiece import read_tokens
-from reproductions.protocol.own_data import OwnData
 from reproductions.tasks.classification.inputs import TextInputs
 from reproductions.tasks.classification.settings import ClassificationData, ClassificationSettings
 from reproductions.tasks.classification.task import Classification
@@ -90,8 +89,9 @@ class PublishedBert(Classification[PublishedBertSettings]):
     language: str = "en"
     items: str = "sentences"
 
-    def can_read(self, own: OwnData) -> bool:
-        return False
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.corpus, "pieces of the published network")
 
     def pipeline(self, settings: PublishedBertSettings) -> TextPipeline:
         return sentence_pieces.pipeline(max_length=settings.max_length - 2)

@@ -30,7 +30,9 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
-        self.script = shutil.copy(SCRIPT, folder / "bags.py")
+        self.script = folder / "bags.py"
+        declared = SCRIPT.read_text(encoding="utf-8")
+        self.script.write_text(declared.replace("rate=0.01)", "rate=0.01, warmup_steps=100)"), encoding="utf-8")
         self.runs = folder / "runs"
         self.train, self.test = table(folder / "a.tsv", 80), table(folder / "b.tsv", 20, first=70)
 
@@ -81,6 +83,11 @@ def test_the_run_directory_states_the_files_and_is_not_that_of_a_corpus(
     assert str(project.train.parent) not in json.dumps(outcome)
 
 
+def test_the_warm_up_is_shorter_than_the_training(trained: tuple[Project, Answer, Answer]) -> None:
+    config = json.loads((trained[0].root / "mean" / "seed-1" / "config.json").read_text(encoding="utf-8"))
+    assert config["recipe"]["warmup_steps"] == 1, "a tenth of three epochs of three batches, and at least one"
+
+
 def test_it_answers_from_a_copy_without_the_files(trained: tuple[Project, Answer, Answer], tmp_path: Path) -> None:
     project = trained[0]
     model = shutil.copytree(project.root / "attention" / "seed-1", tmp_path / "model")
@@ -108,6 +115,22 @@ def test_other_files_and_another_order_of_them_have_runs_of_their_own(
     refusal = gluon_attn(*options, "--train", other).refusal
     assert "has not been trained yet" in refusal and f"--train {other} --test {project.test}" in refusal
     assert "exist already" in project.command("run").refusal
+
+
+@pytest.mark.slow
+def test_bert_is_tuned_on_texts_in_the_pieces_of_its_pretraining(tmp_path: Path) -> None:
+    """The network that is pretrained on the sample first, as with every preset whose network does not come along."""
+    project = Project(tmp_path)
+    data = (*project.data, "--seed", 1, "--runs", project.runs)
+    assert "has not been trained yet" in gluon_attn("run", "devlin2018", *PRESET, *data).refusal
+    pretrained = gluon_attn("run", "devlin2018", *PRESET, "--variant", "pretraining", "--runs", project.runs)
+    assert pretrained.code == 0, pretrained.err
+    for command in ("run", "score"):
+        answer = gluon_attn(command, "devlin2018", *PRESET, *data)
+        assert answer.code == 0, answer.err
+    (model,) = (project.runs / "devlin2018").glob("smoke-portable-own-*/bert/seed-1")
+    answer = gluon_attn("predict", "devlin2018", "--model", model, stdin=b"film number 3 is good\n")
+    assert answer.code == 0 and answer.out.split("\t")[0] in ("good", "bad"), answer.err
 
 
 @pytest.mark.slow

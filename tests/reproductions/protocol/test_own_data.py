@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,13 @@ from preprocessing import ptb, translation
 from preprocessing.text.own_texts import own_texts
 from reproductions.protocol import papers
 from reproductions.protocol.own_data import DataOptions, OwnData
+from reproductions.protocol.preparing import prepare, pretrained_network
 from reproductions.protocol.publishing import publish
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Run
 from tests.reproductions.support import outcome
+
+PARTS = {"train", "test", "pieces"}
 
 
 def texts(folder: Path, content: str = "1\tgood\tgood\n") -> OwnData:
@@ -76,7 +80,9 @@ def test_every_classifier_and_translator_reads_them(name: str, tmp_path: Path) -
     preset = declared.on(own)
     assert preset.headline and set(preset.headline) <= set(preset.default) and not preset.on_sample
     assert {preset.task(variant).corpus for variant in preset.names} == {own.files.name}
-    assert all(variant.beside is None and variant.pretrained is None for variant in preset.variants)
+    for variant in preset.variants:
+        kept = declared.variant(variant.name).pretrained if preset.task(variant.name).keeps_pretrained else None
+        assert variant.beside is None and variant.pretrained == kept
     corpora = {declared.task(variant).reads for variant in preset.default}
     assert corpora == {task.reads}, "by default only the systems of one corpus are compared"
 
@@ -96,6 +102,19 @@ def test_without_the_vectors_of_another_corpus_all_start_at_random_or_none_is_le
     left_out = {variant.name for variant in naver.variants} - set(naver.on(own).names)
     assert left_out == {variant.name for variant in naver.variants if variant.pretrained}
     assert set(yang.on(own).names) == set(yang.names)
+
+
+def test_a_network_that_reads_the_pieces_of_a_pretrained_one_starts_from_it(tmp_path: Path) -> None:
+    """Here from the one that comes with the project."""
+    own = texts(tmp_path / "texts", "".join(f"{row}\t영화 {row}\t{row % 2}\n" for row in range(40)))
+    preset = papers.load("devlin2018").preset("cpu").on(own)
+    assert preset.default == ("bert",) and not {"random", "random-100", "vectors-100"} & set(preset.names)
+    run = Run("devlin2018", "cpu", "bert", 1, "portable", None, tmp_path / "runs", own=own)
+    data, needed = prepare(run), pretrained_network(run)
+    assert needed is not None and needed.variant.name == "pretraining"
+    assert data.prepared.vocabulary == needed.data.prepared.vocabulary and data.corpora.keys() == PARTS
+    with pytest.raises(UsageError, match="pretraining-30 with seed 1 has not been trained yet"):
+        prepare(replace(run, variant="bert-30"))
 
 
 def test_outcomes_on_data_of_ones_own_are_not_published(tmp_path: Path, toy: str) -> None:

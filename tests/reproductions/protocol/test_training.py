@@ -17,10 +17,11 @@ import pytest
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameters_sha256
 from reproductions.protocol import papers
-from reproductions.protocol.loading import load, load_directory, preset_of, with_corpus
+from reproductions.protocol.loading import load, load_directory, preset_of
 from reproductions.protocol.models import export, trained_directory
+from reproductions.protocol.preparing import prerequisite, with_corpus
 from reproductions.protocol.runs import Outcome, Run
-from reproductions.protocol.training import combine, prerequisite, score, train
+from reproductions.protocol.training import combine, score, train
 from tests.reproductions.support import outcome, run
 
 

@@ -1,0 +1,85 @@
+"""The data of a run, and the network that it is initialised from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gluon_attn.errors import UsageError
+from reproductions.protocol import papers
+from reproductions.protocol.loading import load_directory, preset_of
+from reproductions.protocol.models import trained_directory
+from reproductions.protocol.runs import Run, not_trained
+from reproductions.protocol.task import PreparedData, Task, TrainedModel
+
+
+def prerequisite(run: Run) -> Run | None:
+    """The run whose network a run is initialised from, if its variant names one as ``paper/variant``. It has seed 1,
+    and otherwise the options of the run itself.
+
+    Raises:
+        UsageError: if the name is not that of a paper and a variant.
+    """
+    name = preset_of(run).variant(run.variant).pretrained
+    if name is None:
+        return None
+    paper, _, variant = name.partition("/")
+    if variant and paper == run.paper_name:
+        paper = run.paper  # may be a path
+    elif paper not in papers.names() or not variant:
+        raise UsageError(f"pretrained network {name!r} is unknown; name paper and variant, as mikolov2013/skip-gram")
+    return replace(run, paper=paper, variant=variant, seed=1, own=None)
+
+
+def pretrained_network(run: Run) -> TrainedModel[Any, Any] | None:
+    """The network that a run is initialised from: trained here, or one that comes with the project; None if the run
+    starts from random parameters.
+
+    Raises:
+        UsageError: if that network is not trained.
+    """
+    needed = prerequisite(run)
+    return None if needed is None else load_directory(needed.paper, _directory(needed))
+
+
+def task_of(run: Run) -> Task[Any, Any]:
+    """The task of a run. On the user's own data it is that of the pretrained network, if the run starts from one.
+
+    Raises:
+        UsageError: if that network is not trained.
+    """
+    task, needed = preset_of(run).task(run.variant), prerequisite(run)
+    return task.after(_directory(needed)) if run.own and needed else task
+
+
+def prepare(run: Run) -> PreparedData:
+    """Read and preprocess the data of a run.
+
+    Raises:
+        UsageError: if they are the user's own, and the network that the run is initialised from is not trained.
+        InputError: if they are missing or damaged.
+    """
+    preset = preset_of(run)
+    data: PreparedData = task_of(run).prepare(preset.variant(run.variant).settings, sample=preset.on_sample)
+    return data
+
+
+def with_corpus(trained: TrainedModel[Any, Any], run: Run) -> TrainedModel[Any, Any]:
+    """Return a trained network with all its data, which scoring the test split needs.
+
+    Raises:
+        UsageError: if the local corpus gives data that differ from those the network was trained on.
+        InputError: if the corpus is missing or damaged.
+    """
+    data = prepare(run)
+    if data.digest != trained.data.digest:
+        raise UsageError(f"{run.directory}: trained on other data than the {data.corpus} corpus here; run it again")
+    return replace(trained, data=data)
+
+
+def _directory(needed: Run) -> Path:
+    directory = trained_directory(needed)
+    if directory is None:
+        raise not_trained(needed)
+    return directory
