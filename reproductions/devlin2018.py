@@ -163,7 +163,8 @@ def smoke(variant: Variant[Any]) -> Variant[Any] | None:
 
 
 def paper(variant: Variant[Any]) -> Variant[Any] | None:
-    """The base and the large network, the network of Table 6 with 3 layers, and fine-tuning of the base network."""
+    """The base and the large network, the network of Table 6 with 3 layers, and fine-tuning of the base network. The
+    rate decays with a cosine, not linearly, and there is no weight decay."""
     if variant.name == "bert":
         return replace(variant, settings=BertSettings(), recipe=replace(TUNING, batch_size=32, learning_rate=2e-5))
     sizes: dict[str, tuple[str, dict[str, Any]]] = {
