@@ -4,12 +4,13 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const total = data.id.length;
   const examples = new Set(data.examples); // not of the corpus: shown, not counted
+  const onlyExamples = examples.size === total; // a published page: the corpus is not published
   const PER_PAGE = 25;
   const SURE = 9500, UNSURE = 7000; // ten-thousandths
   const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const filters = ["query", "verdict", "gold", "predicted", "confidence", "in_train", "order", "matrix"];
   const by = Object.fromEntries([...filters, "numbers", "controls", "count", "page", "previous", "next", "reviews",
-    "matrix-filter"].map((id) => [id, document.getElementById(id)]));
+    "pages", "matrix-filter", "search-key"].map((id) => [id, document.getElementById(id)]));
   let found = [];
   let page = 0;
   let haystack = null;
@@ -156,8 +157,10 @@
     const counted = found.filter((index) => !examples.has(index)).length;
     const judged = found.filter((index) => data.gold[index] !== "-");
     const right = judged.filter((index) => data.gold[index] === data.predicted[index]).length;
-    by.count.textContent = `${number(counted)} of ${number(total - examples.size)} reviews` +
+    by.count.textContent = onlyExamples ? `${number(total)} example${total === 1 ? "" : "s"}` :
+      `${number(counted)} of ${number(total - examples.size)} reviews` +
       (judged.length ? `, ${percent(right / judged.length)} right` : "");
+    by.pages.hidden = pages === 1;
     by.page.textContent = `${number(page + 1)} of ${number(pages)}`;
     by.previous.disabled = page === 0;
     by.next.disabled = page === pages - 1;
@@ -240,5 +243,6 @@
   addEventListener("hashchange", recall);
 
   by["matrix-filter"].hidden = Object.keys(data.matrix).length === 0;
+  by.controls.hidden = by["search-key"].hidden = onlyExamples;
   recall();
 })();
