@@ -68,12 +68,14 @@ def pipeline(
     ``max_length`` and ``one_in`` there. ``max_length``: maximum pieces per review. ``labelled``: number of training
     rows whose labels are used; None for all.
     """
-    return _pipeline(PretrainedPieces(pieces, pretraining_length, one_in), pieces, max_length, labelled)
+    learned = PretrainedPieces(pieces, pretraining_length, one_in)
+    return _pipeline(learned, SentencePiece(pieces), max_length, labelled)
 
 
-def own_pipeline(*, pieces: int = 8000, max_length: int = 126, labelled: int | None = None) -> TextPipeline:
-    """The pipeline for your own labelled texts (:func:`own_files`), with the options of :func:`pipeline`."""
-    return reading_own_texts(_pipeline(GivenPieces(), pieces, max_length, labelled))
+def own_pipeline(*, max_length: int = 126, labelled: int | None = None) -> TextPipeline:
+    """The pipeline for your own labelled texts (:func:`own_files`). ``max_length``, ``labelled``: as in
+    :func:`pipeline`."""
+    return reading_own_texts(_pipeline(GivenPieces(), GivenSentencePiece(), max_length, labelled))
 
 
 def own_files(texts: CorpusFiles, learned: Path) -> CorpusFiles:
@@ -87,9 +89,8 @@ def own_files(texts: CorpusFiles, learned: Path) -> CorpusFiles:
     return replace(texts, paths={**texts.paths, PIECES: learned}, sha256={**texts.sha256, PIECES: sha256_of(learned)})
 
 
-def _pipeline(learned: Step[Data], pieces: int, max_length: int, labelled: int | None) -> TextPipeline:
+def _pipeline(learned: Step[Data], tokenizer: SentencePiece, max_length: int, labelled: int | None) -> TextPipeline:
     check_positive(max_length=max_length, labelled=labelled)
-    tokenizer = SentencePiece(pieces)
     chain: list[Step[Data]] = [ReadRatings(), DropEmpty(), SplitByHash(), MarkLeaks(), learned]
     chain += [Tokenize(tokenizer), Truncate(max_length), Encode()]
     chain += [] if labelled is None else [LimitLabelled(labelled)]
@@ -138,6 +139,18 @@ class PretrainedPieces(Step[Data]):
         return replace(data, tokenizer=result.tokenizer, vocabulary=result.vocabulary), Notes(facts=facts)
 
 
+class GivenSentencePiece(SentencePiece):
+    """A SentencePiece model that was trained elsewhere."""
+
+    rule = (
+        "Pieces of the given SentencePiece model, without sampling; text is normalised by nmt_nfkc first, and U+2581 "
+        "marks the start of a word."
+    )
+
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
+
 @dataclass(frozen=True)
 class GivenPieces(Step[Data]):
     """Use the pieces and the vocabulary of a pretrained network."""
@@ -157,6 +170,6 @@ class GivenPieces(Step[Data]):
         if description["pipeline"] != "naver-pretraining":
             reason = f"saved by the pipeline {description['pipeline']}, not by naver-pretraining"
             raise InputError(path, reason, remedy="name the preprocessing.npz of a pretrained network")
-        learned = Data.from_arrays(arrays, SentencePiece(), MASKED_SPECIALS)
+        learned = Data.from_arrays(arrays, GivenSentencePiece(), MASKED_SPECIALS)
         facts = {"pretraining": {"digest": description["digest"]}}
         return replace(data, tokenizer=learned.tokenizer, vocabulary=learned.vocabulary), Notes(facts=facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gluon_attn.errors import UsageError
@@ -68,6 +68,14 @@ class Recipe:
         elif self.decay == "inverse-sqrt":
             rate *= min(1.0, self.warmup_steps / (step + 1)) ** 0.5
         return rate
+
+    def for_small_corpus(self, steps: int) -> Recipe:
+        """Return the recipe with a warm-up of at most a tenth of all updates, ``steps`` in each epoch: that of a large
+        corpus may be longer than a small one is trained. With ``inverse-sqrt``, the warm-up defines all rates and is
+        left."""
+        if self.decay == "inverse-sqrt":
+            return self
+        return replace(self, warmup_steps=min(self.warmup_steps, max(1, self.epochs * steps // 10)))
 
     @property
     def optimizer_arguments(self) -> dict[str, float]:

@@ -4,13 +4,13 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const total = data.id.length;
   const examples = new Set(data.examples); // not of the corpus: shown, not counted
-  const onlyExamples = examples.size === total; // a published page: the corpus is not published
+  const onlyExamples = examples.size === total; // some published pages, as the corpus is not published
   const PER_PAGE = 25;
   const SURE = 9500, UNSURE = 7000; // ten-thousandths
   const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const filters = ["query", "verdict", "gold", "predicted", "confidence", "in_train", "order", "matrix"];
   const by = Object.fromEntries([...filters, "numbers", "controls", "count", "page", "previous", "next", "reviews",
-    "pages", "matrix-filter", "search-key"].map((id) => [id, document.getElementById(id)]));
+    "pages", "matrix-filter", "search-key", "address-note"].map((id) => [id, document.getElementById(id)]));
   let found = [];
   let page = 0;
   let haystack = null;
@@ -178,7 +178,7 @@
   }
 
   function recall() {
-    const state = new URLSearchParams(location.hash.slice(1));
+    const state = new URLSearchParams(onlyExamples ? "" : location.hash.slice(1));
     for (const id of filters) {
       by[id].value = state.get(id) ?? "";
       if (by[id].selectedIndex === -1) by[id].value = "";
@@ -231,7 +231,7 @@
       if (event.key === "Escape") event.target.blur();
       return;
     }
-    if (event.key === "/") by.query.focus();
+    if (event.key === "/" && !onlyExamples) by.query.focus();
     else if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
     else if (event.key === "ArrowRight" && !by.next.disabled) turn(1);
@@ -243,6 +243,6 @@
   addEventListener("hashchange", recall);
 
   by["matrix-filter"].hidden = Object.keys(data.matrix).length === 0;
-  by.controls.hidden = by["search-key"].hidden = onlyExamples;
+  by.controls.hidden = by["search-key"].hidden = by["address-note"].hidden = onlyExamples;
   recall();
 })();

@@ -52,32 +52,33 @@ def choose(
     from reproductions.protocol import papers, runner
 
     preset = papers.load(paper).preset(preset_name)
-    preset = (
-        on_own_data(paper, preset, own, variants, folder)
-        if own.given
-        else runner.corpus_or_sample(preset, variants or ())
-    )
+    preset = on_own_data(preset, own, variants) if own.given else runner.corpus_or_sample(preset, variants or ())
     names, numbers = tuple(variants or ()), tuple(seeds or ())
     runs = runner.runs_of(paper, preset, variants=names, seeds=numbers, profile=profile, threads=threads, runs=folder)
+    if own.given:
+        check_own_data(runs)
     return Chosen(paper, preset, runs, names, numbers, folder)
 
 
-def on_own_data(
-    paper: str, preset: Preset, options: DataOptions, variants: Sequence[str] | None, folder: Path
-) -> Preset:
-    """A preset on the user's own data. The data are prepared here once, so that errors and warnings appear only
-    once."""
-    from reproductions.protocol.preparing import prepare
-    from reproductions.protocol.runs import Run
-
+def on_own_data(preset: Preset, options: DataOptions, variants: Sequence[str] | None) -> Preset:
+    """A preset on the user's own data."""
     first = variants[0] if variants else preset.headline[0]
-    preset = preset.on(preset.task(first).own_data(options))
-    name = preset.variant(first if variants else preset.default[0]).name
-    data = prepare(Run(paper, preset.name, name, 1, "portable", None, folder, own=preset.own))
-    check_sizes(data.rows)
-    for warning in data.warnings:
+    return preset.on(preset.task(first).own_data(options))
+
+
+def check_own_data(runs: Sequence[Run]) -> None:
+    """Prepare the user's own data once for each variant, so that errors and warnings appear before anything is trained,
+    and only once. A variant is not checked if the network that it starts from has yet to be trained."""
+    from reproductions.protocol.preparing import networks_to_train_first, prepare
+
+    warnings = dict[str, None]()
+    for run in {run.variant: run for run in runs}.values():
+        if not networks_to_train_first([run]):
+            data = prepare(run)
+            check_sizes(data.rows)
+            warnings |= dict.fromkeys(data.warnings)
+    for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    return preset
 
 
 def own_data(paper: str, preset: str, variant: str, options: DataOptions) -> OwnData | None:

@@ -5,6 +5,7 @@ Modules that load MXNet are imported inside the commands, because the runtime pr
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
-from reproductions.cli.choosing import choose, on_own_data
+from reproductions.cli.choosing import check_own_data, choose, on_own_data
 from reproductions.cli.concluding import write_results
 from reproductions.cli.division import Division
 from reproductions.cli.options import (
@@ -185,14 +186,16 @@ def verify(
     machine, and on your own data, with those of a second training.
     """
     runtime.configure(profile, threads)
-    from reproductions.protocol import papers
+    from reproductions.protocol import papers, runner
     from reproductions.protocol.verification import verify as check
 
     own = DataOptions(train, validation, test, folder, source, target)
     data = None
     if own.given:
-        folder_of_runs = finished or Path("runs")
-        data = on_own_data(paper, papers.load(paper).preset(preset), own, variant, folder_of_runs).own
+        read = on_own_data(papers.load(paper).preset(preset), own, variant)
+        runs = partial(runner.runs_of, paper, read, profile=profile, threads=threads, runs=finished or Path("runs"))
+        check_own_data(runs(variants=variant or (), seeds=seed or ()))
+        data = read.own
     lines, same = check(paper, preset, tuple(variant or ()), tuple(seed or ()), profile, threads, jobs, finished, data)
     print("\n".join(lines))
     if not same:

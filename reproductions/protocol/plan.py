@@ -9,14 +9,15 @@ from pathlib import Path
 from gluon_attn.errors import UsageError
 from reproductions.protocol import papers
 from reproductions.protocol.manifest import options_of
+from reproductions.protocol.preparing import networks_to_train_first
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Run, training_of
 
 
 def plan(preset: Preset, runs: Sequence[Run], *, jobs: int) -> list[str]:
-    """Two to four lines: the trainings, the corpora, how many trainings are done already, and the expected time,
-    estimated from the published trainings."""
+    """Two to five lines: the trainings, the corpora, how many trainings are done already, what is trained before, and
+    the expected time without that, estimated from the published trainings."""
     seeds = ", ".join(dict.fromkeys(str(run.seed) for run in runs))
     variants = ", ".join(dict.fromkeys(run.variant for run in runs))
     corpora = dict.fromkeys("sample" if run.on_sample else preset.task(run.variant).corpus for run in runs)
@@ -29,6 +30,8 @@ def plan(preset: Preset, runs: Sequence[Run], *, jobs: int) -> list[str]:
     waiting = [run for run in runs if not run.is_trained]
     if len(waiting) < len(runs):
         lines.append(f"  {len(runs) - len(waiting)} trained already")
+    if first := networks_to_train_first(runs):
+        lines.append(f"  before, the networks that they start from: {', '.join(run.variant for run in first)}")
     published = _published(runs[0])
     if waiting and published is not None:
         known = {row.variant: row.train_seconds for row in published.rows}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from reproductions.protocol.task import PreparedData, Task, TrainedModel
 
 def prerequisite(run: Run) -> Run | None:
     """The run whose network a run is initialised from, if its variant names one as ``paper/variant``. It has seed 1,
-    and otherwise the options of the run itself.
+    reads the corpus of its paper, and otherwise has the options of the run itself.
 
     Raises:
         UsageError: if the name is not that of a paper and a variant.
@@ -43,8 +44,16 @@ def pretrained_network(run: Run) -> TrainedModel[Any, Any] | None:
     return None if needed is None else load_directory(needed.paper, _directory(needed))
 
 
+def networks_to_train_first(runs: Sequence[Run]) -> list[Run]:
+    """The runs that are not among these, but whose networks some of these are initialised from: those that are neither
+    trained nor come with the project."""
+    needed = [run for run in dict.fromkeys(map(prerequisite, runs)) if run is not None]
+    return [run for run in needed if run not in runs and trained_directory(run) is None]
+
+
 def task_of(run: Run) -> Task[Any, Any]:
-    """The task of a run. On the user's own data it is that of the pretrained network, if the run starts from one.
+    """The task of a run. On the user's own data it reads as the network does that the run is initialised from, if it is
+    initialised from one.
 
     Raises:
         UsageError: if that network is not trained.

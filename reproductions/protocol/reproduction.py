@@ -135,9 +135,9 @@ class Preset:
         """This preset on the user's own data: the variants whose task can read these data, without reported numbers.
         The variants that read the same corpus as the first variant of the headline are trained by default.
 
-        Pretrained networks belong to other corpora and are not used, unless the task keeps them. If the first variant
-        of the headline has one, all variants are trained without theirs; otherwise the variants that have one are left
-        out.
+        A task may keep the pretrained networks of its variants; its variants without one are then left out. Elsewhere,
+        such networks belong to other corpora and are not used: if the first variant of the headline has one that it
+        does not keep, all are trained without theirs; otherwise the variants that have one are left out.
 
         Raises:
             UsageError: if no variant can read the data.
@@ -146,9 +146,8 @@ class Preset:
         all_without = first.pretrained is not None and not self.task(first.name).keeps_pretrained
         readers = []
         for variant in self.variants:
-            task = self.task(variant.name)
-            left_out = variant.pretrained is None if task.keeps_pretrained else variant.pretrained and not all_without
-            if task.can_read(own) and not left_out:
+            task, has_one = self.task(variant.name), variant.pretrained is not None
+            if task.can_read(own) and (has_one if task.keeps_pretrained else all_without or not has_one):
                 pretrained = variant.pretrained if task.keeps_pretrained else None
                 reader = replace(variant, task=task.on(own), pretrained=pretrained)
                 readers.append(replace(reader, beside=None, comparable=False, differs=""))

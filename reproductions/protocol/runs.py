@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -99,8 +100,10 @@ class Run:
     @property
     def command_line(self) -> str:
         """Its paper and options, as messages suggest them for a command."""
+        profile = "" if self.profile == "portable" else f" --profile {self.profile}"
+        runs = "" if self.runs == Path("runs") else f" --runs {shlex.quote(str(self.runs))}"
         own = self.own.command_line if self.own else ""
-        return f"{self.paper} --preset {self.preset} --variant {self.variant} --seed {self.seed}{own}"
+        return f"{self.paper} --preset {self.preset} --variant {self.variant} --seed {self.seed}{profile}{runs}{own}"
 
 
 @dataclass(frozen=True)

@@ -95,8 +95,6 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
         print(f"{label}: preparing the data", flush=True)
     with workers.first():  # the first worker leaves its prepared data in the cache
         data = prepare(run)
-    if run.own:
-        variant = _with_short_warmup(variant, task, data)
     pretrained = pretrained_network(run)
     config = _config(run, variant, task, data, pretrained)
     directory: RunDirectory = ReadOnlyRunDirectory(run.directory)
@@ -111,7 +109,8 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
     objective = task.objective(variant.settings, variant.recipe, data)
     log = partial(print, flush=True) if not workers.rank else None
     with_whom: dict[str, Any] = {"workers": workers, "pieces": pieces}
-    fitted = fit(model, objective, variant.recipe, directory, seed=int(run.seed), label=label, log=log, **with_whom)
+    recipe = variant.recipe.for_small_corpus(objective.steps) if run.own else variant.recipe
+    fitted = fit(model, objective, recipe, directory, seed=int(run.seed), label=label, log=log, **with_whom)
     if workers.rank:
         return None
     trained = TrainedModel(model, variant, task, data, parameters_sha256(parameter_arrays(model)))
@@ -127,19 +126,12 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
         "pipeline": data.digest,
         "commit": trained_at,
         "environment": environment_digest(data.packages),
+        **({"warmup_steps": recipe.warmup_steps} if recipe != variant.recipe else {}),
         **_unusual_options(run, workers, pieces),
     }
     task.save(variant.settings, data, run.directory / PREPROCESSING)
     write_json(run.directory / TRAINING, record)
     return trained
-
-
-def _with_short_warmup(variant: Variant[Any], task: Task[Any, Any], data: PreparedData) -> Variant[Any]:
-    """The variant with a warm-up of at most a tenth of all updates: on a small corpus of the user, that of the paper's
-    corpus may be longer than the whole training."""
-    recipe = variant.recipe
-    updates = recipe.epochs * task.objective(variant.settings, recipe, data).steps
-    return replace(variant, recipe=replace(recipe, warmup_steps=min(recipe.warmup_steps, max(1, updates // 10))))
 
 
 def _config(

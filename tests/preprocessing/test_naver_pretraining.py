@@ -102,13 +102,13 @@ def own_tables(root: Path) -> CorpusFiles:
 def test_own_texts_are_read_in_the_pieces_of_a_pretrained_network(tmp_path: Path) -> None:
     crawl = naver_pretraining.prepare("sample", **SMALL)
     crawl.save(learned := tmp_path / "preprocessing.npz")
-    result = naver_pieces.own_pipeline(pieces=800).run(naver_pieces.own_files(own_tables(tmp_path), learned))
+    result = naver_pieces.own_pipeline().run(naver_pieces.own_files(own_tables(tmp_path), learned))
     assert result.vocabulary == crawl.vocabulary and result.tokenizer.state() == crawl.tokenizer.state()
     assert result.corpora.keys() == {"train", "test", "pieces"} and result.card["facts"]["labels"] == ["싫다", "좋다"]
     assert len(result.train) + len(result.validation) == 40 and len(result.validation) > 0
     assert result.test.ids.tolist() == crawl.encode(result.test.text.tolist()).ids.tolist()
     result.save(again := tmp_path / "again.npz")
-    restored = naver_pieces.own_pipeline(pieces=800).load(again)
+    restored = naver_pieces.own_pipeline().load(again)
     assert restored.encode(["재미있는"]).ids.tolist() == crawl.encode(["재미있는"]).ids.tolist()
 
 
@@ -125,7 +125,7 @@ def test_pieces_of_another_pipeline_are_refused(tmp_path: Path) -> None:
 
 
 def test_more_labels_than_rows_are_refused() -> None:
-    with pytest.raises(InputError, match="step limit-labelled: 1000 rows are wanted, train has 295; choose fewer"):
+    with pytest.raises(InputError, match="step limit-labelled: 1000 rows are wanted, train has 295; choose fewer, or"):
         naver_pieces.prepare("sample", labelled=1000, **SMALL)
 
 

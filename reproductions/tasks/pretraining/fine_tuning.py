@@ -72,7 +72,7 @@ class FineTuning(Classification[BertSettings]):
     def _pieces(self, settings: BertSettings, *, sample: bool) -> TextPipeline:
         max_length = settings.length - 2
         if self.own:
-            return naver_pieces.own_pipeline(pieces=settings.pieces, max_length=max_length, labelled=self.labelled)
+            return naver_pieces.own_pipeline(max_length=max_length, labelled=self.labelled)
         return naver_pieces.pipeline(
             pretraining_length=settings.pretraining_length,
             max_length=max_length,

@@ -55,6 +55,14 @@ def test_the_inverse_square_root_needs_a_warm_up() -> None:
         Recipe(epochs=1, batch_size=8, learning_rate=1.0, decay="inverse-sqrt")
 
 
+def test_on_a_small_corpus_the_warm_up_is_a_tenth_at_most() -> None:
+    recipe = Recipe(epochs=3, batch_size=8, learning_rate=1.0, warmup_steps=40, decay="cosine")
+    assert [recipe.for_small_corpus(steps).warmup_steps for steps in (1, 30, 100, 1000)] == [1, 9, 30, 40]
+    assert dataclasses.replace(recipe, warmup_steps=0).for_small_corpus(100).warmup_steps == 0
+    of_paper = dataclasses.replace(recipe, decay="inverse-sqrt")
+    assert of_paper.for_small_corpus(1) == of_paper
+
+
 def test_an_average_is_of_one_epoch_or_more() -> None:
     with pytest.raises(UsageError, match="parameters of 0 epochs have no mean"):
         Recipe(epochs=1, batch_size=8, learning_rate=1.0, average=0)

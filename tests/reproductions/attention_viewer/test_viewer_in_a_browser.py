@@ -52,7 +52,7 @@ def test_a_page_of_examples_alone_has_nothing_to_search(tab: Tab, tmp_path: Path
     """A published page, without the corpus."""
     example = review(1, "good", label=None, id="example sentence from the post", is_example=True)
     write(tmp_path / "b.html", title="Reviews", reviews=[example], note=NOTE)
-    tab.open((tmp_path / "b.html").as_uri())
+    tab.open((tmp_path / "b.html").as_uri() + "#verdict=wrong&query=dull")  # what another page was searched for
     assert tab.evaluate(COUNT) == "1 example" and tab.evaluate(SHOWN) == 1
     assert not visible(tab, "controls") and not visible(tab, "search-key") and not visible(tab, "pages")
     assert tab.complaints() == []

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from reproductions.protocol import papers
+from reproductions.protocol.runs import TRAINING
 from tests.reproductions.support import Answer, gluon_attn
 
 SCRIPT = Path(__file__).parents[1] / "toy_paper.py"
@@ -84,8 +85,17 @@ def test_the_run_directory_states_the_files_and_is_not_that_of_a_corpus(
 
 
 def test_the_warm_up_is_shorter_than_the_training(trained: tuple[Project, Answer, Answer]) -> None:
-    config = json.loads((trained[0].root / "mean" / "seed-1" / "config.json").read_text(encoding="utf-8"))
-    assert config["recipe"]["warmup_steps"] == 1, "a tenth of three epochs of three batches, and at least one"
+    """A tenth of three epochs of three batches, and at least one update."""
+    run = trained[0].root / "mean" / "seed-1"
+    config, training = (json.loads((run / name).read_text(encoding="utf-8")) for name in ("config.json", TRAINING))
+    assert config["recipe"]["warmup_steps"] == 100 and training["warmup_steps"] == 1
+
+
+def test_what_is_scored_by_another_command_stays_in_the_table(trained: tuple[Project, Answer, Answer]) -> None:
+    project = trained[0]
+    assert project.command("score", "--variant", "mean").code == 0
+    results = json.loads((project.root / "results.json").read_text(encoding="utf-8"))
+    assert {row["variant"] for row in results["rows"]} == {"attention", "mean"} and len(results["claims"]) == 1
 
 
 def test_it_answers_from_a_copy_without_the_files(trained: tuple[Project, Answer, Answer], tmp_path: Path) -> None:
@@ -122,12 +132,10 @@ def test_bert_is_tuned_on_texts_in_the_pieces_of_its_pretraining(tmp_path: Path)
     """The network that is pretrained on the sample first, as with every preset whose network does not come along."""
     project = Project(tmp_path)
     data = (*project.data, "--seed", 1, "--runs", project.runs)
-    assert "has not been trained yet" in gluon_attn("run", "devlin2018", *PRESET, *data).refusal
-    pretrained = gluon_attn("run", "devlin2018", *PRESET, "--variant", "pretraining", "--runs", project.runs)
-    assert pretrained.code == 0, pretrained.err
     for command in ("run", "score"):
         answer = gluon_attn(command, "devlin2018", *PRESET, *data)
         assert answer.code == 0, answer.err
+        assert ("before, the networks that they start from: pretraining" in answer.out) == (command == "run")
     (model,) = (project.runs / "devlin2018").glob("smoke-portable-own-*/bert/seed-1")
     answer = gluon_attn("predict", "devlin2018", "--model", model, stdin=b"film number 3 is good\n")
     assert answer.code == 0 and answer.out.split("\t")[0] in ("good", "bad"), answer.err

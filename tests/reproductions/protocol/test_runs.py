@@ -78,8 +78,11 @@ def test_an_unfinished_run_has_no_outcome(tmp_path: Path) -> None:
     (one.directory / "checkpoint.npz").touch()
     assert not one.is_scored
     command = "gluon-attn run toy.py --preset cpu --variant curved --seed 1"
-    with pytest.raises(UsageError, match=f"curved with seed 1 has not been trained yet. Train it with: {command}"):
+    refusal = f"curved with seed 1 has not been trained yet. Train it with: {command}"
+    with pytest.raises(UsageError, match=f"{refusal} --runs {tmp_path}$"):
         Outcome.of(one)
+    with pytest.raises(UsageError, match=f"{refusal} --profile fast$"):
+        Outcome.of(replace(one, profile="fast", runs=Path("runs")))
 
 
 def test_an_outcome_exists_only_with_all_its_files(tmp_path: Path) -> None:
