@@ -242,7 +242,7 @@ REPRODUCTION = Reproduction(
     baselines=("cheng2016/lstm", "cheng2016/lstmn"),
     figures=(
         ngram_results.perplexity_by_context(
-            {order: f"n{order}" for order in NETWORKS}, {order: f"kn{order}" for order in NGRAMS}
+            {order: f"n{order}" for order in NETWORKS}, {order: f"kn{order}" for order in NGRAMS}, network.mixed_with
         ),
         map_of("n5"),
     ),

@@ -11,7 +11,8 @@ and of our validation split, their copies and their near copies. A SentencePiece
 the same text. Whole words are masked. Each epoch of 1 000 updates starts to read the text again, in another order and
 with other pairs and masks. Reviews have no next sentence, so a pair is either two reviews of one film or reviews of two
 films. 15 % of the pieces are predicted: 80 % of these are replaced by <mask>, 10 % by another piece. The network has 4
-layers of 256 units and is pretrained for about two hours of one core, with Adam, without weight decay or dropout.
+layers of 256 units and is pretrained for about two hours of processor time, with Adam, without weight decay or
+dropout.
 
 The authors' output bias starts at zero, here at the log frequency of each piece; a batch has 1 024 pieces. With a bias
 of zero and 4 096 pieces validation perplexity was still 1 836 after 2 million pieces (one seed), instead of 1 119.
@@ -48,7 +49,7 @@ from reproductions.tasks.pretraining.task import Pretraining
 
 PEERS = Table("SKTBrain/KoBERT", corpus="nsmc", metric="accuracy", digits=1)
 KOBERT = PEERS.entry("KoBERT, 92 million parameters", 90.1)
-MULTILINGUAL = PEERS.entry("multilingual BERT, 167 million parameters", 87.5)
+MULTILINGUAL = PEERS.entry("multilingual BERT", 87.5)
 DISTILLED = replace(PEERS, source="monologg/DistilKoBERT", digits=2).entry("DistilKoBERT, 3 layers", 88.41)
 TABLE_5 = Table("Devlin et al. (2019), Table 5, validation", corpus="sst-2", metric="accuracy", digits=1)
 BASE = TABLE_5.entry("base", 92.7)
@@ -186,7 +187,7 @@ REPRODUCTION = Reproduction(
     variants=(
         tuning(
             "bert",
-            "BERT, pretrained for about two hours",
+            "BERT, pretrained for about two hours of processor time",
             "pretraining",
             beside=KOBERT,
             comparable=True,

@@ -61,6 +61,7 @@ class ReadTexts(Step[Data]):
     """Read the TSV files, strictly."""
 
     name: ClassVar[str] = "read-texts"
+    version: ClassVar[int] = 2
     longest: int = 100_000
 
     @property
@@ -68,9 +69,9 @@ class ReadTexts(Step[Data]):
         return (
             "Each file is UTF-8, its first line is `id<TAB>document<TAB>label`, every further line has exactly these "
             "three columns and ends with a line feed; a quotation mark is a character like any other. A label is any "
-            "text; those of train are numbered in the order of their numbers if all are numbers, otherwise of their "
-            f"code points, and the other files have no other label. A text of more than {self.longest} characters "
-            "or with a NUL is an error. The text is not changed."
+            "text but an empty one; those of train are numbered in the order of their numbers if all are numbers, "
+            "otherwise of their code points, and the other files have no other label. A text of more than "
+            f"{self.longest} characters or with a NUL is an error. The text is not changed."
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
@@ -97,6 +98,9 @@ class ReadTexts(Step[Data]):
             check_text(path, text, line=line, longest=self.longest)
         if not any(text.strip() for text in table.texts):
             raise InputError(path, "no row has text", remedy="give texts in the second column")
+        if "" in table.labels:
+            line = table.labels.index("") + 2
+            raise InputError(path, "has no label", line=line, remedy="write one, or leave the row out")
         rows = len(table.labels)
         if not labels:
             labels = _in_order(set(table.labels))

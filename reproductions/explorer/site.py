@@ -151,11 +151,9 @@ def _index(names: list[str], live: bool) -> bytes:
     links = {f"reproductions/results/{name}/README.md": link.format(name) for name in names}
     text = (
         "# The papers of attention, reproduced\n\nOne line per paper: the headline system, its measured value on the "
+        "test split, a reported number where corpus, split and metric are the same, and the verdicts on claims, the "
+        "paper’s and our own. The link leads to all systems, intervals, claims and figures.\n\n" + papers_markdown()
     )
-    text += (
-        "test split, a reported number where corpus, split and metric are the same, and the verdicts on the paper’s "
-    )
-    text += "claims. The link leads to all systems, intervals, claims and figures.\n\n" + papers_markdown()
     examples = [name for name in names if _examples(name)]
     text += "\n\n## Attention of the published examples\n\n"
     for name in examples:

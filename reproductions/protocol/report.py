@@ -240,7 +240,17 @@ def _seeds(result: Result) -> str:
     return ", ".join(usual) + (f" ({'; '.join(exceptions)})" if exceptions else "")
 
 
-_CLAIM_HEADINGS = ("id", "claim", "in the paper", "effect", "by seed", "95 % interval", "verdict", "measured as")
+_CLAIM_HEADINGS = (
+    "id",
+    "claim",
+    "stated in",
+    "in the paper",
+    "effect",
+    "by seed",
+    "95 % interval",
+    "verdict",
+    "measured as",
+)
 
 
 def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
@@ -250,6 +260,7 @@ def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
     return (
         f"`{claim.id}`",
         claim.statement,
+        claim.source or "ours",
         reported,
         f"{claim.effect:+.3f}",
         by_seed,
@@ -262,7 +273,7 @@ def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
 def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
     if not claims:
         return ["None can be judged yet."]
-    table = markdown_table(_CLAIM_HEADINGS, list(map(_claim_cells, claims)), numbers=_CLAIM_HEADINGS[2:6])
+    table = markdown_table(_CLAIM_HEADINGS, list(map(_claim_cells, claims)), numbers=_CLAIM_HEADINGS[3:7])
     judged = [claim for claim in claims if claim.verdict != "not judged"]
     lost = ", ".join(f"`{claim.id}`" for claim in after_holm(claims)) or "none"
     note = (

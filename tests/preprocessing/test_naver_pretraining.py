@@ -125,7 +125,7 @@ def test_pieces_of_another_pipeline_are_refused(tmp_path: Path) -> None:
 
 
 def test_more_labels_than_rows_are_refused() -> None:
-    with pytest.raises(InputError, match="step limit-labelled: 1000 rows are wanted, train has 295; choose fewer, or"):
+    with pytest.raises(InputError, match="step limit-labelled: 1000 rows are wanted, train has 295; choose a"):
         naver_pieces.prepare("sample", labelled=1000, **SMALL)
 
 

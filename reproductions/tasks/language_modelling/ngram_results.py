@@ -77,21 +77,21 @@ def _lower(better: np.ndarray, worse: np.ndarray) -> Effect:
     return Effect(estimate, "by how much perplexity is lower", "lines")
 
 
-def perplexity_by_context(networks: Mapping[int, str], ngrams: Mapping[int, str]) -> Draw:
-    """A figure of test perplexity by context length: networks, n-grams, and the mixtures of these networks. The
-    arguments are names of variants by order."""
+def perplexity_by_context(networks: Mapping[int, str], ngrams: Mapping[int, str], mixed_with: int) -> Draw:
+    """A figure of test perplexity by context length: networks, n-grams, and the mixtures of these networks with n-grams
+    of the order ``mixed_with``. The other arguments are names of variants by order."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         series = {
             "Kneser-Ney n-grams": _points(groups, ngrams, "likelihood"),
             "network": _points(groups, networks, "likelihood"),
-            "network, mixed with n-grams": _points(groups, networks, "mixture"),
+            f"network, mixed with {mixed_with}-grams": _points(groups, networks, "mixture"),
         }
         series = {name: points for name, points in series.items() if points}
         if not series:
             return {}
         path = directory / "perplexity_by_context.png"
-        score_by_amount(series, path, "words before", "perplexity on test")
+        score_by_amount(series, path, "words before, of network or n-grams alone", "perplexity on test")
         return {"perplexity by context": path}
 
     return draw

@@ -116,6 +116,10 @@ class ContextModelling(WordPrediction[ContextSettings]):
     mapped: tuple[str, ...] = ()
 
     columns = ngram_results.COLUMNS
+    notes = (
+        f"Networks of every context length are mixed with the same {ContextSettings.mixed_with}-grams. In claims, *n* "
+        "words include the predicted one: five words are four words before.",
+    )
 
     @property
     def corpora(self) -> tuple[str, ...]:

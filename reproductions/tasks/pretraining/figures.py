@@ -38,7 +38,7 @@ def accuracy_by_minutes(pretrained: Mapping[str, str], without: str, labelled: i
         if len(points) < 2:
             return {}
         path, label = directory / "accuracy_by_pretraining.png", f"accuracy with {labelled} labels, %"
-        score_by_amount({"BERT": points}, path, "minutes of pretraining, one core", label, scale="sqrt")
+        score_by_amount({"BERT": points}, path, "minutes of processor time for pretraining", label, scale="sqrt")
         return {"accuracy by minutes of pretraining": path}
 
     return draw

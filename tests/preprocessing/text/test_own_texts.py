@@ -77,6 +77,7 @@ def test_a_saved_result_knows_the_labels_without_rows(tmp_path: Path) -> None:
             r"train\.tsv, line 62: a text of 100001 characters, at most",
         ),
         ({"train": TRAIN[1::2]}, r"train\.tsv: all 30 rows have the label 'art'; give rows of two labels or more"),
+        ({"test": [*TEST, "3\tx\t"]}, r"test\.tsv, line 4: has no label; write one, or leave the row out"),
         ({"train": TRAIN[:1]}, r"train\.tsv: its only row has the label 'news'; give rows of two labels"),
         ({"test": ["1\t\tart", "2\t  \tnews"]}, r"test\.tsv: no row has text; give texts in the second column"),
         ({"test": [*TEST, "3\tx\tarts"]}, r"test\.tsv, line 4: label 'arts' is not in train; known are art, news"),

@@ -221,7 +221,7 @@ def test_the_tables_of_a_readme_are_complete_and_list_all_peers() -> None:
     page = markdown(result(*three("curved"), *three("straight"), claims=(CLAIM,)))
     for table in re.findall(r"(?:^\|.*\n?)+", page, re.MULTILINE):
         assert len({line.count("|") for line in table.splitlines()}) == 1, table
-    line = "| A is better than B |  | -0.500 | -0.40, -0.60 | [-0.750, -0.250] | contradicted (2 seeds) | points |"
+    line = "| A is better than B | sec. 1 |  | -0.500 | -0.40, -0.60 | [-0.750, -0.250] | contradicted (2 seeds) |"
     assert line in page
     assert "| a perceptron | nsmc | accuracy | 96.50 † | Someone (1969), Table 1 |" in page
     assert "| a committee (three members) | nsmc | accuracy | 99.00 † | Someone (1969), Table 1 |" in page
@@ -273,7 +273,7 @@ def test_a_reported_number_that_is_not_comparable_is_not_next_to_ours() -> None:
 
 def test_the_effect_in_the_paper_is_next_to_ours() -> None:
     page = markdown(result(*three("curved"), claims=(judged(reported=1.6),)))
-    assert "| A is better than B | +1.60 | -0.500 |" in page
+    assert "| A is better than B | sec. 1 | +1.60 | -0.500 |" in page
 
 
 def test_below_the_claims_stands_what_a_correction_would_change() -> None:
