@@ -33,15 +33,15 @@ def plan(preset: Preset, runs: Sequence[Run], *, jobs: int) -> list[str]:
     if first := networks_to_train_first(runs):
         lines.append(f"  before, the networks that they start from: {', '.join(run.variant for run in first)}")
     published = _published(runs[0])
-    if waiting and published is not None:
-        known = {row.variant: row.train_seconds for row in published.rows}
-        seconds = [known[run.variant] for run in waiting if run.variant in known]
-        expected = max(sum(seconds) / jobs, max(seconds, default=0.0)) / 60
+    known = {row.variant: row.train_seconds for row in published.rows} if published else {}
+    seconds = [known[run.variant] for run in waiting if run.variant in known]
+    if published and seconds:
+        expected = max(sum(seconds) / jobs, max(seconds)) / 60
         unknown = len(waiting) - len(seconds)
         without = f", without {_count(unknown, 'training')} that is not published" if unknown else ""
         lines.append(f"  about {_minutes(expected)}{without} (measured on {published.manifest['hardware']})")
     elif waiting:
-        lines.append("  how long is not known: nothing is published for this preset, profile and corpus")
+        lines.append("  how long is not known: nothing is published for these trainings")
     return lines
 
 

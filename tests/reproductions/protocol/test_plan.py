@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,14 @@ def test_the_plan_names_the_networks_that_are_trained_before(tmp_path: Path) -> 
 def test_without_published_trainings_the_plan_says_so(tmp_path: Path) -> None:
     one = run(tmp_path, "last", paper=PAPER, preset="cpu", profile="fast")
     assert plan(papers.load(PAPER).preset("cpu"), [one], jobs=1)[-1].startswith("  how long is not known")
+
+
+def test_minutes_of_other_variants_say_nothing(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    published = Result.read(papers.results_path(PAPER, "cpu"))
+    others = replace(published, rows=[row for row in published.rows if row.variant == "dot"])
+    monkeypatch.setattr("reproductions.protocol.plan._published", lambda _: others)
+    lines = plan(papers.load(PAPER).preset("cpu"), runs, jobs=1)
+    assert lines[-1] == "  how long is not known: nothing is published for these trainings"
 
 
 def test_parameters_are_compared_with_the_published_ones(runs: list[Run]) -> None:
