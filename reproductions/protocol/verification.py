@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -148,8 +149,10 @@ def _with_published(
 
 def _checks(outcome: Outcome, other: Outcome, *, newer: bool = False) -> dict[str, bool]:
     """Compare with another outcome of the same run; a ``newer`` one may have measured more."""
-    names = ("parameters_sha256", "pipeline", "environment", "metrics")
+    names = ("parameters_sha256", "pipeline", "environment")
     same = {name.removesuffix("_sha256"): outcome.record[name] == other.record[name] for name in names}
+    metrics, theirs = outcome.record["metrics"], other.record["metrics"]
+    same["metrics"] = metrics.keys() == theirs.keys() and all(_alike(metrics[name], theirs[name]) for name in metrics)
     compared = {name: outcome.predictions[name] for name in other.predictions if name in outcome.predictions}
     return {**same, "predictions": _same_arrays(compared if newer else outcome.predictions, other.predictions)}
 
@@ -165,10 +168,16 @@ def _checks_by_table(outcome: Outcome, preset: Preset, result: Result) -> dict[s
     published = {(row.variant, row.split, row.metric, row.signature): row for row in result.rows}
     for row in preset.task(outcome.variant).rows([outcome], preset.variant(outcome.variant)):
         before = published.get((row.variant, row.split, row.metric, row.signature))
-        same = before is not None and before.per_seed.get(str(outcome.seed)) == row.mean
+        same = before is not None and _alike(before.per_seed.get(str(outcome.seed)), row.mean)
         name = f"{row.split} {row.metric}"
         checks[name] = checks.get(name, True) and same  # one metric may have several signatures
     return checks
+
+
+def _alike(first: Any, second: Any) -> bool:
+    """Whether two numbers are equal but for the last bits: those of exponentials differ among processors."""
+    numbers = isinstance(first, float) and isinstance(second, float)
+    return math.isclose(first, second, rel_tol=1e-12) if numbers else bool(first == second)
 
 
 def _finished(run: Run) -> Outcome:
