@@ -31,7 +31,7 @@ def plan(preset: Preset, runs: Sequence[Run], *, jobs: int) -> list[str]:
     if len(waiting) < len(runs):
         lines.append(f"  {len(runs) - len(waiting)} trained already")
     if first := networks_to_train_first(runs):
-        lines.append(f"  before, the networks that they start from: {', '.join(run.variant for run in first)}")
+        lines.append(f"  trained first, since others start from them: {', '.join(run.variant for run in first)}")
     published = _published(runs[0])
     known = {row.variant: row.train_seconds for row in published.rows} if published else {}
     seconds = [known[run.variant] for run in waiting if run.variant in known]

@@ -52,8 +52,8 @@ def networks_to_train_first(runs: Sequence[Run]) -> list[Run]:
 
 
 def task_of(run: Run) -> Task[Any, Any]:
-    """The task of a run. On the user's own data it reads as the network does that the run is initialised from, if it is
-    initialised from one.
+    """The task of a run. If the run is on the user's own data and starts from a pretrained network, the task is told
+    where that network is, since it may have to read text as the network does.
 
     Raises:
         UsageError: if that network is not trained.

@@ -135,7 +135,7 @@ def test_bert_is_tuned_on_texts_in_the_pieces_of_its_pretraining(tmp_path: Path)
     for command in ("run", "score"):
         answer = gluon_attn(command, "devlin2018", *PRESET, *data)
         assert answer.code == 0, answer.err
-        assert ("before, the networks that they start from: pretraining" in answer.out) == (command == "run")
+        assert ("trained first, since others start from them: pretraining" in answer.out) == (command == "run")
     (model,) = (project.runs / "devlin2018").glob("smoke-portable-own-*/bert/seed-1")
     answer = gluon_attn("predict", "devlin2018", "--model", model, stdin=b"film number 3 is good\n")
     assert answer.code == 0 and answer.out.split("\t")[0] in ("good", "bad"), answer.err
