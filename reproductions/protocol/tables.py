@@ -98,19 +98,23 @@ def row_of(result: Result, variant: str, column: Column) -> Row | None:
 def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) -> Group:
     """Two tables: the test results of each variant next to comparable numbers that others report, and the sources of
     these numbers with what differs."""
+    lines = table_lines(reproduction, preset, result)
     numbers = Table(title=f"{reproduction.title} ({_corpora(result)}, preset {result.preset})")
     first, *others = (column.title for column in reproduction.table_columns)
-    for heading in ("variant", f"ours, {first}", *others, "reported"):
-        # On a narrow terminal, the standard deviation wraps to the line below the number; no digit is cut off.
-        numbers.add_column(heading, no_wrap=heading == "variant", justify="left" if heading == "variant" else "right")
-    differences = Table("variant", "reported by", "differs", title="Reported by whom, and what differs")
-    lines = table_lines(reproduction, preset, result)
+    shown = [[_marked(line), *line.numbers, line.reported.shown if line.reported else "none"] for line in lines]
+    numbers.add_column("variant", no_wrap=True)
+    for number, heading in enumerate((f"ours, {first}", *others, "reported"), start=1):
+        # On a narrow terminal cells wrap between words and headings anywhere; no digit is cut off.
+        longest = max((len(word) for row in shown for word in row[number].split()), default=0)
+        numbers.add_column(heading, min_width=longest, overflow="fold", justify="right")
+    for name, *cells in shown:
+        numbers.add_row(name.replace(" ", "\n", 1), *cells)  # a published result of another paper takes two lines
+    differences = Table(title="Reported by whom, and what differs")
+    for heading in ("variant", "reported by", "differs"):
+        differences.add_column(heading, overflow="fold")
     for line in lines:
-        reported = line.reported
-        value = reported.shown if reported else "none"
-        numbers.add_row(_marked(line), *line.numbers, value)
-        if reported or line.row.differs:
-            by = f"{reported.system} ({reported.source})" if reported else ""
+        if line.reported or line.row.differs:
+            by = f"{line.reported.system} ({line.reported.source})" if line.reported else ""
             differences.add_row(line.name, by, line.row.differs)
     notes = [FROM_MEMORY] if any(line.reported and line.reported.checked == "memory" for line in lines) else []
     notes += [ELSEWHERE] if any(line.elsewhere for line in lines) else []

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from gluon_attn.errors import UsageError
-from reproductions.protocol import papers, report
+from reproductions.protocol import index, papers, report
 from reproductions.protocol.readings import Reading
 from reproductions.protocol.report import papers_markdown, results_readme, results_readme_path, write_reports
 from reproductions.protocol.reproduction import Reproduction
@@ -116,6 +116,18 @@ def test_the_terminal_table_has_ours_reported_and_differs_at_any_width(width: in
     assert "none" in lines["straight"]
     assert "no GRU" in table
     assert "(nsmc, preset cpu)" in " ".join(table.split())
+
+
+def test_in_80_columns_no_terminal_table_loses_a_digit() -> None:
+    for name in index.names():
+        if index.is_published(name):
+            paper, path = papers.load(name), papers.results_path(name, "cpu")
+            of = Result.read(path)
+            table = printed(terminal_tables(paper, paper.preset("cpu"), of), 80)
+            assert max(map(len, table.splitlines())) <= 80, name
+            assert "…" not in table, name
+            for line in table_lines(paper, paper.preset("cpu"), of):
+                assert {word for number in line.numbers for word in number.split()} <= set(table.split()), name
 
 
 @pytest.mark.parametrize(("checked", "mark"), [("text", ""), ("memory", " †"), ("secondary", " (secondary source)")])
@@ -373,7 +385,7 @@ def test_the_best_system_of_a_baseline_on_the_same_corpus_is_below_ours(own: Pat
         "| `floor high` | title of high | 85.25 (85.88, 86.38) [85.50, 86.75] |"
     )
     shown = printed(terminal_tables(paper, paper.preset("cpu"), mine), 140)
-    assert "floor high" in shown and "floor low" not in shown and "imdb" not in shown
+    assert "high ‡" in shown and "low ‡" not in shown and "imdb" not in shown
     for metric in ("perplexity", "error"):
         publish(replace(result(*(replace(each, metric=metric) for each in (*low, *high))), paper="floor"))
         ours = result(*(replace(each, metric=metric) for each in mine.rows))
