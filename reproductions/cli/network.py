@@ -83,9 +83,12 @@ def tell_which(options: NetworkOptions, trained: TrainedModel[Any, Any]) -> None
     if options.model is not None or options.variant is not None:
         return
     variant, metric = trained.variant, trained.task.metrics[0]
-    path = papers.results_path(options.paper or _only_paper(str(trained.task.command)), "cpu")
+    paper = options.paper or _only_paper(str(trained.task.command))
+    path = papers.results_path(paper, "cpu")
+    columns = papers.load(paper).table_columns
+    name = next((column.title.removesuffix(", %") for column in columns if column.metric == metric), metric)
     published = [
-        f"; published test {metric} {row.mean:.2f}"
+        f"; published test {name} {row.mean:.2f}"
         for row in (Result.read(path).rows if path.exists() else ())
         if (row.variant, row.split, row.metric, row.corpus) == (variant.name, "test", metric, trained.data.corpus)
     ]

@@ -66,7 +66,11 @@ Train = Annotated[
 ]
 Validation = Annotated[
     Path | None,
-    typer.Option(rich_help_panel=OWN, help="Validation file. Without one a tenth of train is held out, by hash."),
+    typer.Option(
+        rich_help_panel=OWN,
+        help="Validation file. Without one a tenth of train is held out: texts by hash, the last lines for language "
+        "models.",
+    ),
 ]
 Test = Annotated[Path | None, typer.Option(rich_help_panel=OWN, help="Test file.")]
 Folder = Annotated[
