@@ -1,4 +1,4 @@
-"""Split validation documents off the training documents film by film, with the lists of URLs that IMDB comes with.
+"""Split validation documents off the training documents film by film, with the lists of URLs that IMDb comes with.
 
 Line n of ``train/urls_neg.txt`` is the address of the film that document n of ``train/neg`` is about, and the same with
 ``pos``.

@@ -1,4 +1,4 @@
-"""Read labelled documents, one per file, in the folders of IMDB: ``{train,test}/{neg,pos}/<number>_<rating>.txt``.
+"""Read labelled documents, one per file, in the folders of IMDb: ``{train,test}/{neg,pos}/<number>_<rating>.txt``.
 
 The files are in a folder or in a tar archive with any compression. Documents are ordered by name, not by their position
 in the archive.
@@ -54,7 +54,7 @@ class DocumentKey:
 
 
 def own_documents(path: Path, licence: str = "not stated") -> CorpusFiles:
-    """Your own folder or tar archive in the layout of IMDB, as a corpus."""
+    """Your own folder or tar archive in the layout of IMDb, as a corpus."""
     return given(OWN_DOCUMENTS, {PART: path}, licence, folders=True)
 
 

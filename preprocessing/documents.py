@@ -1,4 +1,4 @@
-"""Labelled documents such as IMDB's: from files to words, sentence by sentence, with every decision stated.
+"""Labelled documents such as IMDb's: from files to words, sentence by sentence, with every decision stated.
 
     from preprocessing import documents
     result = documents.prepare("imdb", max_words=50)
@@ -38,7 +38,7 @@ def pipeline(
     max_size: int | None = None,
     validation: str = "hash",
 ) -> TextPipeline:
-    """The pipeline for IMDB and documents in its layout.
+    """The pipeline for IMDb and documents in its layout.
 
     ``max_sentences``: maximum per document, ``max_words``: maximum per sentence (None: no limit). With
     ``overlong="cut"``, the rest of a longer sentence is lost; with ``"wrap"``, it becomes further sentences, which

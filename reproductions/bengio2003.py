@@ -224,10 +224,10 @@ REPRODUCTION = Reproduction(
             for short, long in ((3, 5), (5, 8))
         ),
         Better("direct", "The network without direct connections is better", "n5", "n5-direct", source="sec. 4.2"),
-        Measured("alike", "Words with similar features are alike", "sec. 1", ("n5",), above_chance),
+        Measured("alike", "Neighbours by features share their sentiment above chance", "sec. 1", ("n5",), above_chance),
         Better(
             "skip-gram",
-            "Skip-gram's vectors are better in meaning than the network's features",
+            "Neighbours by skip-gram's vectors share their sentiment more often than by the network's features",
             "skip-gram",
             "n5",
             source="Mikolov et al. (2013), Table 3",

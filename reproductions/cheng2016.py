@@ -243,7 +243,7 @@ REPRODUCTION = Reproduction(
         "seeds differ. Memories are not ordered, so the LSTMN has to learn which memory is the latest before it can do "
         "what an LSTM does from the start. On validation it is worse at every epoch, by 0.6 points at the end. What "
         "the paper claims about long memories is not tested until `lstmn-20` is trained.",
-        "For the LSTM alone, SGD is faster. The replaced trainings had six epochs without dropout.",
+        "In short runs, SGD is better than Adam for the LSTM. The replaced trainings had six epochs without dropout.",
         "On sentiment, with a tape that holds the whole sentence, no difference between the networks is shown, "
         "and both are about as good as the bigrams of `joulin2016`, without a claim that tests it.",
     ),

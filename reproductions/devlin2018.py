@@ -180,7 +180,7 @@ def paper(variant: Variant[Any]) -> Variant[Any] | None:
 
 
 REPRODUCTION = Reproduction(
-    title="BERT: pretrained on reviews without labels",
+    title="BERT, pretrained on unlabelled reviews",
     source="Devlin et al. (2019), arXiv:1810.04805",
     task=FineTuning(),
     reported=(KOBERT, DISTILLED, MULTILINGUAL, BASE, NO_PAIRS, LEFT_TO_RIGHT, WITH_LSTM, DEPTH, MEDIUM, BERT_BASE),
@@ -242,8 +242,8 @@ REPRODUCTION = Reproduction(
         "Perplexities of masked pieces and of next pieces are not comparable. The second task is hardly learned: "
         "54.25 % of the test pairs are of two films, and `pretraining` is right for 55.10 %.",
         "With few labels the Bi-GRU without vectors is trained less than the others: more epochs would gain 0.4 to 0.9 "
-        "on validation (one seed). Its syllables are learned from the labelled reviews.",
+        "points on validation (one seed). Its syllables are learned from the labelled reviews.",
         "The Bi-GRU drops 30 % of its tokens in training, BERT none. With 10 000 labels, dropping 20 % would gain 0.7 "
-        "on validation (81.7, not 81.0; one seed). This was tried after test was read; the table is as before.",
+        "points on validation (81.7, not 81.0; one seed). The table is unchanged: test had been read.",
     ),
 )

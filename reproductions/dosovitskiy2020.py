@@ -209,7 +209,7 @@ REPRODUCTION = Reproduction(
             (f"resnet-{LITTLE}", f"vit-{LITTLE}", "resnet-20", "class"),
             gap_closes,
         ),
-        Better("positions", "Without positions it is worse", "class", "positions-none", "Table 8"),
+        Better("positions", "Without position embeddings the network is worse", "class", "positions-none", "Table 8"),
         Measured(
             "kind",
             f"1-D, 2-D and relative positions are level, within {MARGIN} accuracy points",
@@ -218,7 +218,7 @@ REPRODUCTION = Reproduction(
             level(MARGIN),
             reported=MARGIN - (ONE_D.value - TWO_D.value),
         ),
-        Better("hybrid", "At small compute the hybrid is ahead", "hybrid-short", "class", "Figure 5"),
+        Better("hybrid", "With little compute the hybrid beats the pure ViT", "hybrid-short", "class", "Figure 5"),
         Measured(
             "pooling",
             f"Class token and mean are level at the better of two rates, within {MARGIN} accuracy points",
@@ -236,7 +236,7 @@ REPRODUCTION = Reproduction(
         f"split has {TRAINING_IMAGES // 1000} {TRAINING_IMAGES % 1000} of 50 000 images; the others are used for "
         f"validation. The margin of {MARGIN} points is ours. The smaller networks are trained for {SHORT.epochs} "
         "epochs, too few for either kind to be at its best: the gap between them is also one of training time. "
-        "Seeds 2 and 3 of `hybrid` took 96 % and 98 % of the processor time of `resnet`; seed 1 had a faster one. "
+        "Seeds 2 and 3 of `hybrid` took 96 % and 98 % of the processor time of `resnet`; seed 1 ran on a faster one. "
         "Rows on 10 000 images had three seeds declared until one of them was scored; no claim needs them.",
         "`positions-relative` replaces a network with a learned score for each offset, not a vector (appendix D.4), "
         "whose class token could not tell patches apart; its test accuracy, from three readings, was 52.63 ± 0.45.",

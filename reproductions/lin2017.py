@@ -149,7 +149,6 @@ def without_attention(settings: Settings) -> Settings:
     return replace(settings, hops=0, attention_units=0, pooling="max", penalty=0.0)
 
 
-OURS = "not in the paper"
 DIFFER = "With the penalty the hops differ more"
 overlap = partial(Measured, source="Figures 1 and 2", effect=less_overlap)
 REPRODUCTION = Reproduction(
@@ -204,7 +203,7 @@ REPRODUCTION = Reproduction(
         Better(
             "penalty", "The paper's penalty of 1 helps on long texts", "imdb-r6-strict", "imdb-r6-free", "Table 3, Yelp"
         ),
-        Better("penalty-small", "A penalty of 0.1 helps on long texts", "imdb-r6", "imdb-r6-free", "Table 3, Yelp"),
+        Better("penalty-small", "A penalty of 0.1 helps on long texts", "imdb-r6", "imdb-r6-free"),
         Better("one-hop", "One hop is worse than six", "nsmc-r6-free", "nsmc-r1-free", "Figure 5"),
         Better("one-hop-long", "One hop is worse than six, on long texts", "imdb-r6-free", "imdb-r1-free", "Figure 5"),
         Better("maximum", "Six hops (penalty 0.1) beat the maximum of the states", "nsmc-r6", "nsmc-max", "Table 1"),
@@ -216,9 +215,9 @@ REPRODUCTION = Reproduction(
             "Table 1, Yelp",
         ),
         Better("penalty-short", "The penalty helps on short texts", "sst-r6-strict", "sst-r6-free", "Table 3, Age"),
-        Better("vectors", "Initialising embeddings from word vectors helps", "nsmc-r6-vectors", "nsmc-r6-wide", OURS),
-        Better("warm-up", "Warming the penalty up helps six hops", "nsmc-r6-warm", "nsmc-r6", OURS),
-        Better("masking", "Masking helps six hops (penalty 0.1)", "nsmc-r6", "nsmc-r6-unmasked", OURS),
+        Better("vectors", "Initialising embeddings from word vectors helps", "nsmc-r6-vectors", "nsmc-r6-wide"),
+        Better("warm-up", "Warming the penalty up helps six hops", "nsmc-r6-warm", "nsmc-r6"),
+        Better("masking", "Masking helps six hops (penalty 0.1)", "nsmc-r6", "nsmc-r6-unmasked"),
         overlap("overlap-nsmc", f"{DIFFER}, on short texts", variants=("nsmc-r6-free", "nsmc-r6-strict")),
         overlap("overlap-imdb", f"{DIFFER}, on long texts", variants=("imdb-r6-free", "imdb-r6-strict")),
     ),
@@ -240,8 +239,8 @@ REPRODUCTION = Reproduction(
     notes=(
         "Without the penalty, the six hops are similar. With a coefficient of 1, each attends to a different word on "
         "NSMC, where the penalty is close to its minimum (above zero below six tokens); on IMDb and SST it stays above "
-        "it. The penalty helps on no corpus: on IMDb and SST its effect is inconclusive, on NSMC accuracy falls with "
-        "it. The networks read the first 400 words of IMDb's reviews, the baseline all.",
+        "it. No corpus shows that the penalty helps: on IMDb and SST its effect is inconclusive, on NSMC accuracy "
+        "falls as it grows. The networks read the first 400 words of IMDb's reviews, the baseline all.",
         "The result depends on the row that represents attention: on NSMC, six hops with the penalty of 0.1 are below "
         "max pooling with every seed, without it 0.1 above. Masking also changes the penalty, which is lower if "
         "hops can attend to padding. On IMDb, validation loss rises from the second or third epoch on, and seeds "

@@ -229,9 +229,10 @@ REPRODUCTION = Reproduction(
     notes=(
         SMALL_TRAINING,
         "Global attention (location) is the largest step, as in the paper, and larger here: +13.4 BLEU against +2.8. "
-        "Dropout and input feeding lower BLEU in these short trainings (one seed each, not judged). Local attention "
-        "(general) is better than global attention by location, but worse than global attention with the same score; "
-        "captions are short, so there is little to gain from a window.",
+        "Dropout and input feeding lower BLEU in these short trainings (one seed each, not judged). Local-p "
+        "(general) is better than global attention by location. With the general score, local-p is below global "
+        "attention and local-m about equal to it (one seed each, not judged); captions are short, so there is little "
+        "to gain from a window.",
     ),
     figures=(
         bleu_by_length("base", "dropout", "feed", "general", "local-m-general", "local-p-general"),

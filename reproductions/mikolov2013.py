@@ -159,7 +159,7 @@ REPRODUCTION = Reproduction(
         ),
         Measured(
             "meaning",
-            "Skip-gram's vectors are better than CBOW's in meaning, best epoch against best epoch",
+            "Nearest neighbours by skip-gram share their sentiment more often than by CBOW, at the best epochs",
             "Mikolov et al. (2013a), Table 3, semantic analogies",
             ("skip-gram", "cbow"),
             better_at_best_epochs,
@@ -174,14 +174,14 @@ REPRODUCTION = Reproduction(
         ),
         Measured(
             "alike-skip-gram",
-            "Words that are near each other in skip-gram's space are alike",
+            "Nearest neighbours by skip-gram share their sentiment more often than by chance",
             "Mikolov et al. (2013a), section 1.1",
             ("skip-gram",),
             above_chance,
         ),
         Measured(
             "alike-cbow",
-            "Words that are near each other in CBOW's space are alike",
+            "Nearest neighbours by CBOW share their sentiment more often than by chance",
             "Mikolov et al. (2013a), section 1.1",
             ("cbow",),
             above_chance,

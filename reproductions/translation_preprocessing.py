@@ -1,4 +1,4 @@
-"""How much undescribed preprocessing changes the BLEU of caption translation.
+"""How much unreported preprocessing changes the BLEU of caption translation.
 
 The smaller companion of ``naver_preprocessing``. One network, RNNsearch of 128 units on Multi30k from English to
 German, is trained on text that is prepared in several ways: words or subwords, the number of merges, with and without
@@ -69,7 +69,7 @@ def smoke(variant: Variant[RNNSearchSettings]) -> Variant[RNNSearchSettings]:
 
 
 REPRODUCTION = Reproduction(
-    title="The effect of undescribed preprocessing on caption translation",
+    title="The effect of unreported preprocessing on caption translation",
     source=POST,
     task=GERMAN,
     reported=(),

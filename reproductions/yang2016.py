@@ -187,8 +187,8 @@ REPRODUCTION = Reproduction(
         in_table_2("att-ave", "Attention is better than the mean", "att", "ave"),
         in_table_2("att-max", "Attention is better than the maximum", "att", "max"),
         in_table_2("hierarchical", "Hierarchical is better than flat", "att", "flat-whole"),
-        in_table_2("structure", "Hierarchical without attention is better than flat with it", "ave", "flat-whole"),
-        in_table_2("whole", "Flat over whole reviews is better than over their first 400 words", "flat-whole", "flat"),
+        Better("structure", "Hierarchical without attention is better than flat with it", "ave", "flat-whole"),
+        Better("whole", "Flat over whole reviews is better than over their first 400 words", "flat-whole", "flat"),
         Measured(
             "ave-max",
             f"Mean and maximum are alike: at most {MARGIN} apart",

@@ -197,19 +197,19 @@ def score_by_minutes(
         axes.legend(loc="lower right")
 
 
-def position_code(code: np.ndarray, similarity: np.ndarray, path: Path) -> None:
-    """Plot position embeddings (Vaswani et al., 2017, sec. 3.5) and their similarity by distance.
+def positional_encoding(code: np.ndarray, similarity: np.ndarray, path: Path) -> None:
+    """Plot positional encodings (Vaswani et al., 2017, sec. 3.5) and their similarity by distance.
 
     Args:
         code: (positions, units).
-        similarity: (distances,), the mean product of two embeddings at each distance, divided by that at distance 0.
+        similarity: (distances,), the mean product of two encodings at each distance, divided by that at distance 0.
         path: the PNG to write.
     """
     with house_figure(10, 3.9, path) as figure:
         left, right = figure.subplots(1, 2)
         image = left.imshow(code, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
         left.grid(False)
-        left.set(title="The code", xlabel="dimension: sines, then cosines", ylabel="position")
+        left.set(title="Positional encoding", xlabel="dimension: sines, then cosines", ylabel="position")
         figure.colorbar(image, ax=left).set_label("value")
         right.plot(range(len(similarity)), similarity, color=COLOURS[0])
         right.set_xlim(left=0)

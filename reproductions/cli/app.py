@@ -22,7 +22,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="The papers of attention, reproduced: run a script, compare with what is reported, reuse the preprocessing.",
+    help="Reproductions of attention papers: train, compare with reported numbers, reuse the preprocessing.",
 )
 
 

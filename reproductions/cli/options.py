@@ -22,11 +22,15 @@ def _folder(text: str) -> Path:
 Paper = Annotated[str, typer.Argument(help="A paper of `gluon-attn list`, or the path of a script of your own.")]
 PresetName = Annotated[str, typer.Option("--preset", help="smoke (seconds), cpu (our tables) or paper.")]
 Seeds = Annotated[list[int] | None, typer.Option("--seed", help="Repeat for several. Default: the preset's.")]
-Variants = Annotated[list[str] | None, typer.Option("--variant", help="Repeat for several. Default: all.")]
+Variants = Annotated[
+    list[str] | None,
+    typer.Option("--variant", help="Repeat for several. Default: all; on your own data, those of the headline's kind."),
+]
 Profile = Annotated[
     str,
     typer.Option(
-        help="portable: same bits everywhere, one thread. fast: all cores; reproducible on this machine only."
+        help="portable: one thread, same bits on x86-64 with AVX2 (except kim2017). fast: all cores; reproducible on "
+        "this machine only."
     ),
 ]
 Threads = Annotated[int | None, typer.Option(help="Threads of the fast profile.")]
@@ -38,15 +42,17 @@ Hosts = Annotated[
     Path | None,
     typer.Option("--workers", help="Divide each training among machines: a file with one host on each line, for ssh."),
 ]
-Port = Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Of the scheduler of workers.")]
-Pieces = Annotated[
-    int, typer.Option("--pieces", min=1, help="Compute each batch in this many pieces, in as much less memory.")
+Port = Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port of the workers' scheduler.")]
+Pieces = Annotated[int, typer.Option("--pieces", min=1, help="Split each batch into this many pieces, to save memory.")]
+Device = Annotated[
+    str, typer.Option("--device", help="cpu or gpu:0; the workers of one machine take gpu:0, gpu:1 and so on.")
 ]
-Device = Annotated[str, typer.Option("--device", help="cpu, or gpu:0; several workers on one machine count from it.")]
 Compression = Annotated[
     float | None,
     typer.Option(
-        "--compression", min=1e-30, help="Workers send two bits of each gradient: plus or minus this, or nothing."
+        "--compression",
+        min=1e-30,
+        help="Threshold of gradients of two bits: workers send plus or minus this, or nothing.",
     ),
 ]
 Asynchronous = Annotated[
@@ -81,5 +87,8 @@ Folder = Annotated[
         "train.tsv, validation.tsv and test.tsv, or documents in the folders of IMDb.",
     ),
 ]
-Source = Annotated[str | None, typer.Option(rich_help_panel=OWN, help="Source language, as the files end.")]
-Target = Annotated[str | None, typer.Option(rich_help_panel=OWN, help="Target language, as the files end.")]
+Source = Annotated[
+    str | None,
+    typer.Option(rich_help_panel=OWN, help="Source language, which is also the extension of the files, such as en."),
+]
+Target = Annotated[str | None, typer.Option(rich_help_panel=OWN, help="Target language, as the source language.")]

@@ -17,7 +17,7 @@ from reproductions.protocol.judging import after_holm
 from reproductions.protocol.readings import Reading, read_readings, summary
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Preset, Reproduction
-from reproductions.protocol.results import JudgedClaim, Result
+from reproductions.protocol.results import JudgedClaim, Result, Row
 from reproductions.protocol.tables import FROM_MEMORY, lines_of, markdown_table, shown_interval, table_lines
 
 ROOT = Path(__file__).parents[2]
@@ -49,8 +49,8 @@ def results_readme(
         "This page is generated; `gluon-attn report` writes it.",
         "",
     ]
-    rows = []
-    for line in table_lines(reproduction, preset, result):
+    rows, table = [], table_lines(reproduction, preset, result)
+    for line in table:
         row, reported, numbers = line.row, line.reported, list(line.numbers)
         numbers[line.column] += f" [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]"
         rows.append(
@@ -66,7 +66,11 @@ def results_readme(
         )
     lines.append(markdown_table(headings, rows, numbers=headings[2:-2]))
     trained = list(result.manifest["parameters_sha256"].values())
-    paragraphs = (_provenance(result), *untrained(reproduction, preset, result), *summary(readings, trained))
+    paragraphs = (
+        _provenance(result, [line.row for line in table]),
+        *untrained(reproduction, preset, result),
+        *summary(readings, trained),
+    )
     for paragraph in (*paragraphs, *reproduction.all_notes):
         lines += ["", paragraph]
     lines += ["", "## Claims", "", *_claims_markdown(result.claims), *_unmeasured(reproduction, result)]
@@ -187,11 +191,13 @@ def _caption(name: str) -> str:
     return name.removesuffix(".png").replace("_", " ")
 
 
-def _provenance(result: Result) -> str:
+def _provenance(result: Result, rows: Sequence[Row]) -> str:
+    """Seeds, intervals, profile and commits of a table; ``rows`` are all its rows, also those of other papers."""
     manifest = result.manifest
     threads = manifest["threads"]
     commits = ", ".join(f"`{commit[:12]}`" for commit in manifest["commit"].split(", "))
-    both = "of two seeds, both values in parentheses; " if any(len(row.per_seed) == 2 for row in result.rows) else ""
+    in_parentheses = any(len(row.per_seed) == 2 for row in rows)
+    both = "of two seeds, both values in parentheses; " if in_parentheses else ""
     return (
         f"Mean ± standard deviation over seeds {_seeds(result)}; {both}"
         "in brackets the 95 % bootstrap interval over test items. "
@@ -218,10 +224,10 @@ def untrained(reproduction: Reproduction, preset: Preset, result: Result) -> lis
         if seeds:
             partly = f" (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})" if variant.name in trained else ""
             missing.append(f"`{variant.name}`{partly}")
+    waiting = ", ".join(f"`{id}`" for id in _waiting(reproduction, result))
     if not missing:
-        return []
-    waiting = _waiting(reproduction, result)
-    claims = f"; without a verdict until then: {', '.join(f'`{id}`' for id in waiting)}" if waiting else ""
+        return [f"Without a verdict until their ensembles are scored: {waiting}."] if waiting else []
+    claims = f"; without a verdict until then: {waiting}" if waiting else ""
     return [f"Declared, but not trained yet: {', '.join(missing)}{claims}."]
 
 
@@ -275,13 +281,20 @@ def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
         return ["None can be judged yet."]
     table = markdown_table(_CLAIM_HEADINGS, list(map(_claim_cells, claims)), numbers=_CLAIM_HEADINGS[3:7])
     judged = [claim for claim in claims if claim.verdict != "not judged"]
-    lost = ", ".join(f"`{claim.id}`" for claim in after_holm(claims)) or "none"
     note = (
         f"{len(claims)} claim{'s' * (len(claims) != 1)}, {len(judged)} judged, each at the 95 % level without "
-        "correction for multiple tests. With Holm's correction over the claims with several seeds, these become "
-        f"inconclusive: {lost}. Effects in the paper are those on its own corpus."
+        f"correction for multiple tests.{_after_correction(claims)} Effects in the paper are those on its own corpus."
     )
     return [table, "", note]
+
+
+def _after_correction(claims: Sequence[JudgedClaim]) -> str:
+    """What Holm's correction would change; nothing if no claim has a p-value."""
+    if all(claim.p is None for claim in claims):
+        return ""
+    lost = ", ".join(f"`{claim.id}`" for claim in after_holm(claims))
+    changed = f"makes these inconclusive: {lost}" if lost else "changes no verdict"
+    return f" Holm's correction over the claims with several seeds {changed}."
 
 
 def _unmeasured(reproduction: Reproduction, result: Result) -> list[str]:
@@ -295,7 +308,7 @@ def _unmeasured(reproduction: Reproduction, result: Result) -> list[str]:
     ]
     if not unmeasured:
         return []
-    return ["", f"Declared, but not measurable on these outcomes: {'; '.join(unmeasured)}. The script says why."]
+    return ["", f"Declared, but not measurable on these outcomes: {'; '.join(unmeasured)}."]
 
 
 def _reported_markdown(reported: Sequence[Reported]) -> list[str]:

@@ -15,7 +15,7 @@ from reproductions.protocol.reproduction import Draw
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.translation.measures import minutes_gained
-from reproductions.tasks.translation.transformer_figures import position_code, scores_by_width
+from reproductions.tasks.translation.transformer_figures import positional_encoding, scores_by_width
 from reproductions.vaswani2017 import ABLATIONS, REPRODUCTION
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, run_and_score
 from tests.reproductions.translating import (
@@ -184,7 +184,7 @@ def test_the_smoke_preset_runs_completely(tmp_path: Path) -> None:
     assert figures >= {"bleu_by_length.png", "training_curves_attention.png", "heads_transformer.png"}
 
 
-@pytest.mark.parametrize("draw", [scores_by_width, position_code])
+@pytest.mark.parametrize("draw", [scores_by_width, positional_encoding])
 def test_two_figures_need_no_outcomes(draw: Draw, tmp_path: Path) -> None:
     (path,) = draw({}, tmp_path).values()
     assert path.stat().st_size > 10_000

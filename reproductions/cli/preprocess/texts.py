@@ -15,7 +15,7 @@ from reproductions.cli.preprocess.output import MaxSize, MinFreq, NoCache, Out, 
 def naver_reviews(
     out: Out,
     tokenizer: Annotated[
-        str, typer.Option(help="mecab, okt, komoran, hannanum, kkma, whitespace, syllable, ...")
+        str, typer.Option(help="mecab, okt, komoran, hannanum, kkma, whitespace, syllable, jamo or sentencepiece.")
     ] = "mecab",
     max_length: Annotated[int | None, typer.Option(help="Maximum tokens per review (default: no limit).")] = None,
     min_freq: Annotated[int, typer.Option(help="Minimum frequency in train; rarer tokens are unknown.")] = 2,
@@ -145,7 +145,7 @@ def labelled_documents(
     overwrite: Replace = False,
     no_cache: NoCache = False,
 ) -> None:
-    """The film reviews of IMDB (Maas et al., 2011), sentence by sentence."""
+    """The film reviews of IMDb (Maas et al., 2011), sentence by sentence."""
     from preprocessing import documents
 
     prepared = documents.prepare(

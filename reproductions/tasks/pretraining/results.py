@@ -22,7 +22,7 @@ NOTES = (
 
 COLUMNS = (
     Column("perplexity of pretraining", "perplexity", of_pretraining=True),
-    Column("pairs told right, %", "pairs"),
+    Column("next-sentence accuracy, %", "pairs"),
 )
 
 

@@ -24,11 +24,11 @@ def scores_by_width(groups: Groups, directory: Path) -> dict[str, Path]:
     return {"why dot products are scaled": path}
 
 
-def position_code(groups: Groups, directory: Path) -> dict[str, Path]:
+def positional_encoding(groups: Groups, directory: Path) -> dict[str, Path]:
     """Draw the sinusoids of the first positions, and the dot product of two position vectors, which depends only on
     their distance (sec. 3.5)."""
     code = SinusoidalPositions(_UNITS)(nd.arange(_POSITIONS)).asnumpy()
     products = code @ code[0]
-    path = directory / "position_code.png"
-    curves.position_code(code, products / products[0], path)
-    return {"the code of positions": path}
+    path = directory / "positional_encoding.png"
+    curves.positional_encoding(code, products / products[0], path)
+    return {"positional encoding": path}

@@ -22,7 +22,7 @@ from gluon_attn.errors import UsageError
 from gluon_attn.plots import fonts
 from gluon_attn.plots.curves import (
     Score,
-    position_code,
+    positional_encoding,
     score_by_amount,
     score_by_length,
     score_by_minutes,
@@ -85,8 +85,8 @@ def draw_minutes(path: Path) -> None:
     score_by_minutes({"transformer": trainings, "rnnsearch": trainings[:1]}, path, "BLEU")
 
 
-def draw_position_code(path: Path) -> None:
-    position_code(np.eye(4), np.array([1.0, 0.5]), path)
+def draw_positional_encoding(path: Path) -> None:
+    positional_encoding(np.eye(4), np.array([1.0, 0.5]), path)
 
 
 def draw_forest(path: Path) -> None:
@@ -121,7 +121,7 @@ FIGURES = [
     draw_matrix,
     draw_curves,
     draw_minutes,
-    draw_position_code,
+    draw_positional_encoding,
     draw_weights,
     draw_distances,
     draw_scores_by_length,

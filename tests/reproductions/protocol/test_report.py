@@ -291,9 +291,10 @@ def test_the_effect_in_the_paper_is_next_to_ours() -> None:
 def test_below_the_claims_stands_what_a_correction_would_change() -> None:
     several = (judged(id="clear", p=0.001), judged(id="weak", p=0.03), judged(id="none", verdict="not judged", p=None))
     page = markdown(result(*three("curved"), claims=several))
-    assert "3 claims, 2 judged," in page and "these become inconclusive: none." in page
+    assert "3 claims, 2 judged," in page and "with several seeds changes no verdict." in page
     page = markdown(result(*three("curved"), claims=(*several, judged(id="other", verdict="inconclusive", p=0.5))))
-    assert "these become inconclusive: `weak`." in page
+    assert "with several seeds makes these inconclusive: `weak`." in page
+    assert "Holm" not in markdown(result(*three("curved"), claims=(judged(p=None),)))
 
 
 def test_claims_that_cannot_be_measured_are_named() -> None:
@@ -302,7 +303,7 @@ def test_claims_that_cannot_be_measured_are_named() -> None:
     assert "not measurable" not in markdown(result(*systems, claims=measured))
     page = markdown(result(*systems, claims=measured[1:]))
     first = REPRODUCTION.claims[0]
-    assert f"Declared, but not measurable on these outcomes: {first.statement} (`{first.id}`). The script" in page
+    assert f"Declared, but not measurable on these outcomes: {first.statement} (`{first.id}`).\n" in page
     assert "not measurable" not in markdown(result(*three("curved"), claims=measured[1:])), "it waits for a system"
 
 
