@@ -19,8 +19,8 @@ of zero and 4 096 pieces validation perplexity was still 1 836 after 2 million p
 
 *bert-30* and *bert-10* are pretrained with 7 000 and 2 000 updates, about 30 and 10 minutes of an idle core, each with
 a rate that decays to zero. Tables 5 and 6 are repeated with as many updates as *bert-30*; from left to right,
-predicting every piece, these take longer. Networks are fine-tuned on the 135 000 training reviews of NSMC, or on 100, 1
-000 or 10 000; those of Tables 5 and 6 and of shorter pretraining on 10 000. They are compared with the same network
+predicting every piece, these take longer. Networks are fine-tuned on the 135 000 training reviews of NSMC, or on 100,
+1 000 or 10 000; those of Tables 5 and 6 and of shorter pretraining on 10 000. They are compared with the same network
 from random weights, with fastText, and with the best Bi-GRU of `naver_self_attention`, with and without word vectors of
 the crawl.
 
