@@ -224,7 +224,6 @@ REPRODUCTION = Reproduction(
                 f"Documentation and the Bible help as further text, {pair}",
                 f"rnnsearch-{code}-more",
                 f"rnnsearch-{code}",
-                "not in the paper",
             )
             for code, pair in (("ko-en", "Korean to English"), ("en-ko", "English to Korean"))
         ),

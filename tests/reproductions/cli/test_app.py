@@ -396,7 +396,7 @@ def test_compare_prints_json_markdown_and_wide_tables() -> None:
 
 def test_compare_marks_rows_of_other_papers() -> None:
     out = gluon_attn("compare", "naver_self_attention", "--wide").out
-    assert "joulin2016 nsmc-bigrams ‡" in out and "‡ a published result of another paper here" in out
+    assert "│ nsmc-bigrams ‡ " in out and "‡ a published result of another paper here" in out
 
 
 def test_text_in_brackets_is_printed_as_it_is(tmp_path: Path) -> None:
