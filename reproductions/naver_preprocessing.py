@@ -2,8 +2,7 @@
 
 The GluonNLP post (freesearch.pe.kr/archives/4876) names the reason why NLP results are hard to repeat: the
 preprocessing is not described. Here every choice that such a description leaves open is changed, one at a time, with
-the post's network and with a stronger one. Then twelve more pipelines combine
-choices that are drawn at random.
+the post's network and with a stronger one. Twelve more pipelines combine choices that are drawn at random.
 
 The base is that of ``naver_self_attention``: Mecab, tokens that occur at least 5 times, the first 30 tokens of a
 review, the official text, nothing cleaned or removed, duplicates kept, a tenth held out by the hash of its text. The

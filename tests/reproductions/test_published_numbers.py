@@ -625,6 +625,15 @@ def test_how_many_test_pairs_are_of_two_films() -> None:
     assert f"`pretraining` is right for {100.0 * one['told'].mean():.2f} %" in note
 
 
+def test_how_much_longer_an_update_took_on_the_slower_machine() -> None:
+    """As a note of `devlin2018` has it."""
+    spent = {name: records("devlin2018", name)[0]["history"] for name in ("pretraining", "pretraining-30")}
+    by_update = {name: history[-1]["cpu_seconds"] / len(history) for name, history in spent.items()}  # 1 000 updates
+    ratio = by_update["pretraining"] / by_update["pretraining-30"]
+    note = papers.load("devlin2018").notes[0]
+    assert f"`pretraining` took {ratio:.1f} times as long as one of `pretraining-30`" in note
+
+
 def test_how_large_the_step_to_global_attention_is() -> None:
     """As a note of the table has it."""
     effects = {claim["id"]: claim["effect"] for claim in results("luong2015")["claims"]}

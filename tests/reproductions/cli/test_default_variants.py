@@ -59,3 +59,12 @@ def test_a_variant_outside_the_headline_answers_where_nothing_else_is_trained(tm
         for path in (tmp_path / "runs").rglob(f"{name}/seed-1/training.json"):
             path.unlink()
     assert gluon_attn("predict", toy, *options, stdin=b"1 1\n").out in ("0\n", "1\n")
+
+
+def test_the_published_number_beside_an_answer_has_the_name_of_its_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pseudo-perplexity is not comparable with the perplexity of pretraining."""
+    monkeypatch.delenv("GLUON_ATTN_DATA", raising=False)
+    answer = gluon_attn("perplexity", "devlin2018", stdin="재미있는 영화\n".encode())
+    assert answer.code == 0, answer.err
+    assert answer.err.splitlines()[-1].startswith("answered by pretraining (")
+    assert "; published test perplexity of pretraining " in answer.err

@@ -14,6 +14,7 @@ from rich.console import Console, RenderableType
 
 from gluon_attn.errors import UsageError
 from reproductions.protocol import index, papers, report
+from reproductions.protocol.claims import Better
 from reproductions.protocol.readings import Reading
 from reproductions.protocol.report import papers_markdown, results_readme, results_readme_path, write_reports
 from reproductions.protocol.reproduction import Reproduction
@@ -295,6 +296,24 @@ def test_below_the_claims_stands_what_a_correction_would_change() -> None:
     page = markdown(result(*three("curved"), claims=(*several, judged(id="other", verdict="inconclusive", p=0.5))))
     assert "with several seeds makes these inconclusive: `weak`." in page
     assert "Holm" not in markdown(result(*three("curved"), claims=(judged(p=None),)))
+
+
+def test_a_claim_that_waits_for_an_ensemble_is_named() -> None:
+    waiting = Better("committee", "A committee is better", "committee", "straight")
+    paper = replace(REPRODUCTION, claims=(waiting,))
+    preset = paper.preset("cpu")
+    rows = [one for variant in preset.variants for one in three(variant.name)]
+    trained = [replace(one, per_seed={str(seed): one.mean for seed in preset.seeds_of(one.variant)}) for one in rows]
+    assert "Without a verdict until their ensembles are scored: `committee`.\n" in markdown(result(*trained), paper)
+    assert "ensembles are scored" not in markdown(result(*trained, *three("committee")), paper)
+
+
+def test_two_values_in_parentheses_are_explained_for_rows_of_other_papers_too(own: Path) -> None:
+    alone = [replace(one, per_seed={"1": one.mean}) for one in three("curved")]
+    paper = replace(REPRODUCTION, baselines=("floor",))
+    assert "both values in parentheses" not in markdown(result(*alone), paper)
+    publish(replace(result(*three("high")), paper="floor"))
+    assert "both values in parentheses" in markdown(result(*alone), paper)
 
 
 def test_claims_that_cannot_be_measured_are_named() -> None:
