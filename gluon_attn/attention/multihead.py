@@ -5,7 +5,7 @@
 
 The same equations are implemented in two forms that share their parameters. In training, all queries are processed at
 once: one product computes the projections of all heads, the batch is the second axis, and MXNet's interleaved products
-read each head in place, which takes half the time of transposing. In search, one query is processed at a time, and the
+read each head in place, without transposing. In search, one query is processed at a time, and the
 projected keys and values are cached by head.
 
 As in the paper there are no biases by default. A bias of the keys would have no effect: it adds the same number to all

@@ -213,7 +213,7 @@ def positional_encoding(code: np.ndarray, similarity: np.ndarray, path: Path) ->
         figure.colorbar(image, ax=left).set_label("value")
         right.plot(range(len(similarity)), similarity, color=COLOURS[0])
         right.set_xlim(left=0)
-        right.set(title="Similarity of two positions", xlabel="distance", ylabel="dot product, of distance 0 = 1")
+        right.set(title="Similarity of two positions", xlabel="distance", ylabel="dot product, relative to distance 0")
 
 
 def scores_by_width(

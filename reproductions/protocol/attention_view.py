@@ -10,6 +10,8 @@ import numpy as np
 
 DIGITS = 4
 """Decimal places of a weight in JSON; a page shows per cent with at most two."""
+LARGEST_MATRIX = 60
+"""Maximum number of tokens along one side of a matrix on a page."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class AttentionView:
         classes: name and probability of each class.
         surprise: for a language model, -ln p in nats of each token after the first, and of the end.
         alternatives: translations, the best first.
-        heads: for a Transformer, its heads over the text and the first alternative.
+        heads: for a Transformer, its heads over the text and, if it translates, the first alternative.
         text: the text itself, if tokens are pieces of it.
         title: description of a published example.
         notes: remarks for the reader, one sentence each, such as that only part of the text was read.

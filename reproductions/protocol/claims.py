@@ -15,7 +15,7 @@ class Effect:
     Attributes:
         estimate: the effect and its interval.
         what: what was measured, with its unit.
-        items: the items that the bootstrap resamples.
+        items: the items that the bootstrap resamples; empty if the effect is not a mean over items.
         split: the split on which it was measured.
     """
 

@@ -71,6 +71,7 @@ def judge(
     if basis:
         verdict = "supported" if interval[0] > margin else "contradicted" if interval[1] < margin else "inconclusive"
     on_sample = groups[claim.variants[0]][0].on_sample
+    resampled = f", bootstrap over {effect.items}" if effect.items else ""
     warning = f"; {SAMPLE_WARNING}" if on_sample else ""
     return JudgedClaim(
         id=claim.id,
@@ -80,7 +81,7 @@ def judge(
         ci95=interval,
         verdict=verdict,
         basis=basis or "one seed per variant",
-        measure=f"{effect.split}, {effect.what}, bootstrap over {effect.items}{warning}",
+        measure=f"{effect.split}, {effect.what}{resampled}{warning}",
         per_seed={str(seed): value for seed, value in by_seed.items()},
         ci95_items=(estimate.low, estimate.high),
         ci95_seeds=by_seeds,

@@ -57,5 +57,13 @@ def too_long(numbers: list[int], tokens: int, limit: int, done: str) -> str:
         limit: number of tokens that are read.
         done: what happens to the tokens, such as "read".
     """
-    more = f"; the same for {len(numbers) - 1} further lines" if len(numbers) > 1 else ""
-    return f"line {numbers[0]}: {tokens} tokens, only the first {limit} are {done}{more}"
+    return f"line {numbers[0]}: {tokens} tokens, only the first {limit} are {done}{_more(numbers)}"
+
+
+def unknown(numbers: list[int]) -> str:
+    """Return a message about lines without a token that is in the vocabulary, given their numbers, at least one."""
+    return f"line {numbers[0]}: no token is in the vocabulary{_more(numbers)}"
+
+
+def _more(numbers: list[int]) -> str:
+    return f"; the same for {len(numbers) - 1} further lines" if len(numbers) > 1 else ""

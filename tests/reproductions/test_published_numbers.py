@@ -459,7 +459,9 @@ MEASURED: dict[str, Measure] = {
     "sutskever2014 beam-2": lambda side, **how: score_of(beams(side), first_gain_minus_second, **how),
     "sutskever2014 long": lambda side, **how: score_of(halves(side), lambda sums: long_minus_short(sums) + 2, **how),
     "vaswani2017 head-before": lambda side, **how: mean_of(best_heads(side, "before") - 0.5, **how),
-    "vaswani2017 head-noun": lambda side, **how: mean_of(best_heads(side, "noun") - 0.5, **how),
+    "vaswani2017 head-noun": lambda side, **how: mean_of(
+        without_missing(mean_array(side, "head_noun") - mean_array(side, "head_second_word")), **how
+    ),
     "vaswani2017 head-aligns": lambda side, **how: mean_of(best_heads(side, "lexicon") - 0.5, **how),
     "vaswani2017 time": lambda a, b, **how: (minutes_to_best("vaswani2017", "transformer", "rnnsearch"),) * 3,
     "vaswani2017 positions": lambda a, b, **how: tuple(0.5 + value for value in better(a, b, "", **how)),

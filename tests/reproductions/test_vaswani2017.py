@@ -157,7 +157,8 @@ def test_claims_are_judged_from_outcomes(tmp_path: Path) -> None:
     qualities = dict.fromkeys(LOSERS, 0.7)
     qualities |= {"transformer-fr": 0.9, "rnnsearch-fr": 0.8, "small": 0.8, "no-smoothing": 0.7, "learned": 0.8}
     outcomes = [translated(tmp_path, name, quality) for name, quality in qualities.items()]
-    attending = {f"heads_{name}": np.full((SENTENCES, 1, 2), 0.7) for name in ("before", "noun", "lexicon")}
+    attending = {f"heads_{name}": np.full((SENTENCES, 1, 2), 0.7) for name in ("before", "lexicon")}
+    attending |= {f"head_{name}": np.full(SENTENCES, share) for name, share in (("noun", 0.6), ("second_word", 0.2))}
     outcomes += [trained(tmp_path, "transformer", 1, {5: 50.0}, **attending)]
     outcomes += [trained(tmp_path, "rnnsearch", 1, {9: 50.0})]
     claims = claims_by_id(conclude(REPRODUCTION, SMOKE, outcomes)[1])
@@ -167,6 +168,7 @@ def test_claims_are_judged_from_outcomes(tmp_path: Path) -> None:
     for name in (*WON, "schedule"):
         assert by_items(claims[name]) == "supported", name
     assert claims["head-before"].effect == claims["head-aligns"].effect == pytest.approx(0.2)
+    assert claims["head-noun"].effect == pytest.approx(0.4)
     assert claims["positions"].effect == pytest.approx(0.5)
     assert claims["heads"].reported == pytest.approx(0.9)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mxnet import nd
 
 from gluon_attn.plots.curves import score_by_amount
 from gluon_attn.plots.heads import attention_lines
@@ -16,6 +15,7 @@ from gluon_attn.plots.masks import masked_tokens
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.tasks.classification.accuracy import accuracies
 from reproductions.tasks.classification.task import Findings, Measurement, Reading
+from reproductions.tasks.pretraining import attention_views
 
 
 def accuracy_by_minutes(pretrained: Mapping[str, str], without: str, labelled: int) -> Draw:
@@ -86,16 +86,10 @@ def heads_over(text: str) -> Measurement:
     tokens), including special tokens."""
 
     def measure(reading: Reading) -> Findings:
-        data: Any = reading.data
-        encoded = data.prepared.encode([text], processes=1)
-        arrays = data.inputs.arrays(data.inputs.texts(encoded))
-        ids, lengths = (nd.array(array, dtype=array.dtype) for array in arrays)
         model: Any = reading.model
-        length = int(arrays[1][0])
-        weights = np.stack([layer.asnumpy()[0] for layer in model.bert.attend(ids, nd.zeros_like(ids), lengths)])
-        tokens = [data.prepared.vocabulary.idx_to_token[index] for index in arrays[0][0, :length]]
-        values = np.round(weights[:, :, :length, :length].astype(np.float64), 4).tolist()
-        return Findings(examples={"heads": {"tokens": tokens, "weights": values}})
+        shown = attention_views.heads_over(model.bert, reading.data.prepared, text)
+        values = np.round(shown.weights.astype(np.float64), 4).tolist()
+        return Findings(examples={"heads": {"tokens": list(shown.rows), "weights": values}})
 
     return measure
 

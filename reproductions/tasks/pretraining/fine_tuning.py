@@ -13,10 +13,12 @@ from gluon_attn.models.outputs import Classifier
 from gluon_attn.training.checkpoint import named_parameters, parameter_arrays
 from preprocessing import naver_pieces
 from preprocessing.text.pipeline import Result, TextPipeline
+from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.runs import PREPROCESSING
 from reproductions.protocol.task import TrainedModel
 from reproductions.tasks.classification.settings import ClassificationData
 from reproductions.tasks.classification.task import Classification
+from reproductions.tasks.pretraining import attention_views
 from reproductions.tasks.pretraining.bert_settings import BertSettings
 
 SHARED = ("bert.", "pooler.")
@@ -86,6 +88,12 @@ class FineTuning(Classification[BertSettings]):
         if "raw" in corpora and "pretraining" in prepared.card["facts"]:
             corpora["raw"] = prepared.card["facts"]["pretraining"]["crawl"]["sha256"]
         return replace(data, corpora=corpora, packages=("sentencepiece",))
+
+    def attention_of(
+        self, trained: TrainedModel[BertSettings, ClassificationData], text: str, *, beam: int | None = None
+    ) -> AttentionView:
+        view, model = super().attention_of(trained, text, beam=beam), trained.model
+        return attention_views.with_heads(view, model.bert, trained.data.prepared, text)
 
     def initialize(self, model: Classifier, data: ClassificationData, pretrained: TrainedModel[Any, Any]) -> None:
         """Initialise the encoder, and the pooler if both have one, from a pretrained network.

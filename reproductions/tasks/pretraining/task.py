@@ -25,13 +25,14 @@ from preprocessing.text.data import Split
 from preprocessing.text.masking import WORD_START, Masking
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.vocabulary import CLASSIFY_ID, MASK_ID, MASKED_SPECIALS, PADDING_ID, SEPARATOR_ID, UNKNOWN
+from reproductions.protocol.attention_view import AttentionView
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
 from reproductions.tasks.classification.accuracy import per_cent
 from reproductions.tasks.lines import lines, too_long
-from reproductions.tasks.pretraining import results
+from reproductions.tasks.pretraining import attention_views, results
 from reproductions.tasks.pretraining.batches import ReviewPairs, share_of_pairs
 from reproductions.tasks.pretraining.bert_settings import PretrainingData, PretrainingSettings
 
@@ -153,6 +154,11 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
             ids = _encoded(data, text)
             p = _probabilities(trained.model, ids, causal=settings.causal)
             yield f"{float(np.exp(-np.log(np.maximum(p[np.arange(len(ids)), ids], 1e-30)).mean())):.2f}"
+
+    def attention_of(
+        self, trained: TrainedModel[PretrainingSettings, PretrainingData], text: str, *, beam: int | None = None
+    ) -> AttentionView:
+        return attention_views.of_text(trained, text)
 
 
 def _notes(number: int, text: str, pieces: Sequence[str], limit: int, data: PretrainingData) -> Iterator[str]:

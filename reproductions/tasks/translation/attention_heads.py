@@ -20,7 +20,7 @@ from gluon_attn.training.batching import length_batches
 from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing.bitext.data import Pair
 from preprocessing.bitext.subwords import SEPARATOR, joined
-from reproductions.protocol.attention_view import Alternative, AttentionView, Heads
+from reproductions.protocol.attention_view import LARGEST_MATRIX, Alternative, AttentionView, Heads
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.runs import Outcome
@@ -35,12 +35,13 @@ CRITERIA: Mapping[str, tuple[str, str]] = {
     "before": ("encoder", "the token before"),
     "after": ("encoder", "the token after"),
     "word": ("encoder", "other pieces of the same word"),
-    "noun": ("encoder", "the noun of an article two or more words before"),
+    "noun": ("encoder", "the noun of an article three or more words before"),
+    "second_word": ("encoder", "the second word after such an article"),
     "decoder_before": ("decoder", "the token before"),
     "lexicon": ("crossing", "the source token whose likeliest translation is generated"),
 }
+CONTROLS = {"second_word": "noun"}  # measured in the best head of the other criterion, and not drawn
 BEGIN, END = "<s>", "</s>"  # begin and end of a sentence in figures and on pages
-LARGEST_MATRIX = 60  # maximum number of tokens along one side of a matrix on a page
 SHORTEST, LONGEST = 8, 16  # source tokens of the sentence in the figures
 
 
@@ -50,8 +51,9 @@ class AttentionHeads(Translation):
 
     Predictions ``heads_<criterion>`` (sentences, layers, heads) are the weights that heads give to the keys defined by
     a criterion of :data:`CRITERIA` on the test split, averaged over the tokens of a sentence; NaN if a sentence has no
-    such token. ``head_<criterion>`` (sentences,) are those of the head with the largest mean on the validation split.
-    The example ``heads`` has this head on one test sentence, for each criterion that applies.
+    such token. ``head_<criterion>`` (sentences,) are those of the head with the largest mean on the validation split;
+    of a control, those of the best head of the criterion that it belongs to. The example ``heads`` has this head on one
+    test sentence, for each criterion that applies.
     """
 
     def evaluate(
@@ -60,7 +62,7 @@ class AttentionHeads(Translation):
         evaluation = super().evaluate(model, settings, data, last)
         if isinstance(model, Transformer):
             test, validation = (_measured(model, data, split) for split in ("test", "validation"))
-            best = {name: best_head(array) for name, array in validation.items()}
+            best = {name: best_head(validation[CONTROLS.get(name, name)]) for name in validation}
             evaluation.predictions.update({f"heads_{name}": array for name, array in test.items()})
             evaluation.predictions.update({f"head_{name}": test[name][:, *head] for name, head in best.items()})
             evaluation.examples["heads"] = _examples(model, data, test, best)
@@ -143,11 +145,14 @@ def _marks(data: TranslationData, words: Sequence[str], target: Sequence[str]) -
     generated = [*target, None]  # the end of sentence has no translation
     aligned = [[token is not None and token == translation for translation in translations] for token in generated]
     english = data.prepared.pipeline.source == "en"
+    none = np.zeros((len(words), len(words)), bool)
+    nouns, second_words = noun_of_article(words) if english else (none, none)
     return {
         "before": at_offset(len(words), -1),
         "after": at_offset(len(words), 1),
         "word": same_word(np.array([word.endswith(SEPARATOR) for word in words])),
-        "noun": noun_of_article(words) if english else np.zeros((len(words), len(words)), bool),
+        "noun": nouns,
+        "second_word": second_words,
         "decoder_before": at_offset(len(generated), -1),
         "lexicon": np.array(aligned, bool).reshape(len(generated), len(words)),
     }
@@ -171,7 +176,7 @@ def _examples(
     }
     examples = []
     for name, (kind, what) in CRITERIA.items():
-        if not np.isfinite(test[name]).any():
+        if name in CONTROLS or not np.isfinite(test[name]).any():
             continue
         (layer, head), (queries, keys) = best[name], tokens[kind]
         examples.append(
@@ -202,7 +207,7 @@ def attends(criterion: str, share: float) -> Callable[[Sequence[Outcome]], Effec
 
 def _attends(criterion: str, share: float, outcomes: Sequence[Outcome]) -> Effect | None:
     if any(f"heads_{criterion}" not in outcome.predictions for outcome in outcomes):
-        return None  # scored before there was this criterion
+        return None  # scored before heads were measured by this criterion
     splits, weights = zip(*(_of_best(criterion, outcome) for outcome in outcomes), strict=True)
     mean = np.mean(weights, axis=0, dtype=np.float64)  # over seeds, each with its best head
     mean = mean[~np.isnan(mean)]
@@ -211,6 +216,24 @@ def _attends(criterion: str, share: float, outcomes: Sequence[Outcome]) -> Effec
     chosen = " or ".join(dict.fromkeys(splits))
     what = f"mean weight of the best head, chosen on {chosen}, on {CRITERIA[criterion][1]}, minus {share:g}"
     return Effect(bootstrap(mean - share, seed=0), what, "sentences")
+
+
+def prefers(criterion: str, control: str) -> Callable[[Sequence[Outcome]], Effect | None]:
+    """Return the effect of the claim that some head gives more weight to a criterion's keys than to its control's."""
+    return partial(_prefers, criterion, control)
+
+
+def _prefers(criterion: str, control: str, outcomes: Sequence[Outcome]) -> Effect | None:
+    if any(f"head_{control}" not in outcome.predictions for outcome in outcomes):
+        return None  # scored before there was this control
+    sides = ([outcome.predictions[f"head_{name}"] for outcome in outcomes] for name in (criterion, control))
+    weights, controls = (np.mean(side, axis=0, dtype=np.float64) for side in sides)  # over seeds
+    difference = weights - controls
+    difference = difference[~np.isnan(difference)]
+    if not len(difference):
+        return None
+    what = f"weight of the best head, chosen on validation, on {CRITERIA[criterion][1]}, minus {CRITERIA[control][1]}"
+    return Effect(bootstrap(difference, seed=0), what, "sentences")
 
 
 def _of_best(criterion: str, outcome: Outcome) -> tuple[str, np.ndarray]:

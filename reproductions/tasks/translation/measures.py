@@ -171,7 +171,7 @@ def minutes_gained(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effec
     mean = float(np.mean(gained))
     names = f"{second[0].variant} minus {first[0].variant}"
     what = f"minutes of one core to the best validation BLEU of {second[0].variant}, {names}"
-    return Effect(Estimate(mean, mean, mean), what, "nothing", split="validation")
+    return Effect(Estimate(mean, mean, mean), what, items="", split="validation")
 
 
 def no_worse(margin: float) -> Callable[[Sequence[Outcome], Sequence[Outcome]], Effect]:

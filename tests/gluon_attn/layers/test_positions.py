@@ -1,4 +1,4 @@
-"""Codes of positions: the paper's formula, learned ones, and none."""
+"""Positional encodings: the paper's formula, learned ones, and none."""
 
 from __future__ import annotations
 

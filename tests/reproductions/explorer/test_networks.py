@@ -30,7 +30,7 @@ def copy_to(runs: Path) -> Path:
 
 
 def shows_attention(paper: str, variant: str) -> bool:
-    return papers.load(paper).preset("cpu").task(variant).command in ("predict", "translate")
+    return papers.load(paper).preset("cpu").task(variant).command in ("predict", "translate", "perplexity")
 
 
 def test_included_networks_come_before_those_of_the_runs(tmp_path: Path) -> None:

@@ -190,6 +190,9 @@ def test_a_custom_effect_has_a_value_for_each_seed(tmp_path: Path) -> None:
     (claim,) = conclude(paper, CPU, outcomes)[1]
     assert list(claim.per_seed.values()) == pytest.approx([0.3, 0.4, 0.35]) and claim.verdict == "supported"
     assert claim.measure == "test, part that is right, minus a half, bootstrap over points"
+    alone = replace(paper.claims[0], effect=lambda side: replace(effect(side), items=""))
+    (claim,) = conclude(replace(paper, claims=(alone,)), CPU, outcomes)[1]
+    assert claim.measure == "test, part that is right, minus a half"
 
 
 @pytest.mark.parametrize(

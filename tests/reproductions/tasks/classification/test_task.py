@@ -407,6 +407,11 @@ def test_each_line_gets_a_label_a_probability_and_weights(capsys: pytest.Capture
     assert capsys.readouterr().err == "line 3: 30 tokens, only the first 20 are read\n"
 
 
+def test_lines_without_a_known_token_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(answers(HOPS, "𓀀 𓀁\n정말 𓀀\n𓀀\n".encode())) == 3
+    assert capsys.readouterr().err == "line 1: no token is in the vocabulary; the same for 1 further lines\n"
+
+
 def test_weights_of_a_network_without_attention_are_refused() -> None:
     settings = StructuredSettings(
         **SIZES, cell="gru", hops=0, pooling="max", hidden=5, embedding_dropout=0.0, dropout=0.0

@@ -241,6 +241,38 @@ def test_the_likeliest_pieces_for_each_mask(trained: TrainedModel[Any, Any]) -> 
         assert len(best) == 5 and p == sorted(p, reverse=True) and not any(token.startswith("<") for token, _ in best)
 
 
+def test_a_page_gets_all_heads_over_a_text_with_its_special_tokens(trained: TrainedModel[Any, Any]) -> None:
+    view = TASK.attention_of(trained, "이야기가 참 좋았다")
+    (heads,) = view.heads
+    assert list(heads.rows) == list(heads.columns) == ["<cls>", *view.tokens, "<sep>"]
+    assert heads.weights.shape == (1, 2, len(heads.rows), len(heads.rows)) and view.weights is None
+    np.testing.assert_allclose(heads.weights.sum(axis=-1), 1.0, rtol=1e-5)
+    (alone,) = TASK.attention_of(trained, "이야기가").heads
+    assert list(alone.rows) == [*heads.rows[: len(alone.rows) - 1], "<sep>"]
+    assert np.abs(alone.weights - heads.weights[:, :, : len(alone.rows), : len(alone.rows)]).max() > 1e-3
+    with pytest.raises(UsageError, match="no token in this text"):
+        TASK.attention_of(trained, " ")
+
+
+def test_a_long_text_has_no_heads_and_a_note_says_so(trained: TrainedModel[Any, Any]) -> None:
+    view = TASK.attention_of(trained, "영화 " * 80)
+    assert len(view.tokens) == 60 and not view.heads
+    assert [note.partition(",")[0] for note in view.notes] == [
+        "80 tokens",
+        "Heads are shown for texts of up to 58 pieces.",
+    ]
+
+
+def test_a_fine_tuned_network_shows_its_heads_too() -> None:
+    task, settings = FineTuning(), BertSettings(**SIZES)
+    data = task.prepare(settings, sample=True)
+    model = settings.build(data)
+    settings.initialize(model, data)
+    view = task.attention_of(TrainedModel(model, Variant("b", "", settings, RECIPE, task), task, data, ""), "참 좋았다")
+    assert view.classes and view.weights is not None
+    assert view.heads[0].weights.shape == (1, 2, len(view.tokens) + 2, len(view.tokens) + 2)
+
+
 def test_what_is_saved_restores_the_vocabulary(trained: TrainedModel[Any, Any], tmp_path: Path) -> None:
     TASK.save(SETTINGS, trained.data, tmp_path / "saved.npz")
     restored = TASK.restore(SETTINGS, tmp_path / "saved.npz", sample=True)

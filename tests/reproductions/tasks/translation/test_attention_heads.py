@@ -14,7 +14,7 @@ from reproductions import bahdanau2014, vaswani2017
 from reproductions.protocol.papers import results_folder
 from reproductions.protocol.runs import published_outcomes
 from reproductions.protocol.task import Evaluation, TrainedModel
-from reproductions.tasks.translation.attention_heads import CRITERIA, attends, best_head, heads
+from reproductions.tasks.translation.attention_heads import CRITERIA, attends, best_head, heads, prefers
 from reproductions.tasks.translation.data import TranslationData
 from tests.reproductions.translating import SENTENCES, network, translated
 
@@ -56,9 +56,8 @@ def test_heads_are_chosen_on_validation() -> None:
     data = replace(data, prepared=prepared)
     other = vaswani2017.GERMAN.evaluate(network(settings, data), settings, data, LAST)
     assert evaluation.predictions["heads_before"].shape == (len(splits["test"]), 1, 8)
-    for name in ("before", "after", "noun"):
-        on_validation = other.predictions[f"heads_{name}"]
-        head = best_head(on_validation)
+    for name, criterion in (("before", "before"), ("after", "after"), ("noun", "noun"), ("second_word", "noun")):
+        head = best_head(other.predictions[f"heads_{criterion}"])
         np.testing.assert_array_equal(
             evaluation.predictions[f"head_{name}"], evaluation.predictions[f"heads_{name}"][:, *head]
         )
@@ -104,6 +103,17 @@ def test_a_claim_takes_the_head_that_is_best_on_validation_if_it_is_recorded(tmp
     splits = [effect.what.partition("chosen on ")[2].partition(",")[0] for effect in effects if effect]
     assert splits == ["validation", "test", "validation or test"]
     assert attends("noun", 0.5)([old]) is None
+
+
+def test_a_claim_compares_a_criterion_with_its_control(tmp_path: Path) -> None:
+    outcomes = []
+    for seed, share in ((1, 0.5), (2, 0.7)):
+        arrays = {"head_noun": np.full(SENTENCES, share), "head_second_word": np.full(SENTENCES, 0.2)}
+        arrays["head_noun"][1:] = np.nan  # the other sentences have no such noun
+        outcomes.append(translated(tmp_path, "transformer", 0.9, seed=seed, **arrays))
+    effect = prefers("noun", "second_word")(outcomes)
+    assert effect is not None and effect.estimate.mean == pytest.approx(0.4) and "minus the second word" in effect.what
+    assert prefers("noun", "second_word")([translated(tmp_path, "transformer", 0.9, seed=3)]) is None
 
 
 def test_heads_are_drawn_from_examples(tmp_path: Path) -> None:
