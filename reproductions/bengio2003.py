@@ -32,8 +32,8 @@ The learned features are compared with skip-gram vectors of the same text and wi
 of a word share its sentiment, as in `mikolov2013`, taken from IMDb's training reviews.
 
 Claims: the network is better than n-grams of the same order; the mixture is better than both; longer contexts help the
-network, and more than they help n-grams; n-grams longer than five words are no better; direct connections (the paper
-finds on Brown that the network generalises better without them); words with similar features have similar meaning
+network, and more than they help n-grams; n-grams of five words are better than longer ones; direct connections (the
+paper finds on Brown that the network generalises better without them); words with similar features have similar meaning
 (section 1), and skip-gram vectors capture meaning better (Mikolov et al., 2013).
 """
 

@@ -129,14 +129,14 @@ def read_weights(path: Path, *, sha256: str = SHA256) -> dict[str, np.ndarray]:
     try:
         content = path.read_bytes()
         if sha256 and hashlib.sha256(content).hexdigest() != sha256:
-            raise UsageError(f"{path}: not the published weights, their SHA-256 is another one; {remedy}")
+            raise UsageError(f"{path}: not the published weights, the SHA-256 differs; {remedy}")
         tensors: dict[str, np.ndarray] = load(content)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
     except KeyError as error:  # a type of the format that NumPy does not have, such as BF16
         raise UsageError(f"{path}: has tensors of type {error.args[0]}, which cannot be read; {remedy}") from None
     except (SafetensorError, ValueError) as error:  # ValueError: a shape that is impossible in NumPy
-        raise UsageError(f"{path}: no file of weights ({' '.join(str(error).split())}); {remedy}") from None
+        raise UsageError(f"{path}: not a valid safetensors file ({' '.join(str(error).split())}); {remedy}") from None
     return tensors
 
 
@@ -157,7 +157,7 @@ def published_parameters(
     for name in names:
         published = published_name(name)
         if published not in tensors:
-            raise UsageError(f"the weights have no {published}; they are of another network")
+            raise UsageError(f"the weights have no {published}; they belong to a different network")
         parameters[name] = tensors[published][list(rows)] if published == _TOKENS else tensors[published]
     return parameters
 

@@ -34,9 +34,8 @@ def pair_rows(group: np.ndarray, generator: np.random.RandomState) -> Pairs:
     """Pair all rows, each once, so that half of the pairs, or as many as possible, are of one group.
 
     Rows are shuffled within their group and paired two by two. A group of odd size leaves one row over; these rows are
-    paired with each other. Pairs within a group are then drawn at random and exchange their second rows in a circle:
-    just so many that there are as many pairs of two groups as of one. A single row may be left over at the end; it is
-    in no pair.
+    paired with each other. Then the second rows of some pairs within a group, drawn at random, are permuted cyclically,
+    so that there are as many pairs of two groups as of one. A single row may be left over at the end; it is in no pair.
 
     Args:
         group: (rows,) the number of the group of each row.

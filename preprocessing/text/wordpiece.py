@@ -65,7 +65,7 @@ def read_tokens(path: Path, *, sha256: str = "") -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(path, f"cannot be read ({error})", remedy=remedy) from error
     if sha256 and hashlib.sha256(content).hexdigest() != sha256:
-        raise InputError(path, "is not the published file: its SHA-256 is another one", remedy=remedy)
+        raise InputError(path, "is not the published file: the SHA-256 differs", remedy=remedy)
     missing = [token for token in SPECIALS if token not in tokens]
     if missing or len(set(tokens)) != len(tokens):
         reason = f"has no {missing[0]}" if missing else "has a token twice"

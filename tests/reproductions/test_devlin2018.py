@@ -66,10 +66,11 @@ def test_few_labels_are_the_same_for_all_systems() -> None:
 
 def made_up(folder: Path) -> list[Outcome]:
     right = {"bert": 0.9, "random": 0.85, "bert-30": 0.88, "bert-10": 0.86, "no-pairs": 0.87}
+    right |= {"left-to-right": 0.83, "left-to-right-lstm": 0.8, "layers-2": 0.8, "units-128": 0.8}
     right |= {
         f"{name}-{count}": 0.6 + 0.1 * (name == "bert")
         for count in BATCHES
-        for name in ("bert", "random", "vectors", "rnn")
+        for name in ("bert", "random", "vectors", "rnn", "fasttext")
     }
     outcomes = []
     for name, share in right.items():
@@ -79,7 +80,8 @@ def made_up(folder: Path) -> list[Outcome]:
             weights = np.full((2, 2, 3, 3), 1 / 3).tolist()
             examples = {"heads": {"tokens": ["<cls>", "▁참", "<sep>"], "weights": weights}} if name == "bert" else {}
             outcomes.append(outcome(folder, name, seed, arrays, examples=examples))
-    for name, loss in (("pretraining", 2.0), ("pretraining-30", 2.2), ("pretraining-10", 3.0)):
+    smaller = {"pretraining-layers-2": 2.3, "pretraining-units-128": 2.4}
+    for name, loss in {"pretraining": 2.0, "pretraining-30": 2.2, "pretraining-10": 3.0, **smaller}.items():
         likelihood = np.tile([4 * loss, 4.0], (50, 1))
         history = [
             {"epoch": 1, "train_loss": 1.0, "validation_perplexity": 9.0, "validation_loss": 2.0, "seconds": 60.0}
@@ -104,14 +106,18 @@ def test_claims_and_figures(tmp_path: Path) -> None:
     rows, judged = conclude(REPRODUCTION, SMOKE, outcomes)
     assert {row.metric for row in rows if row.variant == "pretraining"} == {"perplexity", "pairs"}
     claims = claims_by_id(judged)
-    assert claims.keys() == {"pretraining", "pairs", "few-100", "few-1000", "few-10000"}
+    elsewhere = {"word-vectors", "published"}  # other papers' networks, and none on the sample
+    assert claims.keys() == {claim.id for claim in REPRODUCTION.claims} - elsewhere
     assert {by_items(claim) for claim in claims.values()} == {"supported"}
+    assert claims["depth-perplexity"].effect == pytest.approx(np.exp(2.3) - np.exp(2.2))
     assert claims["pretraining"].effect == pytest.approx(5.0)
     figures = draw_figures(REPRODUCTION, SMOKE, outcomes, tmp_path / "figures")
     for title in (
         "accuracy by minutes of pretraining",
         "accuracy by labelled reviews",
         "pieces predicted for a mask, 1",
+        "heads of layer 1",
+        "heads of layer 2",
     ):
         assert figures[title].stat().st_size > 5_000
 

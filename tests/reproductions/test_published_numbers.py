@@ -213,7 +213,7 @@ def recomputed(paper: str, row: dict[str, Any], *, interval: bool) -> tuple[list
         return [of_order(one.sum(axis=0)) for one in counts], score_of(counts, of_order, interval=interval)
     score = perplexity if row["metric"] == "perplexity" else bleu
     assert kind[0] == "test" and row["metric"] in ("bleu", "sacrebleu", "perplexity")
-    mixture = "even_mixture" if signature.endswith("half and half") else "mixture"
+    mixture = "even_mixture" if signature.endswith("equal weights") else "mixture"
     likelihood = mixture if signature.startswith("mixed with") else "likelihood"
     sums = [one[likelihood] if score is perplexity else counts_of(row, one) for one in each]
     return [score(one.sum(axis=0)) for one in sums], score_of(sums, score, interval=interval)

@@ -18,19 +18,20 @@ from reproductions.protocol.runs import Outcome, paired
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.language_modelling import results
 
-_MIXED = "mixed with"
+_FITTED, _EQUAL = "weights by known context, from validation", "equal weights"
 COLUMNS = (
     *results.COLUMNS,
-    Column("mixed with n-grams", "perplexity", _MIXED),
+    Column("mixed with n-grams", "perplexity", _FITTED),
+    Column("mixed with equal weights", "perplexity", _EQUAL),
 )
-_HOW = {"mixture": "weights by known context, from validation", "even_mixture": "half and half"}
+_HOW = {"mixture": _FITTED, "even_mixture": _EQUAL}
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any], order: int) -> list[Row]:
     """Rows of a network on test: its own, and those of its mixtures with n-grams of the given order."""
     own = results.rows(outcomes, variant)
     for name, how in _HOW.items():
-        signature = f"{_MIXED} {order}-grams, {how}"
+        signature = f"mixed with {order}-grams, {how}"
         mixed = bootstrapped_row(
             outcomes, variant, stacked(outcomes, name), perplexity, metric="perplexity", signature=signature
         )
@@ -91,7 +92,7 @@ def perplexity_by_context(networks: Mapping[int, str], ngrams: Mapping[int, str]
         if not series:
             return {}
         path = directory / "perplexity_by_context.png"
-        score_by_amount(series, path, "words before, of network or n-grams alone", "perplexity on test")
+        score_by_amount(series, path, "context length in words", "perplexity on test")
         return {"perplexity by context": path}
 
     return draw

@@ -22,7 +22,7 @@ NOTES = (
 
 COLUMNS = (
     Column("perplexity of pretraining", "perplexity", of_pretraining=True),
-    Column("next-sentence accuracy, %", "pairs"),
+    Column("accuracy on pairs, %", "pairs"),
 )
 
 

@@ -46,7 +46,7 @@ def test_the_file_of_a_vocabulary(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "sha256", "reason"),
     [
-        (FILE.encode(), "0" * 64, "its SHA-256 is another one"),
+        (FILE.encode(), "0" * 64, "the SHA-256 differs"),
         (FILE.replace("[CLS]", "cls").encode(), "", r"it has no \[CLS\]"),
         ((FILE + "un\n").encode(), "", "it has a token twice"),
         (b"\xff\n", "", "cannot be read"),
