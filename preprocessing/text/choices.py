@@ -29,8 +29,8 @@ def _substitute(pattern: str, replacement: str) -> Callable[[str], str]:
 CLEANING: dict[str, tuple[str, Callable[[str], str]]] = {
     "lower-case": ("letters are lower-cased (Unicode)", str.lower),
     "repetitions": (
-        "a character that stands three times or more in a row is written twice, as by soynlp's repeat_normalize",
-        _substitute(r"(.)\1{2,}", r"\1\1"),
+        "a letter or digit that occurs three times or more in a row is written twice, as by soynlp's repeat_normalize",
+        _substitute(r"(\w)\1{2,}", r"\1\1"),
     ),
     "laughter": ("runs of ㅋ, ㅎ, ㅠ and ㅜ are replaced by a space", _substitute("[ㅋㅎㅠㅜ]+", " ")),
     "punctuation": (
@@ -64,6 +64,7 @@ class Clean(Step[Data]):
     """
 
     name = "clean"
+    version = 2
     for_new_rows = True
     rules: tuple[str, ...]
 

@@ -15,7 +15,13 @@ from reproductions.naver_self_attention import REPRODUCTION as NAVER
 from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.classification.accuracy import accuracies
-from reproductions.tasks.classification.preprocessing_choices import interaction, wider_than, worth
+from reproductions.tasks.classification.preprocessing_choices import (
+    gain_where_copied,
+    interaction,
+    varies_more,
+    wider_than,
+    worth,
+)
 from tests.reproductions.support import outcome, run_and_score
 
 SMOKE, CPU = REPRODUCTION.preset("smoke"), REPRODUCTION.preset("cpu")
@@ -98,6 +104,23 @@ def test_best_minus_worst_and_two_choices_together(tmp_path: Path) -> None:
         trained(tmp_path, name, r) for name, r in zip("abcd", (0.5, 0.4, 0.6, 0.55), strict=True)
     )
     assert interaction(both, first, second, base).estimate.mean == pytest.approx(5.0)
+
+
+def test_the_variation_of_some_systems_beyond_that_of_others(tmp_path: Path) -> None:
+    shares = (0.4, 0.5, 0.6, 0.5, 0.51)
+    systems = [trained(tmp_path, f"s{number}", share) for number, share in enumerate(shares)]
+    effect = varies_more(3, *systems)
+    assert effect.estimate.mean == pytest.approx(10.0 - 0.5**0.5)
+    assert effect.estimate.low < effect.estimate.mean < effect.estimate.high
+
+
+def test_the_gain_by_copies_is_measured_where_there_are_copies(tmp_path: Path) -> None:
+    base, without = trained(tmp_path, BASE, 0.5), trained(tmp_path, "no-leaks", 0.5, first=5)
+    effect = gain_where_copied(base, without)
+    assert effect is not None and effect.estimate.mean == pytest.approx(50.0)  # 5 of the 10 reviews
+    for one in base:
+        one.predictions["seen_in_train"][:] = False
+    assert gain_where_copied(base, without) is None
 
 
 def test_claims_and_figures_of_what_is_trained(tmp_path: Path) -> None:

@@ -431,6 +431,11 @@ def more_together(
     return mean_of(together - one - other, interval=interval)
 
 
+def extra_variation(sums: np.ndarray, count: int) -> float:
+    """Standard deviation of the accuracy of the first systems, minus that of the others; all are scored on NSMC."""
+    return float(np.std(sums[:count] / 50_000, ddof=1) - np.std(sums[count:] / 50_000, ddof=1))
+
+
 Measure = Callable[..., Numbers]
 MEASURED: dict[str, Measure] = {
     "bahdanau2014 length": lambda a, b, **how: score_of(joined(a), lost, joined(b), **how),
@@ -478,6 +483,13 @@ MEASURED: dict[str, Measure] = {
     "mikolov2013 meaning": at_best_epochs,
     "naver_preprocessing underspecified": lambda *groups, **how: wider_than(0.5, groups, **how),
     "naver_preprocessing interaction": more_together,
+    "naver_preprocessing interaction-stop-words": more_together,
+    "naver_preprocessing leaks-copied": lambda base, without, **how: mean_of(
+        (mean_right(base) - mean_right(without))[base[0]["seen_in_train"].astype(bool)], **how
+    ),
+    "naver_preprocessing pipelines": lambda *groups, **how: score_of(
+        [np.stack([mean_right(group) for group in groups], axis=1)], lambda sums: extra_variation(sums, 12), **how
+    ),
     "naver_self_attention readable-agreement": lambda side, **how: mean_of(unreadable(side, "agreement"), **how),
     "naver_self_attention readable-entropy": lambda side, **how: mean_of(-unreadable(side, "entropy"), **how),
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from gluon_attn.evaluation.inference import over_seeds, pooled_deviation
-from gluon_attn.evaluation.statistics import Estimate, bootstrap
+from gluon_attn.evaluation.statistics import Estimate, bootstrap, bootstrap_metric
 from gluon_attn.models.outputs import Classifier
 from gluon_attn.plots.forest import Group, forest, strips
 from gluon_attn.training.checkpoint import Checkpoint
@@ -29,7 +29,7 @@ TITLES = {
     "komoran": "Komoran",
     "hannanum": "Hannanum",
     "kkma": "Kkma",
-    "whitespace": "words between spaces",
+    "whitespace": "whitespace-separated words",
     "syllable": "syllables",
     "jamo": "letters (jamo)",
     "sentencepiece": "SentencePiece",
@@ -145,7 +145,7 @@ def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: 
         deviation = pooled_deviation([np.array(scale.values(outcomes)) for outcomes in groups.values()])
         path = directory / f"{name}.png"
         forest(drawn, path, f"{scale.unit} against {base}", deviation=deviation)
-        return {f"what each choice is worth ({base})": path}
+        return {f"effect of each choice ({base})": path}
 
     return draw
 
@@ -182,13 +182,35 @@ def _trained(aspects: Mapping[str, Mapping[str, str]], groups: Groups) -> dict[s
 
 
 def wider_than(points: float, *outcomes: Sequence[Outcome]) -> Effect:
-    """Difference between the best and the worst of these systems, minus ``points``."""
+    """Difference between the best and the worst of these systems, minus ``points``. Best and worst are chosen by the
+    same test reviews, so that even equal systems differ by a little more than nothing."""
     shares = [share_right(each) for each in outcomes]
     means = [float(share.mean()) for share in shares]
     best, worst = shares[int(np.argmax(means))], shares[int(np.argmin(means))]
     return Effect(
         bootstrap(best - worst - points, seed=0), f"accuracy points, best minus worst, minus {points}", "reviews"
     )
+
+
+def varies_more(count: int, *outcomes: Sequence[Outcome]) -> Effect:
+    """Standard deviation of accuracy over the first ``count`` systems, minus that over the others."""
+    right = np.stack([share_right(each) for each in outcomes], axis=1)  # (reviews, systems)
+
+    def difference(totals: np.ndarray) -> float:
+        accuracy = totals / len(right)
+        return float(accuracy[:count].std(ddof=1) - accuracy[count:].std(ddof=1))
+
+    return Effect(bootstrap_metric(right[None], difference, seed=0), "accuracy points, standard deviation", "reviews")
+
+
+def gain_where_copied(base: Sequence[Outcome], without: Sequence[Outcome]) -> Effect | None:
+    """Accuracy of the base minus that of systems trained without copies of test reviews, on the test reviews that have
+    copies in the base's training split."""
+    copied = base[0].predictions["seen_in_train"].astype(bool)
+    if not copied.any():
+        return None
+    values = (share_right(base) - share_right(without))[copied]
+    return Effect(bootstrap(values, seed=0), "accuracy points on the test reviews with copies in train", "reviews")
 
 
 def interaction(
