@@ -185,7 +185,7 @@ REPRODUCTION = Reproduction(
         Better("attention", "RNNsearch is better than RNNencdec", "search-all", "encdec-all", "Table 1"),
         Better(
             "attention-short",
-            "The same holds when both are trained on short sentences only",
+            "RNNsearch is better than RNNencdec, both trained on short sentences only",
             "search-short",
             "encdec-short",
             "Table 1",
@@ -221,7 +221,7 @@ REPRODUCTION = Reproduction(
         *(
             Better(
                 f"domains-{code}",
-                f"Documentation and the Bible help as further text, {pair}",
+                f"Documentation and the Bible as further text help, with as many pairs read, {pair}",
                 f"rnnsearch-{code}-more",
                 f"rnnsearch-{code}",
             )

@@ -197,7 +197,7 @@ REPRODUCTION = Reproduction(
         Better("attention", "Global attention (location) helps", "location", "dropout", "Table 1"),
         Better("feeding", "Input feeding helps", "feed", "location", "Table 1"),
         Better("local", "local-p (general) is better than global (location)", "local-p-general", "feed", "Table 1"),
-        Better("dot-global", "Of global attentions dot is better than general", "dot", "general", "Table 4"),
+        Better("dot-global", "With global attention, dot is better than general", "dot", "general", "Table 4"),
         Better(
             "concat-worst",
             "Global concat has a worse perplexity than dot",

@@ -10,8 +10,8 @@ positions; padding is never masked. What it leaves open was chosen on the valida
 GRU units in each direction, tokens that occur at least 5 times, Xavier initialisation, Adam with batches of 128 for
 three epochs and a learning rate that decays from 0.001 to 0 as a cosine, and the epoch with the best validation
 accuracy. The validation split is a tenth of the official training file, chosen by the SHA-256 of the text, so that
-copies of a review are never in both. Networks that do not depend on padding read batches of similar length; the post's
-read random batches.
+copies of a review are never in both. Networks that do not depend on padding read batches of similar length; that of
+the post reads random batches.
 
 Adam is MXNet's lazy version: only the embeddings of tokens in a batch are updated, momentum included.
 

@@ -80,18 +80,18 @@ REPRODUCTION = Reproduction(
     claims=(
         Better("subwords", "Byte pairs are better than words", BASE, "words"),
         Better("case", "Lower-casing helps", BASE, "cased"),
-        Better("cased", "Scored with case, a network trained with case is better", "cased", BASE, POST, "bleu_cased"),
+        Better("cased", "Scored with case, a network trained with case is better", "cased", BASE, metric="bleu_cased"),
         Measured(
             "pieces",
             "BLEU on subwords is more than 2 points higher than on words",
-            POST,
+            "ours",
             (BASE,),
             partial(one_network_two_ways, PIECES, "bleu", 2.0),
         ),
         Measured(
             "without-case",
             "Scored with case, a network trained without case loses more than 5 points",
-            POST,
+            "ours",
             (BASE,),
             partial(one_network_two_ways, "sacrebleu", "bleu_cased", 5.0),
         ),
