@@ -597,6 +597,9 @@ def test_what_removing_stop_words_may_mean() -> None:
     note = paper.notes[0]
     assert len(rules) == 3 and "any of the three rules" in note
     assert f"leaves {differences[-1] - differences[0]:.2f} points of accuracy open" in note
+    for readme in ("README.md", "README.ko.md"):
+        text = (Path(__file__).parents[2] / readme).read_text(encoding="utf-8")
+        assert f"[{differences[-1] - differences[0]:.2f}" in text, readme
     assert f"from {differences[-1]:+.2f} to {differences[0]:+.2f}" in note
     assert f"differ by {np.std(accuracy, ddof=1):.2f} (standard deviation of `base`)" in note
 
