@@ -75,6 +75,7 @@ def pair(
 
 
 bigrams_help = partial(Better, source="Table 1")
+FIRST_WORDS = "IMDb: words and bigrams, first 400 words, as many as `lin2017` reads"
 LARGER = "Joulin et al. have 560 000 reviews of Yelp"
 REPRODUCTION = Reproduction(
     title="Bag of tricks: words and bigrams without attention",
@@ -101,6 +102,7 @@ REPRODUCTION = Reproduction(
         ),
         *pair("sst2", "SST, two classes", SST("sst-2"), SST_WORDS, SST_RECIPE),
         *pair("sst5", "SST, five classes", SST("sst-5"), SST_WORDS, SST_RECIPE),
+        Variant("imdb-bigrams-400", FIRST_WORDS, replace(IMDB_WORDS, orders=(2,), max_length=400), IMDB_RECIPE, IMDb()),
     ),
     claims=(
         bigrams_help("bigrams-nsmc", "Bigrams help: NSMC", "nsmc-bigrams", "nsmc-words"),

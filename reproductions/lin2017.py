@@ -226,7 +226,7 @@ REPRODUCTION = Reproduction(
     seeds=(1, 2, 3),
     smoke=Override(smoke),
     paper=Override(paper),
-    baselines=("joulin2016",),
+    baselines=("joulin2016", "joulin2016/imdb-bigrams-400"),
     figures=(
         summed_hops("nsmc", "nsmc-r6-free", "nsmc-r6-strict", tokens=20, count=3),
         summed_hops("imdb", "imdb-r6-free", "imdb-r6-strict", tokens=70, count=2),

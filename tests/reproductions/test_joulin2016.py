@@ -33,9 +33,13 @@ def test_without_bigrams_the_table_has_words_only() -> None:
 
 def test_presets_differ_in_scale_and_pairs_in_the_bigrams() -> None:
     assert [variant.name for variant in SMOKE.variants] == [variant.name for variant in PAPERS_OWN.variants] == ALL
-    for words, bigrams in zip(CPU.variants[::2], CPU.variants[1::2], strict=True):
+    *pairs, cut = CPU.variants
+    for words, bigrams in zip(pairs[::2], pairs[1::2], strict=True):
         assert replace(words.settings, orders=(2,)) == bigrams.settings and words.recipe == bigrams.recipe
         assert words.task == bigrams.task
+    whole = CPU.variant("imdb-bigrams")
+    assert cut.settings == replace(whole.settings, max_length=400)
+    assert (cut.recipe, cut.task) == (whole.recipe, whole.task)
 
 
 @pytest.mark.slow
