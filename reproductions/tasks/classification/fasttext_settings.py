@@ -12,8 +12,11 @@ from reproductions.tasks.classification.settings import ClassificationData, Sequ
 
 @dataclass(frozen=True, kw_only=True)
 class FastTextSettings(SequenceSettings):
-    """Settings of fastText with the sizes of Joulin et al. (2017); ``orders`` are the values of n of the n-grams."""
+    """Settings of fastText with the sizes of Joulin et al. (2017); ``orders`` are the values of n of the n-grams,
+    ``max_words`` is the number of words of a text that are read, None for all."""
 
+    later = ("max_words",)
+    max_words: int | None = None
     max_length: int = 4_000
     units: int = 10
     orders: tuple[int, ...] = ()
@@ -21,7 +24,13 @@ class FastTextSettings(SequenceSettings):
 
     def inputs(self, prepared: Result) -> TextInputs:
         size = len(prepared.vocabulary)
-        return BagsOfNgrams(self.max_length, vocabulary_size=size, orders=self.orders, buckets=self.buckets)
+        return BagsOfNgrams(
+            self.max_length,
+            vocabulary_size=size,
+            orders=self.orders,
+            buckets=self.buckets,
+            max_words=self.max_words,
+        )
 
     def build(self, data: ClassificationData) -> NgramClassifier:
         buckets = self.buckets if self.orders else 0

@@ -103,14 +103,17 @@ class BagsOfNgrams(TokenSequences):
         vocabulary_size: number of words.
         orders: orders of the n-grams.
         buckets: number of buckets.
+        max_words: maximum number of words of a text, before n-grams are added; None for no limit. ``max_length`` limits
+            words and n-grams together.
     """
 
     vocabulary_size: int = 0
     orders: tuple[int, ...] = ()
     buckets: int = 1
+    max_words: int | None = None
 
     def texts(self, split: Split) -> Sequence[Text]:
-        words = split.sequences()
+        words = [ids[: self.max_words] for ids in split.sequences()]
         ngrams = bags(words, self.orders, self.buckets, first=self.vocabulary_size)
         return [np.concatenate(pair) for pair in zip(words, ngrams, strict=True)]
 

@@ -79,6 +79,9 @@ def test_the_texts_of_a_split() -> None:
     bags = BagsOfNgrams(vocabulary_size=1_000, orders=(2,), buckets=50).texts(short)
     for row, text in zip(short.sequences(), bags, strict=True):
         assert text.tolist() == [*row, *(1_000 + ngrams(row, 2, 50))]
+    cut = BagsOfNgrams(vocabulary_size=1_000, orders=(2,), buckets=50, max_words=3).texts(short)
+    for row, text in zip(short.sequences(), cut, strict=True):
+        assert text.tolist() == [*row[:3], *(1_000 + ngrams(row[:3], 2, 50))]
     words = BagsOfNgrams(vocabulary_size=1_000, orders=(), buckets=50).texts(short)
     assert [text.tolist() for text in words] == [row.tolist() for row in short.sequences()]
 
