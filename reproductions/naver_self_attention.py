@@ -11,16 +11,18 @@ GRU units in each direction, tokens that occur at least 5 times, Xavier initiali
 three epochs and a learning rate that decays from 0.001 to 0 as a cosine, and the epoch with the best validation
 accuracy. The validation split is a tenth of the official training file, chosen by the SHA-256 of the text, so that
 copies of a review are never in both. Networks that do not depend on padding read batches of similar length; that of
-the post reads random batches.
+the post reads random batches. *masked* therefore differs from *as-written* in three respects: padding is masked, the
+contexts are averaged instead of concatenated, and batches have reviews of similar length.
 
 Adam is MXNet's lazy version: only the embeddings of tokens in a batch are updated, momentum included.
 
 *wide* and *vectors* measure the effect of initialising the embeddings with the skip-gram vectors of ``mikolov2013``
-(200 units), trained on the crawl without the reviews of the test and validation splits. The two networks are otherwise
-identical. All seeds use the vectors of one training. *best-vectors* is *best* with these vectors; two variants of it,
-one without the syllables of its tokens and one without dropout of whole tokens, show what these contribute.
+(200 units), trained on the crawl without the reviews whose text is in the test or validation split; about 15 000 near
+copies of test reviews stay in, without labels. The two networks are otherwise identical. All seeds use the vectors of
+one training. *best-vectors* is *best* with these vectors; two variants of it, one without the syllables of its tokens
+and one without dropout of whole tokens, show what these contribute.
 
-Claims: attention is better than none; additive against dot-product attention; the effect of masking the padding; word
+Claims: attention is better than none; additive against dot-product attention; the effect of masking and pooling; word
 vectors help; and the post's remark that a badly trained model has no readable weights.
 """
 
@@ -199,7 +201,10 @@ REPRODUCTION = Reproduction(
         "`best` differs from `masked` in several respects: it reads whole reviews, rarer tokens and the first four "
         "syllables of every token; it combines attention with max pooling; it is wider, more strongly regularised and "
         "trained longer. Its accuracy equals that of the peer next to it, whose 87.7 is rounded.",
+        "The baseline reads whole reviews; all networks but `best` and its variants read the first 30 tokens. On test "
+        "reviews of at most 30 tokens the baseline is 0.30 points better than `as-written`, on longer ones 3.65.",
         "`wide` and `vectors` differ only in the initialisation of their embeddings. Word vectors improve accuracy "
-        "more than any choice between kinds of attention.",
+        "more than any choice between kinds of attention. Their text has about 15 000 near copies of test reviews, "
+        "without labels: only reviews with the same text were left out.",
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 import yaml
 
 from preprocessing import corpora
+from preprocessing.text.vocabulary import SPECIALS
 from tests.imports import ROOT
-from tests.reproductions.support import run_and_score
+from tests.reproductions.support import gluon_attn, run_and_score
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")])
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -35,6 +37,61 @@ def test_the_korean_documents_have_the_published_numbers() -> None:
         assert numbers and [number for number in numbers if number not in published] == []
     rows = re.findall(r"^\| (`[\w-]+`) \|.*\| (\d\d\.\d\d ± \S+) \| \S+ ± \S+ \|$", text, re.MULTILINE)
     assert len(rows) == 9 and [name for name, number in rows if table[name] != number] == []
+
+
+def korean_document() -> str:
+    return " ".join((ROOT / "docs" / "naver.ko.md").read_text(encoding="utf-8").split())
+
+
+def test_the_korean_document_says_which_accuracy_of_best_was_published_first() -> None:
+    published = (ROOT / "reproductions" / "results" / "naver_self_attention" / "README.md").read_text(encoding="utf-8")
+    (first,) = re.findall(r"`best` was tuned again, .* a first test accuracy of (\d\d\.\d\d) had", published)
+    assert f"첫 테스트 정확도 {first} %를 공개한 뒤에" in korean_document()
+
+
+def test_the_korean_document_has_the_size_of_the_vocabulary() -> None:
+    """From the committed parameters of `masked`: all but the embeddings of 128 units are two directions of a GRU of 32,
+    additive attention of 30 units and two classes."""
+    outcome = ROOT / "reproductions" / "results" / "naver_self_attention" / "outcomes" / "masked" / "seed-1"
+    parameters = json.loads((outcome / "outcome.json").read_text(encoding="utf-8"))["parameters"]
+    others = 2 * 3 * 32 * (128 + 32 + 2) + 30 * (64 + 1) + 30 * 64 + 30 + 2 * (64 + 1)
+    embedded, rest = divmod(parameters - others, 128)
+    specials = len(SPECIALS)
+    assert rest == 0 and specials == 2
+    assert f"{embedded - specials:,}개 (특수 토큰 두 개를 더하면 {embedded:,}개)" in korean_document()
+
+
+@pytest.mark.corpus("nsmc")
+def test_the_korean_document_counts_the_texts_with_both_labels() -> None:
+    labels = defaultdict(set)
+    lines = corpora.find("nsmc").paths["train"].read_text(encoding="utf-8").split("\n")[1:-1]
+    for _, text, label in (line.split("\t") for line in lines):
+        labels[text].add(label)
+    both = [text for text, given in labels.items() if len(given) == 2]
+    assert "" in both
+    assert f"{len(both) - 1}가지입니다(빈 본문은 빼고)" in korean_document()
+
+
+def test_the_korean_readme_has_the_perplexities_of_its_example() -> None:
+    text = (ROOT / "README.ko.md").read_text(encoding="utf-8")
+    answer = gluon_attn("perplexity", "devlin2018", stdin="정말 재미있는 영화\n재미있는 정말 영화\n".encode())
+    assert answer.code == 0, answer.err
+    in_order, in_disorder = map(float, answer.out.split())
+    assert f"“정말 재미있는 영화”의 값은 {in_order:.1f}이고" in text
+    assert f"“재미있는 정말 영화”의 값은 {in_disorder:.0f}입니다" in text
+
+
+def test_the_longest_training_takes_as_long_as_the_readme_says() -> None:
+    """Of single trainings; an ensemble's time is the sum of its trainings."""
+    outcomes = (ROOT / "reproductions" / "results").glob("*/outcomes/*/seed-*/outcome.json")
+    hours = [
+        json.loads(path.read_text(encoding="utf-8")).get("train_seconds", 0) / 3_600
+        for path in outcomes
+        if "+" not in path.parent.name
+    ]
+    assert 2 < max(hours) < 2.5
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert "A training takes up to two and a half hours." in readme
 
 
 def torch_example() -> tuple[str, str]:

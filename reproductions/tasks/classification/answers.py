@@ -19,7 +19,7 @@ from reproductions.tasks.lines import Line, blocks, too_long, unknown
 def answer(trained: TrainedModel[Any, Any], stream: BinaryIO, options: AnswerOptions) -> Iterator[str]:
     """Yield an answer for each line of UTF-8: label, its probability, and the tokens with their weights if requested,
     separated by tabs; with ``options.json``, an object with these and the probability of every label. The answer to a
-    blank line is an empty line, or ``null``.
+    blank line is an empty line, or an object whose ``label`` is ``null``.
 
     Raises:
         UsageError: if a line is not UTF-8, or weights are requested from a network without attention.

@@ -58,7 +58,11 @@ class Post(SequenceSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class Pooled(Post):
-    """The same network with padding masked and positions pooled by ``attention``, ``mean`` or ``last``."""
+    """The same network with padding masked and positions pooled, in batches of reviews of similar length.
+
+    ``pooling`` is ``attention``, the mean of the self-attention's contexts; ``mean``, the mean of the GRU's states; or
+    ``last``, the last state of each direction.
+    """
 
     pooling: str = "attention"
 
