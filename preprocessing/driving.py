@@ -126,10 +126,15 @@ def own_folder(folder: Path) -> CorpusFiles:
         ("camera.h5",) if logs and logs[0].suffix == ".h5" else ("center", "frames", "center.tar*", "frames.tar*")
     )
     frames = sorted(path for pattern in patterns for path in folder.glob(pattern))
-    for what, found, names in (("log", logs, LOGS), ("folder or archive of frames", frames, patterns)):
-        if len(found) != 1:
-            number = "several" if found else "no"
-            raise InputError(folder, f"has {number} {what}", remedy=f"put one of {', '.join(names)} there")
+    for what, plural, found, names in (
+        ("log", "logs", logs, LOGS),
+        ("folder or archive of frames", "folders or archives of frames", frames, patterns),
+    ):
+        if len(found) > 1:
+            kept = ", ".join(path.name for path in found)
+            raise InputError(folder, f"has several {plural}", remedy=f"keep one of {kept}")
+        if not found:
+            raise InputError(folder, f"has no {what}", remedy=f"put one of {', '.join(names)} there")
     return own_drive(frames[0], logs[0])
 
 

@@ -109,7 +109,8 @@ class CaptionResult(Result):
             InputError: the corpus is not available, or a file is damaged.
         """
         if self.folder is None:
-            raise InputError("images", "the corpus is not at hand", remedy="prepare it again")
+            reason = f"images such as {names[0]} cannot be read: this result was loaded without its corpus"
+            raise InputError("flickr8k", reason, remedy="run preprocessing.flickr8k.prepare")
         return self.reader.read([self.folder / name for name in names])
 
 

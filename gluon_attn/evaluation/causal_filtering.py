@@ -41,7 +41,8 @@ def attended_regions(weights: np.ndarray, grid: tuple[int, int], density: float 
     """Cluster the attended cells of a frame by DBSCAN (Ester et al., 1996).
 
     Cells with more than the uniform weight are clustered. A cell is the core of a region if it and its eight neighbours
-    together have at least ``density`` times the weight that they would have if all weights were equal.
+    have on average at least ``density`` times the uniform weight; those that are not clustered, or are outside the
+    grid, count as 0.
 
     Args:
         weights: (cells,), not negative, row by row.

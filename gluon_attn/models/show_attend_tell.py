@@ -18,8 +18,8 @@ from gluon_attn.typing import Operators, Tensor, Tensors
 ATTENTIONS = ("soft", "hard", "random", "none")
 
 _RANDOM_DEVIATION = 2.0
-"""Standard deviation of the scores of random attention. Most of the weight is then on a few of 49 positions, as with
-learned attention."""
+"""Standard deviation of the scores of random attention. Most of the weight is then on a few of 49 positions; learned
+soft attention is far more diffuse."""
 _MOVING = 0.9
 """Decay of the moving average of the baseline (sec. 4.2)."""
 _SAMPLED = 0.5

@@ -1,5 +1,5 @@
-"""Attention over an image: the image is bright at large weights and dark elsewhere (after Xu et al., 2015, Figures 2 to
-5, which overlay white instead)."""
+"""Attention over an image: the image is bright at large weights and dark elsewhere (after Xu et al., 2015, Figures
+2, 3 and 5, which overlay white instead)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def upsample(weights: np.ndarray, height: int, width: int) -> np.ndarray:
         UsageError: if weights are not a grid, or are negative or not finite.
     """
     if weights.ndim != 2 or not weights.size or not (weights >= 0).all() or not np.isfinite(weights).all():
-        raise UsageError(f"attention over an image: weights {weights.shape} are no grid of numbers from 0 on")
+        reason = f"weights of shape {weights.shape} are not a grid of finite numbers of 0 or more"
+        raise UsageError(f"attention over an image: {reason}; give (rows, columns)")
     grid = Image.fromarray(np.ascontiguousarray(weights, np.float32))
     smooth = np.asarray(grid.resize((width, height), Image.Resampling.BICUBIC))
     return np.maximum(smooth, 0.0)

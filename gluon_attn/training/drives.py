@@ -91,8 +91,8 @@ def steering_objective(
     starts = np.concatenate([rows[: max(0, len(rows) - steps + 1)] for rows in train.stretches])
     count = len(train.target) // (steps * batch_size)
     if count < 1 or len(starts) < count * batch_size:
-        reason = f"{len(train.target)} training frames are no batch of {batch_size} sequences of {steps}"
-        raise UsageError(f"{reason}; drive longer, or choose smaller ones")
+        reason = f"{len(train.target)} training frames are too few for one batch of {batch_size} sequences of {steps}"
+        raise UsageError(f"driving: {reason}; record a longer drive")
 
     def batches(generator: np.random.RandomState) -> Iterator[Batch]:
         chosen = generator.choice(starts, (count, batch_size), replace=False)

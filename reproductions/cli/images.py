@@ -5,8 +5,8 @@ Modules that load MXNet are imported inside the commands, because the runtime pr
 
 from __future__ import annotations
 
-import io
 import json as json_text
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -56,7 +56,7 @@ def caption(
 
     network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)
     trained = load_network("caption", network)
-    failed = 0
+    failed = drawn = 0
     for number, path in enumerate(images, start=1):
         try:
             answer = caption_files(trained, [path], beam=beam)[0]
@@ -64,13 +64,14 @@ def caption(
             print_refusal(error)
             failed += 1
             continue
-        record = {"image": str(path), "caption": answer.text, "log_p": round(answer.log_p, 4)}
-        print(json_text.dumps(record, ensure_ascii=False) if json else f"{path}\t{answer.text}", flush=True)
+        record = {"image": _shown(path), "caption": answer.text, "log_p": round(answer.log_p, 4)}
+        print(json_text.dumps(record, ensure_ascii=False) if json else f"{_shown(path)}\t{answer.text}", flush=True)
         if out is not None and answer.weights is not None:
             pixels = trained.data.prepared.reader.read([path])[0]
             panels = word_panels(pixels, answer.words, answer.weights)
             image_attention.draw(panels, out / f"{number}-{path.stem}.png", answer.text)
-    if out is not None and not failed and not list(out.glob("*.png")):
+            drawn += 1
+    if out is not None and not drawn and failed < len(images):
         print(f"variant {trained.variant.name} has no attention: there is nothing to draw", file=sys.stderr)
     tell_which(network, trained)
     if failed:
@@ -95,11 +96,12 @@ def classify(
 ) -> None:
     """Classify images: one line per image, with its path, its class and the probability of that class.
 
-    Each image is resized to the size that the network reads, regardless of its aspect ratio.
+    Each image is resized to the size that the network reads, regardless of its aspect ratio. If an image cannot be
+    read, a message is printed on standard error, the others are classified, and the exit status is 2.
     """
     runtime.configure(profile, threads)
     from reproductions.protocol.task import AnswerOptions
-    from reproductions.tasks.image_classification.answers import draw_attention
+    from reproductions.tasks.image_classification.answers import answer_image, draw_attention, require_attention
 
     if attention is not None and attention.is_dir():
         raise UsageError(f"{attention}: is a directory; name a PNG file")
@@ -109,11 +111,24 @@ def classify(
     network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)
     trained = load_network("classify", network)
     if attention is not None:
-        draw_attention(trained, images, attention)
-    lines = io.BytesIO("\n".join(map(str, images)).encode())
-    answers = trained.task.answer(trained, lines, AnswerOptions(n_best=best, json=json))
-    for path, line in zip(images, answers, strict=True):
-        print(line if json else f"{path}\t{line}", flush=True)
-    if attention is not None:
+        require_attention(trained)
+    classified: list[Path] = []
+    for number, path in enumerate(images, start=1):
+        try:
+            line = answer_image(trained, path, number, AnswerOptions(n_best=best, json=json))
+        except InputError as error:
+            print_refusal(error)
+            continue
+        print(line if json else f"{_shown(path)}\t{line}", flush=True)
+        classified.append(path)
+    if attention is not None and classified:
+        draw_attention(trained, classified, attention)
         print(f"written: {attention}", file=sys.stderr)
     tell_which(network, trained)
+    if len(classified) < len(images):
+        raise typer.Exit(2)
+
+
+def _shown(path: Path) -> str:
+    """Return a path as text that can be printed: bytes that are not UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

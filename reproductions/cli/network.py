@@ -14,6 +14,9 @@ from gluon_attn.errors import UsageError
 if TYPE_CHECKING:
     from reproductions.protocol.task import Task, TrainedModel
 
+OF_IMAGES = ("caption", "classify")
+"""Commands whose arguments are image files; the paper is an option."""
+
 AnyVariant = Annotated[
     str | None,
     typer.Option(
@@ -106,4 +109,5 @@ def _only_paper(command: str) -> str:
 
 def _check_command(command: str, paper: str, variant: str, task: Task[Any, Any]) -> None:
     if task.command != command:
-        raise UsageError(f"{paper} {variant}: its task is {task.name}; use gluon-attn {task.command} {paper}")
+        of_paper = f"IMAGE --paper {paper}" if task.command in OF_IMAGES else paper
+        raise UsageError(f"{paper} {variant}: its task is {task.name}; use gluon-attn {task.command} {of_paper}")

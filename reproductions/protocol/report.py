@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from gluon_attn.errors import UsageError
 from preprocessing.files import write_text
 from reproductions.protocol import papers
 from reproductions.protocol.claims import Claim
-from reproductions.protocol.elsewhere import published
+from reproductions.protocol.elsewhere import published, variant_named
 from reproductions.protocol.judging import after_holm
 from reproductions.protocol.readings import Reading, read_readings, summary
 from reproductions.protocol.reported import Reported
@@ -73,7 +73,13 @@ def results_readme(
     )
     for paragraph in (*paragraphs, *reproduction.all_notes):
         lines += ["", paragraph]
-    lines += ["", "## Claims", "", *_claims_markdown(result.claims), *_unmeasured(reproduction, result)]
+    lines += [
+        "",
+        "## Claims",
+        "",
+        *_claims_markdown(result.claims, _from_memory(reproduction, preset, result)),
+        *_unmeasured(reproduction, result),
+    ]
     lines += ["", "## Reported by others", "", *_reported_markdown(reproduction.reported)]
     if figures:
         lines += ["", "## Figures"]
@@ -259,8 +265,20 @@ _CLAIM_HEADINGS = (
 )
 
 
-def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
-    reported = "" if claim.reported is None else f"{claim.reported:+.2f}"
+def _from_memory(reproduction: Reproduction, preset: Preset, result: Result) -> set[str]:
+    """The claims whose effect in the paper is the difference of two reported numbers, at least one from memory."""
+    shown = {claim.id for claim in result.claims if claim.reported is not None}
+    found = set()
+    for claim in reproduction.claims:
+        if claim.id in shown and claim.reported is None:
+            beside = [variant_named(preset, name).beside for name in claim.variants]
+            if any(number and number.checked == "memory" for number in beside):
+                found.add(claim.id)
+    return found
+
+
+def _claim_cells(claim: JudgedClaim, mark: str = "") -> tuple[str, ...]:
+    reported = "" if claim.reported is None else f"{claim.reported:+.2f}{mark}"
     by_seed = ", ".join(f"{effect:+.2f}" for effect in claim.per_seed.values())
     verdict = f"{claim.verdict} ({claim.basis})"
     return (
@@ -276,10 +294,11 @@ def _claim_cells(claim: JudgedClaim) -> tuple[str, ...]:
     )
 
 
-def _claims_markdown(claims: Sequence[JudgedClaim]) -> list[str]:
+def _claims_markdown(claims: Sequence[JudgedClaim], from_memory: Collection[str] = ()) -> list[str]:
     if not claims:
         return ["None can be judged yet."]
-    table = markdown_table(_CLAIM_HEADINGS, list(map(_claim_cells, claims)), numbers=_CLAIM_HEADINGS[3:7])
+    cells = [_claim_cells(claim, " †" if claim.id in from_memory else "") for claim in claims]
+    table = markdown_table(_CLAIM_HEADINGS, cells, numbers=_CLAIM_HEADINGS[3:7])
     judged = [claim for claim in claims if claim.verdict != "not judged"]
     note = (
         f"{len(claims)} claim{'s' * (len(claims) != 1)}, {len(judged)} judged, each at the 95 % level without "

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -15,10 +17,13 @@ from PIL import Image
 
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import parameter_count
+from preprocessing import driving
+from preprocessing.errors import InputError
 from reproductions.attention_viewer.drive import DriveFrames, write_drive_page
 from reproductions.kim2017 import REPRODUCTION
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.runs import Outcome
+from reproductions.protocol.task import AnswerOptions
 from reproductions.tasks.driving.task import items
 from tests.preprocessing.drives import frames, log_lines, write_drive
 from tests.reproductions.support import claims_by_id, dead_settings, gluon_attn, outcome, run_and_score
@@ -214,6 +219,17 @@ def test_smoke_end_to_end(tmp_path: Path) -> None:
     assert missing.code == 2 and "line 1: frame none.png cannot be read" in missing.err
 
 
+def test_a_damaged_frame_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.png"
+    path.write_bytes(b"no image")
+    data = SimpleNamespace(prepared=driving.prepare("sample", block_seconds=2.0, gap_seconds=0.2, cache=False))
+    trained: Any = SimpleNamespace(model=SimpleNamespace(state_units=0), variant=SMOKE.variant("cnn"), data=data)
+    answers = CPU.task("cnn").answer(trained, io.BytesIO(f"\n{path}\n".encode()), AnswerOptions(source="frames.txt"))
+    assert next(answers) == ""
+    with pytest.raises(InputError, match=f"frames.txt, line 2: frame {re.escape(str(path))}: cannot be decoded"):
+        next(answers)
+
+
 def test_a_drive_of_ones_own_is_trained_on_and_has_no_other_road(tmp_path: Path) -> None:
     folder = tmp_path / "drive"
     write_drive(folder, frames(130), log_lines(130, 900.0))
@@ -234,7 +250,10 @@ def test_a_drive_of_ones_own_is_trained_on_and_has_no_other_road(tmp_path: Path)
             ("driving_log.csv",),
             "has no folder or archive of frames; put one of center, frames, center.tar*, frames.tar* there",
         ),
-        (("driving_log.csv", "interpolated.csv", "center.tar"), "has several log"),
+        (
+            ("driving_log.csv", "interpolated.csv", "center.tar"),
+            "has several logs; keep one of driving_log.csv, interpolated.csv",
+        ),
         (("log.h5", "center.tar"), "has no folder or archive of frames; put one of camera.h5 there"),
     ],
 )

@@ -22,6 +22,7 @@ from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.captioning.data import CaptionData
+from reproductions.tasks.captioning.nouns import CLASSES_OF
 from reproductions.xu2015 import REPRODUCTION, Settings
 from tests.reproductions.support import claims_by_id, outcome, run_and_score
 from tests.reproductions.translating import counts
@@ -98,11 +99,18 @@ def test_better_captions_support_the_claims_and_equal_ones_do_not(tmp_path: Path
     assert {claim.id for claim in REPRODUCTION.claims} == judged.keys()
     assert {claim.verdict for claim in judged.values()} == {"supported"}
     assert judged["points"].effect == pytest.approx(40.0)
+    assert judged["points-random"].effect == pytest.approx(10.0)
+    bleus = {row.metric: row.signature for row in rows if row.split == "test" and "bleu" in row.metric}
+    assert all(("smooth:none" in signature) == (metric != "sacrebleu") for metric, signature in bleus.items())
     reported = {(row.variant, row.metric): row.reported["value"] for row in rows if row.reported}
     assert reported == {("soft", "bleu-4"): 19.5, ("hard", "bleu-4"): 21.3}
     equal = [captioned(tmp_path / "equal", name, 0.6, seed) for name in quality for seed in (1, 2, 3)]
     verdicts = {claim.id: claim.verdict for claim in conclude(REPRODUCTION, SMOKE, equal)[1]}
     assert "supported" not in {verdicts[name] for name in ("attention", "learned", "penalty", "hard")}
+
+
+def test_the_note_counts_the_words_that_are_classes() -> None:
+    assert f"They cover {len(CLASSES_OF)} words that are mapped to classes" in REPRODUCTION.notes[1]
 
 
 def test_captions_are_drawn_word_by_word_and_listed(tmp_path: Path) -> None:
@@ -147,5 +155,5 @@ def test_the_smoke_preset_runs_completely(tmp_path: Path) -> None:
     result = Result.read(next(tmp_path.rglob("results.json")))
     assert {row.variant for row in result.rows} == set(SMOKE.names)
     # The drawings of the sample show nothing that is a class of ImageNet.
-    unmeasured = {"points", "points-hard", "points-free", "raises"}
+    unmeasured = {"points", "points-random", "points-hard", "points-free", "raises"}
     assert {claim.id for claim in result.claims} == {claim.id for claim in REPRODUCTION.claims} - unmeasured

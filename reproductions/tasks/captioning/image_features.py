@@ -83,7 +83,8 @@ def of_split(prepared: CaptionResult, split: str, grid: str) -> Features:
         UsageError: if the weights of the network are missing, or there are none for this grid.
     """
     if grid not in GRID:
-        raise UsageError(f"features {grid!r} cannot be computed here; choose {' or '.join(GRID)}")
+        remedy = f"choose a variant whose grid is {' or '.join(GRID)}"
+        raise UsageError(f"features {grid!r}: there is no network here to compute them; {remedy}")
     names = prepared.images(split).names
     folder = result_cache.path_of(f"features-{grid}", _key(prepared, names, grid)).with_suffix("")
     starts = range(0, len(names), SHARD)

@@ -55,8 +55,9 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
     """Return the rows of one variant: BLEU-4 to BLEU-1, sacreBLEU and perplexity on test, CIDEr and METEOR if they were
     measured, and the validation BLEU-4 that selected the epoch. Intervals are bootstrapped over images."""
     search = f"beam {variant.settings.beam}, alpha {variant.settings.alpha:g}"
+    unsmoothed = PEERS.signature.replace("smooth:exp", "smooth:none")  # see bleu_n
     measured: list[tuple[str, str, str, Callable[[np.ndarray], float]]] = [
-        *((name, "bleu", f"{PEERS.signature}; {search}", partial(bleu_n, name=name)) for name in reversed(ORDERS)),
+        *((name, "bleu", f"{unsmoothed}; {search}", partial(bleu_n, name=name)) for name in reversed(ORDERS)),
         ("sacrebleu", "sacrebleu", f"{OFFICIAL.signature}; {search}", bleu),
         ("perplexity", "likelihood", "per word, including the end of the caption", perplexity),
     ]
@@ -85,6 +86,10 @@ def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) ->
     return Effect(bootstrap_difference(*sides, partial(bleu_n, name=metric), seed=0), f"{metric} points", "images")
 
 
+def _rise(totals: np.ndarray) -> float:
+    return float(100 * (totals[0] - totals[1]) / max(totals[3], 1))
+
+
 def points_at_nouns(outcomes: Sequence[Outcome]) -> Effect | None:
     """Increase of the probability of a noun's ImageNet classes, in points, with the noun's own weights instead of those
     of nouns in other images; None if no caption has such a noun."""
@@ -92,11 +97,19 @@ def points_at_nouns(outcomes: Sequence[Outcome]) -> Effect | None:
     if not sums[..., 3].sum(axis=1).all():
         return None
 
-    def rise(totals: np.ndarray) -> float:
-        return float(100 * (totals[0] - totals[1]) / max(totals[3], 1))
-
     what = "percentage points of the noun's class probability: its own weights against those of nouns in other images"
-    return Effect(bootstrap_metric(sums, rise, seed=0), what, "images")
+    return Effect(bootstrap_metric(sums, _rise, seed=0), what, "images")
+
+
+def points_better_than_random(own: Sequence[Outcome], random: Sequence[Outcome]) -> Effect | None:
+    """Effect of :func:`points_at_nouns` minus that of random attention, each over the nouns of its own captions; None
+    if either has no such noun."""
+    sides = stacked(own, "nouns"), stacked(random, "nouns")
+    if not all(sums[..., 3].sum(axis=1).all() for sums in sides):
+        return None
+
+    what = "percentage points of `points`, soft minus random attention"
+    return Effect(bootstrap_difference(*sides, _rise, seed=0), what, "images")
 
 
 def points_better_than_equal(outcomes: Sequence[Outcome]) -> Effect | None:
@@ -140,7 +153,9 @@ def draw_examples(outcome: Outcome, variant: Variant[Any], directory: Path) -> d
         with Image.open(io.BytesIO(base64.b64decode(example["jpeg"]))) as image:
             pixels = np.array(image.convert("RGB"))
         words, weights = example["words"], np.array(example["weights"], np.float32)
-        title = f"{variant.name}, test image {example['row'] + 1}; a reference: {example['references'][0]}"
+        chosen = "best" if example["kind"] == "good" else "worst"
+        shown = f"test image {example['row'] + 1}, one of the {chosen} by n-gram overlap"
+        title = f"{variant.name}, {shown}; a reference: {example['references'][0]}"
         image_attention.draw(word_panels(pixels, words, weights), path, title)
         paths[f"{example['kind']} caption {number} of {variant.name}"] = path
     return paths

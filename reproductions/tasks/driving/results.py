@@ -26,6 +26,9 @@ from reproductions.protocol.task import Column, Variant
 TURN = 2.0
 """Minimum absolute target, in degrees, of a frame in a turn."""
 
+PIECES = "pieces of 20 frames"
+"""What the bootstrap resamples."""
+
 ALL, TURNS = "all frames", f"turns of {TURN:g} degrees or more"
 OTHER_ALL, OTHER_TURNS = "the other road, all", f"the other road, turns of {TURN:g} degrees or more"
 COLUMNS = (
@@ -35,13 +38,13 @@ COLUMNS = (
 )
 NOTES = (
     "Errors are mean absolute errors of the smoothed steering in degrees, over all test blocks; turns are frames with "
-    f"a target of {TURN:g} degrees or more. Intervals resample pieces of 20 frames, about two seconds, because "
-    "neighbouring frames are similar. The other road is a drive on the simulator's other track, steered by keyboard, "
-    "which was not used to train or select any network. Both drives are from a simulator instead of the paper's roads: "
-    "errors are not comparable with the paper's, differences between systems are.",
+    f"a target of {TURN:g} degrees or more. Intervals resample pieces of 20 frames (2.0 s on the lake, 1.4 s on "
+    "the other road), because neighbouring frames are similar. The other road is a drive on the simulator's other "
+    "track, steered by keyboard, which was not used to train or select any network. Both drives are from a simulator "
+    "instead of the paper's roads: errors are not comparable with the paper's, differences between systems are.",
     "The drive goes around the same lake five times. Test blocks are periods of time that no network has seen, but "
-    "all networks have seen the same places in other laps. The previous frame is not a competitor, since it tells how "
-    "the driver steered a tenth of a second ago.",
+    "all networks have seen the same places in other laps. `frame-before` is not a baseline: it is given the driver's "
+    "steering of the previous frame.",
 )
 
 
@@ -105,7 +108,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], other: str) -> list
 def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
     """Reduction of the error in degrees on the first side; paired bootstrap over items."""
     estimate = bootstrap_difference(_each(worse), _each(better), mean_error, seed=0)
-    return Effect(estimate, "by how many degrees the error is lower", "pieces of two seconds")
+    return Effect(estimate, "by how many degrees the error is lower", PIECES)
 
 
 def not_worse(margin: float) -> Callable[..., Effect]:
@@ -118,7 +121,7 @@ def not_worse(margin: float) -> Callable[..., Effect]:
         # Error plus margin of one system as sums, so that all three are resampled together.
         allowed = others + margin * straight * np.array([1, 0, 0])
         what = f"degrees that remain of a margin of {margin:.0%} of the error of always 0"
-        return Effect(bootstrap_difference(allowed, own, mean_error, seed=0), what, "pieces of two seconds")
+        return Effect(bootstrap_difference(allowed, own, mean_error, seed=0), what, PIECES)
 
     return effect
 
@@ -133,7 +136,7 @@ def at_most(part: float, *, other: bool = False) -> Callable[..., Effect | None]
         each = _each(outcomes, "other_" if other else "")
         estimate = bootstrap_metric(each, lambda sums: part - ratio(sums), seed=0)
         where = ", on the other road" if other else ""
-        return Effect(estimate, f"{part:.2f} minus error / error of always 0{where}", "pieces of two seconds")
+        return Effect(estimate, f"{part:.2f} minus error / error of always 0{where}", PIECES)
 
     return effect
 
@@ -161,8 +164,9 @@ def without_effect(part: float) -> Callable[..., Effect | None]:
         def share(total: np.ndarray) -> float:
             return float(100 * (total[0] / total[1] - part)) if total[1] else 0.0
 
-        what = f"per cent of regions masked with a change of steering below {least:g} degrees, minus {100 * part:g}"
-        return Effect(bootstrap_metric(sums, share, seed=0), what, "pieces of two seconds")
+        masked = f"percentage of regions whose masking changes the steering by less than {least:g} degrees"
+        what = f"{masked}, minus {100 * part:g}"
+        return Effect(bootstrap_metric(sums, share, seed=0), what, PIECES)
 
     return effect
 
@@ -185,7 +189,7 @@ def nearer_edges(outcomes: Sequence[Outcome]) -> Effect | None:
         return float(total[2] / total[3] - total[0] / total[1]) if total[1] and total[3] else 0.0
 
     what = "pixels by which kept regions are nearer to an edge of the road than removed ones"
-    return Effect(bootstrap_metric(sums, nearer, seed=0), what, "pieces of two seconds")
+    return Effect(bootstrap_metric(sums, nearer, seed=0), what, PIECES)
 
 
 # --- figures ---

@@ -21,6 +21,7 @@ from gluon_attn.training.objective import Objective
 from gluon_attn.training.recipe import Recipe
 from preprocessing import driving
 from preprocessing.driving import DriveResult
+from preprocessing.errors import InputError
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.results import Row
@@ -41,8 +42,7 @@ from reproductions.tasks.lines import lines
 from reproductions.tasks.prepared import PreparedCorpus
 
 ITEM = 20
-"""Number of frames of a test item, about two seconds. The bootstrap resamples items, since neighbouring frames are
-alike."""
+"""Number of frames of a test item. The bootstrap resamples items, since neighbouring frames are alike."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,7 +296,11 @@ class Driving(Drives[DrivingSettings]):
                 reason = f"frame {name} cannot be read ({error.strerror})"
                 raise UsageError(f"{options.source}, line {number}: {reason}; give the path of an image") from None
             prepared = trained.data.prepared
-            inputs = prepared.inputs(prepared.encode([content]).decoded)
+            try:
+                inputs = prepared.inputs(prepared.encode([content]).decoded)
+            except InputError as error:
+                where = f"{options.source}, line {number}: frame {name}"
+                raise InputError(where, error.reason, remedy=error.remedy) from error
             # The graph reads ``steps`` frames: this one and copies of it, whose results are not used.
             output = model(nd.array(np.repeat(inputs[None], steps, axis=1)), *state)
             if state:

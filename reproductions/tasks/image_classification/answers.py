@@ -29,22 +29,29 @@ def answer(trained: TrainedModel[Any, Any], stream: BinaryIO, options: AnswerOpt
         UsageError: if a line is not UTF-8.
         InputError: if a file is missing or not an image.
     """
-    labels = trained.data.labels
     for block in blocks(stream, options, batch_size=1):
         for number, path in block:
-            if not path:
+            if path:
+                yield answer_image(trained, Path(path), number, options)
+            else:
                 yield json.dumps({"line": number, "image": "", "label": None}) if options.json else ""
-                continue
-            pixels = read_image(trained, Path(path))
-            probabilities = nd.softmax(trained.model(nd.array(trained.data.prepared.inputs(pixels)))).asnumpy()[0]
-            order = np.argsort(-probabilities, kind="stable")
-            if options.json:
-                by_label = {label: round(float(value), 6) for label, value in zip(labels, probabilities, strict=True)}
-                best = labels[order[0]]
-                yield json.dumps({"line": number, "image": path, "label": best, "probabilities": by_label})
-                continue
-            shown = [f"{labels[label]}\t{probabilities[label]:.4f}" for label in order[: options.n_best]]
-            yield "\t".join(shown)
+
+
+def answer_image(trained: TrainedModel[Any, Any], path: Path, number: int, options: AnswerOptions) -> str:
+    """Return the answer of :func:`answer` for one image file, the ``number``-th.
+
+    Raises:
+        InputError: if the file is missing or not an image.
+    """
+    labels = trained.data.labels
+    pixels = read_image(trained, path)
+    probabilities = nd.softmax(trained.model(nd.array(trained.data.prepared.inputs(pixels)))).asnumpy()[0]
+    order = np.argsort(-probabilities, kind="stable")
+    if options.json:
+        by_label = {label: round(float(value), 6) for label, value in zip(labels, probabilities, strict=True)}
+        best = labels[order[0]]
+        return json.dumps({"line": number, "image": str(path), "label": best, "probabilities": by_label})
+    return "\t".join(f"{labels[label]}\t{probabilities[label]:.4f}" for label in order[: options.n_best])
 
 
 def read_image(trained: TrainedModel[Any, Any], path: Path) -> np.ndarray:
@@ -63,6 +70,13 @@ def read_image(trained: TrainedModel[Any, Any], path: Path) -> np.ndarray:
         raise InputError(path, error.reason, remedy=error.remedy) from error
 
 
+def require_attention(trained: TrainedModel[Any, Any]) -> None:
+    """Raise UsageError if a network has no attention to draw."""
+    if not isinstance(trained.model, VisionTransformer):
+        name = trained.variant.name
+        raise UsageError(f"variant {name} has no attention to draw; choose another --variant, or leave out --attention")
+
+
 def draw_attention(trained: TrainedModel[Any, Any], paths: Sequence[Path], target: Path) -> None:
     """Draw images with the attention of the network (rollout over all layers) as brightness, each with its class.
 
@@ -70,9 +84,7 @@ def draw_attention(trained: TrainedModel[Any, Any], paths: Sequence[Path], targe
         UsageError: if the network has no attention.
         InputError: if a file is missing or not an image.
     """
-    if not isinstance(trained.model, VisionTransformer):
-        name = trained.variant.name
-        raise UsageError(f"variant {name} has no attention to draw; choose another --variant, or leave out --attention")
+    require_attention(trained)
     panels = []
     for path in paths:
         pixels = read_image(trained, path)

@@ -52,6 +52,6 @@ def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no panels"):
         image_attention.draw([], tmp_path / "none.png")
     for wrong in (np.ones(4), np.full((2, 2), -1.0), np.full((2, 2), np.nan), np.ones((0, 2))):
-        with pytest.raises(UsageError, match="no grid"):
+        with pytest.raises(UsageError, match="are not a grid of finite numbers"):
             overlay(GREY, wrong)
     assert not list(tmp_path.iterdir())

@@ -79,7 +79,7 @@ def test_the_loss_is_the_error_and_the_penalty() -> None:
 
 
 def test_too_few_frames_are_refused() -> None:
-    with pytest.raises(UsageError, match="31 training frames are no batch of 3 sequences of 20"):
+    with pytest.raises(UsageError, match="31 training frames are too few for one batch of 3 sequences of 20; record"):
         objective(drive(), steps=20)
 
 

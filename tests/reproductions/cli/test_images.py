@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,25 @@ def test_images_are_captioned_and_drawn(trained: Path, tmp_path: Path) -> None:
 def test_a_paper_without_captions_is_refused(tmp_path: Path) -> None:
     refused = gluon_attn("caption", tmp_path / "a.png", "--paper", "lin2017", "--runs", tmp_path)
     assert "its task is classification; use gluon-attn predict lin2017" in refused.refusal
+
+
+def test_a_command_for_lines_names_the_one_for_images(tmp_path: Path) -> None:
+    for paper, command in (("xu2015", "caption"), ("dosovitskiy2020", "classify")):
+        refused = gluon_attn("predict", paper, "--runs", tmp_path)
+        assert refused.refusal.endswith(f"use gluon-attn {command} IMAGE --paper {paper}")
+
+
+def test_images_that_cannot_be_read_are_named_and_the_others_classified(tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b" \xff.png ")
+    shutil.copy(DRAWING, odd)
+    (tmp_path / "damaged.png").write_bytes(DRAWING.read_bytes()[:60])
+    figure = tmp_path / "drawn" / "attention.png"
+    answer = gluon_attn("classify", tmp_path / "damaged.png", odd, "none.png", DRAWING, "--attention", figure)
+    assert answer.code == 2 and figure.exists()
+    first, second = answer.out.splitlines()
+    assert first.startswith(f"{tmp_path}/ \\xff.png \t") and second.startswith(f"{DRAWING}\t")
+    refused = [line for line in answer.err.splitlines() if line.startswith("gluon-attn: ")]
+    assert len(refused) == 2 and "damaged.png: " in refused[0] and refused[1].startswith("gluon-attn: none.png: ")
 
 
 def test_the_paper_is_the_only_one_whose_networks_answer_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

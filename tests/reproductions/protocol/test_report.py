@@ -289,6 +289,19 @@ def test_the_effect_in_the_paper_is_next_to_ours() -> None:
     assert "| A is better than B | sec. 1 | +1.60 | -0.500 |" in page
 
 
+def test_a_difference_of_numbers_from_memory_is_marked() -> None:
+    first, second, third = (replace(PEER, value=value, checked=checked) for value, checked in
+                            ((97.0, "memory"), (96.0, "text"), (95.0, "secondary")))  # fmt: skip
+    straight, checked = (replace(CPU.variant("straight"), beside=one) for one in (first, second))
+    claims, shown = (Better("a", "It is so", "curved", "straight"),), "sec. 1 | +1.60"
+    for other, mark in ((straight, " †"), (checked, "")):
+        variants = (replace(CPU.variant("curved"), beside=third), other)
+        paper = replace(REPRODUCTION, variants=variants, claims=claims, ensembles=())
+        of = result(*three("curved"), claims=(judged(reported=1.6),))
+        assert f"| {shown}{mark} | -0.500 |" in markdown(of, paper)
+        assert f"| {shown} | -0.500 |" in markdown(of, replace(paper, claims=(replace(claims[0], reported=1.6),)))
+
+
 def test_below_the_claims_stands_what_a_correction_would_change() -> None:
     several = (judged(id="clear", p=0.001), judged(id="weak", p=0.03), judged(id="none", verdict="not judged", p=None))
     page = markdown(result(*three("curved"), claims=several))
