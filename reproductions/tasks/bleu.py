@@ -12,8 +12,8 @@ from preprocessing.text.vocabulary import UNKNOWN
 # Of a sentence: matching n-grams for n = 1 to 4, n-grams for n = 1 to 4, length, length of the reference.
 COUNTS = 10
 UNKNOWN_WORD = "UNK"
-"""Stand-in for an unknown token in detokenised text. sacreBLEU's tokenizers keep it whole, while they split ``<unk>``
-into three tokens."""
+"""Stand-in for an unknown token in detokenised text. sacreBLEU's ``13a`` and ``ko-mecab`` keep it whole, while they
+split ``<unk>`` into three tokens."""
 
 
 class Bleu:
@@ -81,4 +81,4 @@ def chrf_signature() -> str:
 
 
 PEERS = Bleu(tokenize="none", lowercase=True)
-"""BLEU on lower-cased tokens, as in published results on Multi30k."""
+"""BLEU on lower-cased tokens, as in several published results on Multi30k."""

@@ -11,6 +11,7 @@ import pytest
 from reproductions.bahdanau2014 import REPRODUCTION
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.results import Result
+from reproductions.tasks.translation.task import AT_SCALE
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, run_and_score
 from tests.reproductions.translating import (
     OTHER,
@@ -54,6 +55,15 @@ def test_the_systems_of_table_1_differ_in_attention_and_length_of_training_sente
         assert changed(f"search-{length}", f"encdec-{length}") == {"attention": False}
     for name in ("search", "encdec"):
         assert changed(f"{name}-all", f"{name}-short") == {"max_length": 12}
+
+
+def test_at_scale_the_short_systems_have_the_limit_of_the_paper() -> None:
+    paper = REPRODUCTION.preset("paper")
+    for name, words in (("encdec-short", 30), ("search-short", 30), ("encdec-all", 50), ("search-all", 50)):
+        variant = paper.variant(name)
+        assert (variant.settings.max_length, variant.differs) == (words, AT_SCALE)
+        assert "smaller" not in variant.title and "captions" not in variant.title
+    assert paper.variant("search-short").title == "RNNsearch, trained on sentences of up to 30 words"
 
 
 def test_each_language_pair_has_the_same_settings() -> None:

@@ -226,8 +226,8 @@ class Together:
 
 class Compressed(Together):
     """Like :class:`Together`, with two bits per element of a gradient: a worker sends plus or minus the threshold or
-    zero, and adds the remainder to its next gradient (Strom, 2015). Sparse gradients are sent whole; the sum has the
-    nonzero rows. Losses are those of a worker's own shares.
+    zero, and adds the remainder to its next gradient (Strom, 2015). Sparse gradients are sent as dense ones, with two
+    bits for each element of all rows; the sum has the nonzero rows. Losses are those of a worker's own shares.
 
     Args:
         threshold: should have the magnitude of an element of a gradient; otherwise training makes no progress.

@@ -46,12 +46,12 @@ def nearest_third(outcomes: Sequence[Outcome]) -> Effect:
     window = by_distance.shape[2]
     nearest = window // 3
 
-    def above_even(totals: np.ndarray) -> float:
+    def above_uniform(totals: np.ndarray) -> float:
         return float(100 * (totals[0] / totals[1] - nearest / window))
 
     each = np.stack([by_distance[:, :, :nearest].sum(axis=2), tokens], axis=2)
-    what = f"per cent of the weight on the nearest {nearest} of {window} memories, minus the even share"
-    return Effect(bootstrap_metric(each, above_even, seed=0), what, "lines")
+    what = f"per cent of the weight on the nearest {nearest} of {window} memories, minus the uniform share"
+    return Effect(bootstrap_metric(each, above_uniform, seed=0), what, "lines")
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:

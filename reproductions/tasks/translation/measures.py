@@ -113,7 +113,7 @@ def share_lost(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
 
 def lost_above_12_words(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
     """How many more BLEU points the first side loses than the second from sentences of up to 12 words to longer ones.
-    Three concatenated sentences, in contrast, are longer than all training sentences and end differently."""
+    Three concatenated sentences, in contrast, are longer than almost all training sentences and end differently."""
     sides = by_halves(first), by_halves(second)
     return _loses_more("BLEU to 12 words minus above", lambda totals: -long_minus_short(totals), sides, (first, second))
 

@@ -25,12 +25,13 @@ from reproductions.tasks.bleu import PEERS, Bleu, bleu, chrf_signature
 OTHER_COLUMNS = (Column("sacreBLEU", "sacrebleu"), Column("chrF", "chrf"), Column("perplexity", "perplexity"))
 COLUMNS = (Column("BLEU", "bleu"), *OTHER_COLUMNS)
 NOTES = (
-    "Scores are not comparable with the paper's, which has a hundred to a thousand times as much text; differences "
-    "between systems are. BLEU is computed as by the peers of this corpus, on lower-cased Moses tokens (Mecab's "
-    "morphemes for Korean). sacreBLEU and chrF are computed on detokenised, lower-cased text, in which an unknown "
-    "token is the word UNK, since sacreBLEU splits `<unk>` into three tokens. The signature of each row in the "
-    "results file states the search. Perplexities are only comparable between rows with the same target language and "
-    "kind of token.",
+    "Scores are not comparable with the paper's, which has a hundred to a thousand times as much text; only "
+    "differences between systems are, where the paper compares the same systems. BLEU is computed on lower-cased Moses "
+    "tokens (Mecab's morphemes for Korean); published results on Multi30k differ in tokenizer, case and tool. "
+    "sacreBLEU and chrF are computed on detokenised, lower-cased text, in which an unknown token is the word UNK, "
+    "since sacreBLEU splits `<unk>` into three tokens. The signature of each row in the results file states the "
+    "search. Perplexities are only comparable between rows with the same target vocabulary, which depends on the "
+    "training text, the kind of token and the limit of length.",
 )
 """How the metrics of a results README are computed."""
 LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, None))
@@ -92,7 +93,7 @@ def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) ->
     array, score = _SCORES[metric]
     sides = stacked(better, array), stacked(worse, array)
     if metric == "perplexity":
-        estimate, what = bootstrap_difference(sides[1], sides[0], score, seed=0), "by how much perplexity is lower"
+        estimate, what = bootstrap_difference(sides[1], sides[0], score, seed=0), "reduction in perplexity"
     else:
         estimate, what = bootstrap_difference(*sides, score, seed=0), "BLEU points"
     return Effect(estimate, what, "sentences")
