@@ -83,7 +83,8 @@ def forest(groups: Sequence[Group], path: Path, label: str, *, deviation: float 
 
 
 def strips(values: Mapping[str, np.ndarray], path: Path, label: str) -> None:
-    """Draw sets of values as dots on a common scale, one set below the other, with their number and standard deviation.
+    """Draw sets of values as dots on a common scale, one set below the other, with their number and, of three or more,
+    their standard deviation.
 
     Args:
         values: for each name (values,).
@@ -100,7 +101,7 @@ def strips(values: Mapping[str, np.ndarray], path: Path, label: str) -> None:
         for y, each in enumerate(values.values()):
             axes.plot([np.min(each), np.max(each)], [y, y], color=FAINT, linewidth=6, solid_capstyle="round")
             axes.plot(each, np.full(len(each), y), "o", color=COLOURS[y % len(COLOURS)], markersize=5, alpha=0.75)
-            spread = f"n = {len(each)}" + (f", deviation {np.std(each, ddof=1):.2f}" if len(each) > 1 else "")
+            spread = f"n = {len(each)}" + (f", deviation {np.std(each, ddof=1):.2f}" if len(each) > 2 else "")
             axes.text(1.02, y, spread, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
         axes.set_yticks(range(len(values)), [drawable(name) for name in values])
         axes.tick_params(axis="y", length=0)
