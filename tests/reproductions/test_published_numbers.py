@@ -492,7 +492,6 @@ MEASURED: dict[str, Measure] = {
     "yang2016 context-bad": lambda side, **how: score_of(weights_of(side, "bad", 0), heavier, **how),
     "mikolov2013 meaning": at_best_epochs,
     "naver_preprocessing underspecified": lambda *groups, **how: wider_than(0.5, groups, **how),
-    "naver_preprocessing underspecified-strong": lambda *groups, **how: wider_than(0.5, groups, **how),
     "naver_preprocessing interaction": more_together,
     "naver_preprocessing interaction-stop-words": more_together,
     "naver_preprocessing leaks-copied": lambda base, without, **how: mean_of(

@@ -101,4 +101,4 @@ def test_table_claims_and_figure(tmp_path: Path) -> None:
         assert found, column.title
     assert len({(row.metric, row.signature) for row in of_base}) == len(of_base)
     drawn = draw_figures(REPRODUCTION, SMOKE, outcomes, tmp_path / "figures")
-    assert drawn["what each choice is worth (base)"].stat().st_size > 0
+    assert drawn["effect of each choice (base)"].stat().st_size > 0
