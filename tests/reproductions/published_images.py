@@ -1,5 +1,5 @@
 """What published numbers of papers on images are computed from, by NumPy alone: sums by item of the committed
-predictions, and scores of such sums. ``test_published_numbers`` resamples them."""
+predictions, and scores of such sums. ``published_numbers`` resamples them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from gluon_attn.evaluation.statistics import Resampled
 from reproductions.protocol import papers
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.runs import Outcome
-from tests.reproductions import test_published_numbers as published
+from tests.reproductions import published_numbers as published
 from tests.reproductions.support import outcome, run
 
 ITEMS, SEEDS = 12, (1, 2, 3)

@@ -1,0 +1,536 @@
+"""Numbers in notes, docstrings and documents follow from the committed outcomes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from preprocessing.corpora import find
+from preprocessing.text.pairs import films, pair_rows
+from reproductions import cheng2016, lin2017, mikolov2013, naver_self_attention
+from reproductions.protocol import papers
+from reproductions.tasks.translation.task import SMALL, SMALL_TRAINING
+from tests.reproductions import published_images as images
+from tests.reproductions.published_numbers import (
+    arrays,
+    better,
+    bleu,
+    folder,
+    halves,
+    long_minus_short,
+    mean_array,
+    mean_of,
+    mean_right,
+    perplexity,
+    records,
+    results,
+    selected,
+    sides,
+    without_missing,
+)
+from tests.reproductions.support import ROOT
+
+FRENCH = ("reversed", "forward")
+"""Variants of `sutskever2014`."""
+
+
+@pytest.mark.slow
+@pytest.mark.corpus("imdb")
+def test_by_how_much_hierarchical_is_better_on_reviews_that_flat_does_not_cut() -> None:
+    """As a note of the table has it, from the lengths of the reviews in the corpus."""
+    paper = papers.load("yang2016")
+    preset = paper.preset("cpu")
+    words = preset.variant("flat").settings.max_length
+    data = preset.task("flat").prepare(preset.variant("flat").settings)
+    cut = data.prepared.splits["test"].lengths > words
+    att, flat = sides("yang2016", "att", "flat")
+    difference = mean_right(att) - mean_right(flat)
+    longer, (others, low, high) = difference[cut].mean(), mean_of(difference[~cut], interval=True)
+    assert (
+        f"reads the first {words} words: on the {cut.sum():,} longer test reviews".replace(",", " ") in paper.notes[0]
+    )
+    assert f"HN-ATT is better by {longer:.2f} points, on the others by {others:.2f}" in paper.notes[0]
+    assert f"interval over reviews {low:.2f} to {high:.2f})" in paper.notes[0]
+    (whole,) = (claim for claim in results("yang2016")["claims"] if claim["id"] == "hierarchical")
+    assert whole["verdict"] == "inconclusive" and "No advantage is shown over `flat-whole`" in paper.notes[0]
+
+
+def test_what_removing_stop_words_may_mean() -> None:
+    """As a note of the table has it."""
+    paper = papers.load("naver_preprocessing")
+    (rules,) = (claim.variants for claim in paper.claims if claim.id == "underspecified")
+    base, *removed = sides("naver_preprocessing", "base", *rules)
+    accuracy = [100.0 * one["right"].mean() for one in base]
+    differences = sorted(float((mean_right(side) - mean_right(base)).mean()) for side in removed)
+    note = paper.notes[0]
+    assert len(rules) == 3 and "any of the three rules" in note
+    assert f"leaves {differences[-1] - differences[0]:.2f} points of accuracy open" in note
+    for readme in ("README.md", "README.ko.md"):
+        text = (Path(__file__).parents[2] / readme).read_text(encoding="utf-8")
+        assert f"[{differences[-1] - differences[0]:.2f}" in text, readme
+    assert f"from {differences[-1]:+.2f} to {differences[0]:+.2f}" in note
+    assert f"differ by {np.std(accuracy, ddof=1):.2f} (standard deviation of `base`)" in note
+
+
+def test_what_two_hops_share_and_what_the_penalty_of_1_selects() -> None:
+    """As a note of `lin2017` has it."""
+
+    def shared(variant: str) -> float:
+        (side,) = sides("lin2017", variant)
+        return float(without_missing(mean_array(side, "overlap")).mean())
+
+    note = papers.load("lin2017").notes[0]
+    free, strict = ([shared(f"{of}-r6-{penalty}") for of in ("nsmc", "imdb", "sst")] for penalty in ("free", "strict"))
+    assert f"share {free[0]:.2f} of their weight on NSMC, {free[1]:.2f} on IMDb and {free[2]:.2f} on SST" in note
+    assert f"they share {strict[0]:.2f} on NSMC" in note
+    assert f"{strict[1]:.2f} on IMDb and {strict[2]:.2f} on SST; with 0.1 still {shared('imdb-r6'):.2f} on IMDb" in note
+    chosen = records("lin2017", "imdb-r6-strict")
+    assert [(each["best_epoch"], len(each["history"])) for each in chosen] == [(1, 4), (1, 4)]
+    assert "keeps the first of four epochs with both seeds" in note
+    of_strict, of_free = (
+        [
+            (selected("lin2017", f"imdb-r6-{penalty}", seed, "accuracy"), 100.0 * one["right"].mean())
+            for seed, one in zip(("1", "2"), side, strict=True)
+        ]
+        for penalty, side in zip(("strict", "free"), sides("lin2017", "imdb-r6-strict", "imdb-r6-free"), strict=True)
+    )
+    validation, test = np.mean(of_strict, axis=0) - np.mean(of_free, axis=0)
+    assert f"{-validation:.2f} points below `imdb-r6-free` on validation, {test:.2f} above it on test" in note
+
+
+def test_how_many_reviews_have_fewer_tokens_than_hops() -> None:
+    """As the script of `lin2017` has it."""
+    tokens = arrays("lin2017", "nsmc-r6", "1")["token_counts"]
+    text = " ".join(str(lin2017.__doc__).split())
+    assert f"Of the test reviews, {100 * (tokens < 6).mean():.0f} % have fewer than six tokens" in text
+    assert f"and {100 * (tokens < 10).mean():.0f} % fewer than ten" in text
+
+
+def korean_document() -> str:
+    return " ".join((ROOT / "docs" / "naver.ko.md").read_text(encoding="utf-8").split())
+
+
+def test_where_the_baseline_is_better_than_the_network_of_the_post() -> None:
+    """As a note of `naver_self_attention` and the Korean document have it; another paper stores the lengths."""
+    paper = papers.load("naver_self_attention")
+    first = paper.preset("cpu").variant("as-written").settings.max_length
+    short = arrays("lin2017", "nsmc-r6", "1")["token_counts"] <= first
+    baseline, post = sides("naver_self_attention", "joulin2016/nsmc-bigrams", "as-written")
+    difference = mean_right(baseline) - mean_right(post)
+    few, many = difference[short].mean(), difference[~short].mean()
+    assert f"at most {first} tokens the baseline is {few:.2f} points better than `as-written`" in paper.notes[1]
+    assert f"on longer ones {many:.2f}." in paper.notes[1]
+    assert (
+        f"{first}토큰 이하인 테스트 리뷰에서는 차이가 {few:.2f}점, 그보다 긴 리뷰에서는 {many:.2f}점"
+        in korean_document()
+    )
+
+
+def test_the_networks_that_read_the_first_30_tokens() -> None:
+    """As a note of `naver_self_attention` has it: all but `best` and its variants, and no test review is longer than
+    what these read."""
+    limits = {variant.name: variant.settings.max_length for variant in papers.load("naver_self_attention").variants}
+    longest = arrays("lin2017", "nsmc-r6", "1")["token_counts"].max()
+    for name, limit in limits.items():
+        assert limit >= longest if name.startswith("best") else limit == 30, name
+
+
+def test_the_effects_that_the_korean_document_names() -> None:
+    found = {claim["id"]: claim for claim in results("naver_self_attention")["claims"]}
+    effect = {name: claim["effect"] for name, claim in found.items()}
+    text = korean_document()
+
+    def interval(name: str) -> str:
+        low, high = found[name]["ci95"]
+        return f"[{low:+.2f}, {high:+.2f}]"
+
+    assert f"정확도가 {effect['attention']:.2f}점 낮아집니다. 95 % 구간은 {interval('attention')}" in text
+    assert f"내적보다 {effect['additive-dot']:.2f}점 높습니다" in text
+    of_seeds = found["additive-dot"]["per_seed"].values()
+    assert f"모두 {min(of_seeds):.2f}–{max(of_seeds):.2f}점으로" in text
+    assert f"(−{-effect['masking']:.2f}점, 구간에 0이" in text
+    low, high = found["masking"]["ci95"]
+    assert low < 0 < high
+    assert f"벡터가 {effect['vectors']:.2f}점을 더합니다" in text
+    assert f"{effect['vectors-best']:.2f}점을 더합니다(95 % 구간 {interval('vectors-best')})" in text
+    assert f"과적합된 모델에서 {effect['readable-agreement']:.2f} 낮습니다" in text
+    assert f"엔트로피가 {-effect['readable-entropy']:.2f} 낮음" in text
+
+
+def test_the_matrix_that_the_korean_document_describes() -> None:
+    path = folder("naver_self_attention", "as-written", "1") / "examples.json"
+    example = json.loads(path.read_text(encoding="utf-8"))["featured"]
+    per_cent, tokens = 100 * np.array(example["matrix"]), example["tokens"]
+    sums, text = per_cent.sum(axis=1), korean_document()
+    first, second = tokens.index("정말로"), tokens.index("수준")
+    assert (np.argsort(-per_cent)[:, :2] == [first, second]).all(), "of every query"
+    named = [f"`{tokens[at]}`({per_cent[:, at].min():.0f}–{per_cent[:, at].max():.0f} %)" for at in (first, second)]
+    assert f"모든 쿼리가 {named[0]}와 {named[1]}에 주목합니다" in text
+    assert f"평균 {100 - sums.mean():.0f} %는 패딩에" in text
+    assert f"100이 아니라 {sums.min():.0f}–{sums.max():.0f}(평균 {sums.mean():.0f})" in text
+    assert f"{100 * max(example['probabilities']):.0f} %의 확률로 부정" in text
+
+
+def test_how_many_near_copies_stay_in_the_text_of_the_word_vectors() -> None:
+    """As notes, scripts and the Korean document have it: what `devlin2018` leaves out in addition."""
+    (numbers,) = re.findall(
+        r"then ([\d ]+) and [\d ]+ with the same letters and digits, and ([\d ]+) and",
+        " ".join(papers.load("devlin2018").all_notes),
+    )
+    thousands = round(sum(int(number.replace(" ", "")) for number in numbers) / 1_000)
+    number = f"about {thousands} 000"
+    assert number in papers.load("naver_self_attention").notes[2]
+    assert number in str(mikolov2013.__doc__) and number in str(naver_self_attention.__doc__)
+    assert f"약 {thousands},000건" in korean_document()
+
+
+def test_the_effect_of_subsampling_with_the_seed_that_both_have() -> None:
+    """As a note of `mikolov2013` has it."""
+    (claim,) = (claim for claim in results("mikolov2013")["claims"] if claim["id"] == "subsampling")
+    first, second = sides("mikolov2013", "skip-gram", "skip-gram-all")
+    paired = better(first[:1], second, "rare", interval=False)[0]
+    note = papers.load("mikolov2013").notes[-1]
+    assert len(first) == 2 and len(second) == 1 and paired == pytest.approx(claim["per_seed"]["1"])
+    assert f"The effect of `subsampling`, {claim['effect']:+.2f}," in note
+    assert note.endswith(f"with that seed alone it is {paired:+.2f}.")
+
+
+@cache
+def pretraining_text() -> Any:
+    """The prepared text of `devlin2018`; near copies among all pairs of the crawl take minutes."""
+    preset = papers.load("devlin2018").preset("cpu")
+    return preset.task("pretraining").prepare(preset.variant("pretraining").settings).prepared
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.corpus("nsmc")
+def test_how_many_reviews_are_left_out_of_the_text_for_pretraining() -> None:
+    """As a note of `devlin2018` has it, from the card."""
+    card = pretraining_text().card
+    dropped = {
+        step["name"]: [f"{one['rows']:,}".replace(",", " ") for one in step["dropped"]] for step in card["steps"]
+    }
+    (test, validation), near = dropped["leave-out"], dropped["leave-out-near-copies"]
+    note = papers.load("devlin2018").all_notes[0]
+    assert f"{test} whose text is in NSMC's test split and {validation} whose text is in our validation split" in note
+    assert f"{near[0]} and {near[2]} with the same letters and digits, and {near[1]} and {near[3]} near copies" in note
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.corpus("nsmc")
+def test_how_many_test_pairs_are_of_two_films() -> None:
+    """As a note of `devlin2018` has it, with the pairs that its outcomes are measured on."""
+    test = pretraining_text().test
+    generator = np.random.RandomState(1)
+    generator.randint(0, 2**31, size=2)  # the key of the masks
+    apart = 100.0 * (~pair_rows(films(test.row_id), generator).together).mean()
+    ((one,),) = sides("devlin2018", "pretraining")
+    note = papers.load("devlin2018").notes[0]
+    assert len(test) // 2 == len(one["told"])
+    assert f"{apart:.2f} % of the test pairs are of two films" in note
+    assert f"`pretraining` is right for {100.0 * one['told'].mean():.2f} %" in note
+
+
+def test_how_much_longer_an_update_took_on_the_slower_machine() -> None:
+    """As a note of `devlin2018` has it."""
+    spent = {name: records("devlin2018", name)[0]["history"] for name in ("pretraining", "pretraining-30")}
+    by_update = {name: history[-1]["cpu_seconds"] / len(history) for name, history in spent.items()}  # 1 000 updates
+    ratio = by_update["pretraining"] / by_update["pretraining-30"]
+    note = papers.load("devlin2018").notes[0]
+    assert f"`pretraining` took {ratio:.1f} times as long as one of `pretraining-30`" in note
+
+
+def test_how_large_the_step_to_global_attention_is() -> None:
+    """As a note of the table has it."""
+    effects = {claim["id"]: claim["effect"] for claim in results("luong2015")["claims"]}
+    note = papers.load("luong2015").notes[-1]
+    assert f"larger here: {effects['attention']:+.1f} BLEU" in note
+    assert effects["attention"] == max(effects.values())
+    assert effects["dropout"] < 0 and effects["feeding"] < 0 and effects["predicting"] < 0 < effects["local"]
+
+
+def test_by_how_much_a_local_window_exceeds_the_threshold_of_one_seed() -> None:
+    """As a note of the table has it; the deviation is that of a difference."""
+    (local,) = (claim for claim in results("luong2015")["claims"] if claim["id"] == "local")
+    over = local["effect"] - 3 * local["seed_deviation"]
+    assert over > 0 and f"by only {over:.2f} points" in papers.load("luong2015").notes[-1]
+
+
+def test_how_bleu_rises_in_the_smaller_trainings() -> None:
+    """As a note of three tables has it."""
+    second_half, last_two = [], []
+    for paper in ("bahdanau2014", "cho2014", "luong2015"):
+        trained = {row["variant"] for row in results(paper)["rows"]}
+        for variant in papers.load(paper).preset("cpu").variants:
+            if variant.recipe == SMALL and variant.name in trained:
+                (history,) = (of_epochs(one) for one in records(paper, variant.name))
+                second_half.append(history[-1] - history[SMALL.epochs // 2 - 1])
+                last_two.append(history[-1] - history[-3])
+        assert SMALL_TRAINING in papers.load(paper).notes
+    assert len(second_half) == 19
+    assert f"rises by {min(second_half):.1f} to {max(second_half):.1f} points in its second half" in SMALL_TRAINING
+    assert f"by at most {max(last_two):.1f} in the last two epochs" in SMALL_TRAINING
+
+
+def of_epochs(one: dict[str, Any]) -> list[float]:
+    """Validation BLEU of each epoch."""
+    return [epoch["validation_bleu"] for epoch in one["history"]]
+
+
+def test_what_rnnsearch_loses_on_joined_captions() -> None:
+    """As a note of the table has it."""
+
+    def joined_captions(variant: str) -> tuple[list[float], list[float], list[float]]:
+        """BLEU of single captions and of three joined, and length of the translations of these by that of the
+        references, of each seed."""
+        (side,) = sides("bahdanau2014", variant)
+        single, three = ([one[name].sum(axis=0) for one in side] for name in ("bleu", "joined_3"))
+        return [bleu(one) for one in single], [bleu(one) for one in three], [one[8] / one[9] for one in three]
+
+    note = next(note for note in papers.load("bahdanau2014").notes if "is not reproduced" in note)
+    two, small, plain = (joined_captions(name) for name in ("rnnsearch", "search-all", "encdec-all"))
+    before, after, shares = (
+        " and ".join(f"{value:.{digits}f}" for value in two[n]) for n, digits in enumerate((1, 1, 2))
+    )
+    assert f"from {before} to {after} (`rnnsearch`, seeds 1 and 2)" in note
+    assert f"from {small[0][0]:.1f} to {small[1][0]:.1f} (`search-all`)" in note
+    assert f"from {plain[0][0]:.1f} to {plain[1][0]:.1f} (`encdec-all`)" in note
+    assert f"they have {shares}, {small[2][0]:.2f} and {plain[2][0]:.2f} of the length" in note
+    claims = {claim["id"]: claim for claim in results("bahdanau2014")["claims"]}
+    assert claims["length-captions"]["effect"] > 0 and claims["length-share"]["effect"] > 0
+    assert {claims[name]["verdict"] for name in ("length-captions", "length-share", "length")} == {"not judged"}
+
+
+def test_how_monotone_alignments_of_korean_and_german_are() -> None:
+    """As a note of the table has it."""
+    order = {}
+    for name in ("rnnsearch-ko-en", "rnnsearch-en-ko", "rnnsearch"):
+        (side,) = sides("bahdanau2014", name)
+        order[name] = f"{np.mean([np.nanmean(one['monotone']) for one in side]):.2f}"
+        assert name == "rnnsearch" or len(side) == 1, "the note says: one seed"
+    assert any(
+        f"is {order['rnnsearch-ko-en']} from Korean and {order['rnnsearch-en-ko']} to Korean (one seed), "
+        f"but {order['rnnsearch']} from English to German" in note
+        for note in papers.load("bahdanau2014").notes
+    )
+
+
+def test_how_fast_networks_without_attention_learn() -> None:
+    """As a note of `sutskever2014` has it."""
+    names = ("sutskever2014/reversed", "sutskever2014/forward", "cho2014/encdec", "bahdanau2014/rnnsearch-fr")
+    histories = [np.mean([of_epochs(one) for one in records(*name.split("/"))], axis=0) for name in names]
+    assert {len(history) for history in histories} == {10}
+    first, rise = [f"{one[0]:.1f}" for one in histories], [f"{one[-1] - one[-5]:.1f}" for one in histories]
+    note = papers.load("sutskever2014").notes[0]
+    assert f"validation BLEU is {first[0]} (`reversed`) and {first[1]} (`forward`)" in note
+    assert f"but {first[2]} for `cho2014/encdec` and {first[3]} for `bahdanau2014/rnnsearch-fr`" in note
+    assert f"it rises by {', '.join(rise[:3])} and {rise[3]} points" in note
+    apart = [np.ptp([bleu(one["bleu"].sum(axis=0)) for one in sides("sutskever2014", name)[0]]) for name in FRENCH]
+    assert f"differ by {apart[0]:.1f} (`reversed`) and {apart[1]:.1f} BLEU points (`forward`)" in note
+
+
+def test_how_much_worse_other_networks_are_on_captions_of_more_than_12_words() -> None:
+    """As a note of `sutskever2014` has it."""
+    loss = []
+    for side in sides("sutskever2014", "reversed", "bahdanau2014/rnnsearch-fr", "cho2014/encdec"):
+        assert len(side) == 2
+        loss.append(f"{-np.mean([long_minus_short(sums.sum(axis=0)) for sums in halves(side)]):.1f}")
+    note = next(note for note in papers.load("sutskever2014").notes if note.startswith("`long`"))
+    assert f"lower by {loss[0]} points for `reversed`, by {loss[1]} for `bahdanau2014/rnnsearch-fr`" in note
+    assert f"by {loss[2]} for `cho2014/encdec`" in note
+
+
+def test_which_numbers_of_ensembles_were_published() -> None:
+    """As a note of `sutskever2014` has it, from the history of the repository, if it is complete."""
+    note = papers.load("sutskever2014").notes[-1]
+    commit = note.split()[1]
+    show = ["git", "show", f"{commit}:reproductions/results/sutskever2014.json"]
+    shown = subprocess.run(show, cwd=ROOT, capture_output=True, text=True, check=False)
+    if shown.returncode:
+        pytest.skip(f"commit {commit} is not here: clone the repository with its whole history")
+    by_beam = {
+        (row["variant"], beam): row["mean"]
+        for row in json.loads(shown.stdout)["rows"]
+        for beam in (12, 2, 1)
+        if f"; beam {beam}, " in row["signature"]
+    }
+    for name in FRENCH:
+        twelve, two, one = (f"{by_beam[f'{name}-ensemble', beam]:.2f}" for beam in (12, 2, 1))
+        assert f"{twelve}, {two} and {one} (`{name}`)" in note
+    assert not any("ensemble" in row["variant"] for row in results("sutskever2014")["rows"])
+
+
+def test_what_a_short_tape_is_worth() -> None:
+    """As a note of the table has it."""
+    test, histories = {}, {}
+    for variant in ("lstm", "lstmn"):
+        (side,) = sides("cheng2016", variant)
+        test[variant] = [perplexity(one["likelihood"].sum(axis=0)) for one in side]
+        histories[variant] = np.array(
+            [[epoch["validation_perplexity"] for epoch in each["history"]] for each in records("cheng2016", variant)]
+        )
+    gain = np.mean(test["lstm"]) - np.mean(test["lstmn"])
+    behind = (histories["lstmn"] - histories["lstm"]).mean(axis=0)
+    note = papers.load("cheng2016").notes[0]
+    assert f"lowers the mean test perplexity by {gain:.2f}," in note
+    assert gain < min(np.ptp(values) for values in test.values())
+    assert behind.min() > 0
+    by_seed = (histories["lstmn"] - histories["lstm"])[:, -1]
+    assert f"by {behind[-1]:.1f} points at the end (" in note and len(by_seed) == 2
+    assert f"({by_seed[0]:.1f} and {by_seed[1]:.1f} by seed)" in note
+
+
+def test_how_long_the_lstm_needs_with_the_recipe_of_the_table() -> None:
+    """As a note of `cheng2016` has it; what SGD reaches is from its description, since short runs are not kept."""
+    histories = [[epoch["validation_perplexity"] for epoch in one["history"]] for one in records("cheng2016", "lstm")]
+    reached = 1 + int(np.argmax(np.round(np.mean(histories, axis=0)) <= 121))
+    assert "the LSTM (121 against 135 after three epochs)" in (cheng2016.__doc__ or "")
+    note = next(note for note in papers.load("cheng2016").notes if note.startswith("`perplexity`"))
+    assert reached == 8 and "of 121 in three epochs, for which this recipe needs eight," in note
+
+
+def test_bleu_of_captions_without_a_brevity_penalty() -> None:
+    """As a note of the table has it."""
+    (soft,) = sides("xu2015", "soft")
+    precisions = [one["bleu"].sum(axis=0)[:4] / one["bleu"].sum(axis=0)[4:8] for one in soft]
+    of_seeds = [[100 * np.exp(np.log(each[:order]).mean()) for order in range(1, 5)] for each in precisions]
+    one, two, three, four = np.mean(of_seeds, axis=0)
+    note = f"BLEU-1 to BLEU-4 of soft attention are {one:.1f}, {two:.1f}, {three:.1f} and {four:.1f}."
+    assert papers.load("xu2015").notes[-1].endswith(note)
+
+
+def by_seed(values: Sequence[Any] | np.ndarray, form: str = "{:+.2f}") -> str:
+    *others, last = map(form.format, values)
+    return f"{', '.join(others)} and {last}"
+
+
+def test_where_random_attention_points() -> None:
+    """As a note of `xu2015` has it."""
+    soft, random = sides("xu2015", "soft", "random")
+    points = [np.array([images.noun_rise(1)(one["nouns"].sum(axis=0)) for one in side]) for side in (soft, random)]
+    note = papers.load("xu2015").notes[1]
+    assert f"random attention is at {by_seed(points[1])} points by seed (mean {points[1].mean():+.2f})" in note
+    assert f"evidence (`points-random`, added after test was scored): {by_seed(points[0] - points[1])} points." in note
+    raised = [images.noun_rise(2)(one["nouns"].sum(axis=0)) for one in random]
+    assert f"(`raises`) random attention is at {by_seed(raised)} points." in note
+
+
+def test_which_nouns_are_measured() -> None:
+    """As a note of `xu2015` has it, from the captions."""
+    (soft,) = sides("xu2015", "soft")
+    counts, shares = [], []
+    for one in soft:
+        utf8, offsets = one["text_utf8"].tobytes(), one["text_offsets"].tolist()
+        words = [word for start, end in itertools.pairwise(offsets) for word in utf8[start:end].decode().split()]
+        counts.append(int((one["nouns"][:, 3] > 0).sum()))
+        shares.append(100 * sum(word in ("dog", "dogs") for word in words) / one["nouns"][:, 3].sum())
+    note = papers.load("xu2015").notes[1]
+    assert len(soft[0]["nouns"]) == 1000
+    assert f"{min(counts)} to {max(counts)} of 1 000 captions have one" in note
+    assert f"{min(shares):.0f} to {max(shares):.0f} % of these nouns are dog or dogs" in note
+
+
+def test_over_how_many_positions_captions_attend() -> None:
+    """As a note of `xu2015` has it, from the captions of the figures."""
+    positions = {}
+    for variant in ("soft", "soft-free", "hard", "random"):
+        each = []
+        for seed in ("1", "2", "3"):
+            path = folder("xu2015", variant, seed) / "examples.json"
+            for caption in json.loads(path.read_text(encoding="utf-8"))["captions"]:
+                weights = np.array(caption["weights"])[: len(caption["words"])]
+                weights /= weights.sum(axis=1, keepdims=True)
+                each.append(np.exp(stats.entropy(weights, axis=1)))
+        positions[variant] = np.concatenate(each).mean()
+    soft, free, hard, random = positions.values()
+    note = papers.load("xu2015").notes[2]
+    assert f"is {soft:.1f} of 49 positions for `soft`, {free:.1f} for `soft-free`, {hard:.1f} for `hard`" in note
+    assert f"and {random:.1f} for `random`" in note
+
+
+def test_how_far_attention_is_from_the_conditions_of_the_causal_filter() -> None:
+    """As a note of `kim2017` has it: no region in any frame, and in the frames of the figures why."""
+    largest, densest, filtered = [], [], set()
+    for variant, seed in itertools.product(("attention-0", "attention-10", "attention-20"), "12345"):
+        found = arrays("kim2017", variant, seed)["regions_by_frame"]
+        assert not found.any()
+        filtered.add(len(found))
+        examples = json.loads((folder("kim2017", variant, seed) / "examples.json").read_text(encoding="utf-8"))
+        rows, columns = examples["grid"]
+        for frame in examples["frames"]:
+            relative = np.array(frame["weights"]).reshape(rows, columns) * rows * columns
+            largest.append(relative.max())
+            padded = np.pad(np.where(relative > 1, relative, 0), 1)
+            windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3))
+            densest.append(windows.mean(axis=(2, 3)).max())
+    note = papers.load("kim2017").notes[0]
+    assert f"single cells reach {max(largest):.1f} times the uniform weight" in note
+    assert f"averages 1.5 (at most {max(densest):.1f})" in note and max(densest) < 1.5
+    assert f"in any of the {filtered.pop()} filtered test frames" in note and not filtered
+    regions, steps = rows * columns, papers.load("kim2017").preset("cpu").variant("attention-10").settings.steps
+    assert f"over {regions} regions where the paper sums: lambda 10 acts like {10 / regions:.2f} of the paper's" in note
+    assert f"Equal weights minimise it: {(1 - steps / regions) ** 2:.2f} lambda / {steps}." in note
+
+
+def test_what_attention_costs_and_how_the_network_of_single_frames_differs() -> None:
+    """As a note of `kim2017` has it."""
+    note = papers.load("kim2017").notes[1]
+    names = ("attention-0", "attention-10", "attention-20", "cnn-lstm", "always-0")
+    *attended, lstm, straight = (
+        float(np.mean([images.error(each.sum(axis=0)) for each in images.steering_errors(side)]))
+        for side in sides("kim2017", *names)
+    )
+    assert f"The margin of `no-cost` is ours, {0.05 * straight:.3f} degrees." in note
+    costs = by_seed([cost - lstm for cost in attended], "{:.3f}")
+    assert f"With lambda 0, 10 and 20 the error is {costs} degrees higher" in note
+    p = [claim["p"] for claim in results("kim2017")["claims"]]
+    assert min(p) * len(p) > 0.05, "Holm's correction leaves no verdict"
+    cnn, recurrent = records("kim2017", "cnn"), records("kim2017", "cnn-lstm")
+    assert f"and {100 * cnn[0]['parameters'] / recurrent[0]['parameters']:.0f} % of the parameters" in note
+    best, epochs = [one["best_epoch"] for one in cnn], len(cnn[0]["history"])
+    assert f"its best epochs are {min(best)} to {max(best)} of {epochs}." in note
+    variants = {name: papers.load("kim2017").preset("cpu").variant(name).settings for name in ("cnn", *names[:4])}
+    assert variants.pop("cnn").dropout == 0.5 and {one.dropout for one in variants.values()} == {0.3}
+
+
+@pytest.mark.corpus("udacity_lake", "udacity_track")
+def test_how_long_a_resampled_piece_of_a_drive_lasts() -> None:
+    """As a note of the task has it, from the logs."""
+    seconds = []
+    for road in ("lake", "track"):
+        with find(f"udacity {road}").paths["log"].open(encoding="utf-8") as stream:
+            times = np.array([float(line.split(",")[1]) for line in list(stream)[1:]]) / 1000
+        seconds.append(20 * np.median(np.diff(times)))
+    note = papers.load("kim2017").all_notes[0]
+    assert f"pieces of 20 frames ({seconds[0]:.1f} s on the lake, {seconds[1]:.1f} s on the other road)" in note
+
+
+def test_how_many_updates_each_amount_of_images_gets() -> None:
+    """As a note of `dosovitskiy2020` has it, from what is declared."""
+    preset = papers.load("dosovitskiy2020").preset("cpu")
+    updates: dict[int, int] = {}
+    for kind in ("vit", "resnet"):
+        for name in (f"{kind}-1000", f"{kind}-10000", {"vit": "class", "resnet": "resnet-20"}[kind]):
+            variant = preset.variant(name)
+            number = variant.settings.images or 45_133
+            recipe, passes = variant.recipe, variant.settings.passes
+            of_variant = number * passes // recipe.batch_size * recipe.epochs
+            assert updates.setdefault(number, of_variant) == of_variant
+            assert {len(one["history"]) for one in records("dosovitskiy2020", name)} == {recipe.epochs}
+    few, some, every = (f"{number:,}".replace(",", " ") for number in updates.values())
+    notes = papers.load("dosovitskiy2020").notes
+    assert f"{few} updates on 1 000 images, {some} on 10 000 and {every} on all" in notes[0]
+    slow, fast = (preset.variant(name).recipe.learning_rate for name in ("mean", "mean-fast"))
+    assert fast == 2 * slow and "second rate of `pooling` is twice the first" in notes[2]
