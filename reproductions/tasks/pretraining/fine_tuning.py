@@ -6,11 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from mxnet import nd
-
-from gluon_attn.errors import UsageError
 from gluon_attn.models.outputs import Classifier
-from gluon_attn.training.checkpoint import named_parameters, parameter_arrays
 from preprocessing import naver_pieces
 from preprocessing.text.pipeline import Result, TextPipeline
 from reproductions.protocol.attention_view import AttentionView
@@ -20,9 +16,7 @@ from reproductions.tasks.classification.settings import ClassificationData
 from reproductions.tasks.classification.task import Classification
 from reproductions.tasks.pretraining import attention_views
 from reproductions.tasks.pretraining.bert_settings import BertSettings
-
-SHARED = ("bert.", "pooler.")
-"""Name prefixes of the parameters that a pretrained network and a classifier share."""
+from reproductions.tasks.pretraining.initialization import initialize_from
 
 
 @dataclass(frozen=True)
@@ -101,17 +95,4 @@ class FineTuning(Classification[BertSettings]):
         Raises:
             UsageError: if it has no encoder, another vocabulary, or other sizes.
         """
-        name = pretrained.variant.name
-        given = {key: value for key, value in parameter_arrays(pretrained.model).items() if key.startswith(SHARED)}
-        own = {key: value for key, value in named_parameters(model) if key in given}
-        encoder = {key for key, _ in named_parameters(model) if key.startswith(SHARED[0])}
-        if not given or encoder - own.keys() or {key for key in given if key.startswith(SHARED[0])} - own.keys():
-            raise UsageError(f"{name}: its encoder is not that of this network; give both the same settings")
-        if pretrained.data.prepared.vocabulary != data.prepared.vocabulary:
-            raise UsageError(f"{name}: pretrained with another vocabulary; give both the same settings of pieces")
-        for key, parameter in own.items():
-            if parameter.shape != given[key].shape:
-                shapes = f"{given[key].shape}, here {parameter.shape}"
-                raise UsageError(f"{name}: {key} has shape {shapes}; give both the same sizes")
-        for key, parameter in own.items():
-            parameter.set_data(nd.array(given[key]))
+        initialize_from(pretrained, model, data.prepared.vocabulary, ("bert.", "pooler."))

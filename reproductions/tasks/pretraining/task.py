@@ -35,6 +35,7 @@ from reproductions.tasks.lines import lines, too_long
 from reproductions.tasks.pretraining import attention_views, results
 from reproductions.tasks.pretraining.batches import ReviewPairs, share_of_pairs
 from reproductions.tasks.pretraining.bert_settings import PretrainingData, PretrainingSettings
+from reproductions.tasks.pretraining.initialization import initialize_from
 
 _BATCH_TOKENS = 4096  # of a batch that is measured, or of a recipe that states none
 _DRAWS = 1  # the seed of pairs and masks when a network is measured: the same for all networks
@@ -94,6 +95,14 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
         if "crawl" in prepared.card["facts"]:  # archives of one crawl differ in their bytes, their contents do not
             corpora["raw"] = prepared.card["facts"]["crawl"]["sha256"]
         return PretrainingData(prepared.card["corpus"]["name"], corpora, prepared, packages=("sentencepiece",))
+
+    def initialize(self, model: BertForPretraining, data: PretrainingData, pretrained: TrainedModel[Any, Any]) -> None:
+        """Continue the pretraining of a network: take all its parameters, and none of the optimizer's state.
+
+        Raises:
+            UsageError: if it has no encoder, another vocabulary, or other sizes.
+        """
+        initialize_from(pretrained, model, data.prepared.vocabulary, ("",))
 
     def objective(self, settings: PretrainingSettings, recipe: Recipe, data: PretrainingData) -> Objective:
         train = _pairs(settings, data, data.prepared.train, recipe.batch_tokens or _BATCH_TOKENS)
