@@ -3,7 +3,7 @@ mask, and attention heads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,11 @@ from reproductions.tasks.classification.task import Findings, Measurement, Readi
 from reproductions.tasks.pretraining import attention_views
 
 
-def accuracy_by_minutes(pretrained: Mapping[str, str], without: str, labelled: int) -> Draw:
+def accuracy_by_minutes(pretrained: Mapping[str, Sequence[str]], without: str, labelled: int) -> Draw:
     """A figure of test accuracy by pretraining time in processor minutes.
 
     Args:
-        pretrained: for each classifier, the variant that it was initialised from.
+        pretrained: for each classifier, the variant that it was initialised from, after those that this one continues.
         without: the same network with random initial weights.
         labelled: number of labelled reviews that all of them are trained on.
     """
@@ -31,10 +31,11 @@ def accuracy_by_minutes(pretrained: Mapping[str, str], without: str, labelled: i
         points = {}
         if without in groups:
             points[0.0] = accuracies(groups[without])
-        for classifier, source in pretrained.items():
-            if classifier in groups and source in groups:
-                spent = groups[source][0].record["history"][-1]
-                points[spent.get("cpu_seconds", spent.get("seconds", 0.0)) / 60] = accuracies(groups[classifier])
+        for classifier, sources in pretrained.items():
+            if {classifier, *sources} <= groups.keys():
+                spent = [groups[source][0].record["history"][-1] for source in sources]
+                seconds = sum(each.get("cpu_seconds", each.get("seconds", 0.0)) for each in spent)
+                points[seconds / 60] = accuracies(groups[classifier])
         if len(points) < 2:
             return {}
         path, label = directory / "accuracy_by_pretraining.png", f"accuracy with {labelled} labels, %"
