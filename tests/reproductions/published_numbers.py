@@ -148,12 +148,23 @@ def selected(paper: str, variant: str, seed: str, metric: str) -> float:
     return float(min(epochs) if metric in ("perplexity", "loss", "error") else max(epochs))
 
 
+OTHER_WAYS = {
+    "case:mixed": "bleu_cased",
+    "tok:intl": "bleu_international",
+    "tok:none": "bleu_spaces",
+    "tok:char": "bleu_characters",
+}
+"""The arrays of sacreBLEU's counts, by what a signature says, if it is not lower-cased text with the tokenizer 13a."""
+
+
 def counts_of(row: dict[str, Any], one: Arrays) -> np.ndarray:
     """The array (sentences, 10) from which a row of BLEU is computed."""
     if "unknown words replaced" in row["signature"]:
         return one["bleu_replaced"]
     if row["metric"] == "sacrebleu":
-        return one["sacrebleu"]
+        return one[next((name for way, name in OTHER_WAYS.items() if way in row["signature"]), "sacrebleu")]
+    if row["signature"].startswith("of the network's own tokens"):
+        return one["bleu_pieces"]
     others = [name for name in one if f"beam {name.removeprefix('bleu_beam_')}," in row["signature"]]
     return one[others[0]] if others else one["bleu"]
 
@@ -229,6 +240,11 @@ def check_rows(paper: str, *, interval: bool) -> None:
 # --- claims ---
 
 
+def minus(margin: float, numbers: Numbers) -> Numbers:
+    value, low, high = numbers
+    return value - margin, low - margin, high - margin
+
+
 def mean_right(side: list[Arrays]) -> np.ndarray:
     return np.mean([100.0 * one["right"] for one in side], axis=0)
 
@@ -246,7 +262,7 @@ def better(first: list[Arrays], second: list[Arrays], metric: str, *, interval: 
     if metric == "perplexity" or ("likelihood" in first[0] and "bleu" not in first[0]):
         return score_of(totals(second, "likelihood"), perplexity, totals(first, "likelihood"), interval=interval)
     if "bleu" in first[0]:
-        return score_of(totals(first, "bleu"), bleu, totals(second, "bleu"), interval=interval)
+        return score_of(totals(first, metric or "bleu"), bleu, totals(second, metric or "bleu"), interval=interval)
     if "degrees" in first[0]:
         errors = images.steering_errors(second), images.steering_errors(first)
         return score_of(errors[0], images.error, errors[1], interval=interval)
@@ -458,6 +474,12 @@ MEASURED: dict[str, Measure] = {
     "luong2015 long": lambda a, b, **how: score_of(halves(a), long_minus_short, halves(b), **how),
     "sutskever2014 beam-2": lambda side, **how: score_of(beams(side), first_gain_minus_second, **how),
     "sutskever2014 long": lambda side, **how: score_of(halves(side), lambda sums: long_minus_short(sums) + 2, **how),
+    "translation_preprocessing pieces": lambda side, **how: minus(
+        2, score_of(totals(side, "bleu_pieces"), bleu, totals(side, "bleu"), **how)
+    ),
+    "translation_preprocessing without-case": lambda side, **how: minus(
+        5, score_of(totals(side, "sacrebleu"), bleu, totals(side, "bleu_cased"), **how)
+    ),
     "vaswani2017 head-before": lambda side, **how: mean_of(best_heads(side, "before") - 0.5, **how),
     "vaswani2017 head-noun": lambda side, **how: mean_of(
         without_missing(mean_array(side, "head_noun") - mean_array(side, "head_second_word")), **how
