@@ -45,10 +45,35 @@ def pretrained_network(run: Run) -> TrainedModel[Any, Any] | None:
 
 
 def networks_to_train_first(runs: Sequence[Run]) -> list[Run]:
-    """The runs that are not among these, but whose networks some of these are initialised from: those that are neither
-    trained nor come with the project."""
-    needed = [run for run in dict.fromkeys(map(prerequisite, runs)) if run is not None]
-    return [run for run in needed if run not in runs and trained_directory(run) is None]
+    """The runs that are not among these, but whose networks some of these are initialised from, or that those are
+    initialised from in turn: those that are neither trained nor come with the project, each after its own.
+
+    Raises:
+        UsageError: if a network would be initialised from itself.
+    """
+    needed = dict.fromkeys(network for run in runs for network in reversed(_untrained_before(run)))
+    return [network for network in needed if network not in runs]
+
+
+def by_stage(runs: Sequence[Run]) -> list[list[Run]]:
+    """Runs in groups that are trained one after the other, since each starts from networks of the groups before it. The
+    last has all runs that none of the others starts from."""
+    needed = set(map(prerequisite, runs))
+    before = [run for run in runs if run in needed]
+    return [*(by_stage(before) if before else []), [run for run in runs if run not in needed]]
+
+
+def _untrained_before(run: Run) -> list[Run]:
+    """The network that a run is initialised from, the one that this starts from in turn, and so on, up to one that is
+    trained or comes with the project."""
+    found = list[Run]()
+    needed = prerequisite(run)
+    while needed is not None and trained_directory(needed) is None:
+        if needed in (run, *found):
+            raise UsageError(f"{needed.variant}: would be initialised from itself; name another network")
+        found.append(needed)
+        needed = prerequisite(needed)
+    return found
 
 
 def task_of(run: Run) -> Task[Any, Any]:

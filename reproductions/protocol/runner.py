@@ -20,7 +20,7 @@ from tqdm import tqdm
 from gluon_attn.errors import UsageError
 from preprocessing import corpora
 from preprocessing.errors import MissingError
-from reproductions.protocol.preparing import networks_to_train_first, prerequisite
+from reproductions.protocol.preparing import by_stage, networks_to_train_first
 from reproductions.protocol.processes import how_it_ended, pass_errors_on, pass_on
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.runs import CONFIG, OUTCOME, Outcome, Run, not_trained, read_json, training_of
@@ -95,10 +95,10 @@ def train_all(
     check_options(runs, resume=resume, overwrite=overwrite)
     flags = (["--resume"] if resume else []) + (["--overwrite"] if overwrite else [])
     flags += [*(["--then-score"] if then_score else []), *options]
-    _in_processes("train-run", networks_to_train_first(runs), ["--resume", *options], jobs)
-    needed = set(map(prerequisite, runs))
-    _in_processes("train-run", [run for run in runs if run in needed], flags, jobs)
-    _in_processes("train-run", [run for run in runs if run not in needed], flags, jobs)
+    for stage in by_stage(networks_to_train_first(runs)):
+        _in_processes("train-run", stage, ["--resume", *options], jobs)
+    for stage in by_stage(runs):
+        _in_processes("train-run", stage, flags, jobs)
 
 
 def check_options(runs: Sequence[Run], *, resume: bool, overwrite: bool) -> None:

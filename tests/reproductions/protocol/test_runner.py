@@ -223,6 +223,22 @@ def test_a_pretrained_network_among_the_runs_is_trained_first_with_their_options
     assert order == ["curved 1 --overwrite", "pretrained 1 --overwrite", "curved 2 --overwrite"]
 
 
+def test_a_network_whose_pretraining_was_continued_is_trained_after_both(tmp_path: Path, program: Program) -> None:
+    log = tmp_path / "log"
+    program(f'echo "$variant $seed$flags" >> {log}')
+    some = [run(tmp_path, name, paper="devlin2018") for name in ("bert-continued", "bert")]
+    train_all(some, jobs=1, resume=False, overwrite=False)
+    order = log.read_text("utf-8").splitlines()
+    assert order == ["pretraining 1 --resume", "pretraining-continued 1 --resume", "bert-continued 1", "bert 1"]
+
+
+def test_a_network_that_starts_from_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = run(tmp_path, "bert", paper="devlin2018")
+    monkeypatch.setattr("reproductions.protocol.preparing.prerequisite", lambda _: one)
+    with pytest.raises(UsageError, match="bert: would be initialised from itself"):
+        train_all([one], jobs=1, resume=False, overwrite=False)
+
+
 def test_ensembles_have_two_members_or_more(toy: str, tmp_path: Path) -> None:
     preset = papers.load(toy).preset("smoke")
     members = [run(tmp_path, "curved", seed, paper=toy) for seed in (1, 2)]
