@@ -175,6 +175,23 @@ def test_a_classifier_starts_from_the_pretrained_encoder(trained: TrainedModel[A
             np.testing.assert_array_equal(own[name], given[name])
 
 
+def test_pretraining_continues_from_all_parameters_of_a_network(
+    data: PretrainingData, trained: TrainedModel[Any, Any]
+) -> None:
+    model = SETTINGS.build(data)
+    SETTINGS.initialize(model, data)
+    before, expected = (measure(each, SETTINGS, data, data.prepared.validation) for each in (model, trained.model))
+    TASK.initialize(model, data, trained)
+    again = measure(model, SETTINGS, data, data.prepared.validation)
+    np.testing.assert_allclose(again.likelihood, expected.likelihood, rtol=1e-5)
+    np.testing.assert_array_equal(again.told, expected.told)
+    assert again.likelihood.sum() < before.likelihood.sum()
+    other = replace(SETTINGS, hidden_units=64).build(data)
+    other.initialize(init.Xavier())
+    with pytest.raises(UsageError, match="give both the same sizes"):
+        TASK.initialize(other, data, trained)
+
+
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
