@@ -205,6 +205,17 @@ def test_the_effect_of_subsampling_with_the_seed_that_both_have() -> None:
     assert note.endswith(f"with that seed alone it is {paired:+.2f}.")
 
 
+def test_why_bleu_on_subwords_is_lower() -> None:
+    """As a note of `translation_preprocessing` has it."""
+    (side,) = sides("translation_preprocessing", "base")
+    pieces, words = (np.mean([one[name].sum(axis=0) for one in side], axis=0) for name in ("bleu_pieces", "bleu"))
+    note = papers.load("translation_preprocessing").notes[0]
+    right = f"{100 * pieces[0] / pieces[4]:.0f} % of the subwords of a translation are in its reference, and "
+    assert f"{right}{100 * words[0] / words[4]:.0f} % of the words" in note
+    lengths = f"translations have {100 * pieces[8] / pieces[9]:.0f} % as many subwords as the references, and "
+    assert f"{lengths}{100 * words[8] / words[9]:.0f} % as many words" in note
+
+
 @cache
 def pretraining_text() -> Any:
     """The prepared text of `devlin2018`; near copies among all pairs of the crawl take minutes."""
