@@ -133,7 +133,8 @@ class Preset:
 
     def on(self, own: OwnData) -> Preset:
         """This preset on the user's own data: the variants whose task can read these data, without reported numbers.
-        The variants that read the same corpus as the first variant of the headline are trained by default.
+        The variants that read the same corpus as the first variant of the headline, and start from the same network,
+        are trained by default.
 
         A task may keep the pretrained networks of its variants; its variants without one are then left out. Elsewhere,
         such networks belong to other corpora and are not used: if the first variant of the headline has one that it
@@ -154,8 +155,10 @@ class Preset:
         if not readers:
             raise UsageError(f"no variant of preset {self.name} reads {own.files.name}")
         names = [variant.name for variant in readers]
+        start = {variant.name: variant.pretrained for variant in readers}
         reads = self.task(first.name).reads
-        default = tuple(name for name in names if self.task(name).reads == reads) or tuple(names)
+        alike = [name for name in names if self.task(name).reads == reads and start[name] == start.get(first.name)]
+        default = tuple(alike or names)
         return replace(
             self,
             variants=tuple(readers),
