@@ -240,7 +240,7 @@ REPRODUCTION = Reproduction(
         "Global attention (location) is the largest step, as in the paper, and larger here: +13.4 BLEU against +2.8. "
         "Dropout and input feeding lower BLEU in these short trainings (one seed each, not judged). Local-p "
         "(general) is better than global attention by location; it exceeds the threshold for a verdict with one seed "
-        "by only 0.04 points. With the general score, local-p is below global attention and local-m about equal to it "
+        "by only 0.25 points. With the general score, local-p is below global attention and local-m about equal to it "
         "(one seed each, not judged), perhaps because captions are short.",
     ),
     figures=(

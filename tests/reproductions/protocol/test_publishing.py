@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import time
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from gluon_attn.errors import UsageError
-from reproductions.protocol import conclude, papers
+from reproductions.protocol import conclude, papers, publishing
+from reproductions.protocol.judging import known_deviation
 from reproductions.protocol.manifest import manifest
 from reproductions.protocol.publishing import publish, publish_again, with_published
 from reproductions.protocol.results import Result
@@ -251,6 +253,21 @@ def test_no_corpus_is_read_and_no_network_is_built(published: Path, monkeypatch:
     assert publish_again(str(published), "cpu", check=False) == []
 
 
+def test_without_a_paper_all_published_tables_are_generated_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    regenerated = []
+
+    def publish_one(paper: str, preset_name: str, *, check: bool) -> list[Path]:
+        regenerated.append((paper, preset_name, check))
+        return [Path(paper)] if paper == "joulin2016" else []
+
+    monkeypatch.setattr(publishing, "publish_again", publish_one)
+    answer = gluon_attn("publish", "--check")
+    assert (answer.code, answer.out) == (1, "would change: joulin2016\n")
+    published = [name for name in papers.names() if papers.results_path(name, "cpu").exists()]
+    assert regenerated == [(name, "cpu", True) for name in published]
+    assert "no paper has results of preset paper" in gluon_attn("publish", "--preset", "paper").refusal
+
+
 @pytest.mark.parametrize("name", ["toy.json", "toy/README.md", "toy/both.png", "toy/points_curved.png"])
 @pytest.mark.parametrize("damage", ["edited", "deleted"])
 def test_manual_changes_are_noticed_and_overwritten(name: str, damage: str, published: Path) -> None:
@@ -330,6 +347,18 @@ def test_an_unpublished_table_cannot_be_published_again(toy: str) -> None:
 def test_published_tables_are_generated_again_from_their_outcomes(paper: str) -> None:
     """Without corpora: the results to the byte, figures and README."""
     assert publish_again(paper, "cpu", check=True) == []
+
+
+@pytest.mark.parametrize("paper", [name for name in papers.names() if papers.results_path(name, "cpu").exists()])
+def test_claims_with_one_seed_use_the_deviation_of_all_published_tables(paper: str) -> None:
+    """A new table of one paper changes the deviation over seeds for the others of its task: ``gluon-attn publish``."""
+    reproduction, result = papers.load(paper), Result.read(papers.results_path(paper, "cpu"))
+    declared = {claim.id: claim for claim in reproduction.claims}
+    for claim in result.claims:
+        if len(claim.per_seed) == 1 and claim.seed_deviation is not None:
+            known = known_deviation(reproduction, declared[claim.id], reproduction.preset("cpu"), result.rows)
+            assert known is not None
+            assert claim.seed_deviation == pytest.approx(known * math.sqrt(2), rel=1e-12), claim.id
 
 
 @pytest.mark.parametrize("paper", [name for name in papers.names() if papers.results_path(name, "cpu").exists()])
