@@ -66,8 +66,8 @@ def read_images(path: Path) -> StoredImages:
 
     Raises:
         InputError: with file, reason and remedy, for an archive that cannot be unpacked or whose members lead out of
-            it, both layouts at once, a folder that is not a class, a batch that does not consist of whole records, a
-            label above 9, and a split without images.
+            it, both layouts at once, a folder that is not a class, a batch or image that occurs twice, a batch that
+            does not consist of whole records, a label above 9, and a split without images.
     """
     files = dict(_unique(path, _folder(path) if path.is_dir() else _archive(path)))
     batches = sorted(name for name in files if _BATCH.fullmatch(PurePosixPath(name).name))
@@ -99,8 +99,12 @@ def content_sha256(stored: StoredImages) -> str:
 def _of_batches(path: Path, files: Mapping[str, bytes], names: Iterable[str]) -> StoredImages:
     splits: dict[str, dict[str, bytes]] = {split: {} for split in SPLITS}
     labels: dict[str, list[int]] = {split: [] for split in SPLITS}
+    first: dict[str, str] = {}
     for name in names:
-        where, raw = f"{path}: {name}", files[name]
+        where, raw, batch = f"{path}: {name}", files[name], PurePosixPath(name).stem
+        if batch in first:
+            raise InputError(where, f"batch {batch} occurs twice, also as {first[batch]}", remedy="keep one of them")
+        first[batch] = name
         if len(raw) % _RECORD:
             reason = f"{len(raw)} bytes are not whole records of {_RECORD}"
             raise InputError(where, reason, remedy=f"the file is truncated: {FETCH_AGAIN}")
@@ -109,7 +113,6 @@ def _of_batches(path: Path, files: Mapping[str, bytes], names: Iterable[str]) ->
             record = int(wrong[0])
             reason = f"record {record} has label {records[record, 0]}, expected 0 to {len(CLASSES) - 1}"
             raise InputError(where, reason, remedy=FETCH_AGAIN)
-        batch = PurePosixPath(name).stem
         split = "test" if batch == "test_batch" else "train"
         pixels = records[:, 1:].reshape(-1, 3, SIZE, SIZE).transpose(0, 2, 3, 1)
         header = f"P6 {SIZE} {SIZE} 255\n".encode()

@@ -117,7 +117,7 @@ def _size(shape: Sequence[int]) -> str:
 
 def _read_table(log: Path) -> list[LogRow]:
     lines = [line.removesuffix("\r") for line in read_lines(log)]
-    header, *table = csv.reader(lines)
+    header, *table = (_cells(log, line, text) for line, text in enumerate(lines, start=1))
     if {"frame", "milliseconds", "steering"} <= set(header):
         names, scale = ("frame", "milliseconds", "steering"), (1e-3, FULL_LOCK)
         widest, with_speed = FULL_LOCK, False  # the simulator's speed has no stated unit
@@ -146,6 +146,16 @@ def _read_table(log: Path) -> list[LogRow]:
     if not rows:
         raise InputError(log, f"no rows of the camera {_CAMERA}", line=2, remedy=FETCH_AGAIN)
     return rows
+
+
+def _cells(log: Path, line: int, text: str) -> list[str]:
+    """The cells of one line. A reader of all lines would go on to the next quotation mark, and take lines for text."""
+    try:
+        (cells,) = csv.reader([text], strict=True)
+    except csv.Error as error:
+        remedy = f"correct its quotation marks, or {FETCH_AGAIN}"
+        raise InputError(log, f"is not a line of CSV ({error})", line=line, remedy=remedy) from error
+    return cells
 
 
 def _number(log: Path, line: int, column: str, text: str) -> float:
@@ -246,6 +256,9 @@ def _comma_rows(log: Path) -> list[LogRow]:
             columns = [np.asarray(_dataset(log, file, name)) for name in names]
     except OSError as error:
         raise InputError(log, f"is not HDF5, or damaged ({error})", remedy=FETCH_AGAIN) from error
+    for name, column in zip(names, columns, strict=True):
+        if column.dtype.kind not in "iuf":
+            raise InputError(log, f"{name} is {column.dtype}, not numbers", remedy=FETCH_AGAIN)
     if len({column.shape for column in columns}) != 1 or columns[0].ndim != 1:
         shapes = ", ".join(str(column.shape) for column in columns)
         raise InputError(log, f"{', '.join(names[:-1])} and {names[-1]} have shapes {shapes}", remedy=FETCH_AGAIN)

@@ -197,14 +197,14 @@ REPRODUCTION = Reproduction(
         Better("network", "The network is better than n-grams of as many words: five", "n5", "kn5", source="sec. 4.2"),
         Measured(
             "mixture-network",
-            "The mixture of the network with n-grams is better than the network",
+            "The mixture with n-grams, weighted on validation, is better than the network",
             "sec. 4.2",
             ("n5",),
             ngram_results.mixture_below_network,
         ),
         Measured(
             "mixture-ngrams",
-            "The mixture of the network with n-grams is better than the n-grams",
+            "The mixture with the network, weighted on validation, is better than the n-grams",
             "Table 1",
             ("n5", "kn5"),
             ngram_results.mixture_below_ngrams,

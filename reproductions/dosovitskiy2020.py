@@ -8,7 +8,7 @@ reads a convolutional feature map, is better at small compute budgets (Figure 5)
 their kind does not matter (Table 8). The mean of all tokens classifies as well as a class token (Figure 9).
 
 Here we train on CIFAR-10, 45 133 images of 32 x 32 pixels, from scratch, without JFT or ImageNet. Accuracies are
-therefore not comparable with the paper's; differences between systems are. `hybrid` has three convolutions and a
+therefore not comparable with the paper's, only the direction of differences is. `hybrid` has three convolutions and a
 Transformer over the resulting grid of 4 x 4 positions; it trains for at most two hours on one core. `patches` is the
 pure ViT with patches of 4 x 4 pixels. `resnet` has as many parameters and as many minutes of training as `hybrid`. The
 claims are tested with a smaller ViT of 96 units and 3 layers, trained for 5 epochs (`hybrid`: 28, `patches`: 14), next
@@ -232,14 +232,14 @@ REPRODUCTION = Reproduction(
         "The images are JPEG-recompressed: accuracies on the official images may differ a little. The largest training "
         f"split has {TRAINING_IMAGES // 1000} {TRAINING_IMAGES % 1000} of 50 000 images; the others are used for "
         f"validation. The margin of {MARGIN} points is ours. The smaller networks are trained for {SHORT.epochs} "
-        "epochs, too few for either kind to be at its best: the gap is also one of training time. They have "
-        "465 updates on 1 000 images, 1 560 on 10 000 and 1 760 on all: `gap` also compares trainings of different "
-        "length. Seeds 2 and 3 of `hybrid` took 96 % and 98 % of the processor time of `resnet`; seed 1 had a faster "
-        "one. Rows on 10 000 images had three seeds declared until one was scored; no claim needs them.",
+        "epochs, too few for either kind to be at its best: the gap is also one of training time. They have 465 "
+        "updates on 1 000 images, 1 560 on 10 000 and 1 760 on all: `gap` also compares trainings of different length. "
+        "`hybrid` is not better than `resnet` of equal size and time (one seed, no claim); its seeds 2 and 3 took 96 % "
+        "and 98 % of the processor time of `resnet`, seed 1 had a faster one. Rows on 10 000 images had three seeds "
+        "declared until one was scored; no claim needs them.",
         "`positions-relative` replaces a network with a learned score for each offset, not a vector (appendix D.4), "
         "whose class token could not tell patches apart; its test accuracy, from three readings, was 52.63 ± 0.45.",
-        "The second rate of `pooling` is twice the first. In Figure 9 the mean needs a lower rate than the class token "
-        "(0.0003, not 0.0008); a lower one was not tried here.",
+        "The second rate of `pooling` is twice the first; a lower one, which Figure 9 has for the mean, was not tried.",
     ),
     figures=(
         accuracy_by_images(CURVES),

@@ -8,7 +8,7 @@ million sentence pairs (WMT'14 en-de). Table 1 adds one component after another:
 words 20.9. Table 4 compares attentions and scores: global dot 18.6, general 17.3; local-m general 18.6; local-p dot
 18.0, general 19.0. The alignment error rates of Table 6 need manual alignments; Multi30k has none.
 
-Here we train on Multi30k, 29 000 captions of 13 words on average: only differences are comparable with the paper's. The
+Here we train on Multi30k, 29 000 captions of 13 words on average: only the direction of differences is comparable. The
 best system has one layer of 256 units over joint byte pairs (with two layers, attention takes epochs longer to form).
 The systems of both tables are smaller and read words that occur at least three times, so that there are unknown words
 to replace: by the most likely translation (IBM Model 1) of the source word with the largest weight, or by that source
@@ -237,11 +237,11 @@ REPRODUCTION = Reproduction(
     columns=(Column("BLEU", "bleu"), Column("unknown replaced", "bleu", "unknown words replaced"), *OTHER_COLUMNS),
     notes=(
         SMALL_TRAINING,
-        "Global attention (location) is the largest step, as in the paper, and larger here: +13.4 BLEU against +2.8. "
-        "Dropout and input feeding lower BLEU in these short trainings (one seed each, not judged). Local-p "
-        "(general) is better than global attention by location; it exceeds the threshold for a verdict with one seed "
-        "by only 0.25 points. With the general score, local-p is below global attention and local-m about equal to it "
-        "(one seed each, not judged), perhaps because captions are short.",
+        "Global attention (location) is the largest step, as in the paper: +13.4 BLEU (there +2.8). Dropout and input "
+        "feeding lower BLEU in these short trainings (one seed each, not judged). No local attention is better than "
+        "the best global one. `local` compares local-p (general) with global attention by location, the weakest, and "
+        "exceeds the threshold for a verdict with one seed by only 0.25 points. No claim compares them with the same "
+        "score: local-p is 2.25 points below global attention (general), local-m about equal to it.",
     ),
     figures=(
         bleu_by_length("base", "dropout", "feed", "general", "local-m-general", "local-p-general"),

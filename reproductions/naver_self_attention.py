@@ -203,8 +203,8 @@ REPRODUCTION = Reproduction(
         "trained longer. Its accuracy equals that of the peer next to it, whose 87.7 is rounded.",
         "The baseline reads whole reviews; all networks but `best` and its variants read the first 30 tokens. On test "
         "reviews of at most 30 tokens the baseline is 0.30 points better than `as-written`, on longer ones 3.65.",
-        "`wide` and `vectors` differ only in the initialisation of their embeddings. Word vectors improve accuracy "
-        "more than any choice between kinds of attention. Their text has about 15 000 near copies of test reviews, "
-        "without labels: only reviews with the same text were left out.",
+        "`wide` and `vectors` differ only in the initialisation of their embeddings. What word vectors add is more "
+        "than any measured difference between kinds of attention; no claim compares the two. Their text has about 15 "
+        "000 near copies of test reviews, without labels: only reviews with the same text were left out.",
     ),
 )

@@ -7,12 +7,12 @@ evaluated on newstest2013: one head is 0.9 BLEU worse than eight, small keys are
 better, training without dropout loses 1.2, label smoothing raises both perplexity and BLEU, learned positions are as
 good as sinusoids.
 
-Here we train on Multi30k, 29 000 captions. Scores are not comparable with the paper's; differences between systems are.
-The network is the Transformer-Tiny that Wu et al. (2021) found best for this corpus: 4 + 4 layers of 128 units, 4
-heads, feed-forward layers of 256 units, and one embedding matrix for source, target and output. It is trained with
-smaller batches and for fewer epochs than theirs, with a learning rate that decays to zero. The input of each sublayer
-is normalised (pre-norm), which needs less warm-up (Xiong et al., 2020); the paper normalises the sum after each
-sublayer (post-norm). Post-norm and the paper's schedule, the inverse square root of the step and the mean of the last
+Here we train on Multi30k, 29 000 captions. Only the direction of differences is comparable with the paper's. The
+network is the Transformer-Tiny that Wu et al. (2021) found best for this corpus: 4 + 4 layers of 128 units, 4 heads,
+feed-forward layers of 256 units, and one embedding matrix for source, target and output. It is trained with smaller
+batches and for fewer epochs than theirs, with a learning rate that decays to zero. The input of each sublayer is
+normalised (pre-norm), which needs less warm-up (Xiong et al., 2020); the paper normalises the sum after each sublayer
+(post-norm). Post-norm and the paper's schedule, the inverse square root of the step and the mean of the last
 checkpoints, are rows of the table. RNNsearch (Bahdanau et al., 2015) is trained on the same pairs with as many
 parameters, until its validation BLEU stops rising. Table 3 is repeated with a network of 2 + 2 layers, trained for 14
 epochs. Systems that no claim needs have one seed.

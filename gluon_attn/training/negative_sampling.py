@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,12 +46,6 @@ class TokenStream:
     ids: np.ndarray
     text: np.ndarray
     counts: np.ndarray
-
-    @classmethod
-    def from_texts(cls, texts: Sequence[np.ndarray], vocabulary_size: int) -> TokenStream:
-        ids = np.concatenate([np.empty(0, np.int32), *texts]).astype(np.int32)
-        text = np.repeat(np.arange(len(texts), dtype=np.int32), [len(one) for one in texts])
-        return cls(ids, text, np.bincount(ids, minlength=vocabulary_size))
 
 
 def keep_probability(counts: np.ndarray, threshold: float) -> np.ndarray:

@@ -15,6 +15,7 @@ from preprocessing.corpora import CorpusFiles, given
 from preprocessing.corpora.reading import check_text
 from preprocessing.errors import InputError
 from preprocessing.pipeline.step import SPLITS, Context, Notes, Step
+from preprocessing.text.choices import SplitTail
 from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import TextPipeline
 from preprocessing.text.steps import DropEmpty, SplitByHash, labels_of_copies, leaks, survey
@@ -44,7 +45,8 @@ def own_texts_of(folder: Path) -> CorpusFiles:
 def reading_own_texts(pipeline: TextPipeline) -> TextPipeline:
     """A pipeline of labelled texts that reads :func:`own_texts` instead of its corpus, and holds out validation rows if
     no validation file is given; its other steps are the same."""
-    steps = [ReadTexts(), *(step for step in pipeline.steps[1:] if not isinstance(step, SplitByHash))]
+    splitters = (SplitByHash, SplitTail)  # either would replace a validation file that was given
+    steps = [ReadTexts(), *(step for step in pipeline.steps[1:] if not isinstance(step, splitters))]
     position = next(number for number, step in enumerate(steps, start=1) if isinstance(step, DropEmpty))
     steps.insert(position, HoldOut())
     return replace(pipeline, steps=tuple(steps))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,12 +30,13 @@ class Chosen:
     folder: Path
 
     def command(self, name: str) -> str:
-        """The command line of another command for the same runs."""
+        """The command line of another command for the same runs, quoted for a shell."""
         options = [f" --variant {variant}" for variant in self.variants] + [f" --seed {seed}" for seed in self.seeds]
         profile = "" if self.runs[0].profile == "portable" else f" --profile {self.runs[0].profile}"
-        folder = "" if self.folder == Path("runs") else f" --runs {self.folder}"
+        folder = "" if self.folder == Path("runs") else f" --runs {shlex.quote(str(self.folder))}"
         own = self.preset.own.command_line if self.preset.own else ""
-        return f"gluon-attn {name} {self.paper} --preset {self.preset.name}{''.join(options)}{profile}{folder}{own}"
+        of = f"{shlex.quote(self.paper)} --preset {self.preset.name}"
+        return f"gluon-attn {name} {of}{''.join(options)}{profile}{folder}{own}"
 
 
 def choose(

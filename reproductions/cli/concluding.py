@@ -35,10 +35,11 @@ def write_results(chosen: Chosen, outcomes: list[Outcome], *, publish: bool) -> 
     files |= {f"figure, {title}": path for title, path in drawn.items()}
     files |= conclude.write_pages(reproduction, preset, outcomes, first.root)
     if publish:
-        if chosen.variants or chosen.seeds:
-            outcomes = publishing.with_published(chosen.paper, preset, outcomes)
-            result = _result(chosen, outcomes, started)
-        publishing.publish(chosen.paper, preset, outcomes, result)
+        with papers.locked_results(chosen.paper):
+            if chosen.variants or chosen.seeds:
+                outcomes = publishing.with_published(chosen.paper, preset, outcomes)
+                result = _result(chosen, outcomes, started)
+            publishing.publish(chosen.paper, preset, outcomes, result)
     Console(markup=False).print(terminal_tables(reproduction, preset, result))
     for title, path in files.items():
         print(f"{title}: {path}")

@@ -5,6 +5,7 @@ Modules that load MXNet are imported inside the commands, because the runtime pr
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -90,7 +91,8 @@ def run(
     print(f"When everything is chosen, score the test split: {chosen.command('score')}")
     if chosen.preset.own:
         answer = chosen.preset.task(chosen.runs[0].variant).command
-        print(f"Answer lines of text: gluon-attn {answer} {paper} --model {chosen.runs[0].directory}")
+        options = shlex.join([paper, "--model", str(chosen.runs[0].directory)])
+        print(f"Answer lines of text: gluon-attn {answer} {options}")
     print(sample_warning(chosen.preset.on_sample), end="")
 
 
@@ -172,7 +174,9 @@ def verify(
     profile: Profile = "portable",
     threads: Threads = None,
     jobs: Jobs = None,
-    finished: Annotated[Path | None, typer.Option(help="Compare finished runs of this folder; train nothing.")] = None,
+    finished: Annotated[
+        Path | None, typer.Option(help="Compare the finished runs of this folder; do not train them.")
+    ] = None,
     train: Train = None,
     validation: Validation = None,
     test: Test = None,

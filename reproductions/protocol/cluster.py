@@ -38,8 +38,9 @@ class Cluster:
         """
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
-        except OSError as error:
-            raise InputError(path, str(error.strerror), remedy="write the name of one host on each line") from None
+        except (OSError, UnicodeError) as error:
+            reason = str(error.strerror) if isinstance(error, OSError) else "is not UTF-8 text"
+            raise InputError(path, reason, remedy="write the name of one host on each line") from None
         hosts = tuple(name for line in lines if (name := line.partition("#")[0].strip()))
         if not hosts:
             raise UsageError(f"{path}: no hosts; write the name of one on each line")

@@ -30,13 +30,13 @@ def published(name: str) -> list[Outcome]:
 
 def with_elsewhere(reproduction: Reproduction, preset: Preset, groups: Groups) -> Groups:
     """The outcomes of a paper's variants, and those of the systems of other papers that its claims name. Published
-    outcomes are those of preset ``cpu``; other presets, and the user's own data, have none.
+    outcomes are those of preset ``cpu``; other presets, the embedded sample and the user's own data have none.
 
     Raises:
         UsageError: if such a system was measured on another corpus than the one that it is compared with.
     """
     found = dict(groups)
-    if preset.name != "cpu" or preset.own:
+    if preset.name != "cpu" or preset.on_sample or preset.own:
         return found
     for claim in reproduction.claims:
         own = [name for name in claim.variants if name in groups]

@@ -13,7 +13,7 @@ from typing import Any
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
-from reproductions.protocol.runs import Outcome
+from reproductions.protocol.runs import Outcome, by_variant
 
 _ROOT = Path(__file__).parents[2]
 _ROOMS = ("gluon_attn", "preprocessing", ":(glob)reproductions/*.py", "reproductions/protocol", "reproductions/tasks")
@@ -43,8 +43,8 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     ``options`` has the trainings with other profiles, threads or divided batches, and the options that repeat them.
 
     Raises:
-        UsageError: if the networks were trained in several environments, or one by workers that do not wait for each
-            other, which no training repeats.
+        UsageError: if the networks were trained in several environments, those of one variant on differently prepared
+            data, or one by workers that do not wait for each other, which no training repeats.
     """
     trained = [outcome for outcome in outcomes if not outcome.is_ensemble]
     for outcome in trained:
@@ -53,14 +53,12 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     profile, threads = max(_profile(outcome.record) for outcome in trained)  # "portable" comes last
     options = {outcome.label: options_of(outcome.record, profile, threads) for outcome in trained}
     corpora: dict[str, str] = {}
-    pipelines: dict[str, str] = {}
     for outcome in trained:
         corpus = outcome.record["corpus"]
         for part, sha256 in outcome.record["corpora"].items():
             # In the embedded sample, each kind of task has its own part under the same name.
             if corpora.setdefault(f"{corpus}/{part}", sha256) != sha256:
                 corpora[f"{corpus}/{part} of {outcome.variant}"] = sha256
-        pipelines[outcome.variant] = outcome.record["pipeline"]
     environments = {outcome.record["environment"] for outcome in trained}
     if len(environments) > 1:
         raise UsageError(f"{trained[0].directory}: trained in {len(environments)} environments; train all of it in one")
@@ -70,12 +68,32 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "commit": ", ".join(dict.fromkeys(outcome.record["commit"] for outcome in trained)),
         "seeds": sorted({int(outcome.seed) for outcome in trained}),
         "corpora": corpora,
-        "pipeline": pipelines,
+        "pipeline": _pipelines(trained),
         "environment": trained[0].record["environment"],
         "parameters_sha256": {outcome.label: outcome.record["parameters_sha256"] for outcome in trained},
         **({"options": listed} if (listed := {label: words for label, words in options.items() if words}) else {}),
         "seconds": round(sum(outcome.record["train_seconds"] for outcome in trained), 1),
     }
+
+
+def _pipelines(trained: Sequence[Outcome]) -> dict[str, str]:
+    """The digest of the prepared data of each variant.
+
+    Raises:
+        UsageError: if it is not the same for all its trainings.
+    """
+    pipelines: dict[str, str] = {}
+    for variant, outcomes in by_variant(trained).items():
+        seeds: dict[str, list[int]] = {}
+        for outcome in outcomes:
+            seeds.setdefault(outcome.record["pipeline"], []).append(int(outcome.seed))
+        if len(seeds) > 1:
+            groups = sorted(sorted(group) for group in seeds.values())
+            named = [f"seed{'s' if len(group) > 1 else ''} {', '.join(map(str, group))}" for group in groups]
+            reason = f"{' and '.join(named)} were trained on differently prepared data"
+            raise UsageError(f"{variant}: {reason}; train all of them on the same (--overwrite)")
+        (pipelines[variant],) = seeds
+    return pipelines
 
 
 def options_of(record: Mapping[str, Any], profile: str = "portable", threads: int = 1) -> list[str]:

@@ -33,10 +33,11 @@ def find(run: Run, variant: str | None) -> Path:
     runs = [replace(run, variant=name) for name in wanted]
     if trained := [each for each in runs if each.is_trained]:
         return trained[0].directory
-    included = included_models(run.paper)
+    # Those that come with the paper are of preset cpu, and another preset may not know their variants.
+    included = included_models(run.paper) if (run.preset, run.seed) == ("cpu", 1) else {}
     others = [] if variant else [name for name in included if preset.task(name).command == command]
     names = [name for name in wanted if name in included] or others
-    if names and (run.preset, run.seed) == ("cpu", 1):
+    if names:
         return included[names[0]]
     if variant is None:
         runs += [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from gluon_attn.errors import UsageError
+from preprocessing.files import locked
 from reproductions.protocol.index import SCRIPTS, names as names
 from reproductions.protocol.reproduction import Reproduction
 
@@ -51,6 +53,21 @@ def _from_path(paper: str) -> object:
 def results_folder(paper: str) -> Path:
     """The folder of published results: ``results`` next to the script."""
     return (SCRIPTS if paper in names() else Path(paper).resolve().parent) / "results"
+
+
+def locked_results(paper: str) -> AbstractContextManager[None]:
+    """The lock of what is published of a paper: results, outcomes and the record of test readings. Who adds to them
+    holds it from reading what is there until the addition is written; otherwise two commands at the same time would
+    each replace the addition of the other.
+
+    It is next to the published folder, which is replaced as a whole. A process that has to wait prints for which one.
+    """
+    folder, name = results_folder(paper), Path(paper).stem
+
+    def waiting(owner: str) -> None:
+        print(f"{folder}: waiting for {owner}, which is writing the results of {name}", file=sys.stderr, flush=True)
+
+    return locked(folder / f".{name}.lock", waiting)
 
 
 def models_folder(paper: str) -> Path:

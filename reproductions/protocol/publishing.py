@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from gluon_attn.errors import UsageError
@@ -54,8 +55,8 @@ def check_addition(paper: str, preset: Preset, runs: Sequence[Run]) -> None:
     """
     new = [(run.variant, str(run.seed)) for run in runs]
     for ensemble in preset.ensembles:
-        seeds = [str(run.seed) for run in runs if ensemble.has(run.variant, int(run.seed))]
-        new += [(ensemble.name, "+".join(seeds))] if len(seeds) > 1 else []
+        seeds = sorted(int(run.seed) for run in runs if ensemble.has(run.variant, int(run.seed)))
+        new += [(ensemble.name, "+".join(map(str, seeds)))] if len(seeds) > 1 else []
     _published_besides(paper, preset, new)
 
 
@@ -110,6 +111,12 @@ def publish_again(paper: str, preset_name: str, *, check: bool) -> list[Path]:
     Raises:
         UsageError: if nothing was published, or if the outcomes are missing.
     """
+    Result.read(papers.results_path(paper, preset_name))  # refused before a lock is left where nothing is published
+    with nullcontext() if check else papers.locked_results(paper):
+        return _publish_again(paper, preset_name, check=check)
+
+
+def _publish_again(paper: str, preset_name: str, *, check: bool) -> list[Path]:
     reproduction = papers.load(paper)
     preset = reproduction.preset(preset_name)
     path = papers.results_path(paper, preset_name)

@@ -57,12 +57,13 @@ def read_readings(paper: str) -> list[Reading]:
 
 def append(paper: str, runs: Sequence[Run]) -> Path:
     """Record a reading by each of these trained runs, before they read the test split. Returns the file of the
-    record."""
+    record. No other process adds to it at the same time."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     at = commit()
     new = [Reading(run.variant, run.seed, training_of(run)["parameters_sha256"], at, now) for run in runs]
     path = record_path(paper)
-    write_json(path, [asdict(reading) for reading in [*read_readings(paper), *new]])
+    with papers.locked_results(paper):
+        write_json(path, [asdict(reading) for reading in [*read_readings(paper), *new]])
     return path
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,12 @@ from reproductions.protocol.claims import Claim
 from reproductions.protocol.elsewhere import published, variant_named
 from reproductions.protocol.judging import after_holm
 from reproductions.protocol.readings import Reading, read_readings, summary
-from reproductions.protocol.reported import Reported
+from reproductions.protocol.reported import MARKS, Reported
 from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import JudgedClaim, Result, Row
 from reproductions.protocol.tables import FROM_MEMORY, lines_of, markdown_table, shown_interval, table_lines
 
+DEFINITE = ("supported", "contradicted")
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 BENCHMARKS = ROOT / "benchmarks"
@@ -69,6 +70,7 @@ def results_readme(
     paragraphs = (
         _provenance(result, [line.row for line in table]),
         *untrained(reproduction, preset, result),
+        *_trained_twice(result),
         *summary(readings, trained),
     )
     for paragraph in (*paragraphs, *reproduction.all_notes):
@@ -77,7 +79,7 @@ def results_readme(
         "",
         "## Claims",
         "",
-        *_claims_markdown(result.claims, _from_memory(reproduction, preset, result)),
+        *_claims_markdown(result.claims, _marks(reproduction, preset, result)),
         *_unmeasured(reproduction, result),
     ]
     lines += ["", "## Reported by others", "", *_reported_markdown(reproduction.reported)]
@@ -132,13 +134,14 @@ def readme_of(paper: str) -> str:
 
 def papers_markdown() -> str:
     """The table of the README: one line per paper with its headline result, or the first in its table as long as that
-    one is not trained, and the verdicts on its claims."""
-    rows = []
+    one is not trained, and the verdicts on its claims; and how many of these several tests at once would change."""
+    rows, results = [], []
     for name in papers.names():
         path = papers.results_path(name, "cpu")
         if not path.exists():
             continue
         reproduction, result = papers.load(name), Result.read(path)
+        results.append(result)
         preset = reproduction.preset("cpu")
         measured = lines_of(preset, result, reproduction.table_columns)
         line = next((line for line in measured if line.name == reproduction.main), measured[0])
@@ -151,14 +154,30 @@ def papers_markdown() -> str:
             [f"{link} ({reproduction.source})", what, line.numbers[line.column], value, _verdicts(reproduction, result)]
         )
     headings = ("paper", "headline", "measured", "reported", "claims")
-    return markdown_table(headings, rows, numbers=("measured", "reported"))
+    return markdown_table(headings, rows, numbers=("measured", "reported")) + "\n\n" + _uncorrected(results)
+
+
+def _uncorrected(results: Sequence[Result]) -> str:
+    """How many verdicts of all papers would not survive a correction for multiple tests, or have one seed."""
+    definite = [claim for result in results for claim in result.claims if claim.verdict in DEFINITE]
+    lost, single = sum(len(after_holm(result.claims)) for result in results), sum(map(_has_one_seed, definite))
+    return (
+        f"Verdicts are not corrected for multiple tests. Of the {len(definite)} claims that are supported or "
+        f"contradicted, {lost} would be inconclusive with Holm's correction within each paper, and {single} have one "
+        "seed; each page names them."
+    )
+
+
+def _has_one_seed(claim: JudgedClaim) -> bool:
+    return claim.verdict in DEFINITE and claim.basis.startswith("one seed")
 
 
 def _verdicts(reproduction: Reproduction, result: Result) -> str:
     """How many claims have each verdict, and how many wait for systems that are not trained."""
     verdicts = [claim.verdict for claim in result.claims]
     counts = {verdict: verdicts.count(verdict) for verdict in sorted(verdicts)}
-    counts["waiting for training"] = len(_waiting(reproduction, result))
+    waiting = "waiting for training" if _untrained(reproduction.preset("cpu"), result) else "waiting for an ensemble"
+    counts[waiting] = len(_waiting(reproduction, result))
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 
 
@@ -220,6 +239,35 @@ def _exceptions(manifest: Mapping[str, Any]) -> str:
 
 def untrained(reproduction: Reproduction, preset: Preset, result: Result) -> list[str]:
     """A paragraph on the declared trainings that are not in the table yet, and on the claims that need them."""
+    missing = _untrained(preset, result)
+    waiting = ", ".join(f"`{id}`" for id in _waiting(reproduction, result))
+    if not missing:
+        return [f"Without a verdict until their ensembles are scored: {waiting}."] if waiting else []
+    claims = f"; without a verdict until then: {waiting}" if waiting else ""
+    return [f"Declared, but not trained yet: {', '.join(missing)}{claims}."]
+
+
+def _trained_twice(result: Result) -> list[str]:
+    """A paragraph on the trainings that are also in the table of another paper, with the same parameters."""
+    elsewhere: dict[str, str] = {}
+    for name in papers.names():
+        path = papers.results_path(name, result.preset)
+        if name != result.paper and path.exists():
+            for label, parameters in Result.read(path).manifest["parameters_sha256"].items():
+                elsewhere[parameters] = f"{name}/{label.rpartition('/')[0]}"
+    seeds: dict[str, list[str]] = {}
+    for label, parameters in result.manifest["parameters_sha256"].items():
+        variant, _, seed = label.rpartition("/")
+        if parameters in elsewhere:
+            seeds.setdefault(f"`{variant}` as `{elsewhere[parameters]}`", []).append(seed)
+    if not seeds:
+        return []
+    same = ", ".join(f"{what} ({'seeds' if len(of) > 1 else 'seed'} {', '.join(of)})" for what, of in seeds.items())
+    return [f"The same trainings as in other tables, so no independent evidence: {same}."]
+
+
+def _untrained(preset: Preset, result: Result) -> list[str]:
+    """The declared variants that are not in the table, or not with all seeds."""
     trained: dict[str, set[str]] = {}
     for row in result.rows:
         trained.setdefault(row.variant, set()).update(row.per_seed)
@@ -230,11 +278,7 @@ def untrained(reproduction: Reproduction, preset: Preset, result: Result) -> lis
         if seeds:
             partly = f" (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})" if variant.name in trained else ""
             missing.append(f"`{variant.name}`{partly}")
-    waiting = ", ".join(f"`{id}`" for id in _waiting(reproduction, result))
-    if not missing:
-        return [f"Without a verdict until their ensembles are scored: {waiting}."] if waiting else []
-    claims = f"; without a verdict until then: {waiting}" if waiting else ""
-    return [f"Declared, but not trained yet: {', '.join(missing)}{claims}."]
+    return missing
 
 
 def _seeds(result: Result) -> str:
@@ -265,16 +309,17 @@ _CLAIM_HEADINGS = (
 )
 
 
-def _from_memory(reproduction: Reproduction, preset: Preset, result: Result) -> set[str]:
-    """The claims whose effect in the paper is the difference of two reported numbers, at least one from memory."""
+def _marks(reproduction: Reproduction, preset: Preset, result: Result) -> dict[str, str]:
+    """The mark of each claim's effect in the paper: that of the number next to one of its systems which was checked the
+    least."""
     shown = {claim.id for claim in result.claims if claim.reported is not None}
-    found = set()
+    marks = {}
     for claim in reproduction.claims:
-        if claim.id in shown and claim.reported is None:
+        if claim.id in shown:
             beside = [variant_named(preset, name).beside for name in claim.variants]
-            if any(number and number.checked == "memory" for number in beside):
-                found.add(claim.id)
-    return found
+            checked = {number.checked for number in beside if number}
+            marks[claim.id] = next((mark for how, mark in MARKS.items() if how in checked), "")
+    return marks
 
 
 def _claim_cells(claim: JudgedClaim, mark: str = "") -> tuple[str, ...]:
@@ -294,15 +339,17 @@ def _claim_cells(claim: JudgedClaim, mark: str = "") -> tuple[str, ...]:
     )
 
 
-def _claims_markdown(claims: Sequence[JudgedClaim], from_memory: Collection[str] = ()) -> list[str]:
+def _claims_markdown(claims: Sequence[JudgedClaim], marks: Mapping[str, str]) -> list[str]:
     if not claims:
         return ["None can be judged yet."]
-    cells = [_claim_cells(claim, " †" if claim.id in from_memory else "") for claim in claims]
+    cells = [_claim_cells(claim, marks.get(claim.id, "")) for claim in claims]
     table = markdown_table(_CLAIM_HEADINGS, cells, numbers=_CLAIM_HEADINGS[3:7])
     judged = [claim for claim in claims if claim.verdict != "not judged"]
+    one_seed = " Verdicts from one seed rest on a fixed threshold; their intervals are over test items only."
     note = (
         f"{len(claims)} claim{'s' * (len(claims) != 1)}, {len(judged)} judged, each at the 95 % level without "
-        f"correction for multiple tests.{_after_correction(claims)} Effects in the paper are those on its own corpus."
+        f"correction for multiple tests.{_after_correction(claims)}{one_seed * any(map(_has_one_seed, claims))} "
+        "Effects in the paper are those on its own corpus."
     )
     return [table, "", note]
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MARKS = {"memory": " †", "secondary": " (secondary source)", "text": ""}
+"""What is printed after a number, by what it was checked against; what was checked the least comes first."""
+
 
 @dataclass(frozen=True)
 class Reported:
@@ -25,8 +28,7 @@ class Reported:
     @property
     def shown(self) -> str:
         """The value with the decimals of its source, and a mark unless it was checked against the published text."""
-        mark = {"text": "", "secondary": " (secondary source)", "memory": " †"}[self.checked]
-        return f"{self.value:.{self.digits}f}{mark}"
+        return f"{self.value:.{self.digits}f}{MARKS[self.checked]}"
 
 
 @dataclass(frozen=True)

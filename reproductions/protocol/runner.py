@@ -63,7 +63,15 @@ def runs_of(
 ) -> list[Run]:
     """The runs of these variants (by default, those that the preset trains by default) with these seeds (by default,
     those that each variant declares, or else those of the preset), without repetitions. They are ordered by seed, so
-    that an interrupted experiment has complete comparisons."""
+    that an interrupted experiment has complete comparisons.
+
+    Raises:
+        UsageError: if there is no such variant, or if it is an ensemble, which is not trained itself.
+    """
+    for ensemble in preset.ensembles:
+        if ensemble.name in variants:
+            remedy = f"name {ensemble.members}, whose seeds are combined when they are scored together"
+            raise UsageError(f"{ensemble.name} is an ensemble of {ensemble.members}; {remedy}")
     chosen = [preset.variant(name) for name in dict.fromkeys(variants or preset.default)] or list(preset.variants)
     on_sample = preset.on_sample and preset.name != "smoke"
     return [

@@ -99,11 +99,12 @@ class Run:
 
     @property
     def command_line(self) -> str:
-        """Its paper and options, as messages suggest them for a command."""
+        """Its paper and options, as messages suggest them for a command, quoted for a shell."""
         profile = "" if self.profile == "portable" else f" --profile {self.profile}"
         runs = "" if self.runs == Path("runs") else f" --runs {shlex.quote(str(self.runs))}"
         own = self.own.command_line if self.own else ""
-        return f"{self.paper} --preset {self.preset} --variant {self.variant} --seed {self.seed}{profile}{runs}{own}"
+        of = f"{shlex.quote(self.paper)} --preset {self.preset} --variant {self.variant} --seed {self.seed}"
+        return f"{of}{profile}{runs}{own}"
 
 
 @dataclass(frozen=True)

@@ -195,16 +195,19 @@ def _score(run: Run, trained: TrainedModel[Any, Any]) -> None:
 
 
 def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
-    """Measure the networks of several seeds as an ensemble, and write its outcome, unless it exists already.
+    """Measure the networks of several seeds, in the order of the seeds, as an ensemble, and write its outcome, unless
+    it exists already and is of the same networks.
 
     Raises:
         UsageError: if a member is not trained or not scored.
     """
-    seeds = "+".join(str(run.seed) for run in members)
-    run = replace(members[0], variant=ensemble.name, seed=seeds)
-    if run.is_scored:
-        return Outcome.of(run)
+    members = sorted(members, key=lambda member: int(member.seed))
     outcomes = [Outcome.of(member) for member in members]
+    run = replace(members[0], variant=ensemble.name, seed="+".join(str(member.seed) for member in members))
+    parameters = "+".join(outcome.record["parameters_sha256"] for outcome in outcomes)
+    # A member may have been trained again since.
+    if run.is_scored and (before := Outcome.of(run)).record["parameters_sha256"] == parameters:
+        return before
     task = preset_of(run).task(ensemble.members)
     evaluation = task.combine(outcomes, lambda: [with_corpus(load(member), member) for member in members])
     first: dict[str, Any] = outcomes[0].record
@@ -216,7 +219,7 @@ def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
         "commit": ", ".join(dict.fromkeys(outcome.record["commit"] for outcome in outcomes)),
         "train_seconds": round(sum(outcome.record["train_seconds"] for outcome in outcomes), 1),
         "parameters": sum(outcome.record["parameters"] for outcome in outcomes),
-        "parameters_sha256": "+".join(outcome.record["parameters_sha256"] for outcome in outcomes),
+        "parameters_sha256": parameters,
     }
     write_outcome(run.directory, record, evaluation.predictions, evaluation.examples, evaluation.texts)
     return Outcome.of(run)

@@ -85,12 +85,13 @@ def verify(
         if finished is None and not preset.on_sample and own is None:
             for corpus in dict.fromkeys(name for run in wanted for name in preset.task(run.variant).corpora):
                 corpora.find(corpus)
+        done = [_finished(run) for run in wanted] if finished else []  # before a second training, which takes long
         if profile == "portable" and own is None:
             against, options, compare = _with_published(paper, preset, wanted, prepare=finished is None)
         else:
             again = runner.runs_of(paper, preset, **how, runs=Path(second))
             against, options, compare = "a second training", {}, _with_second(_trained(again, {}, jobs))
-        outcomes = [_finished(run) for run in wanted] if finished else _trained(wanted, options, jobs)
+        outcomes = done if finished else _trained(wanted, options, jobs)
         comparisons = [
             Comparison(outcome.label, outcome.record["parameters_sha256"], compare(outcome)) for outcome in outcomes
         ]

@@ -169,8 +169,9 @@ def _address_of(host: str, default: str) -> str:
         return default
     try:
         return socket.gethostbyname(host.rpartition("@")[2])
-    except OSError as error:
-        raise UsageError(f"host {host!r}: {error.strerror}; correct its name") from None
+    except (OSError, UnicodeError) as error:  # UnicodeError: a part between dots is empty or too long
+        reason = error.strerror if isinstance(error, OSError) else "not the name of a host"
+        raise UsageError(f"host {host!r}: {reason}; correct its name") from None
 
 
 def _address_for(host: str) -> str:

@@ -146,6 +146,10 @@ def truncated(content: dict[str, bytes], name: str) -> dict[str, bytes]:
             files() | {"train/cat/0.png": encoded(drawn(1, 31))},
             "image train/cat/0: has 31 x 31 pixels, expected 32 x 32",
         ),
+        (
+            batches() | {"copy/data_batch_1.bin": bytes(3073)},
+            "copy/data_batch_1.bin: batch data_batch_1 occurs twice, also as cifar-10-batches-bin/data_batch_1.bin; ",
+        ),
         (truncated(batches(), "cifar-10-batches-bin/test_batch.bin"), "are not whole records of 3073"),
         (
             batches() | {"cifar-10-batches-bin/data_batch_3.bin": b"\x0a" * 3073},

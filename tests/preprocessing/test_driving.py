@@ -169,6 +169,7 @@ def test_the_layout_of_comma(tmp_path: Path) -> None:
         ({"times": np.append(np.arange(249) / 100, np.nan)}, "log.h5, line 250: times is nan"),
         ({"cam1_ptr": np.arange(250)}, "log.h5, line 51: frame 50 is missing in camera.h5, which has 50"),
         ({"X": np.zeros((50, 32, 64), np.uint8)}, "camera.h5: X is uint8"),
+        ({"steering_angle": np.array([b"left"] * 250)}, "log.h5: steering_angle is |S4, not numbers"),
         ({"times": np.arange(3.0)}, "log.h5: cam1_ptr, times and steering_angle have shapes"),
     ],
 )
@@ -236,6 +237,15 @@ FAULTS: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "reordered": (lambda log: change(log, 9, 0, "center/0003.png"), "frames are not in order"),
     "gap": (lambda log: [*log[:9], *log[29:]], "line 10: a gap of 2.10 s before this row"),
     "missing": (lambda log: change(log, 50, 0, "center/0070.png"), "line 51: frame center/0070.png is missing"),
+    "quotation mark": (
+        lambda log: change(log, 7, 0, '"center/0006.png'),
+        "line 8: is not a line of CSV (unexpected end of data)",
+    ),
+    "rows between quotation marks": (
+        lambda log: change(change(log, 7, 5, '"30'), 9, 5, '30"'),
+        "line 8: is not a line of CSV (unexpected end of data)",
+    ),
+    "endless": (lambda log: change(log, 7, 0, "x" * 140_000), "line 8: is not a line of CSV (field larger than"),
     "outside": (lambda log: change(log, 9, 0, "../0008.png"), "line 10: frame '../0008.png' is not a path below"),
 }
 

@@ -488,12 +488,9 @@ MEASURED: dict[str, Measure] = {
     "vaswani2017 time": lambda a, b, **how: (minutes_to_best("vaswani2017", "transformer", "rnnsearch"),) * 3,
     "vaswani2017 positions": lambda a, b, **how: tuple(0.5 + value for value in better(a, b, "", **how)),
     "xu2015 hard": smallest_gain,
-    "xu2015 points": lambda side, **how: score_of(totals(side, "nouns"), images.noun_rise(1), **how),
     "xu2015 points-random": lambda soft, random, **how: score_of(
         totals(soft, "nouns"), images.noun_rise(1), totals(random, "nouns"), **how
     ),
-    "xu2015 points-hard": lambda side, **how: score_of(totals(side, "nouns"), images.noun_rise(1), **how),
-    "xu2015 points-free": lambda side, **how: score_of(totals(side, "nouns"), images.noun_rise(1), **how),
     "xu2015 raises": lambda side, **how: score_of(totals(side, "nouns"), images.noun_rise(2), **how),
     "yang2016 ave-max": lambda a, b, **how: score_of(
         both_right(a, b), lambda sums: 0.5 - abs(sums[0] - sums[1]) / sums[2], **how

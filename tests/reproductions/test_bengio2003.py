@@ -16,9 +16,11 @@ from gluon_attn.evaluation.mixture import mixed
 from gluon_attn.models.kneser_ney import KneserNey
 from gluon_attn.training.checkpoint import parameter_count
 from gluon_attn.training.contexts import context_losses
+from preprocessing import ptb
 from reproductions.bengio2003 import LISTED, MAPPED, NGRAMS, REPRODUCTION
 from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.loading import load
+from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.language_modelling.ngram_results import gains_more
@@ -101,6 +103,28 @@ def test_mixtures_are_of_the_test_split_with_weights_from_validation() -> None:
     for name, wanted in words.measured(model.vectors()).items():
         np.testing.assert_array_equal(measured.predictions[name], wanted, err_msg=name)
     assert measured.metrics["agreement"] == pytest.approx(measured.predictions["agreement"].mean())
+
+
+def test_on_text_of_ones_own_neighbours_are_not_compared_by_the_sentiment_of_reviews(tmp_path: Path) -> None:
+    """It may be of any language; no reviews are read, and what needs them is left out."""
+    train, test = tmp_path / "a.txt", tmp_path / "b.txt"
+    train.write_text("".join(f"wir sehen {row % 7} von {row % 11}\n" for row in range(80)), encoding="utf-8")
+    test.write_text("".join(f"wir sehen {row % 5} von {row % 3}\n" for row in range(20)), encoding="utf-8")
+    preset = SMOKE.on(OwnData(ptb.own_lines(train, test), DataOptions(train=train, test=test)))
+    variant, task = preset.variant("n5"), preset.task("n5")
+    assert preset.corpora == (ptb.OWN_LINES,)
+    data = task.prepare(variant.settings)
+    model: Any = variant.settings.build(data)
+    model.initialize(init.Normal(0.5))
+    measured = task.evaluate(model, variant.settings, data, None)  # type: ignore[arg-type]
+    assert set(measured.predictions) == {"likelihood", "mixture", "even_mixture"}
+    assert set(measured.metrics) == {"perplexity", "mixture perplexity"}
+    history = [{"epoch": 1, "train_loss": 3.0, "validation_perplexity": 20.0, "validation_loss": 3.0}]
+    record = {"corpus": data.corpus, "metrics": measured.metrics, "history": history}
+    finished = outcome(tmp_path, "n5", arrays=measured.predictions, examples=measured.examples, **record)
+    rows, claims = conclude(REPRODUCTION, preset, [finished])
+    assert {row.metric for row in rows} == {"perplexity"}
+    assert [claim.id for claim in claims] == ["mixture-network"]
 
 
 # --- claims and figures ---

@@ -11,6 +11,7 @@ import pytest
 from preprocessing import translation
 from reproductions.bahdanau2014 import REPRODUCTION as BAHDANAU
 from reproductions.protocol.conclude import conclude
+from reproductions.protocol.own_data import DataOptions, OwnData
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.bleu import bleu
 from reproductions.tasks.translation.domains import JHE, TATOEBA, TEST_SETS, Pairs, below_half, chosen_on_validation
@@ -85,10 +86,10 @@ def test_rows_name_the_corpus_of_each_test_set(tmp_path: Path) -> None:
 
 
 def test_below_half_compares_two_test_sets(tmp_path: Path) -> None:
-    low = below_half(TATOEBA)(trained(tmp_path / "a", "french", {"bleu": 30, TATOEBA.array: 5})).estimate
-    high = below_half(TATOEBA)(trained(tmp_path / "b", "french", {"bleu": 30, TATOEBA.array: 25})).estimate
-    assert low.mean > 0 > high.mean
-    assert low.low < low.mean < low.high
+    low = below_half(TATOEBA)(trained(tmp_path / "a", "french", {"bleu": 30, TATOEBA.array: 5}))
+    high = below_half(TATOEBA)(trained(tmp_path / "b", "french", {"bleu": 30, TATOEBA.array: 25}))
+    assert low and high and low.estimate.mean > 0 > high.estimate.mean
+    assert low.estimate.low < low.estimate.mean < low.estimate.high
 
 
 def test_the_recipe_is_chosen_on_validation_and_not_on_the_other_test_set(tmp_path: Path) -> None:
@@ -96,13 +97,9 @@ def test_the_recipe_is_chosen_on_validation_and_not_on_the_other_test_set(tmp_pa
     chosen = trained(tmp_path / "b", "dropout", {"bleu": 20, TATOEBA.array: 8}, validation=22.0)
     better = trained(tmp_path / "c", "all", {"bleu": 20, TATOEBA.array: 15}, validation=21.0)
     effect = chosen_on_validation(TATOEBA)(plain, chosen, better)
-    assert effect.estimate.mean < 0 and "dropout minus plain" in effect.what
-    assert (
-        chosen_on_validation(TATOEBA)(
-            plain, trained(tmp_path / "d", "all", {"bleu": 1, TATOEBA.array: 1}, 1.0)
-        ).estimate.mean
-        == 0
-    )
+    assert effect and effect.estimate.mean < 0 and "dropout minus plain" in effect.what
+    itself = chosen_on_validation(TATOEBA)(plain, trained(tmp_path / "d", "all", {"bleu": 1, TATOEBA.array: 1}, 1.0))
+    assert itself and itself.estimate.mean == 0
 
 
 def test_table_and_claims(tmp_path: Path) -> None:
@@ -111,3 +108,17 @@ def test_table_and_claims(tmp_path: Path) -> None:
     rows, claims = conclude(REPRODUCTION, CPU, outcomes)
     assert {claim.id for claim in claims} == {claim.id for claim in REPRODUCTION.claims}
     assert {row.corpus for row in rows if row.variant == "korean"} == {"multi30k en-fr", "tatoeba ko-en"}
+
+
+def test_data_of_ones_own_have_one_test_set_and_no_claim_on_another(tmp_path: Path) -> None:
+    for split in ("train", "validation", "test"):
+        for language in ("en", "fr"):
+            (tmp_path / f"{split}.{language}").write_text(f"{language} {split}\n", encoding="utf-8")
+    options = DataOptions(folder=tmp_path, source="en", target="fr")
+    preset = CPU.on(OwnData(translation.own_files(tmp_path, "en", "fr"), options))
+    outcomes = [one for name in preset.names for one in trained(tmp_path / name, name, {"bleu": 25})]
+    rows, claims = conclude(REPRODUCTION, preset, outcomes)
+    assert claims == [] and {row.variant for row in rows} == set(CPU.names)
+    dropout, plain = ([one for one in outcomes if one.variant == name] for name in ("dropout", "plain"))
+    own = preset.task("plain").compare("bleu", dropout, plain)
+    assert own is not None and own.estimate.mean == 0, "their own test split is compared"

@@ -52,11 +52,6 @@ class Shards:
         """The notes of a file."""
         return json.loads(self.load(name, [_NOTES])[_NOTES].tobytes().decode("utf-8", "surrogatepass"))
 
-    def remove(self, prefix: str) -> None:
-        """Delete all files whose names begin with ``prefix``."""
-        for path in self.folder.glob(f"{prefix}*.npz"):
-            path.unlink()
-
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.npz"
 

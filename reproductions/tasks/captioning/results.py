@@ -90,30 +90,21 @@ def _rise(totals: np.ndarray) -> float:
     return float(100 * (totals[0] - totals[1]) / max(totals[3], 1))
 
 
-def points_at_nouns(outcomes: Sequence[Outcome]) -> Effect | None:
-    """Increase of the probability of a noun's ImageNet classes, in points, with the noun's own weights instead of those
-    of nouns in other images; None if no caption has such a noun."""
-    sums = stacked(outcomes, "nouns")
-    if not sums[..., 3].sum(axis=1).all():
-        return None
-
-    what = "percentage points of the noun's class probability: its own weights against those of nouns in other images"
-    return Effect(bootstrap_metric(sums, _rise, seed=0), what, "images")
-
-
 def points_better_than_random(own: Sequence[Outcome], random: Sequence[Outcome]) -> Effect | None:
-    """Effect of :func:`points_at_nouns` minus that of random attention, each over the nouns of its own captions; None
-    if either has no such noun."""
+    """Whether attention finds the object that a noun names: increase of the probability of the noun's ImageNet classes,
+    in points, with the noun's own weights instead of those of nouns in other images, minus the increase with random
+    attention. Each side is measured over the nouns of its own captions; None if either has no such noun."""
     sides = stacked(own, "nouns"), stacked(random, "nouns")
     if not all(sums[..., 3].sum(axis=1).all() for sums in sides):
         return None
 
-    what = "percentage points of `points`, soft minus random attention"
+    what = "percentage points that own weights add to a noun's class, above nouns in other images, soft minus random"
     return Effect(bootstrap_difference(*sides, _rise, seed=0), what, "images")
 
 
 def points_better_than_equal(outcomes: Sequence[Outcome]) -> Effect | None:
-    """As :func:`points_at_nouns`, relative to equal weights: whether attention raises the class at all."""
+    """Increase of the probability of a noun's ImageNet classes, in points, with the noun's own weights instead of equal
+    ones: whether attention raises the class at all; None if no caption has such a noun."""
     sums = stacked(outcomes, "nouns")
     if not sums[..., 3].sum(axis=1).all():
         return None

@@ -52,8 +52,9 @@ class IMDb(Classification[ClassificationSettings]):
     validation: str = "hash"
 
     def own_folder(self, folder: Path) -> CorpusFiles:
-        """Documents in the folder layout of IMDb, optionally in a tar archive."""
-        return documents.own_documents(folder)
+        """TSV files, as the other tasks read them, so that both train on one folder; otherwise documents in the folder
+        layout of IMDb, optionally in a tar archive."""
+        return super().own_folder(folder) if (folder / "train.tsv").exists() else documents.own_documents(folder)
 
     def can_read(self, own: OwnData) -> bool:
         return own.files.name == documents.OWN_DOCUMENTS or super().can_read(own)

@@ -23,7 +23,7 @@ LABELS = ("negative", "positive")
 def words_in_context(*words: str) -> Measurement:
     """Return a measurement of each occurrence of these words in the test split: ``weights_of_<word>``, its weight in
     its sentence times the number of words of the sentence, so that 1 is the uniform weight, and ``rows_of_<word>``, its
-    document."""
+    document. A word outside the vocabulary has none."""
 
     def measure(reading: Reading) -> Findings:
         test, predictions = reading.test, reading.predictions
@@ -32,9 +32,10 @@ def words_in_context(*words: str) -> Measurement:
         of_sentence = np.repeat(np.concatenate(predictions.sentence_weights), sentences.ids)
         of_word = np.concatenate(predictions.token_weights).astype(np.float32)
         row = np.repeat(np.arange(len(test)), test.lengths)
-        arrays = {}
+        arrays, vocabulary = {}, reading.data.prepared.vocabulary
         for word in words:
-            positions = np.flatnonzero(test.ids == reading.data.prepared.vocabulary[word])
+            # The vocabulary gives a word that it does not have the id of unknown words, which are other words.
+            positions = np.flatnonzero((test.ids == vocabulary[word]) & (word in vocabulary))
             weights = of_word[positions] / np.maximum(of_sentence[positions], 1e-9)
             arrays[f"weights_of_{word}"] = (weights * words_of_sentence[positions]).astype(np.float32)
             arrays[f"rows_of_{word}"] = row[positions]
@@ -71,8 +72,9 @@ def shaded_reviews(reading: Reading) -> Findings:
     return Findings(examples=examples)
 
 
-def weighs_more(word: str, label: int, outcomes: Sequence[Outcome]) -> Effect:
-    """Increase of the mean weight of a word in the reviews of a class over that in the other reviews."""
+def weighs_more(word: str, label: int, outcomes: Sequence[Outcome]) -> Effect | None:
+    """Increase of the mean weight of a word in the reviews of a class over that in the other reviews. None if the word
+    does not occur."""
 
     def totals(outcome: Outcome) -> np.ndarray:
         """(reviews, 4): sum of the word's weights and its number of occurrences, for the class and for the others."""
@@ -84,9 +86,11 @@ def weighs_more(word: str, label: int, outcomes: Sequence[Outcome]) -> Effect:
     def difference(sums: np.ndarray) -> float:
         return float(sums[0] / max(sums[1], 1) - sums[2] / max(sums[3], 1))
 
+    by_review = np.stack([totals(outcome) for outcome in outcomes])
+    if not by_review[..., [1, 3]].any():
+        return None
     what = f"mean weight, 1 is uniform, {LABELS[label]} minus others"
-    estimate = bootstrap_metric(np.stack([totals(outcome) for outcome in outcomes]), difference, seed=0)
-    return Effect(estimate, what, "reviews")
+    return Effect(bootstrap_metric(by_review, difference, seed=0), what, "reviews")
 
 
 def draw_shaded_reviews(variant: str) -> Draw:

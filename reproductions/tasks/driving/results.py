@@ -41,7 +41,7 @@ NOTES = (
     f"a target of {TURN:g} degrees or more. Intervals resample pieces of 20 frames (2.0 s on the lake, 1.4 s on "
     "the other road), because neighbouring frames are similar. The other road is a drive on the simulator's other "
     "track, steered by keyboard, which was not used to train or select any network. Both drives are from a simulator "
-    "instead of the paper's roads: errors are not comparable with the paper's, differences between systems are.",
+    "instead of the paper's roads: errors are not comparable with the paper's, only the direction of differences is.",
     "The drive goes around the same lake five times. Test blocks are periods of time that no network has seen, but "
     "all networks have seen the same places in other laps. `frame-before` is not a baseline: it is given the driver's "
     "steering of the previous frame.",

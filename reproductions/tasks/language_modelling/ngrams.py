@@ -123,7 +123,7 @@ class ContextModelling(WordPrediction[ContextSettings]):
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        return (self.corpus, RATED)
+        return (self.corpus,) if self.own else (self.corpus, RATED)
 
     def objective(self, settings: ContextSettings, recipe: Recipe, data: LanguageModellingData) -> Objective:
         train, validation = data.prepared.train.ids, data.prepared.validation.ids
@@ -138,7 +138,7 @@ class ContextModelling(WordPrediction[ContextSettings]):
     ) -> Evaluation:
         """Predictions are by line, (lines, 2), -ln p in nats and the number of words including the end of the line:
         ``likelihood`` of the network, ``mixture`` with weights by the length of the known context, ``even_mixture``
-        with equal weights. For words with a clear sentiment in IMDb's reviews they include
+        with equal weights. Except on user data, for words with a clear sentiment in IMDb's reviews they include
         :meth:`WordVectorData.measured` of the features. Examples: the ``weights`` of the network in the mixture by
         length of the known context, with the number of validation ``words`` that they were estimated from,
         ``neighbours`` and ``map``.
@@ -163,8 +163,9 @@ class ContextModelling(WordPrediction[ContextSettings]):
             "mixture perplexity": perplexity(arrays["mixture"].sum(axis=0)),
         }
         words = np.bincount(known[validation], minlength=settings.mixed_with)
-        arrays |= _words_of(data).measured(model.vectors())
-        metrics["agreement"] = float(arrays["agreement"].mean())
+        if not self.own:  # the user's words may be of any language, and need not occur in these reviews
+            arrays |= _words_of(data).measured(model.vectors())
+            metrics["agreement"] = float(arrays["agreement"].mean())
         vectors = TrainedVectors.of_network(model, data.prepared)
         examples = {
             "mixture": {"weights": weights.tolist(), "words": words.tolist()},
@@ -175,6 +176,8 @@ class ContextModelling(WordPrediction[ContextSettings]):
 
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[ContextSettings]) -> list[Row]:
         made = ngram_results.rows(outcomes, variant, variant.settings.mixed_with)
+        if self.own:
+            return made
         frequent = FREQUENT_ON_SAMPLE if outcomes[0].on_sample else FREQUENT
         return made + agreement_rows(outcomes, variant, frequent)
 

@@ -147,19 +147,28 @@ class DomainTranslation(Translation):
         corpora = {other.title: other.corpus for other in self.elsewhere}
         return [replace(row, corpus=corpora.get(row.signature.partition(";")[0], row.corpus)) for row in rows]
 
-    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
         """On another test set if ``metric`` is the name of its array."""
         titles = {other.array: other.title for other in TEST_SETS}
         if metric not in titles:
             return super().difference(metric, better, worse)
+        if not _scored(metric, better, worse):
+            return None
         sides = stacked(better, metric), stacked(worse, metric)
         return Effect(bootstrap_difference(*sides, bleu, seed=0), f"BLEU points on {titles[metric]}", "sentences")
 
 
-def below_half(other: TestSet) -> Callable[[Sequence[Outcome]], Effect]:
+def _scored(array: str, *systems: Sequence[Outcome]) -> bool:
+    """Whether all systems are scored on a test set; on data of one's own, none is on another than its own."""
+    return all(array in outcome.predictions for outcomes in systems for outcome in outcomes)
+
+
+def below_half(other: TestSet) -> Callable[[Sequence[Outcome]], Effect | None]:
     """An effect: half of the BLEU of the test split minus the BLEU on the other test set."""
 
-    def effect(outcomes: Sequence[Outcome]) -> Effect:
+    def effect(outcomes: Sequence[Outcome]) -> Effect | None:
+        if not _scored(other.array, outcomes):
+            return None
         own, outside = (bootstrap_metric(stacked(outcomes, array), bleu, seed=0) for array in ("bleu", other.array))
         mean = own.mean / 2 - outside.mean
         # Two independent samples of sentences.
@@ -170,12 +179,14 @@ def below_half(other: TestSet) -> Callable[[Sequence[Outcome]], Effect]:
     return effect
 
 
-def chosen_on_validation(other: TestSet) -> Callable[..., Effect]:
+def chosen_on_validation(other: TestSet) -> Callable[..., Effect | None]:
     """An effect: the gain in BLEU on the other test set over the first system of the one with the best validation BLEU,
     which may be the first itself."""
 
-    def effect(first: Sequence[Outcome], *others: Sequence[Outcome]) -> Effect:
+    def effect(first: Sequence[Outcome], *others: Sequence[Outcome]) -> Effect | None:
         systems = (first, *others)
+        if not _scored(other.array, *systems):
+            return None
         best = max(systems, key=lambda outcomes: np.mean([best_validation(one, "bleu") for one in outcomes]))
         sides = stacked(best, other.array), stacked(first, other.array)
         what = f"BLEU points on {other.title}, {best[0].variant} minus {first[0].variant}"

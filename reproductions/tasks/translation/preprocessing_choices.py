@@ -80,7 +80,7 @@ class ChosenTranslation(Translation):
         further[PIECES] = ("bleu", OF_PIECES)
         return results.rows(outcomes, variant, self.official, further)
 
-    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
         if metric not in WAYS:
             return super().difference(metric, better, worse)
         sides = stacked(better, metric), stacked(worse, metric)

@@ -228,7 +228,7 @@ class Translation(Task[TranslationSettings, TranslationData]):
     def rows(self, outcomes: Sequence[Outcome], variant: Variant[TranslationSettings]) -> list[Row]:
         return results.rows(outcomes, variant, self.official)
 
-    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
+    def difference(self, metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
         return results.compare(metric, better, worse)
 
     def training_curves(self, outcomes: Mapping[str, Outcome], path: Path) -> None:

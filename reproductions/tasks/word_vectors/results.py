@@ -66,6 +66,11 @@ def agreement_rows(outcomes: Sequence[Outcome], variant: Variant[Any], frequent:
     return made
 
 
+def _measured(outcomes: Sequence[Outcome]) -> bool:
+    """Whether neighbours were measured: networks that are trained on the user's own text have no rated reviews."""
+    return all("agreement" in outcome.predictions for outcome in outcomes)
+
+
 def _by_word(outcomes: Sequence[Outcome], only_rare: bool) -> np.ndarray:
     """The agreement of each word with a clear sentiment, averaged over seeds: (words,), or (rare words,)."""
     predictions = [outcome.predictions for outcome in outcomes]
@@ -75,7 +80,9 @@ def _by_word(outcomes: Sequence[Outcome], only_rare: bool) -> np.ndarray:
 
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect | None:
     """Gain in agreement of the first side over the second, for metric :data:`RARE` over rare words only; paired
-    bootstrap over words. None if no word is rare."""
+    bootstrap over words. None if no word is rare, or without measured neighbours."""
+    if not (_measured(better) and _measured(worse)):
+        return None
     only_rare = metric == RARE
     sides = [_by_word(outcomes, only_rare) for outcomes in (better, worse)]
     if not len(sides[0]):
@@ -98,8 +105,10 @@ def better_at_best_epochs(better: Sequence[Outcome], worse: Sequence[Outcome]) -
     return Effect(estimate, what, "words of test", split="validation")
 
 
-def above_chance(outcomes: Sequence[Outcome]) -> Effect:
-    """Gain in agreement over random neighbours; bootstrap over words."""
+def above_chance(outcomes: Sequence[Outcome]) -> Effect | None:
+    """Gain in agreement over random neighbours; bootstrap over words. None without measured neighbours."""
+    if not _measured(outcomes):
+        return None
     difference = _by_word(outcomes, only_rare=False) - outcomes[0].predictions["chance"]
     return Effect(bootstrap(difference, seed=0), "per cent of the neighbours above chance", "words")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,9 +39,16 @@ SMALL = Sampling(window=2, negatives=3, noise=5, threshold=EVERYTHING, rows=2, l
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
+def stream_of(texts: Sequence[np.ndarray], vocabulary_size: int) -> TokenStream:
+    """The texts as one sequence of words."""
+    ids = np.concatenate(texts).astype(np.int32)
+    text = np.repeat(np.arange(len(texts), dtype=np.int32), [len(one) for one in texts])
+    return TokenStream(ids, text, np.bincount(ids, minlength=vocabulary_size))
+
+
 def corpus_of(*lengths: int, seed: int = 0) -> TokenStream:
     generator = np.random.RandomState(seed)
-    return TokenStream.from_texts([generator.randint(0, WORDS, length) for length in lengths], WORDS)
+    return stream_of([generator.randint(0, WORDS, length) for length in lengths], WORDS)
 
 
 def drawn(corpus: TokenStream, sampling: Sampling, seed: int = 0) -> list[Any]:
@@ -59,12 +67,6 @@ def arrays_of(dtype: str = "float32", sampling: Sampling = SMALL) -> list[nd.NDA
 
 
 # --- the corpus and its samples ---
-
-
-def test_a_corpus_is_its_texts_concatenated() -> None:
-    corpus = TokenStream.from_texts([np.array([3, 1]), np.array([], int), np.array([1])], 5)
-    assert corpus.ids.tolist() == [3, 1, 1] and corpus.text.tolist() == [0, 0, 2]
-    assert corpus.counts.tolist() == [0, 2, 0, 1, 0]
 
 
 def test_distributions_match_their_formulas() -> None:
@@ -87,7 +89,7 @@ def test_masks_mark_the_words_of_the_same_text_within_reach(
 ) -> None:
     """All ids differ, so that each identifies its word and text."""
     texts = np.split(np.arange(sum(lengths)), np.cumsum(lengths)[:-1])
-    corpus = TokenStream.from_texts(texts, sum(lengths))
+    corpus = stream_of(texts, sum(lengths))
     sampling = Sampling(window=window, negatives=2, noise=3, threshold=EVERYTHING, rows=rows, length=length)
     batches = drawn(corpus, sampling, seed)
     assert len(batches) == batches_per_epoch(corpus, sampling)
@@ -114,7 +116,7 @@ def test_masks_mark_the_words_of_the_same_text_within_reach(
 
 
 def test_every_word_is_a_centre_once_and_windows_are_uniform() -> None:
-    corpus = TokenStream.from_texts([np.arange(600)], 600)
+    corpus = stream_of([np.arange(600)], 600)
     sampling = Sampling(window=3, noise=4, threshold=EVERYTHING, rows=5, length=12)
     batches = drawn(corpus, sampling)
     assert sorted(np.concatenate([batch.inputs[0].ravel() for batch in batches]).tolist()) == list(range(600))
@@ -127,7 +129,7 @@ def test_every_word_is_a_centre_once_and_windows_are_uniform() -> None:
 def test_frequent_words_are_subsampled_at_the_expected_rate() -> None:
     generator = np.random.RandomState(3)
     ids = generator.choice(4, 20_000, p=[0.7, 0.2, 0.09, 0.01])
-    corpus = TokenStream.from_texts([ids], 4)
+    corpus = stream_of([ids], 4)
     sampling = Sampling(threshold=0.02, rows=4, length=50)
     batches = drawn(corpus, sampling)
     counted = np.bincount(np.concatenate([batch.inputs[0].ravel() for batch in batches]), minlength=4)
@@ -138,7 +140,7 @@ def test_frequent_words_are_subsampled_at_the_expected_rate() -> None:
 
 def test_noise_is_drawn_from_its_distribution() -> None:
     counts = np.array([1000, 100, 10, 0])
-    corpus = replace(TokenStream.from_texts([np.arange(3)], 4), counts=counts)
+    corpus = replace(stream_of([np.arange(3)], 4), counts=counts)
     (batch,) = drawn(corpus, Sampling(noise=40_000, threshold=EVERYTHING, rows=1, length=4))
     noise = np.bincount(batch.inputs[2], minlength=4)
     assert noise[3] == 0
@@ -271,7 +273,7 @@ def topics(seed: int, texts: int) -> TokenStream:
     for topic in generator.randint(0, TOPICS, texts):
         ids = generator.randint(0, OF_A_TOPIC, 8) + topic * OF_A_TOPIC
         rows.append(np.where(generator.random_sample(8) < 0.3, TOPICS * OF_A_TOPIC, ids))
-    return TokenStream.from_texts(rows, TOPICS * OF_A_TOPIC + 1)
+    return stream_of(rows, TOPICS * OF_A_TOPIC + 1)
 
 
 @every_kind

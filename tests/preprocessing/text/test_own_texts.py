@@ -53,6 +53,17 @@ def test_a_validation_file_is_used_as_it_is(tmp_path: Path) -> None:
     assert given.sha256 == own_texts_of(tmp_path).sha256 and list(given.paths) == ["train", "validation", "test"]
 
 
+@pytest.mark.parametrize("validation", ["hash", "tail"])
+def test_the_splitter_of_the_corpus_does_not_touch_texts_of_your_own(validation: str, tmp_path: Path) -> None:
+    """No row is lost, and none goes to a split that it was not given for."""
+    pipeline = naver.pipeline(tokenizer="whitespace", min_freq=1, validation=validation)
+    held_out = run(tmp_path, pipeline)
+    assert held_out.validation.text.tolist() == run(tmp_path, PIPELINE).validation.text.tolist()
+    assert len(held_out.train) + len(held_out.validation) == len(ROWS)
+    result = run(tmp_path, pipeline, validation=["9\tanother film\tart", "8\tanother match\tnews"])
+    assert len(result.train) == len(ROWS) and result.validation.row_id.tolist() == ["9", "8"]
+
+
 def test_labels_that_are_numbers_are_in_the_order_of_numbers(tmp_path: Path) -> None:
     train = [f"{row_id}\t{text}\t{(2, 10)[number % 2]}" for number, (row_id, text) in enumerate(ROWS)]
     result = run(tmp_path, train=train, test=["1\ta\t10", "2\tb\t2"])

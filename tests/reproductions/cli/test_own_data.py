@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
+from reproductions.cli.choosing import on_own_data, own_data
 from reproductions.protocol import papers
+from reproductions.protocol.own_data import DataOptions
 from reproductions.protocol.runs import TRAINING
 from tests.reproductions.support import Answer, gluon_attn
 
@@ -53,7 +56,7 @@ class Project:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Answer, Answer]:
     """A project whose two variants are trained and scored, and what both commands printed."""
-    project = Project(tmp_path_factory.mktemp("project"))
+    project = Project(tmp_path_factory.mktemp("project") / "mine & yours")
     return project, project.command("run", "--jobs", 2), project.command("score")
 
 
@@ -68,7 +71,7 @@ def test_both_variants_are_scored_and_compared_without_a_reported_number(
     assert {(row["corpus"], row["reported"], row["differs"]) for row in results["rows"]} == {("own texts", None, "")}
     assert [claim["id"] for claim in results["claims"]] == ["attention"]
     assert "SAMPLE" not in run.out + score.out and "readings of the test split" not in score.out
-    assert f"--train {project.train} --test {project.test}" in run.out
+    assert shlex.join(map(str, project.data)) in run.out
     compared = gluon_attn("compare", project.script, *PRESET, "--results", project.root / "results.json")
     assert compared.code == 0 and "own texts" in compared.out and "85.5" not in compared.out
 
@@ -106,7 +109,22 @@ def test_it_answers_from_a_copy_without_the_files(trained: tuple[Project, Answer
     assert answer.code == 0, answer.err
     assert answer.out.split("\t")[0] in ("good", "bad") and answer.out.count("\n") == 2
     suggested = next(line for line in trained[1].out.splitlines() if line.startswith("Answer lines of text: "))
-    assert suggested.endswith(f"predict {project.script} --model {project.root / 'attention' / 'seed-1'}")
+    words = ["predict", str(project.script), "--model", str(project.root / "attention" / "seed-1")]
+    assert shlex.split(suggested)[-4:] == words
+
+
+def test_suggested_commands_can_be_typed_into_a_shell(trained: tuple[Project, Answer, Answer]) -> None:
+    """From a folder whose name has a space and a character with a meaning in shells."""
+    project, run, _ = trained
+    suggested = [
+        shlex.split(line.partition("gluon-attn ")[2]) for line in run.out.splitlines() if ": gluon-attn " in line
+    ]
+    assert [words[0] for words in suggested] == ["score", "predict"]
+    for words in suggested:
+        answer = gluon_attn(*words, stdin=b"film number 3 is good\n")
+        assert answer.code == 0 and answer.out, answer.err
+    missing = gluon_attn("score", project.script, *PRESET, "--runs", project.runs, "--variant", "mean").refusal
+    assert shlex.split(missing.partition("gluon-attn ")[2])[:2] == ["run", str(project.script)]
 
 
 def test_verify_trains_again_and_compares_with_the_finished_runs(trained: tuple[Project, Answer, Answer]) -> None:
@@ -123,7 +141,8 @@ def test_other_files_and_another_order_of_them_have_runs_of_their_own(
     other = table(tmp_path / "a.tsv", 81)
     options = ("score", project.script, *PRESET, "--runs", project.runs, "--seed", 1, "--test", project.test)
     refusal = gluon_attn(*options, "--train", other).refusal
-    assert "has not been trained yet" in refusal and f"--train {other} --test {project.test}" in refusal
+    typed = shlex.join(["--train", str(other), "--test", str(project.test)])
+    assert "has not been trained yet" in refusal and typed in refusal
     assert "exist already" in project.command("run").refusal
 
 
@@ -149,6 +168,7 @@ def test_bert_is_tuned_on_texts_in_the_pieces_of_its_pretraining(tmp_path: Path)
         ("cho2014", "encdec"),
         ("luong2015", "best"),
         ("sutskever2014", "reversed"),
+        ("translation_domains", "french"),
         ("vaswani2017", "transformer"),
     ],
 )
@@ -167,6 +187,19 @@ def test_a_translator_is_trained_and_scored_on_a_folder(paper: str, variant: str
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
     test = [row["per_seed"]["1"] for row in rows if (row["split"], row["metric"]) == ("test", "perplexity")]
     assert len(test) == 1 and test[0] > 1 and {row["corpus"] for row in rows} == {"own files"}
+
+
+@pytest.mark.parametrize("variants", [("nsmc-words", "imdb-words"), ("imdb-words", "nsmc-words")])
+def test_inner_commands_read_a_folder_of_tables_as_the_outer_one(variants: tuple[str, str], tmp_path: Path) -> None:
+    """The outer command reads it as its first variant does, an inner one as its own does."""
+    table(tmp_path / "train.tsv", 80)
+    table(tmp_path / "test.tsv", 20, first=70)
+    options = DataOptions(folder=tmp_path)
+    preset = on_own_data(papers.load("joulin2016").preset("smoke"), options, variants)
+    for name in variants:
+        own = own_data("joulin2016", "smoke", name, options)
+        assert own is not None and preset.own is not None
+        assert own.digest == preset.own.digest and preset.task(name).corpus == "own texts"
 
 
 def test_nothing_is_published(trained: tuple[Project, Answer, Answer]) -> None:

@@ -102,6 +102,14 @@ def test_a_system_of_another_corpus_is_not_compared(tmp_path: Path, other: Path)
         conclude(ELSEWHERE, CPU, [finished(tmp_path / "mine", "curved")])
 
 
+def test_networks_of_the_sample_are_not_compared_with_published_ones(tmp_path: Path, other: Path) -> None:
+    finished(tmp_path / "theirs", "straight").publish(other)
+    rows, claims = conclude(
+        ELSEWHERE, replace(CPU, on_sample=True), [finished(tmp_path / "mine", "curved", corpus="sample")]
+    )
+    assert rows and claims == []
+
+
 def claiming(effect: Effect | None, variants: tuple[str, ...] = ("curved",)) -> Reproduction:
     return replace(REPRODUCTION, claims=(Measured("own", "It is so", "sec. 2", variants, lambda *sides: effect),))
 

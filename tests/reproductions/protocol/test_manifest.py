@@ -54,6 +54,17 @@ def test_trainings_of_two_environments_cannot_share_a_table(tmp_path: Path) -> N
         manifest(outcomes, "gluon-attn run", time.time())
 
 
+def test_seeds_of_one_variant_on_different_data_cannot_share_a_table(tmp_path: Path) -> None:
+    alike = [outcome(tmp_path, name, seed) for name in ("mean", "last") for seed in (1, 2)]
+    assert of_outcomes([*alike, outcome(tmp_path, "other", 1, pipeline="f" * 64)])["pipeline"]["other"] == "f" * 64
+    different = outcome(tmp_path, "last", 3, pipeline="f" * 64)
+    reason = "^last: seeds 1, 2 and seed 3 were trained on differently prepared data; .*--overwrite"
+    for outcomes in ([*alike, different], [different, *alike]):
+        with pytest.raises(UsageError, match=reason) as caught:
+            of_outcomes(outcomes)
+        assert "\n" not in str(caught.value)
+
+
 def test_trainings_with_other_bits_are_named_with_the_options_that_repeat_them(tmp_path: Path) -> None:
     outcomes = [
         outcome(tmp_path, "mean", 1),

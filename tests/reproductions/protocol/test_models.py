@@ -75,6 +75,19 @@ def test_an_included_network_may_be_none_of_the_headline(one: Run) -> None:
             models.find(other, None)
 
 
+@pytest.mark.parametrize("named", [None, "curved"])
+def test_an_included_network_of_a_variant_that_a_preset_leaves_out_is_not_asked_for(
+    named: str | None, one: Run
+) -> None:
+    """It is of preset cpu; preset paper has no such variant."""
+    included(one, "straight")
+    in_paper = replace(one, preset="paper")
+    with pytest.raises(UsageError, match=r"curved with seed 1 has not been trained yet\. Train it with: "):
+        models.find(in_paper, named)
+    directory = trained(in_paper, "curved")
+    assert models.find(in_paper, named) == directory
+
+
 def test_an_included_network_that_answers_another_command_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

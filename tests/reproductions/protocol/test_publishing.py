@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gluon_attn.errors import UsageError
-from reproductions.protocol import conclude, papers, publishing
+from reproductions.protocol import conclude, papers, publishing, readings
 from reproductions.protocol.judging import known_deviation
 from reproductions.protocol.manifest import manifest
-from reproductions.protocol.publishing import publish, publish_again, with_published
+from reproductions.protocol.publishing import check_addition, publish, publish_again, with_published
 from reproductions.protocol.results import Result
 from reproductions.protocol.runner import combine_all, runs_of
 from reproductions.protocol.runs import Outcome, Run, in_order
@@ -75,7 +78,7 @@ def published(toy_paper: Path, tmp_path: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".lock"]
     return {path.relative_to(folder).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns) for path in paths}
 
 
@@ -201,6 +204,16 @@ def test_a_seed_is_not_added_without_its_ensemble(runs: tuple[str, dict[str, Out
         publish_more(toy, [outcomes["curved/2"]])
 
 
+@pytest.mark.parametrize("seeds", [(1, 2), (2, 1)])
+def test_an_ensemble_is_added_in_whatever_order_its_seeds_are_named(
+    seeds: tuple[int, ...], runs: tuple[str, dict[str, Outcome]]
+) -> None:
+    toy, _ = runs
+    preset = papers.load(toy).preset("cpu")
+    chosen = runs_of(toy, preset, variants=["curved"], seeds=seeds, profile="portable", threads=None, runs=Path("runs"))
+    check_addition(toy, preset, chosen)
+
+
 def test_nothing_is_added_to_trainings_with_other_settings(published: Path) -> None:
     config = published.parent / "results" / "toy" / "outcomes" / "straight" / "seed-2" / "config.json"
     raw = json.loads(config.read_text(encoding="utf-8"))
@@ -217,6 +230,54 @@ def test_the_command_adds_what_it_names(runs: tuple[str, dict[str, Outcome]], mo
     assert gluon_attn("score", toy, "--variant", "straight", *options).code == 0
     result = Result.read(Path(toy).parent / "results" / "toy.json")
     assert {row.variant: list(row.per_seed) for row in result.rows} == {"curved": ["1"], "straight": ["1", "2"]}
+
+
+def test_what_another_command_publishes_at_the_same_time_is_kept(
+    runs: tuple[str, dict[str, Outcome]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one begins when this one has read what is published, and would be finished before this one writes."""
+    monkeypatch.setattr("reproductions.protocol.runner.corpus_or_sample", lambda preset, _: preset)
+    toy, outcomes = runs
+
+    def publish_theirs() -> None:
+        with papers.locked_results(toy):
+            publish_more(toy, [outcomes["curved/1"]])
+
+    other = threading.Thread(target=publish_theirs)
+
+    def interrupted(*given: Any) -> None:
+        other.start()
+        other.join(2)
+        publish(*given)
+
+    monkeypatch.setattr(publishing, "publish", interrupted)
+    answer = gluon_attn("score", toy, "--variant", "straight", "--runs", Path(toy).parent / "runs", "--publish")
+    other.join()
+    assert answer.code == 0, answer.err
+    assert f"{Path(toy).parent / 'results'}: waiting for process {os.getpid()}, which is writing" in answer.err
+    result = Result.read(Path(toy).parent / "results" / "toy.json")
+    assert {row.variant: list(row.per_seed) for row in result.rows} == {"curved": ["1"], "straight": ["1", "2"]}
+
+
+def test_a_reading_that_is_recorded_while_a_table_is_published_again_is_kept(
+    published: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It begins when the new folder is complete, just before that replaces the published one."""
+    (published.parent / "results" / "toy" / "README.md").unlink()
+    run = Run(str(published), "cpu", "curved", 1, "portable", None, published.parent / "runs")
+    other = threading.Thread(target=readings.append, args=(run.paper, [run]))
+    copy = shutil.copytree
+
+    def interrupted(*given: Any, **options: Any) -> Any:
+        if other.ident is None:  # the function that is replaced calls itself
+            other.start()
+            other.join(1)
+        return copy(*given, **options)
+
+    monkeypatch.setattr(shutil, "copytree", interrupted)
+    assert publish_again(str(published), "cpu", check=False)
+    other.join()
+    assert [one.seed for one in readings.read_readings(str(published))] == [1]
 
 
 def test_what_cannot_be_added_is_refused_before_the_test_split_is_read(
@@ -335,8 +396,10 @@ def test_without_outcomes_nothing_can_be_published_again(published: Path) -> Non
 
 
 def test_an_unpublished_table_cannot_be_published_again(toy: str) -> None:
-    with pytest.raises(UsageError, match="no results here; run the reproduction first"):
-        publish_again(toy, "cpu", check=True)
+    for check in (True, False):
+        with pytest.raises(UsageError, match="no results here; run the reproduction first"):
+            publish_again(toy, "cpu", check=check)
+    assert not papers.results_folder(toy).exists()
 
 
 # --- the papers of this project ---

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +54,31 @@ def test_score_records_before_it_reads(toy: str, tmp_path: Path, monkeypatch: py
     answer = gluon_attn("score", toy, *options)
     assert "no room" in answer.refusal and str(readings.record_path(toy)) in answer.out
     assert [(one.variant, one.seed) for one in during] == [("curved", 1)]
+
+
+def test_a_reading_that_is_recorded_while_another_one_is_does_not_replace_it(
+    toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second one begins when the first has read the record, and would be finished before that writes it."""
+    first, second = (run(tmp_path, "curved", seed, paper=toy, preset="cpu") for seed in (1, 2))
+    for one in (first, second):
+        outcome(tmp_path, one.variant, one.seed, paper=toy, preset="cpu")
+    other = threading.Thread(target=readings.append, args=(toy, [second]))
+    read = readings.read_readings
+
+    def interrupted(paper: str) -> list[Reading]:
+        known = read(paper)
+        if other.ident is None:
+            other.start()
+            other.join(0.5)
+        return known
+
+    monkeypatch.setattr(readings, "read_readings", interrupted)
+    readings.append(toy, [first])
+    other.join()
+    assert [one.seed for one in read(toy)] == [1, 2]
+    assert [path.name for path in readings.record_path(toy).parent.iterdir()] == ["test_readings.json"]
+    assert f"waiting for process {os.getpid()}, which is writing the results of toy" in capsys.readouterr().err
 
 
 def test_readings_on_the_sample_are_not_recorded(toy: str, tmp_path: Path) -> None:

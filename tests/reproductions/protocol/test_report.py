@@ -289,17 +289,23 @@ def test_the_effect_in_the_paper_is_next_to_ours() -> None:
     assert "| A is better than B | sec. 1 | +1.60 | -0.500 |" in page
 
 
-def test_a_difference_of_numbers_from_memory_is_marked() -> None:
+def test_an_effect_in_the_paper_has_the_mark_of_the_number_that_was_checked_the_least() -> None:
     first, second, third = (replace(PEER, value=value, checked=checked) for value, checked in
                             ((97.0, "memory"), (96.0, "text"), (95.0, "secondary")))  # fmt: skip
     straight, checked = (replace(CPU.variant("straight"), beside=one) for one in (first, second))
     claims, shown = (Better("a", "It is so", "curved", "straight"),), "sec. 1 | +1.60"
-    for other, mark in ((straight, " †"), (checked, "")):
-        variants = (replace(CPU.variant("curved"), beside=third), other)
+    of = result(*three("curved"), claims=(judged(reported=1.6),))
+    for beside, other, mark in (
+        (third, straight, " †"),
+        (third, checked, " (secondary source)"),
+        (second, checked, ""),
+        (None, straight, " †"),
+    ):
+        variants = (replace(CPU.variant("curved"), beside=beside), other)
         paper = replace(REPRODUCTION, variants=variants, claims=claims, ensembles=())
-        of = result(*three("curved"), claims=(judged(reported=1.6),))
         assert f"| {shown}{mark} | -0.500 |" in markdown(of, paper)
-        assert f"| {shown} | -0.500 |" in markdown(of, replace(paper, claims=(replace(claims[0], reported=1.6),)))
+        declared = replace(paper, claims=(replace(claims[0], reported=1.6),))
+        assert f"| {shown}{mark} | -0.500 |" in markdown(of, declared), "also of an effect that the claim declares"
 
 
 def test_below_the_claims_stands_what_a_correction_would_change() -> None:
@@ -309,6 +315,13 @@ def test_below_the_claims_stands_what_a_correction_would_change() -> None:
     page = markdown(result(*three("curved"), claims=(*several, judged(id="other", verdict="inconclusive", p=0.5))))
     assert "with several seeds makes these inconclusive: `weak`." in page
     assert "Holm" not in markdown(result(*three("curved"), claims=(judged(p=None),)))
+
+
+def test_below_the_claims_stands_what_verdicts_from_one_seed_rest_on() -> None:
+    single = judged(p=None, basis="one seed; exceeds 3 √2 times the deviation over seeds of such tasks, 0.59")
+    for claim, is_said in ((single, True), (replace(single, verdict="not judged"), False), (judged(), False)):
+        page = markdown(result(*three("curved"), claims=(claim,)))
+        assert ("from one seed rest on a fixed threshold" in page) is is_said
 
 
 def test_a_claim_that_waits_for_an_ensemble_is_named() -> None:
@@ -449,7 +462,7 @@ def test_a_baseline_may_name_one_system_of_its_paper(own: Path) -> None:
 
 def test_the_readme_has_a_line_for_each_published_paper_with_its_main_result(own: Path) -> None:
     """A reported number is next to ours only where the two are comparable."""
-    _, _, line = papers_markdown().splitlines()
+    _, _, line, *_ = papers_markdown().splitlines()
     link = "[Quadrants: the hidden layer](reproductions/results/toy/README.md) (Someone (1969))"
     main = "with a hidden layer: nsmc, accuracy"
     assert line == f"| {link} | {main} | 86.12 (85.88, 86.38) | 86.37 | 2 contradicted |"
@@ -459,6 +472,24 @@ def test_the_readme_has_a_line_for_each_published_paper_with_its_main_result(own
     assert papers_markdown().splitlines()[2].endswith(f"| 86.12 (85.88, 86.38) |  | {verdicts} |")
     publish(replace(result(*three("low")), paper="floor"))
     assert "| title of low: nsmc, accuracy | 86.12 (85.88, 86.38) |" in papers_markdown().splitlines()[3]
+
+
+def test_below_the_table_stands_what_several_tests_at_once_would_change(own: Path) -> None:
+    one_seed = judged(id="single", p=None, verdict="contradicted", basis="one seed; exceeds")
+    several = (judged(id="clear", p=0.001), judged(id="weak", p=0.03), judged(id="none", verdict="not judged", p=None))
+    publish(result(*three("curved"), claims=(*several, one_seed, judged(id="other", verdict="inconclusive", p=0.5))))
+    text = "Of the 3 claims that are supported or contradicted, 1 would be inconclusive with Holm's correction within "
+    assert f"{text}each paper, and 1 have one seed; each page names them." in papers_markdown().splitlines()[-1]
+
+
+def test_a_claim_that_waits_for_an_ensemble_is_not_said_to_wait_for_training(own: Path) -> None:
+    preset = REPRODUCTION.preset("cpu")
+    rows = [one for variant in preset.variants for one in three(variant.name)]
+    publish(
+        result(*(replace(one, per_seed=dict.fromkeys(map(str, preset.seeds_of(one.variant)), 1.0)) for one in rows))
+    )
+    line = papers_markdown().splitlines()[2]
+    assert "waiting for training" not in line, line
 
 
 def test_as_long_as_the_main_system_is_not_trained_the_readme_shows_the_first_of_the_table(own: Path) -> None:

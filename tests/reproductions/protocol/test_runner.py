@@ -65,6 +65,14 @@ def test_an_unknown_variant_is_refused() -> None:
         runs("curved", "hard")
 
 
+def test_an_ensemble_is_not_trained() -> None:
+    (ensemble,) = CPU.ensembles
+    with pytest.raises(
+        UsageError, match=rf"^{ensemble.name} is an ensemble of {ensemble.members}; .* {ensemble.members}"
+    ):
+        runs("straight", ensemble.name)
+
+
 def test_the_portable_profile_runs_one_training_per_core() -> None:
     assert (default_jobs("portable"), default_jobs("fast")) == (len(os.sched_getaffinity(0)), 1)
 

@@ -399,9 +399,38 @@ def test_an_ensemble_is_evaluated_with_all_its_members(one: Run) -> None:
 
 def test_a_finished_ensemble_is_not_evaluated_again(one: Run) -> None:
     (ensemble,) = papers.load(one.paper).ensembles
+    members = [replace(one, seed=seed) for seed in (1, 2)]
+    for member in members:
+        outcome(one.runs, "curved", member.seed, paper=one.paper)
     finished = outcome(one.runs, "committee", "1+2", {"right": [True]}, paper=one.paper)
-    again = combine(ensemble, [one, replace(one, seed=2)])
+    again = combine(ensemble, members)
     assert again.record == finished.record
+
+
+def test_an_ensemble_is_evaluated_again_when_a_member_was_trained_again(one: Run) -> None:
+    (ensemble,) = papers.load(one.paper).ensembles
+    members = [replace(one, seed=seed) for seed in (1, 2)]
+    outcomes = [trained(member) for member in members]
+    before = combine(ensemble, members).predictions["probability"].tolist()
+    arrays = outcomes[1].predictions
+    other = {**arrays, "probability": 1 - arrays["probability"]}
+    outcome(one.runs, "curved", 2, other, paper=one.paper, parameters_sha256="f" * 64)
+    after = combine(ensemble, members)
+    assert after.record["parameters_sha256"] == f"{outcomes[0].record['parameters_sha256']}+{'f' * 64}"
+    mean = np.mean([outcomes[0].predictions["probability"], other["probability"]], axis=0)
+    assert after.predictions["probability"].tolist() == mean.tolist() != before
+
+
+def test_an_ensemble_is_the_same_in_whatever_order_its_members_are_named(one: Run) -> None:
+    (ensemble,) = papers.load(one.paper).ensembles
+    members = [replace(one, seed=seed) for seed in (10, 9, 1)]
+    outcomes = [trained(member) for member in members]
+    backwards = combine(ensemble, members)
+    assert backwards.label == "committee/1+9+10"
+    assert backwards.record["parameters_sha256"].split("+") == [
+        each.record["parameters_sha256"] for each in reversed(outcomes)
+    ]
+    assert combine(ensemble, members[::-1]).record == backwards.record
 
 
 def test_an_ensemble_needs_all_its_members(one: Run) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gluon_attn.errors import UsageError
 from reproductions.protocol import conclude, papers, runner
 from reproductions.protocol.manifest import manifest
 from reproductions.protocol.results import Result
@@ -153,6 +154,17 @@ def test_finished_runs_are_compared_without_training(published: str, tmp_path: P
     assert "epoch" not in answer.out
     missing = gluon_attn("verify", published, "--variant", "curved", "--finished", tmp_path / "none")
     assert "curved with seed 1 has not been trained yet" in missing.refusal
+
+
+def test_nothing_is_trained_to_compare_with_a_run_that_is_not_finished(
+    toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the fast profile, a finished run is compared with a second training."""
+    from reproductions.protocol.verification import verify  # In this process, which has the portable profile.
+
+    monkeypatch.setattr(runner, "train_all", lambda *_, **__: pytest.fail("trained"))
+    with pytest.raises(UsageError, match="curved with seed 1 has not been trained yet"):
+        verify(toy, "smoke", ["curved"], [], "fast", 1, None, tmp_path / "none")
 
 
 def test_the_checkpoint_of_a_finished_run_must_have_the_stated_parameters(published: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -85,9 +86,11 @@ def test_a_port_in_use_is_refused() -> None:
             train_together(Cluster.local(2, port), ["train-run"])
 
 
-def test_a_host_without_an_address_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"^host 'no\.such\.host\.invalid': .*; correct its name$"):
-        train_together(Cluster(("no.such.host.invalid",)), ["train-run"])
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "node..1", "user@node..1", f"{'x' * 64}.invalid"])
+def test_a_host_without_an_address_is_refused(host: str) -> None:
+    with pytest.raises(UsageError, match=rf"^host '{re.escape(host)}': .+; correct its name$") as caught:
+        train_together(Cluster((host,)), ["train-run"])
+    assert "\n" not in str(caught.value) and "None" not in str(caught.value)
 
 
 def test_a_file_of_hosts_has_one_worker_on_each_line(tmp_path: Path) -> None:
@@ -99,6 +102,9 @@ def test_a_file_of_hosts_has_one_worker_on_each_line(tmp_path: Path) -> None:
         Cluster.read(path)
     with pytest.raises(InputError, match="write the name of one host on each line"):
         Cluster.read(tmp_path / "other.txt")
+    path.write_bytes("knoten-für-zwei\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"hosts\.txt: is not UTF-8 text; write the name of one host on each line"):
+        Cluster.read(path)
 
 
 @pytest.mark.parametrize(

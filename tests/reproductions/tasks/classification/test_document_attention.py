@@ -11,6 +11,7 @@ import pytest
 from mxnet import nd
 
 from gluon_attn.models.outputs import ClassifierOutput
+from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.tasks.classification.corpora import IMDb
 from reproductions.tasks.classification.document_attention import (
     draw_shaded_reviews,
@@ -64,6 +65,19 @@ def test_the_relative_weight_of_a_word_is_its_weight_times_the_words_of_its_sent
     assert shaded["shades"][0] == pytest.approx(3 / (lengths[0] + 2) / first, rel=1e-4) and max(shaded["shades"]) == 1
 
 
+def test_a_word_outside_the_vocabulary_does_not_occur_and_unknown_words_are_not_it(tmp_path: Path) -> None:
+    task = IMDb(measurements=(words_in_context("gut"),))
+    data = task.prepare(SETTINGS, sample=True)
+    assert "gut" not in data.prepared.vocabulary and (data.prepared.test.ids == UNKNOWN_ID).any()
+    last: Any = None
+    model: Any = first_word
+    arrays = task.evaluate(model, SETTINGS, data, last).predictions
+    assert arrays["weights_of_gut"].shape == arrays["rows_of_gut"].shape == (0,)
+    finished = outcome(tmp_path, "att", arrays=arrays)
+    assert weighs_more("gut", 1, [finished]) is None
+    assert weights_by_label("att", "gut")({"att": [finished]}, tmp_path) == {}
+
+
 def test_a_word_with_more_weight_in_its_class_supports_the_claim(tmp_path: Path) -> None:
     label = np.arange(60) % 2
     arrays = {
@@ -73,6 +87,7 @@ def test_a_word_with_more_weight_in_its_class_supports_the_claim(tmp_path: Path)
     }
     outcomes = [outcome(tmp_path, "att", seed, arrays) for seed in (1, 2)]
     positive, negative = weighs_more("good", 1, outcomes), weighs_more("good", 0, outcomes)
+    assert positive and negative
     assert positive.estimate.mean == pytest.approx(1.5) and positive.estimate.low > 0
     assert negative.estimate.mean == pytest.approx(-1.5) and "negative minus others" in negative.what
 

@@ -19,7 +19,10 @@ from gluon_attn.layers.embeddings import SpelledEmbedding
 from gluon_attn.models.outputs import Classifier, ClassifierOutput
 from gluon_attn.models.stacked_classifier import StackedClassifier
 from gluon_attn.training.recipe import Recipe
+from preprocessing.documents import OWN_DOCUMENTS
+from preprocessing.text.own_texts import OWN_TEXTS
 from preprocessing.text.vocabulary import SPECIALS, UNKNOWN_ID
+from reproductions.protocol.own_data import DataOptions
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, TrainedModel, Variant
@@ -74,6 +77,22 @@ def test_the_settings_reach_the_pipeline() -> None:
     assert digest(NSMC()) != digest(NSMC(tokenizer="syllable"))
     assert digest(IMDb()) != digest(IMDb(max_words=5)) != digest(IMDb(max_words=5, overlong="wrap"))
     assert digest(IMDb()) == digest(IMDb(), max_length=3), "the network truncates these reviews, not the pipeline"
+
+
+def test_a_folder_of_tables_is_the_same_texts_for_every_task(tmp_path: Path) -> None:
+    tables, documents = tmp_path / "tables", tmp_path / "documents"
+    tables.mkdir()
+    for name, rows in (("train", range(40)), ("test", range(30, 60))):
+        lines = ["id\tdocument\tlabel", *(f"{row}\tfilm {row % 9} is {row % 2}\t{row % 2}" for row in rows)]
+        (tables / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    tasks: list[Any] = [NSMC(tokenizer="whitespace"), IMDb(), SST("sst-2")]
+    own = [task.own_data(DataOptions(folder=tables)) for task in tasks]
+    assert {each.files.name for each in own} == {OWN_TEXTS} and len({each.digest for each in own}) == 1
+    data = tasks[1].on(own[1]).prepare(replace(STACKED, min_freq=1))
+    assert (data.rows["test"], data.labels) == (30, ("0", "1"))
+    (documents / "train" / "neg").mkdir(parents=True)
+    (documents / "train" / "neg" / "1_1.txt").write_text("bad", encoding="utf-8")
+    assert IMDb().own_data(DataOptions(folder=documents)).files.name == OWN_DOCUMENTS
 
 
 # --- initialisation from word vectors ---

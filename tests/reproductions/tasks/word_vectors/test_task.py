@@ -51,6 +51,7 @@ def test_texts_have_only_words_with_a_vector(data: WordVectorData) -> None:
         known = [ids[ids >= len(SPECIALS)] for ids in split.sequences()]
         np.testing.assert_array_equal(words.ids, np.concatenate(known))
         np.testing.assert_array_equal(words.text, np.repeat(np.arange(len(split)), [len(ids) for ids in known]))
+        assert words.ids.dtype == words.text.dtype == np.int32, "which a change would alter all trainings"
         assert words.counts.sum() == len(words.ids) and len(words.counts) == len(data.prepared.vocabulary)
     assert (data.prepared.validation.ids < len(SPECIALS)).any(), "some words are unknown"
 
@@ -241,7 +242,14 @@ def test_without_rare_words_there_are_no_rare_rows(tmp_path: Path) -> None:
 
 def test_agreement_above_chance_is_a_mean_of_seeds(tmp_path: Path) -> None:
     effect = above_chance([made_up(tmp_path, "cbow", np.full(100, 50.0 + seed), seed) for seed in (1, 2)])
-    assert (effect.estimate.mean, effect.estimate.low) == (1.5, 1.5)
+    assert effect and (effect.estimate.mean, effect.estimate.low) == (1.5, 1.5)
+
+
+def test_without_measured_neighbours_there_is_nothing_to_compare(tmp_path: Path) -> None:
+    measured = [made_up(tmp_path, "cbow", np.full(100, 60.0))]
+    without = [outcome(tmp_path, "network", arrays={"likelihood": np.ones((3, 2))})]
+    assert above_chance(without) is None
+    assert TASK.compare("", measured, without) is None and TASK.compare(RARE, without, measured) is None
 
 
 def test_the_page_of_neighbours_has_a_line_per_word_and_variant(tmp_path: Path) -> None:
