@@ -185,7 +185,7 @@ REPRODUCTION = Reproduction(
         *(
             Measured(
                 f"no-cost-{penalty}",
-                f'Attention with lambda {penalty} raises the error by at most {MARGIN:.0%} of that of "always 0"',
+                f'With attention, lambda {penalty}, the error is higher by at most {MARGIN:.0%} of that of "always 0"',
                 "sec. 4.3",
                 (f"attention-{penalty}", "cnn-lstm"),
                 not_worse(MARGIN),
