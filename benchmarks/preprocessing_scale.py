@@ -49,7 +49,6 @@ TARGETS = {"pairs_per_second": 8_000, "peak_mebibytes": 2_048}
 HEAD, BLOCK, HELD_OUT = 20_000, 20_000, 3_000
 TAIL = {"en": (0.053, 1.73), "de": (0.101, 1.57)}
 """Share of the words beyond rank ``HEAD``, and the exponent of their frequencies."""
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def generate(folder: Path, pairs: int) -> None:

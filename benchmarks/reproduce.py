@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,9 @@ def descendants(root: int) -> list[int]:
     """The process and all below it."""
     processes = [root]
     for process in processes:
-        tasks = Path(f"/proc/{process}/task")
-        if tasks.exists():
-            for task in tasks.iterdir():
-                children = task / "children"
-                processes += [int(child) for child in children.read_text().split()] if children.exists() else []
+        with suppress(OSError):  # it, or one of its threads, has ended
+            for task in Path(f"/proc/{process}/task").iterdir():
+                processes += map(int, (task / "children").read_text().split())
     return processes
 
 

@@ -21,8 +21,6 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from benchmarks.peers.torch_training import main, optimizers_of, second_epoch
 
 RECURRENT = ("packed", "reversed")
-# `no`; `around the GRU`, the default of torch.compile, leaves nn.GRU uncompiled; `whole`: the GRU unrolled too.
-COMPILE = ("no", "around the GRU", "whole")
 
 
 class AdditiveAttention(nn.Module):

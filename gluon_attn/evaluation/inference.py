@@ -125,7 +125,7 @@ def seeds_needed(
     effect: float, deviation: float, item_error: float, *, power: float = 0.8, most: int = 100
 ) -> int | None:
     """Number of paired seeds needed to show an effect with the given power; None if even ``most`` are too few, because
-    the test split is too small.
+    the test split is too small, or if there is no effect to show.
 
     Args:
         effect: the true effect.
@@ -134,6 +134,8 @@ def seeds_needed(
         power: probability of a definite verdict.
         most: the largest number tried.
     """
+    if not deviation and not item_error:
+        return 2 if effect else None
     for seeds in range(2, most + 1):
         seed_error = deviation / math.sqrt(seeds)
         missing = abs(effect) - float(half_width(LEVEL, seed_error, seeds - 1, item_error))

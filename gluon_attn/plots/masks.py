@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from gluon_attn.plots.fonts import drawable
 from gluon_attn.plots.style import COLOURS, house_figure
 
 
@@ -30,8 +31,8 @@ def masked_tokens(
         )
         axes.axis("off")
         for column, (token, own, best) in enumerate(zip(tokens, probability, predicted, strict=True)):
-            axes.text(column, -0.9, token, ha="center", va="center", fontweight="bold")
+            axes.text(column, -0.9, drawable(token), ha="center", va="center", fontweight="bold")
             axes.text(column, -0.3, f"{own:.2f}", ha="center", va="center", fontsize="small")
             for row, (other, p) in enumerate(best):
                 colour = COLOURS[0] if other == token else "black"
-                axes.text(column, row + 0.5, f"{other} {p:.2f}", ha="center", va="center", color=colour)
+                axes.text(column, row + 0.5, f"{drawable(other)} {p:.2f}", ha="center", va="center", color=colour)

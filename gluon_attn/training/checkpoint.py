@@ -75,7 +75,7 @@ def parameters_sha256(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def parameter_count(model: Block) -> int:
-    """Number of trainable scalars."""
+    """Number of scalars, also of those that have no gradient, such as running statistics."""
     return sum(int(np.prod(parameter.shape)) for _, parameter in named_parameters(model))
 
 

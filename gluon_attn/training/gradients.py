@@ -103,9 +103,10 @@ def _check_divisible(model: HybridBlock, objective: Objective) -> None:
             "the batches of this task cannot be divided; train it on one worker, without --local-workers, --workers "
             "and --pieces"
         )
-    statistics = [name for name in parameters if name.endswith("running_mean")]
-    if statistics:
+    # Those without a gradient are moved by the forward pass: running statistics, the baseline of hard attention.
+    moved = [name for name, parameter in parameters.items() if parameter.grad_req == "null"]
+    if moved:
         raise UsageError(
-            f"this network normalises by statistics of the whole batch ({statistics[0]}), which cannot be divided; "
+            f"this network keeps a statistic of whole batches ({moved[0]}), which cannot be divided; "
             "train it on one worker, without --local-workers, --workers and --pieces"
         )

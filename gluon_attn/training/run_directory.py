@@ -89,9 +89,12 @@ class ReadOnlyRunDirectory(RunDirectory):
 
 
 def _remove(path: Path) -> None:
-    replaced = path.with_name(f".{path.name}.replaced")
+    directory = path.resolve()  # where a link leads to
+    replaced = directory.with_name(f".{directory.name}.replaced")
     shutil.rmtree(replaced, ignore_errors=True)
-    path.rename(replaced)  # atomically, so that no file of the old run is mistaken for one of the new run
+    directory.rename(replaced)  # atomically, so that no file of the old run is mistaken for one of the new run
+    if path.is_symlink():
+        directory.mkdir()  # the link stays
     shutil.rmtree(replaced)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preprocessing.errors import check_positive
+from preprocessing.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,9 @@ class Augmentation:
     cutout: int = 0
 
     def __post_init__(self) -> None:
-        check_positive(padding=self.padding + 1, cutout=self.cutout + 1)
+        for name, value in (("padding", self.padding), ("cutout", self.cutout)):
+            if value < 0:
+                raise ParameterError(name, value, "is negative", remedy="choose 0, which switches it off, or more")
 
     def __call__(self, pixels: np.ndarray, generator: np.random.RandomState) -> np.ndarray:
         """Changed copies of pixels (images, height, width, channels) uint8; ``pixels`` are not changed."""

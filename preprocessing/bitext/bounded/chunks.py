@@ -110,7 +110,10 @@ class _Lines:
 
     def count(self) -> int:
         """How many lines are left."""
-        return sum(1 for _ in self._lines)
+        try:
+            return sum(1 for _ in self._lines)
+        except BROKEN as error:
+            raise self._broken(error) from error
 
     def _broken(self, error: Exception) -> InputError:
         reason = f"cannot be decompressed to its end: truncated or damaged ({str(error) or type(error).__name__})"

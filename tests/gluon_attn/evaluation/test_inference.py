@@ -126,3 +126,5 @@ def test_seeds_needed_have_the_power_that_was_asked_for() -> None:
     assert 0.75 < power(seeds) < 0.95
     assert power(seeds - 1) < 0.8
     assert seeds_needed(0.1, 0.0, 1.0) is None
+    assert seeds_needed(-0.1, 0.0, 0.0) == 2, "nothing varies: any effect is seen at once"
+    assert seeds_needed(0.0, 0.0, 0.0) is None

@@ -109,7 +109,7 @@ def draw_labels(path: Path) -> None:
 
 
 def draw_masks(path: Path) -> None:
-    masked_tokens(["▁참", "좋다"], [0.5, 0.1], [[("▁참", 0.5), ("이", 0.2)], [("하다", 0.3)]], path)
+    masked_tokens(["▁참", "🧡"], [0.5, 0.1], [[("▁참", 0.5), ("이", 0.2)], [("🧡", 0.3)]], path)
 
 
 FIGURES = [

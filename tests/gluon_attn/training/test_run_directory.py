@@ -36,6 +36,15 @@ def test_overwriting_removes_all_of_an_earlier_run(tmp_path: Path, name: str) ->
     assert os.listdir(tmp_path) == ["run"] and os.listdir(tmp_path / "run") == ["config.json"]
 
 
+def test_overwriting_a_link_removes_the_run_that_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "outcome.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "run").symlink_to(tmp_path / "elsewhere")
+    RunDirectory(tmp_path / "run", CONFIG, overwrite=True, markers=["outcome.json"])
+    assert sorted(os.listdir(tmp_path)) == ["elsewhere", "run"]
+    assert os.listdir(tmp_path / "run") == os.listdir(tmp_path / "elsewhere") == ["config.json"]
+
+
 def test_a_checkpoint_without_its_configuration_is_not_resumed(tmp_path: Path) -> None:
     (tmp_path / "checkpoint.npz").write_bytes(b"")
     assert refusal(tmp_path, resume=True).startswith(f"{tmp_path / 'config.json'}: missing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -169,6 +170,18 @@ def test_faults_name_file_and_line(
     with pytest.raises(InputError, match=message) as error:
         run(corpus, bounded=True, processes=processes)
     assert "official" not in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "checksum"])
+def test_lines_that_cannot_be_counted_to_the_end_are_a_damaged_file(damage: str, tmp_path: Path) -> None:
+    """A side that is read on only to say how many lines it has."""
+    raw = gzip.compress(b"".join(b"%d\n" % number for number in range(200_000)))
+    path = tmp_path / "train.en.gz"
+    path.write_bytes(raw[:-9] if damage == "truncated" else raw[:-8] + bytes(8))
+    with chunks._Lines(path) as lines:
+        lines.take(10)
+        with pytest.raises(InputError, match=r"train\.en\.gz, line 11: cannot be decompressed to its end"):
+            lines.count()
 
 
 def test_steps_that_need_all_text_are_refused(corpus: CorpusFiles) -> None:

@@ -61,5 +61,6 @@ def test_a_square_within_the_image_is_cut_out() -> None:
 
 
 def test_negative_parameters_are_refused() -> None:
-    with pytest.raises(ParameterError):
-        Augmentation(padding=-1)
+    for name in ("padding", "cutout"):
+        with pytest.raises(ParameterError, match=f"{name} -1: is negative; choose 0, which switches it off, or more"):
+            Augmentation(**{name: -1})  # type: ignore[arg-type]

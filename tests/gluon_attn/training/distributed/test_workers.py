@@ -162,8 +162,12 @@ def test_batches_that_cannot_be_divided_are_refused(tmp_path: Path) -> None:
     normalised = nn.HybridSequential()
     normalised.add(nn.BatchNorm(in_channels=3))
     normalised.initialize()
-    with pytest.raises(UsageError, match="statistics of the whole batch"):
-        fit(normalised, OBJECTIVE, RECIPE, RunDirectory(tmp_path / "b", {}), seed=1, pieces=2)
+    moving = nn.Dense(1, in_units=2)  # as the baseline of hard attention, which the forward pass moves
+    moving.baseline = moving.params.get("baseline", shape=(1,), grad_req="null")
+    moving.initialize()
+    for model, name in ((normalised, "0.running_mean"), (moving, "baseline")):
+        with pytest.raises(UsageError, match=rf"keeps a statistic of whole batches \({name}\)"):
+            fit(model, OBJECTIVE, RECIPE, RunDirectory(tmp_path / name, {}), seed=1, pieces=2)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 64])
