@@ -1,7 +1,8 @@
 """The explorer as a WSGI application: it serves pages, and the attention of a network over a text that is posted.
 
 Only requests that name this machine are answered, so that no other site can reach the explorer through a name of its
-own that resolves to this address (DNS rebinding). Texts are accepted only from pages of the same origin.
+own that resolves to this address (DNS rebinding). Texts are accepted only from pages of the same origin, and pages of
+runs are given another.
 """
 
 from __future__ import annotations
@@ -40,6 +41,14 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+RUNS = "runs/"
+"""Beginning of the paths of the pages that runs have written."""
+# Any program may have written a page of a run, at any time. The sandbox gives it an origin of its own, so that its
+# script can neither read the explorer nor send it texts. Forms are allowed because only then scripts get their events.
+RUN_POLICY = (
+    "sandbox allow-scripts allow-forms; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data:; base-uri 'none'; form-action 'none'"
+)
 TYPES = {".html": "text/html; charset=utf-8", ".png": "image/png", ".ttf": "font/ttf"}
 
 Page = Callable[[], bytes]
@@ -52,7 +61,7 @@ class Explorer:
         networks: networks that can be queried.
         files: function that returns the content of a page, by the path of the page without the leading slash; the first
             page is ``""``.
-        hosts: names of this machine in addition to ``localhost`` and addresses of the loopback interface.
+        hosts: names of this machine in addition to ``localhost`` and addresses of the loopback interface, in any case.
         any_address: whether any IP address is accepted as a name of this machine, because other machines can reach it.
     """
 
@@ -60,7 +69,8 @@ class Explorer:
         self, networks: Networks, files: Mapping[str, Page], hosts: Iterable[str] = (), *, any_address: bool = False
     ) -> None:
         self._networks, self._files = networks, files
-        self._hosts, self._any_address = {"localhost", *hosts}, any_address
+        self._hosts = {"localhost", *(host.lower().removesuffix(".") for host in hosts)}
+        self._any_address = any_address
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         request = Request(environ)
@@ -90,7 +100,12 @@ class Explorer:
         if path not in self._files:
             raise NotFound("there is no such page; go back to /")
         suffix = "." + path.rpartition(".")[2] if path else ".html"
-        return Response(self._files[path](), content_type=TYPES[suffix])
+        try:
+            content = self._files[path]()
+        except FileNotFoundError:  # deleted since the explorer was started
+            raise NotFound("this page is no longer there; go back to /") from None
+        headers = {"Content-Security-Policy": RUN_POLICY} if path.startswith(RUNS) else None
+        return Response(content, content_type=TYPES[suffix], headers=headers)
 
     def _is_this_machine(self, host: str) -> bool:
         try:
@@ -106,7 +121,8 @@ class Explorer:
     def _attention(self, request: Request) -> Response:
         origin = request.headers.get("Origin")
         site = request.headers.get("Sec-Fetch-Site", "same-origin")
-        if site != "same-origin" or (origin is not None and origin != f"http://{request.environ['HTTP_HOST']}"):
+        own = f"http://{request.environ['HTTP_HOST']}".lower()
+        if site != "same-origin" or (origin is not None and origin.lower() != own):
             raise Forbidden("texts are read from this explorer's own page only")
         if request.mimetype != "application/json":
             raise UnsupportedMediaType("send JSON")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 import socket
 
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
@@ -29,7 +28,7 @@ def is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost"
+        return host.lower() == "localhost"
 
 
 def bind(app: Explorer, host: str, port: int) -> BaseWSGIServer:
@@ -43,7 +42,8 @@ def bind(app: Explorer, host: str, port: int) -> BaseWSGIServer:
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
             return make_server(host, port, app, threaded=True, request_handler=_Quiet, fd=free.fileno())
     except (OSError, OverflowError) as error:
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        # The numbers of the resolver's errors are not those of the system. Python appends the address to the reason.
+        reason = (getattr(error, "strerror", None) or str(error)).partition(" (while attempting")[0]
         raise UsageError(f"{host}, port {port}: {reason}; choose another with --port or --host") from None
 
 

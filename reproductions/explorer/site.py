@@ -16,6 +16,7 @@ from typing import Any
 from gluon_attn.errors import UsageError
 from gluon_attn.plots.fonts import hangul_font
 from preprocessing.files import atomic_directory, write_json
+from reproductions.explorer.app import RUNS
 from reproductions.explorer.networks import LONGEST_TEXT, WIDEST_BEAM, Network, Networks
 from reproductions.explorer.pages import markdown, page
 from reproductions.guides.guides import GUIDES
@@ -112,12 +113,12 @@ def live_files(networks: Networks, runs: Path) -> dict[str, Page]:
 
 
 def own_pages(runs: Path) -> dict[str, Path]:
-    """The pages that scored runs have written, by path. Only pages whose own policy allows no script but theirs are
-    included."""
+    """The pages that scored runs have written, by path: those with a policy that names the hash of their script. This
+    only tells them from other files; what a page may do is limited by the headers with which it is served."""
     pages = {}
     for path in sorted(runs.glob("*/*/*.html")):
         if b"script-src 'sha256-" in path.read_bytes()[:2_000]:
-            pages[f"runs/{path.relative_to(runs).as_posix()}"] = path
+            pages[f"{RUNS}{path.relative_to(runs).as_posix()}"] = path
     return pages
 
 

@@ -33,9 +33,11 @@ const drawing = (() => {
   const cut = (before, token) => /@@$|[^￭]￭$/.test(before) || /^￭[^￭]/.test(token);
 
   // How dark. Of a distribution over a text: nothing up to the mean weight of its tokens, then by the logarithm, full at
-  // eight times the mean; what is on padding does not count. Of an alignment, which is nearly all on a word or two: in
-  // proportion to the root of the weight.
-  const meanOf = (weights) => weights.reduce((sum, weight) => sum + weight, 0) / (weights.length || 1);
+  // eight times the mean; neither padding nor tokens that the query cannot attend to count. Of an alignment, which is
+  // nearly all on a word or two: in proportion to the root of the weight.
+  function meanOf(weights, [begin, end] = [0, weights.length]) {
+    return weights.slice(begin, end).reduce((sum, weight) => sum + weight, 0) / (end - begin || 1);
+  }
   const relative = (weight, mean) => (weight > mean ? clamp(Math.log2(weight / mean) / 3, 0, 1) : 0);
   const absolute = (weight) => Math.sqrt(clamp(weight, 0, 1));
   function shade(node, share, low) {
@@ -71,8 +73,8 @@ const drawing = (() => {
     });
     return line;
   }
-  function paint(line, tokens, weights, share) {
-    const mean = weights ? meanOf(weights) : 0;
+  function paint(line, tokens, weights, share, range) {
+    const mean = weights ? meanOf(weights, range) : 0;
     line.querySelectorAll(".token").forEach((node, position) => {
       const weight = weights ? weights[position] ?? null : null;
       label(node, shown(tokens[position]), weight);
@@ -117,11 +119,10 @@ const drawing = (() => {
       name.scope = "row";
       name.title = rows[query];
       line.append(name);
-      const mean = meanOf(row);
+      const [begin, end] = windows ? windows[query] : [0, row.length], mean = meanOf(row, [begin, end]);
       row.forEach((weight, column) => {
         const cell = element("td", "cell", (100 * weight).toFixed(0));
         cell.title = `${rows[query]} → ${shown(columns[column])}: ${percent(weight)}`;
-        const [begin, end] = windows ? windows[query] : [0, row.length];
         if (column < begin || column >= end) { cell.classList.add("outside"); cell.textContent = ""; }
         else cell.style.setProperty("--share", share(weight, mean).toFixed(3));
         line.append(cell);
@@ -177,6 +178,9 @@ const drawing = (() => {
     const words = queries === "word", square = matrix && (queries === "token" || words);
     const names = square ? (words ? tokens.slice(1) : tokens).map(shown) : (matrix ?? []).map((_, row) => `${queries} ${row + 1}`);
     const columns = words ? tokens.slice(0, -1) : tokens;
+    // Where each token attends only to those before it, the first one attends to nothing.
+    const causal = square && !words && matrix.every((row, query) => row.slice(query).every((weight) => weight === 0));
+    const before = square && (words || causal) ? matrix.map((_, row) => [0, words ? row + 1 : row]) : null;
     answer.append(element("h2", "", view.surprise.length ? "Each word, and the words before it" : "Tokens"));
     if (view.surprise.length) {
       const mean = view.surprise.reduce((sum, nats) => sum + nats, 0) / view.surprise.length;
@@ -192,7 +196,7 @@ const drawing = (() => {
         const row = square && state.query !== null ? state.query - (words ? 1 : 0) : null;
         const chosen = row !== null && row >= 0 && row < matrix.length ? row : null;
         const weights = chosen === null ? mean : matrix[chosen];
-        paint(line, tokens, weights, relative);
+        paint(line, tokens, weights, relative, before && chosen !== null ? before[chosen] : undefined);
         line.querySelectorAll(".token").forEach((node, position) => {
           node.classList.toggle("chosen", position === state.query && chosen !== null);
           if (node.type === "button") node.ariaPressed = position === state.query && chosen !== null;
@@ -226,8 +230,7 @@ const drawing = (() => {
     if (matrix) {
       answer.append(element("h2", "", "Matrix"));
       const caption = `A row for each ${square ? "query" : "hop"}, a column for each token it attends to; per cent of the row.`
-        + (words ? " Hatched: not before the word." : "");
-      const before = words ? matrix.map((_, row) => [0, row + 1]) : null;
+        + (before ? ` Hatched: not before the ${queries}.` : "");
       answer.append(tooLarge(names.length, columns.length) ? noMatrix() : matrixOf(names, columns, matrix, relative, caption, before));
     }
     drawHeads();

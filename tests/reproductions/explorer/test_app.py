@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,12 +68,29 @@ def test_a_server_for_others_answers_to_its_addresses_and_its_name_but_to_no_oth
     served = client(hosts=("lab",), any_address=True)
     assert served.get("/", headers={"Host": "192.168.0.1:80"}).status_code == 200
     assert served.get("/", headers={"Host": "lab:80"}).status_code == 200
+    assert client(hosts=("Lab.",)).get("/", headers={"Host": "lAB:80"}).status_code == 200
     assert served.get("/", headers={"Host": "evil.example"}).status_code == 400
 
 
 @pytest.mark.parametrize("path", ["/papers", "/../pyproject.toml", "/papers/%2e%2e/x", "/papers/a.png/", "/api"])
 def test_there_are_no_other_pages(path: str) -> None:
     assert client().get(path, headers={"Host": HOST}).status_code == 404
+
+
+def test_a_page_of_a_run_has_no_access_to_the_explorer() -> None:
+    served = Client(Explorer(fake(translation), FILES | {"runs/a/b/page.html": lambda: b"<script>"}))
+    response = served.get("/runs/a/b/page.html", headers={"Host": HOST})
+    directives = response.headers["Content-Security-Policy"].split("; ")
+    sandbox = next(each for each in directives if each.startswith("sandbox"))
+    assert "allow-scripts" in sandbox and "allow-same-origin" not in sandbox and "default-src 'none'" in directives
+    assert "Content-Security-Policy" not in served.get("/", headers={"Host": HOST}).headers
+
+
+def test_a_page_that_was_deleted_is_not_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = FILES | {"runs/a/b/page.html": (tmp_path / "page.html").read_bytes}
+    response = Client(Explorer(fake(translation), files)).get("/runs/a/b/page.html", headers={"Host": HOST})
+    assert response.status_code == 404 and "no longer" in refusal(response)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_text_is_answered_with_the_attention_of_its_network() -> None:
@@ -109,6 +127,8 @@ def test_other_sites_cannot_send_texts(headers: dict[str, str]) -> None:
 
 def test_its_own_page_can() -> None:
     headers = {"Host": HOST, "Origin": f"http://{HOST}", "Sec-Fetch-Site": "same-origin"}
+    assert ask(headers=headers).status_code == 200
+    headers = {"Host": "LocalHost:8765", "Origin": "http://localhost:8765"}
     assert ask(headers=headers).status_code == 200
 
 

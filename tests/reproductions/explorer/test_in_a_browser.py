@@ -206,6 +206,71 @@ def test_an_alignment_grows_word_by_word_and_the_beam_has_alternatives(tab: Tab,
     assert "a=1" in tab.evaluate("location.hash")
 
 
+@pytest.mark.parametrize(("queries", "before"), [("word", 2), ("token", 1)])
+def test_shades_are_relative_to_the_tokens_that_a_query_can_attend_to(
+    tab: Tab, empty: Path, queries: str, before: int
+) -> None:
+    """Row 1 is of token 2 of a language model, after two tokens; or of token 1, after one."""
+    tokens = [f"t{position}" for position in range(21)]
+    size = 20 if queries == "word" else 21
+    matrix = np.tril(np.ones((size, size), np.float32), 0 if queries == "word" else -1)
+    matrix /= np.maximum(matrix.sum(axis=1, keepdims=True), 1)
+    matrix[3, :3] = [0.75, 0.25, 0]
+    matrix[3, 3:] = 0
+
+    def answer(text: str) -> AttentionView:
+        return AttentionView(tokens=tokens, matrix=matrix, queries=queries)
+
+    def share(nodes: str) -> str:
+        return f"[...{nodes}].map((one) => one.style.getPropertyValue('--share')).join(' ')"
+
+    def row(number: int) -> str:
+        return f"document.querySelectorAll('.matrix tbody tr')[{number}].querySelectorAll('td.cell')"
+
+    with served(fake(answer), empty) as address:
+        tab.open(address + "#" + urlencode({"m": "a/b", "t": "a", "q": 2 if queries == "word" else 1}))
+        tab.until(DRAWN)
+        assert tab.evaluate(share("document.querySelectorAll('#answer > .tokens .token')")) == " ".join(["0.000"] * 21)
+        assert tab.evaluate(share(row(1))).split() == ["0.000"] * before
+        assert tab.evaluate(f"[...{row(1)}].filter((one) => one.matches('.outside')).length") == size - before
+        # Three quarters: of 4 tokens 3 times the mean, of 3 tokens 2.25 times.
+        mean = 1 / (4 if queries == "word" else 3)
+        assert float(tab.evaluate(share(row(3))).split()[0]) == pytest.approx(np.log2(0.75 / mean) / 3, abs=0.001)
+        assert "Hatched: not before" in tab.evaluate("document.getElementById('answer').innerText")
+
+
+def test_a_language_model_without_attention_shows_its_words(tab: Tab, empty: Path) -> None:
+    def answer(text: str) -> AttentionView:
+        return AttentionView(tokens=["</s>", "a", "b"], queries="word", surprise=[1.0, 1.0, 1.0])
+
+    with served(fake(answer), empty) as address:
+        tab.open(address + "#" + urlencode({"m": "a/b", "t": "a b", "q": 1}))
+        tab.until(DRAWN)
+        assert tab.evaluate(TOKENS) == ["</s>", "a", "b"]
+        assert "Perplexity 2.7" in tab.evaluate("document.getElementById('answer').innerText")
+
+
+def test_a_page_of_a_run_cannot_reach_the_explorer_but_its_script_runs(whole: Tab, tmp_path: Path) -> None:
+    """The browser itself logs what the policy blocks, so its complaints are not counted."""
+    folder = tmp_path / "paper" / "cpu-portable"
+    folder.mkdir(parents=True)
+    script = """(async () => {
+      const headers = {"Content-Type": "application/json"}, body = JSON.stringify({network: "a/b", text: "a"});
+      const ask = {method: "POST", headers, body};
+      const read = await fetch("/").then(() => "read", () => "blocked");
+      const sent = await fetch("/api/attention", ask).then(() => "sent", () => "blocked");
+      history.replaceState(null, "", "#q=1");
+      document.title = [origin, read, sent, location.hash].join(" ");
+    })()"""
+    hostile = f"<!DOCTYPE html><!-- script-src 'sha256- --><title></title><script>{script}</script>"
+    (folder / "reviews.html").write_text(hostile, encoding="utf-8")
+    networks: Any = fake(translation)
+    with serving(networks, live_files(networks, tmp_path)) as address:
+        whole.open(address + "runs/paper/cpu-portable/reviews.html")
+        assert whole.until("document.title") == "null blocked blocked #q=1"
+    assert networks.asked == []
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_nothing_is_wider_than_a_telephone(tab: Tab, explorer: str, dark: bool) -> None:
     tab.size(360, 740, dark=dark, mobile=True)

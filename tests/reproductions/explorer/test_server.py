@@ -41,8 +41,22 @@ def test_a_port_in_use_is_named() -> None:
         bind(Explorer(fake(translation), {}), "203.0.113.7", 0)
 
 
+def test_a_name_that_is_no_host_is_refused_with_the_reason_of_the_resolver() -> None:
+    with pytest.raises(UsageError, match=r"^a\.\.b, port 0: [^(]*; choose another with --port or --host$") as refused:
+        bind(Explorer(fake(translation), {}), "a..b", 0)
+    assert "Unknown error" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
-    ("host", "loopback"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("lab", False)]
+    ("host", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("LocalHost", True),
+        ("0.0.0.0", False),
+        ("lab", False),
+    ],
 )
 def test_what_only_this_machine_reaches(host: str, loopback: bool) -> None:
     assert is_loopback(host) is loopback
