@@ -111,6 +111,7 @@ def publish_again(paper: str, preset_name: str, *, check: bool) -> list[Path]:
     Raises:
         UsageError: if nothing was published, or if the outcomes are missing.
     """
+    papers.load(paper).preset(preset_name)
     Result.read(papers.results_path(paper, preset_name))  # refused before a lock is left where nothing is published
     with nullcontext() if check else papers.locked_results(paper):
         return _publish_again(paper, preset_name, check=check)
