@@ -31,7 +31,7 @@ class SplitPairs(Step[Bitext]):
     @property
     def rule(self) -> str:
         return (
-            "Two sentences of one language count as the same when their case-folded letters and digits are the same "
+            "Two sentences of one language count as the same when their lower-cased letters and digits are the same "
             "(normalised text; case, punctuation and spacing do not count; a text without letters and digits "
             "is compared as it is). Pairs that share a source or a target sentence, directly or through other pairs, "
             f"form a group, and a group is never divided. Of each group, the first of its sentences in {self.language} "
@@ -84,7 +84,7 @@ class HoldOutPairs(Step[Bitext]):
         return (
             "Only where there are no validation files: train pairs that share a source or a target sentence, directly "
             "or through other pairs, form a group, and a group is never divided; sentences are the same when their "
-            "case-folded letters and digits are. A group goes to validation when the first 8 hexadecimal digits of the "
+            "lower-cased letters and digits are. A group goes to validation when the first 8 hexadecimal digits of the "
             f"SHA-256 (UTF-8) of the first of its sentences in {self.language} by code points, in that form, read as "
             f"a number, are divisible by {self.one_in}; otherwise it stays in train."
         )

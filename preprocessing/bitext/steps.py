@@ -53,7 +53,7 @@ class Overlap(Step[Bitext]):
     @property
     def rule(self) -> str:
         marked = (
-            "A sentence of another split is marked seen_in_train when one with the same case-folded letters and digits "
+            "A sentence of another split is marked seen_in_train when one with the same lower-cased letters and digits "
             "occurs in train on its side. Counted are such sentences, and those whose prepared text occurs there "
             "verbatim."
         )

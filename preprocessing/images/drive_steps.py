@@ -190,8 +190,8 @@ class MeasureLeak(Step[DriveData]):
         return (
             "Changes nothing. Each test frame gets the target of the training frame that is most similar: the smallest "
             f"Euclidean distance of the value channel, summed over a grid of {self.rows} x {self.columns} cells. The "
-            "mean absolute error of that, in the unit of the target, is stated for the blocks, and for the same frames "
-            "divided at random (NumPy's RandomState(0)) into splits of the same sizes; next to it that of always 0."
+            "mean absolute error of that in degrees is stated for the blocks, and for the same frames divided at "
+            "random (NumPy's RandomState(0)) into splits of the same sizes; next to it that of always 0."
         )
 
     def apply(self, data: DriveData, context: Context) -> tuple[DriveData, Notes]:
