@@ -67,7 +67,6 @@ def compare(
 ) -> None:
     """Print the table of measured next to reported numbers, and the verdicts on the claims."""
     from reproductions.protocol import papers
-    from reproductions.protocol.report import untrained
     from reproductions.protocol.tables import (
         claim_details,
         claims_table,
@@ -75,6 +74,7 @@ def compare(
         sample_warning,
         terminal_tables,
     )
+    from reproductions.protocol.waiting import untrained
 
     if json + markdown + wide + (claim is not None) > 1:
         raise UsageError("--claim, --json, --markdown and --wide exclude each other; choose one")

@@ -21,7 +21,8 @@ from reproductions.explorer.networks import LONGEST_TEXT, WIDEST_BEAM, Network, 
 from reproductions.explorer.pages import markdown, page
 from reproductions.guides.guides import GUIDES
 from reproductions.protocol import papers
-from reproductions.protocol.report import papers_markdown, readme_of, results_readme_path
+from reproductions.protocol.report import papers_markdown
+from reproductions.protocol.results_page import readme_of, results_readme_path
 from reproductions.protocol.runs import Outcome, published_outcomes
 
 Page = Callable[[], bytes]

@@ -14,9 +14,9 @@ from reproductions.protocol import papers
 from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.manifest import of_outcomes
 from reproductions.protocol.readings import read_readings
-from reproductions.protocol.report import results_readme, results_readme_path
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
+from reproductions.protocol.results_page import results_readme, results_readme_path
 from reproductions.protocol.runner import trained_as_declared
 from reproductions.protocol.runs import Outcome, Run, in_order, published_outcomes
 

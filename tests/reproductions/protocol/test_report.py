@@ -16,9 +16,10 @@ from gluon_attn.errors import UsageError
 from reproductions.protocol import index, papers, report
 from reproductions.protocol.claims import Better
 from reproductions.protocol.readings import Reading
-from reproductions.protocol.report import papers_markdown, results_readme, results_readme_path, write_reports
+from reproductions.protocol.report import papers_markdown, write_reports
 from reproductions.protocol.reproduction import Reproduction
 from reproductions.protocol.results import JudgedClaim, Result, Row
+from reproductions.protocol.results_page import results_readme, results_readme_path
 from reproductions.protocol.tables import (
     claim_details,
     claims_table,

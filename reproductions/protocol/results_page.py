@@ -1,0 +1,162 @@
+"""The page of each paper's results: its README, with table, claims, reported numbers and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reproductions.protocol import papers
+from reproductions.protocol.claims_section import claims_section, marks_of, unmeasured
+from reproductions.protocol.readings import Reading, read_readings, summary
+from reproductions.protocol.reported import Reported
+from reproductions.protocol.reproduction import Preset, Reproduction
+from reproductions.protocol.results import Result, Row
+from reproductions.protocol.tables import FROM_MEMORY, markdown_table, table_lines
+from reproductions.protocol.waiting import untrained
+
+
+def results_readme(
+    reproduction: Reproduction,
+    preset: Preset,
+    result: Result,
+    readings: Sequence[Reading],
+    figures: Sequence[str],
+) -> str:
+    """The README next to the results of a paper: its table, claims, reported numbers and figures.
+
+    Args:
+        reproduction, preset, result: the paper, its preset and its results.
+        readings: the readings of its test splits.
+        figures: names of the PNGs in the same folder.
+    """
+    first, *others = reproduction.table_columns
+    headings = ["variant", "what", f"test {first.title}", *(column.title for column in others), "parameters"]
+    headings += ["reported", "by", "differs"]
+    lines = [
+        f"# {reproduction.title}",
+        "",
+        f"{reproduction.source}. Script: [`{result.paper}.py`](../../{result.paper}.py). "
+        "This page is generated; `gluon-attn report` writes it.",
+        "",
+    ]
+    rows, table = [], table_lines(reproduction, preset, result)
+    for line in table:
+        row, reported, numbers = line.row, line.reported, list(line.numbers)
+        numbers[line.column] += f" [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]"
+        rows.append(
+            [
+                f"`{line.name}`",
+                line.title,
+                *numbers,
+                f"{row.parameters:,}".replace(",", " "),
+                reported.shown if reported else "",
+                f"{reported.system} ({reported.source})" if reported else "",
+                row.differs,
+            ]
+        )
+    lines.append(markdown_table(headings, rows, numbers=headings[2:-2]))
+    trained = list(result.manifest["parameters_sha256"].values())
+    paragraphs = (
+        _provenance(result, [line.row for line in table]),
+        *untrained(reproduction, preset, result),
+        *_trained_twice(result),
+        *summary(readings, trained),
+    )
+    for paragraph in (*paragraphs, *reproduction.all_notes):
+        lines += ["", paragraph]
+    lines += [
+        "",
+        "## Claims",
+        "",
+        *claims_section(result.claims, marks_of(reproduction, preset, result)),
+        *unmeasured(reproduction, result),
+    ]
+    lines += ["", "## Reported by others", "", *_reported_markdown(reproduction.reported)]
+    if figures:
+        lines += ["", "## Figures"]
+        lines += [line for name in figures for line in ("", f"![{_caption(name)}]({name})")]
+    return "\n".join(lines) + "\n"
+
+
+def results_readme_path(paper: str) -> Path:
+    """The file of the README of a paper's results."""
+    return papers.results_folder(paper) / Path(paper).stem / "README.md"
+
+
+def readme_of(paper: str) -> str:
+    """The README of a paper's results, generated from its published results of preset ``cpu``."""
+    reproduction = papers.load(paper)
+    result = Result.read(papers.results_path(paper, "cpu"))
+    figures = [path.name for path in sorted(results_readme_path(paper).parent.glob("*.png"))]
+    return results_readme(reproduction, reproduction.preset("cpu"), result, read_readings(paper), figures)
+
+
+def _caption(name: str) -> str:
+    return name.removesuffix(".png").replace("_", " ")
+
+
+def _provenance(result: Result, rows: Sequence[Row]) -> str:
+    """Seeds, intervals, profile and commits of a table; ``rows`` are all its rows, also those of other papers."""
+    manifest = result.manifest
+    threads = manifest["threads"]
+    commits = ", ".join(f"`{commit[:12]}`" for commit in manifest["commit"].split(", "))
+    in_parentheses = any(len(row.per_seed) == 2 for row in rows)
+    both = "of two seeds, both values in parentheses; " if in_parentheses else ""
+    return (
+        f"Mean ± standard deviation over seeds {_seeds(result)}; {both}"
+        "in brackets the 95 % bootstrap interval over test items. "
+        f"Epoch selected on validation. Profile `{manifest['profile']}`, {threads} thread{'s' * (threads > 1)}"
+        f"{_exceptions(manifest)}; trained at {commits}; table written on {manifest['hardware']}."
+    )
+
+
+def _exceptions(manifest: Mapping[str, Any]) -> str:
+    """The trainings with other options that change bits, and these options."""
+    options = manifest.get("options", {})
+    return "".join(f"; `{label}` with `{' '.join(words)}`" for label, words in options.items())
+
+
+def _seeds(result: Result) -> str:
+    """The seeds of most rows, followed by the rows with other seeds."""
+    all_seeds = list(map(str, result.manifest["seeds"]))
+    # An ensemble counts as one system, regardless of the seeds of its members.
+    seeds_of = {row.variant: tuple(row.per_seed) for row in result.rows if set(row.per_seed) <= set(all_seeds)}
+    several = [seeds for seeds in seeds_of.values() if len(seeds) > 1] or [tuple(all_seeds)]
+    usual = max(dict.fromkeys(several), key=several.count)
+    exceptions = [
+        f"`{name}`: {', '.join(seeds)}" for name, seeds in seeds_of.items() if len(seeds) > 1 and seeds != usual
+    ]
+    if len(all_seeds) > 1 and any(len(seeds) == 1 for seeds in seeds_of.values()):
+        exceptions.append("rows with one value have one")
+    return ", ".join(usual) + (f" ({'; '.join(exceptions)})" if exceptions else "")
+
+
+def _trained_twice(result: Result) -> list[str]:
+    """A paragraph on the trainings that are also in the table of another paper, with the same parameters."""
+    elsewhere: dict[str, str] = {}
+    for name in papers.names():
+        path = papers.results_path(name, result.preset)
+        if name != result.paper and path.exists():
+            for label, parameters in Result.read(path).manifest["parameters_sha256"].items():
+                elsewhere[parameters] = f"{name}/{label.rpartition('/')[0]}"
+    seeds: dict[str, list[str]] = {}
+    for label, parameters in result.manifest["parameters_sha256"].items():
+        variant, _, seed = label.rpartition("/")
+        if parameters in elsewhere:
+            seeds.setdefault(f"`{variant}` as `{elsewhere[parameters]}`", []).append(seed)
+    if not seeds:
+        return []
+    same = ", ".join(f"{what} ({'seeds' if len(of) > 1 else 'seed'} {', '.join(of)})" for what, of in seeds.items())
+    return [f"The same trainings as in other tables, so no independent evidence: {same}."]
+
+
+def _reported_markdown(reported: Sequence[Reported]) -> list[str]:
+    rows = []
+    for peer in reported:
+        details = f" ({peer.details})" if peer.details else ""
+        rows.append([f"{peer.system}{details}", peer.corpus, peer.metric, peer.shown, peer.source])
+    lines = [markdown_table(("system", "corpus", "metric", "value", "source"), rows, numbers=("value",))]
+    if any(peer.checked == "memory" for peer in reported):
+        lines += ["", FROM_MEMORY]
+    return lines

@@ -1,0 +1,44 @@
+"""What a paper declares that is not trained yet, and the claims that wait for it."""
+
+from __future__ import annotations
+
+from reproductions.protocol.claims import Claim
+from reproductions.protocol.elsewhere import published
+from reproductions.protocol.reproduction import Preset, Reproduction
+from reproductions.protocol.results import Result
+
+
+def untrained(reproduction: Reproduction, preset: Preset, result: Result) -> list[str]:
+    """A paragraph on the declared trainings that are not in the table yet, and on the claims that need them."""
+    missing = untrained_variants(preset, result)
+    waiting = ", ".join(f"`{id}`" for id in waiting_claims(reproduction, result))
+    if not missing:
+        return [f"Without a verdict until their ensembles are scored: {waiting}."] if waiting else []
+    claims = f"; without a verdict until then: {waiting}" if waiting else ""
+    return [f"Declared, but not trained yet: {', '.join(missing)}{claims}."]
+
+
+def untrained_variants(preset: Preset, result: Result) -> list[str]:
+    """The declared variants that are not in the table, or not with all seeds."""
+    trained: dict[str, set[str]] = {}
+    for row in result.rows:
+        trained.setdefault(row.variant, set()).update(row.per_seed)
+    missing = []
+    for variant in preset.variants:
+        seeds = [str(seed) for seed in preset.seeds_of(variant.name)]
+        seeds = [seed for seed in seeds if seed not in trained.get(variant.name, ())]
+        if seeds:
+            partly = f" (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})" if variant.name in trained else ""
+            missing.append(f"`{variant.name}`{partly}")
+    return missing
+
+
+def waiting_claims(reproduction: Reproduction, result: Result) -> list[str]:
+    """The claims that have no verdict because a system is not trained."""
+    return [claim.id for claim in reproduction.claims if not is_trained(claim, result)]
+
+
+def is_trained(claim: Claim, result: Result) -> bool:
+    """Whether all systems that a claim names are trained, here or by another paper."""
+    trained = {row.variant for row in result.rows}
+    return all(name in trained or published(name) for name in claim.variants)
