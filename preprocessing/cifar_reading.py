@@ -11,7 +11,6 @@ not by their position in the archive.
 from __future__ import annotations
 
 import re
-import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -19,7 +18,8 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles
-from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, check_unpacked, unpacked
+from preprocessing.corpora.archives import contents
+from preprocessing.corpora.reading import FETCH_AGAIN
 from preprocessing.errors import InputError
 from preprocessing.files import sha256_of_named
 
@@ -35,11 +35,9 @@ BINARY, FILES = "official binaries", "one file per image"
 """Names of the two layouts in the card."""
 
 _RECORD = 1 + 3 * SIZE * SIZE
-_BLOCK = 1 << 20
 _BATCH = re.compile(r"(data_batch_[1-5]|test_batch)\.bin", re.ASCII)
 _ENDINGS = (".jpg", ".jpeg", ".png")
 _LAYOUT = "the layout is {train,test}/<class>/<name>.jpg, or the official *_batch*.bin"
-_BROKEN: tuple[type[Exception], ...] = (tarfile.TarError, *BROKEN)
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def read_images(path: Path) -> StoredImages:
             it, both layouts at once, a folder that is not a class, a batch or image that occurs twice, a batch that
             does not consist of whole records, a label above 9, and a split without images.
     """
-    files = dict(_unique(path, _folder(path) if path.is_dir() else _archive(path)))
+    files = dict(_unique(path, contents(path, _is_read)))
     batches = sorted(name for name in files if _BATCH.fullmatch(PurePosixPath(name).name))
     if batches and len(batches) < len(files):
         name = next(name for name in sorted(files) if name not in batches)
@@ -157,31 +155,3 @@ def _unique(path: Path, files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[st
             raise InputError(f"{path}: {name}", "occurs twice in the archive", remedy=FETCH_AGAIN)
         names.add(name)
         yield name, raw
-
-
-def _folder(path: Path) -> Iterator[tuple[str, bytes]]:
-    for file in sorted(path.rglob("*")):
-        name = file.relative_to(path).as_posix()
-        if file.is_file() and _is_read(name):
-            yield name, file.read_bytes()
-
-
-def _archive(path: Path) -> Iterator[tuple[str, bytes]]:
-    try:
-        # As a stream: seeking back in a compressed archive would decompress it from the beginning.
-        with unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK) as archive:
-            for member in archive:
-                parts = PurePosixPath(member.name).parts
-                if ".." in parts or member.name.startswith("/"):
-                    raise InputError(f"{path}: {member.name}", "leads out of the archive", remedy=FETCH_AGAIN)
-                if member.isfile() and _is_read(member.name):
-                    check_unpacked(path, member.size)  # a sparse member can state a larger size than the archive has
-                    content = archive.extractfile(member)
-                    assert content is not None, "a regular file has content"
-                    yield member.name, content.read()
-            # The checksum of the compression comes after the end of the archive.
-            while stream.read(_BLOCK):
-                pass
-    except _BROKEN as error:
-        reason = f"is not a tar archive, or cannot be decompressed to its end ({str(error) or type(error).__name__})"
-        raise InputError(path, reason, remedy=f"give a folder, .tar, .tar.gz or .tar.xz, or {FETCH_AGAIN}") from error

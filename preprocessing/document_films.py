@@ -12,8 +12,9 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from preprocessing.corpora.archives import contents
 from preprocessing.corpora.reading import FETCH_AGAIN, decoded
-from preprocessing.document_reading import LABELS, PART, contents
+from preprocessing.document_reading import LABELS, PART
 from preprocessing.errors import InputError
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text.data import Data

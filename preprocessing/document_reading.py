@@ -7,15 +7,15 @@ in the archive.
 from __future__ import annotations
 
 import re
-import tarfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
 from preprocessing.corpora import CorpusFiles, given
-from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, check_text, check_unpacked, decoded, unpacked
+from preprocessing.corpora.archives import contents
+from preprocessing.corpora.reading import FETCH_AGAIN, check_text, decoded
 from preprocessing.errors import InputError
 from preprocessing.files import sha256_of_named
 from preprocessing.pipeline.step import Context, Notes, Step
@@ -31,9 +31,7 @@ OWN_DOCUMENTS = "own documents"
 
 PART = "documents"
 _UNLABELLED = "unsup"
-_BLOCK = 1 << 20
 _LONGEST = 1_000_000  # characters of a document of your own
-_BROKEN: tuple[type[Exception], ...] = (tarfile.TarError, *BROKEN)
 _NAME = re.compile(r"(\d+)_\d+\.txt", re.ASCII)
 _LAYOUT = "the layout is {train,test}/{neg,pos}/<number>_<rating>.txt"
 
@@ -161,39 +159,6 @@ def _key(path: Path, name: str) -> DocumentKey | None:
     if (matched := _NAME.fullmatch(file)) is None:
         raise InputError(f"{path}: {name}", "is not named <number>_<rating>.txt", remedy=f"rename it; {_LAYOUT}")
     return DocumentKey(SPLITS.index(split), LABELS.index(label), int(matched[1]), file)
-
-
-def contents(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-    """The name and the bytes of each wanted file of a folder or archive; ``wanted`` is called with its name in there.
-
-    Raises InputError for an archive that cannot be unpacked.
-    """
-    return _of_folder(path, wanted) if path.is_dir() else _of_archive(path, wanted)
-
-
-def _of_folder(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-    for file in sorted(path.rglob("*")):
-        name = file.relative_to(path).as_posix()
-        if file.is_file() and wanted(name):
-            yield name, file.read_bytes()
-
-
-def _of_archive(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-    try:
-        # As a stream: seeking back in a compressed archive would decompress it from the beginning.
-        with unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK) as archive:
-            for member in archive:
-                if member.isfile() and wanted(member.name):
-                    check_unpacked(path, member.size)  # a sparse member can state a larger size than the archive has
-                    content = archive.extractfile(member)
-                    assert content is not None, "a regular file has content"
-                    yield member.name, content.read()
-            # The checksum of the compression comes after the end of the archive.
-            while stream.read(_BLOCK):
-                pass
-    except _BROKEN as error:
-        reason = f"is not a tar archive, or cannot be decompressed to its end ({str(error) or type(error).__name__})"
-        raise InputError(path, reason, remedy=f"give a folder, .tar, .tar.gz or .tar.xz, or {FETCH_AGAIN}") from error
 
 
 def _check_official(path: Path, documents: Mapping[DocumentKey, bytes], files: CorpusFiles) -> None:

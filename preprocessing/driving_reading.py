@@ -16,7 +16,6 @@ from __future__ import annotations
 import csv
 import math
 import re
-import tarfile
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,8 @@ from typing import Any
 import h5py
 import numpy as np
 
-from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, check_unpacked, read_lines, unpacked
+from preprocessing.corpora import archives
+from preprocessing.corpora.reading import FETCH_AGAIN, read_lines
 from preprocessing.errors import InputError
 from preprocessing.images.decoding import decode
 
@@ -35,8 +35,6 @@ FULL_LOCK = 25.0
 """Steering angle in degrees at the simulator's steering value 1."""
 
 _WIDEST = 1080.0  # degrees that a steering wheel can be turned: three full turns
-_BLOCK = 1 << 20
-_BROKEN: tuple[type[Exception], ...] = (tarfile.TarError, *BROKEN)
 _CAMERA = "center_camera"
 
 
@@ -206,25 +204,15 @@ def _folder(folder: Path, wanted: Collection[str]) -> Iterator[tuple[str, bytes]
 def _archive(path: Path) -> Iterator[tuple[str, bytes]]:
     if zipfile.is_zipfile(path):
         raise InputError(path, "is a zip archive", remedy="unpack it and give the folder of the frames")
-    try:
-        with unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK) as archive:
-            for member in archive:
-                name = PurePosixPath(member.name)
-                if name.is_absolute() or ".." in name.parts:
-                    raise InputError(path, f"member {member.name!r} is outside the archive", remedy="do not use it")
-                if member.isdir():
-                    continue
-                if not member.isfile():
-                    raise InputError(path, f"member {member.name!r} is not a file", remedy="pack the frames themselves")
-                check_unpacked(path, member.size)
-                content = archive.extractfile(member)
-                assert content is not None, "a regular file has content"
-                yield name.as_posix(), content.read()
-            while stream.read(_BLOCK):
-                pass
-    except _BROKEN as error:
-        reason = f"is not a tar archive, or cannot be read to its end ({str(error) or type(error).__name__})"
-        raise InputError(path, reason, remedy=f"give a folder, .tar, .tar.gz or .tar.xz, or {FETCH_AGAIN}") from error
+    with archives.opened(path) as archive:
+        for member in archive:
+            if archives.leads_out(member.name):
+                raise InputError(path, f"member {member.name!r} is outside the archive", remedy="do not use it")
+            if member.isdir():
+                continue
+            if not member.isfile():
+                raise InputError(path, f"member {member.name!r} is not a file", remedy="pack the frames themselves")
+            yield PurePosixPath(member.name).as_posix(), archives.content(path, archive, member)
 
 
 # --- comma.ai ---

@@ -298,7 +298,7 @@ def test_an_archive_with_links_or_cut_off_is_refused(folder: Path) -> None:
     write_archive(folder / "center.tar.xz", frames(50, 16, 32))
     content = (folder / "center.tar.xz").read_bytes()
     (folder / "center.tar.xz").write_bytes(content[:-40])
-    with pytest.raises(InputError, match="is not a tar archive, or cannot be read to its end"):
+    with pytest.raises(InputError, match="is not a tar archive, or cannot be decompressed to its end"):
         drive_of(folder, archive="center.tar.xz")
 
 
