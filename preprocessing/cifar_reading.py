@@ -1,7 +1,7 @@
 """Read the images of CIFAR-10, from the official binary archive or from one file per image in folders of splits and
 classes.
 
-Both layouts are read from a folder or a tar archive with any compression, without pickles. Images are ordered by name,
+Both layouts are read from a folder or a tar archive, compressed or not, without pickles. Images are ordered by name,
 not by their position in the archive.
 
     cifar-10-batches-bin/data_batch_<1-5>.bin, test_batch.bin    records of a label byte and 3 x 32 x 32 pixel bytes

@@ -1,6 +1,6 @@
 """Read labelled documents, one per file, in the folders of IMDb: ``{train,test}/{neg,pos}/<number>_<rating>.txt``.
 
-The files are in a folder or in a tar archive with any compression. Documents are ordered by name, not by their position
+The files are in a folder or in a tar archive, compressed or not. Documents are ordered by name, not by their position
 in the archive.
 """
 

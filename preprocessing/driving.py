@@ -24,7 +24,7 @@ from preprocessing.arrays import write_arrays
 from preprocessing.corpora import CorpusFiles, given
 from preprocessing.corpora.reading import FETCH_AGAIN
 from preprocessing.driving_reading import FULL_LOCK, LogRow, read_drive
-from preprocessing.errors import InputError, ParameterError, check_choice, check_positive
+from preprocessing.errors import InputError, ParameterError, check_above_zero, check_choice, check_positive
 from preprocessing.files import result_directory, write_json
 from preprocessing.images import drive_page
 from preprocessing.images.data import ImageSplit
@@ -114,17 +114,17 @@ LOGS = ("driving_log.csv", "interpolated.csv", "log.h5")
 
 
 def own_folder(folder: Path) -> CorpusFiles:
-    """Your own drive in one folder: a log with a name of :data:`LOGS` and its frames, a folder ``center`` or
-    ``frames``, an archive ``center.tar`` or ``frames.tar`` of any compression, or ``camera.h5`` with ``log.h5``.
+    """Your own drive in one folder: a log with a name of :data:`LOGS` and its frames, a folder ``center``,
+    ``frames`` or ``IMG``, an archive of one of these names (``.tar``, ``.tar.gz``, ``.tar.bz2`` or ``.tar.xz``), or
+    ``camera.h5`` with ``log.h5``.
 
     Raises InputError when the log or the frames are missing or there are several.
     """
     if not folder.is_dir():
         raise InputError(folder, "no such folder", remedy="give the folder of a drive")
     logs = [folder / name for name in LOGS if (folder / name).is_file()]
-    patterns = (
-        ("camera.h5",) if logs and logs[0].suffix == ".h5" else ("center", "frames", "center.tar*", "frames.tar*")
-    )
+    named = ("center", "frames", "IMG", "center.tar*", "frames.tar*", "IMG.tar*")
+    patterns = ("camera.h5",) if logs and logs[0].suffix == ".h5" else named
     frames = sorted(path for pattern in patterns for path in folder.glob(pattern))
     for what, plural, found, names in (
         ("log", "logs", logs, LOGS),
@@ -241,7 +241,7 @@ class ReadInverseRadius(ReadDrive):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(wheel_base=self.wheel_base, steering_ratio=self.steering_ratio)
+        check_above_zero(wheel_base=self.wheel_base, steering_ratio=self.steering_ratio)
         if not 0 <= self.slip < math.inf:
             remedy = "choose 0 for a car that does not slip"
             raise ParameterError("slip", self.slip, "must be 0 or above", remedy=remedy)

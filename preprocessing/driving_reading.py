@@ -1,14 +1,15 @@
 """Read driving logs and their frames strictly, in three layouts.
 
-- The Udacity simulator: a table ``frame,milliseconds,steering,...`` with the steering from -1 to 1, where 1 is 25
-  degrees.
+- The Udacity simulator: its own log, ``center,left,right,steering,throttle,brake,speed`` with or without this header,
+  where the name of a frame has its time; or a table ``frame,milliseconds,steering,...``. The steering is from -1 to 1,
+  where 1 is 25 degrees.
 - The Udacity challenge: ``interpolated.csv`` with ``timestamp`` in nanoseconds, ``frame_id``, ``filename`` and
   ``angle`` in radians, and ``speed`` in metres a second; only the rows of the centre camera are read.
 - comma.ai: an HDF5 file with the frames ``X`` (frames, 3, height, width), and one with the log: ``times`` in seconds,
   ``cam1_ptr``, the latest frame at each time, ``steering_angle``, which is taken as degrees, and ``speed`` in metres a
   second.
 
-Frames of the first two are files in a folder or in a tar archive with any compression; the log states their order.
+Frames of the first two are files in a folder or in a tar archive, compressed or not; the log states their order.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from __future__ import annotations
 import csv
 import math
 import re
-import zipfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -36,6 +37,8 @@ FULL_LOCK = 25.0
 
 _WIDEST = 1080.0  # degrees that a steering wheel can be turned: three full turns
 _CAMERA = "center_camera"
+_SIMULATOR = ["center", "left", "right", "steering", "throttle", "brake", "speed"]
+_RECORDED = re.compile(r"_(\d{4}(?:_\d\d){5}_\d{3})\.\w+", re.ASCII)  # center_2016_12_01_13_30_48_287.jpg
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,9 @@ def _size(shape: Sequence[int]) -> str:
 def _read_table(log: Path) -> list[LogRow]:
     lines = [line.removesuffix("\r") for line in read_lines(log)]
     header, *table = (_cells(log, line, text) for line, text in enumerate(lines, start=1))
+    header = [cell.strip() for cell in header]
+    if len(header) == len(_SIMULATOR) and (header == _SIMULATOR or _RECORDED.search(header[0])):
+        return _recorded(log, table, start=2) if header == _SIMULATOR else _recorded(log, [header, *table], start=1)
     if {"frame", "milliseconds", "steering"} <= set(header):
         names, scale = ("frame", "milliseconds", "steering"), (1e-3, FULL_LOCK)
         widest, with_speed = FULL_LOCK, False  # the simulator's speed has no stated unit
@@ -124,7 +130,7 @@ def _read_table(log: Path) -> list[LogRow]:
         widest, with_speed = _WIDEST, "speed" in header
     else:
         reason = f"columns {','.join(header)[:80]} are of no known layout"
-        remedy = "give frame,milliseconds,steering or timestamp,frame_id,filename,angle"
+        remedy = f"give {','.join(_SIMULATOR)}, frame,milliseconds,steering or timestamp,frame_id,filename,angle"
         raise InputError(log, reason, line=1, remedy=remedy)
     rows = []
     for line, cells in enumerate(table, start=2):
@@ -143,6 +149,28 @@ def _read_table(log: Path) -> list[LogRow]:
         rows.append(LogRow(line, _member(log, line, row[names[0]]), time * scale[0], steering, speed))
     if not rows:
         raise InputError(log, f"no rows of the camera {_CAMERA}", line=2, remedy=FETCH_AGAIN)
+    return rows
+
+
+def _recorded(log: Path, table: Sequence[Sequence[str]], start: int) -> list[LogRow]:
+    """The rows of the simulator's own log, which names frames by their paths on the machine that recorded them."""
+    rows = []
+    for line, cells in enumerate(table, start=start):
+        if len(cells) != len(_SIMULATOR):
+            reason = f"{len(cells)} columns, not {len(_SIMULATOR)}"
+            raise InputError(log, reason, line=line, remedy=FETCH_AGAIN)
+        frame = "/".join(PurePosixPath(cells[0].strip().replace("\\", "/")).parts[-2:])
+        matched = _RECORDED.search(frame)
+        try:
+            time = datetime.strptime(matched[1] if matched else "", "%Y_%m_%d_%H_%M_%S_%f")
+        except ValueError:
+            remedy = "name it as the simulator does, center_<year>_<month>_<day>_<hour>_<minute>_<second>_<ms>.jpg"
+            raise InputError(log, f"frame {frame!r} has no time in its name", line=line, remedy=remedy) from None
+        steering = _number(log, line, "steering", cells[3]) * FULL_LOCK
+        if abs(steering) > FULL_LOCK:
+            reason = f"steering {cells[3].strip()} is more than {FULL_LOCK:g} degrees"
+            raise InputError(log, reason, line=line, remedy="correct the value")
+        rows.append(LogRow(line, _member(log, line, frame), (time - datetime(1970, 1, 1)).total_seconds(), steering))
     return rows
 
 
@@ -202,8 +230,6 @@ def _folder(folder: Path, wanted: Collection[str]) -> Iterator[tuple[str, bytes]
 
 
 def _archive(path: Path) -> Iterator[tuple[str, bytes]]:
-    if zipfile.is_zipfile(path):
-        raise InputError(path, "is a zip archive", remedy="unpack it and give the folder of the frames")
     with archives.opened(path) as archive:
         for member in archive:
             if archives.leads_out(member.name):

@@ -58,6 +58,13 @@ def check_positive(**values: float | None) -> None:
             raise ParameterError(name, value, f"must be a number up to {LARGEST}", remedy="choose a smaller one")
 
 
+def check_above_zero(**values: float) -> None:
+    """Raise ParameterError for the first value that is not a finite number above 0."""
+    for name, value in values.items():
+        if not 0 < value < math.inf:
+            raise ParameterError(name, value, "must be above 0", remedy="choose a positive number")
+
+
 def check_choice(parameter: str, value: object, choices: Iterable[str]) -> None:
     """Raise ParameterError if ``value`` is none of ``choices``, of which there are at least two."""
     *others, last = choices

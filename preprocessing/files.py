@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from preprocessing.errors import InputError
 from preprocessing.progress import progress
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -115,7 +115,7 @@ def _named(path: Path, part: Path) -> Iterator[None]:
         about = Path(error.filename) if isinstance(error.filename, str) else part
         if about not in (path, *path.parents, *part.parents) and part not in (about, *about.parents):
             raise
-        remedy = "free some space" if error.errno in _FULL else "make the folder writable or choose another"
+        remedy = "free some space" if error.errno in FULL else "make the folder writable or choose another"
         raise InputError(path, f"cannot be written ({error.strerror or error})", remedy=remedy) from error
 
 
@@ -138,6 +138,14 @@ def result_directory(path: Path, *, overwrite: bool) -> Iterator[Path]:
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a
     ``card.json``), which is then replaced as a whole.
     """
+    check_result_directory(path, overwrite=overwrite)
+    with atomic_directory(path) as temporary:
+        yield temporary
+
+
+def check_result_directory(path: Path, *, overwrite: bool) -> None:
+    """Raise the errors of :func:`result_directory` for a directory that may not be written, before the result is
+    computed."""
     if path.exists() and not path.is_dir():
         raise InputError(path, "is a file, not a directory", remedy="choose another name")
     if path.exists() and any(path.iterdir()):
@@ -146,8 +154,6 @@ def result_directory(path: Path, *, overwrite: bool) -> Iterator[Path]:
             raise InputError(path, "the directory is not empty", remedy=remedy)
         if not (path / "card.json").is_file():
             raise InputError(path, "contains files that are not a result", remedy="choose another directory")
-    with atomic_directory(path) as temporary:
-        yield temporary
 
 
 def write_text(path: Path, text: str) -> None:
@@ -175,10 +181,11 @@ _BLOCK = 1 << 20
 
 
 def sha256_of_named(contents: Iterable[tuple[str, bytes]]) -> str:
-    """SHA-256 over name, size and bytes of each content, in the given order."""
+    """SHA-256 over name, size and bytes of each content, in the given order. A name of a file that is not UTF-8 counts
+    with its bytes."""
     sha = hashlib.sha256()
     for name, raw in contents:
-        sha.update(f"{name}\n{len(raw)}\n".encode())
+        sha.update(f"{name}\n{len(raw)}\n".encode("utf-8", "surrogateescape"))
         sha.update(raw)
     return sha.hexdigest()
 

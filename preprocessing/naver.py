@@ -23,6 +23,7 @@ from preprocessing.errors import InputError, ParameterError, check_choice, check
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text import steps, tokenizers
 from preprocessing.text.choices import (
+    STOP_WORDS,
     Clean,
     DropCopies,
     KeepLast,
@@ -85,6 +86,8 @@ def pipeline(
     check_choice("keep", keep, ("first", "last"))
     check_choice("copies", copies, ("keep", "of-train", "of-test"))
     check_choice("validation", validation, ("hash", "tail"))
+    if stop_words is not None:
+        check_choice("stop_words", stop_words, (*STOP_WORDS, "tags"))
     check_positive(max_length=max_length, min_freq=min_freq, max_size=max_size, labelled=labelled)
     chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer
     if stop_words == "tags":

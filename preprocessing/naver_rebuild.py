@@ -227,7 +227,7 @@ def refuse_to_lose(out: Path, overwrite: bool) -> None:
         raise InputError(out, "is a file, not a folder", remedy="name another folder")
     present = sorted(path.relative_to(out).as_posix() for path in out.rglob("*"))
     if present and not overwrite:
-        raise InputError(out, "is not empty", remedy="name another folder, or allow overwriting")
+        raise InputError(out, "is not empty", remedy="name another folder, or pass --overwrite (overwrite=True)")
     ours = {*OFFICIAL_SHA256, *REPAIRED_SHA256, "repaired", "rebuild.json"}
     if foreign := [name for name in present if name not in ours]:
         raise InputError(out, f"contains {foreign[0]!r}, which no rebuild wrote", remedy="name another folder")

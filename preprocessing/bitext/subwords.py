@@ -104,10 +104,13 @@ class ApplyBPE(Step[Data]):
 
 
 def learn(counts: Counter[str], operations: int) -> str:
-    """The merges as subword-nmt writes them; raises InputError when the words have no pair of characters."""
+    """The merges as subword-nmt writes them; raises InputError when no pair of characters can be merged."""
     if not any(len(word) > 1 for word in counts):
         raise InputError("step learn-bpe", "the training split has no word of two characters", remedy="give more text")
     merges = learn_merges(most_frequent(counts, TYPES), operations)
+    if not merges:
+        reason = "no two adjacent characters occur twice in the training split"
+        raise InputError("step learn-bpe", reason, remedy="give more text, or choose words as tokens")
     return "".join(("#version: 0.2\n", *(f"{first} {second}\n" for first, second in merges)))
 
 

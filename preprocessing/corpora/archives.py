@@ -1,4 +1,4 @@
-"""The files of a folder, or of a tar archive with any compression."""
+"""The files of a folder, or of a tar archive: ``.tar``, ``.tar.gz``, ``.tar.bz2`` or ``.tar.xz``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from preprocessing.corpora.reading import BROKEN, FETCH_AGAIN, check_unpacked, u
 from preprocessing.errors import InputError
 
 _BLOCK = 1 << 20
+_GIVE = "give a folder, .tar, .tar.gz, .tar.bz2 or .tar.xz"
+_ZIP = b"PK\x03\x04"
 _BROKEN: tuple[type[Exception], ...] = (tarfile.TarError, *BROKEN)
 
 
@@ -19,15 +21,24 @@ def contents(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, b
 
     Files of a folder are ordered by name, those of an archive as they are stored.
 
-    Raises InputError for an archive that cannot be unpacked or whose members lead out of it.
+    Raises InputError for an archive that cannot be unpacked or whose members lead out of it, and for a wanted file
+    whose name is not UTF-8.
     """
-    return _of_folder(path, wanted) if path.is_dir() else _of_archive(path, wanted)
+    for name, raw in _of_folder(path, wanted) if path.is_dir() else _of_archive(path, wanted):
+        try:
+            name.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError(f"{path}: {name!r}", "the name of the file is not UTF-8", remedy="rename it") from error
+        yield name, raw
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[tarfile.TarFile]:
     """A tar archive as a stream, whose members are read in their order: seeking back in a compressed archive would
     decompress it from the beginning. Raises InputError for an archive that cannot be unpacked to its end."""
+    with path.open("rb") as file:
+        if file.read(len(_ZIP)) == _ZIP:
+            raise InputError(path, "is a zip archive", remedy="unpack it and give the folder")
     try:
         with unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK) as archive:
             yield archive
@@ -36,7 +47,7 @@ def opened(path: Path) -> Iterator[tarfile.TarFile]:
                 pass
     except _BROKEN as error:
         reason = f"is not a tar archive, or cannot be decompressed to its end ({str(error) or type(error).__name__})"
-        raise InputError(path, reason, remedy=f"give a folder, .tar, .tar.gz or .tar.xz, or {FETCH_AGAIN}") from error
+        raise InputError(path, reason, remedy=f"{_GIVE}, or {FETCH_AGAIN}") from error
 
 
 def content(path: Path, archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

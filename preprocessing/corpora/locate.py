@@ -29,7 +29,8 @@ class CorpusFiles:
 
     ``rows``: official row counts, where known. ``members``: the file to read in an archive. ``contents``: the expected
     SHA-256 of the documents in a part whose own bytes are not the official ones. ``origin`` is one of ``data root``,
-    ``user cache``, ``downloaded``, ``embedded``, ``given``.
+    ``user cache``, ``downloaded``, ``embedded``, ``given``. ``stamps``: size and time of change of each part when it
+    was hashed.
     """
 
     name: str
@@ -43,6 +44,7 @@ class CorpusFiles:
     rows: dict[str, int] = field(default_factory=dict)
     members: dict[str, str] = field(default_factory=dict)
     contents: dict[str, str] = field(default_factory=dict)
+    stamps: dict[str, str] = field(default_factory=dict, compare=False)
 
     def path(self, part: str) -> Path:
         """The path of a part; raises InputError when the corpus does not have it."""
@@ -62,7 +64,16 @@ class CorpusFiles:
             rows={part: self.rows[part] for part in available if part in self.rows},
             members={part: self.members[part] for part in available if part in self.members},
             contents={part: self.contents[part] for part in available if part in self.contents},
+            stamps={part: self.stamps[part] for part in available if part in self.stamps},
         )
+
+    def check_unchanged(self) -> None:
+        """Raise InputError for a part that was changed after it was hashed: what is read from it would be stored under
+        the hash of other bytes."""
+        for part, stamp in self.stamps.items():
+            if stamp != _stamp(self.paths[part]):
+                remedy = "run again when nothing writes to it"
+                raise InputError(self.paths[part], "was changed while it was in use", remedy=remedy)
 
 
 def user_cache() -> Path:
@@ -86,12 +97,12 @@ def find(name: str, *, offline: bool = False) -> CorpusFiles:
     corpus = REGISTRY.get(name)
     if corpus is None:
         raise InputError(name, "no such corpus", remedy=f"known are {', '.join(REGISTRY)}")
-    paths, hashes, origins = {}, {}, []
+    paths, hashes, stamps, origins = {}, {}, {}, []
     for part, file in corpus.files.items():
         if file.optional and not _existing(corpus, file):
             continue
         path, origin = _locate(corpus, file, offline=offline)
-        paths[part], hashes[part] = path, _verified(path, file)
+        paths[part], stamps[part], hashes[part] = path, _stamp(path), _verified(path, file)
         origins.append(origin)
     return CorpusFiles(
         name=corpus.name,
@@ -109,6 +120,7 @@ def find(name: str, *, offline: bool = False) -> CorpusFiles:
             for part, file in corpus.files.items()
             if file.content and part in paths and hashes[part] != file.sha256
         },
+        stamps=stamps,
     )
 
 
@@ -121,8 +133,9 @@ def given(name: str, paths: Mapping[str, Path], licence: str = "not stated", *, 
         if not (path.is_file() or (folders and path.is_dir())):
             reason = "is not a regular file" if path.exists() else "no such file"
             raise InputError(path, reason, remedy="give the path of an existing file")
+    stamps = {part: _stamp(path) for part, path in paths.items()}
     hashes = {part: _sha256(path) for part, path in paths.items()}
-    return CorpusFiles(name, dict(paths), hashes, licence, urls={}, origin="given")
+    return CorpusFiles(name, dict(paths), hashes, licence, urls={}, origin="given", stamps=stamps)
 
 
 def _roots(corpus: RegisteredCorpus) -> list[tuple[Path, str]]:
@@ -179,6 +192,15 @@ def _verified(path: Path, file: CorpusFile) -> str:
         f"{what} is {actual} ({path.stat().st_size} bytes), the official file has {file.sha256}",
         remedy="the file is truncated or altered: delete it and fetch it again",
     )
+
+
+def _stamp(path: Path) -> str:
+    """Sizes and times of change of a file, or of all files of a folder: it differs if one of them is changed."""
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    if not path.exists():
+        return "missing"
+    states = [(file.relative_to(path).as_posix(), file.stat()) for file in files if file.is_file()]
+    return "; ".join(f"{name!r} {state.st_size} {state.st_mtime_ns}" for name, state in states)
 
 
 def _sha256(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import lzma
@@ -26,7 +27,7 @@ BROKEN: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAE
 
 
 def read_bytes(path: Path, member: str | None = None) -> bytes:
-    """The bytes of a file, decompressed if its name ends in ``.gz`` or ``.xz``, or of one member of a ``.zip``.
+    """The bytes of a file, decompressed by its ending (:func:`unpacked`), or of one member of a ``.zip``.
 
     Raises InputError for a truncated or damaged file, with the last line that could be read.
     """
@@ -98,7 +99,8 @@ def of_own_file(error: InputError) -> InputError:
 
 @contextmanager
 def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes] | BufferedIOBase]:
-    """A file as a stream, decompressed as by :func:`read_bytes`; reading it may raise the errors ``BROKEN``.
+    """A file as a stream, decompressed if its name ends in ``.gz``, ``.tgz``, ``.xz``, ``.txz``, ``.bz2``, ``.tbz2`` or
+    ``.zip``; reading it may raise the errors ``BROKEN``.
 
     Raises InputError for a compressed file whose content is larger than text can be: for a zip archive, by the size
     that it states, before anything is decompressed; otherwise, as soon as that much has been read.
@@ -109,10 +111,12 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes] | Buff
             name = _inside(path, archive, member)
             check_unpacked(path, archive.getinfo(name).file_size)
             yield stack.enter_context(archive.open(name))
-        elif path.suffix == ".gz":
+        elif path.suffix in (".gz", ".tgz"):
             yield limited(path, stack.enter_context(gzip.GzipFile(path)))
-        elif path.suffix == ".xz":
+        elif path.suffix in (".xz", ".txz"):
             yield limited(path, stack.enter_context(lzma.LZMAFile(path)))
+        elif path.suffix in (".bz2", ".tbz2"):
+            yield limited(path, stack.enter_context(bz2.BZ2File(path)))
         else:
             yield stack.enter_context(path.open("rb"))
 
@@ -150,6 +154,8 @@ class _Limited(RawIOBase):
 
 def _inside(path: Path, archive: zipfile.ZipFile, member: str | None) -> str:
     """The one name in the archive whose last part is ``member``; the folders around it are ignored."""
+    if member is None:
+        raise InputError(path, "is a zip archive", remedy="unpack it and give the file")
     names = [name for name in archive.namelist() if PurePosixPath(name).name == member]
     if len(names) != 1:
         count = f"{len(names)} files" if names else "no file"

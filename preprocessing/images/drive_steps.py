@@ -219,13 +219,19 @@ class MeasureLeak(Step[DriveData]):
         return cells.sum(axis=(2, 4)).reshape(len(pixels), -1)
 
 
+_ROWS = 256  # test frames compared at a time: all distances of a long drive would need gigabytes
+
+
 def _nearest_error(features: np.ndarray, target: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, float]:
     """Errors, in the unit of the target, of predicting the target of the nearest training frame and of always
     predicting 0, rounded to three digits. Features are whole numbers, so that sums of their products are exact in any
     order."""
     squares = (features**2).sum(axis=1)
-    distances = squares[train] - 2 * features[test] @ features[train].T
-    nearest = target[train][distances.argmin(axis=1)]
+    known, nearest = features[train].T, np.empty(len(test))
+    for start in range(0, len(test), _ROWS):
+        rows = slice(start, start + _ROWS)
+        distances = squares[train] - 2 * features[test[rows]] @ known
+        nearest[rows] = target[train][distances.argmin(axis=1)]
     return {
         "nearest_frame": round(float(np.abs(nearest - target[test]).mean()), 3),
         "always_0": round(float(np.abs(target[test]).mean()), 3),

@@ -56,24 +56,29 @@ def build(
         "pipeline": pipeline,
         "digest": digest,
         "sample": files.origin == "embedded",
-        "corpus": {
-            "name": files.name,
-            "title": files.title,
-            "licence": files.licence,
-            "homepage": files.homepage,
-            "files": {
-                part: {
-                    "file": f"{path.name}: {files.members[part]}" if part in files.members else path.name,
-                    "url": files.urls.get(part),
-                    "sha256": files.sha256[part],
-                    "rows": files.rows.get(part),
-                }
-                for part, path in files.paths.items()
-            },
-        },
+        "corpus": corpus_of(files),
         "steps": steps,
         "splits": splits,
         "facts": facts,
+    }
+
+
+def corpus_of(files: CorpusFiles) -> dict[str, Any]:
+    """The entry ``corpus``."""
+    return {
+        "name": files.name,
+        "title": files.title,
+        "licence": files.licence,
+        "homepage": files.homepage,
+        "files": {
+            part: {
+                "file": f"{path.name}: {files.members[part]}" if part in files.members else path.name,
+                "url": files.urls.get(part),
+                "sha256": files.sha256[part],
+                "rows": files.rows.get(part),
+            }
+            for part, path in files.paths.items()
+        },
     }
 
 

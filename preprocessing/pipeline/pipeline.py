@@ -110,14 +110,16 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
     def key(self, files: CorpusFiles) -> str:
         """SHA-256 of everything the result depends on: corpus bytes, steps, versions, parameters."""
         identity = [self.name, files.name, files.sha256, self.describe(), cards.FORMAT, result_cache.FORMAT]
+        if files.origin == "given":  # warnings name these files
+            identity.append({part: path.name for part, path in files.paths.items()})
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
     def run(self, corpus: str | CorpusFiles, *, processes: int | None = None, cache: bool = True) -> ResultT:
         """Run all steps, or read the result of an earlier identical run from the cache.
 
         ``corpus``: name of a registered corpus, or the files of one. ``processes``: maximum number of worker processes
-        (default: all processors); it never changes the result. Raises InputError for bad corpus files; a damaged cache
-        entry is reported and rebuilt.
+        (default: all processors); it never changes the result. Raises InputError for bad corpus files, and for files
+        that are changed meanwhile; a damaged cache entry is reported and rebuilt.
         """
         check_positive(processes=processes)
         files = self.files(corpus)
@@ -131,7 +133,8 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
                 result_cache.store(entry, arrays, card)
                 return self.result(data, card, card["digest"])
         arrays, card = stored
-        return self.result(self.restored(arrays), card, card["digest"])
+        # The licence and the names of equal files may differ from those of the run that is stored.
+        return self.result(self.restored(arrays), card | {"corpus": cards.corpus_of(files)}, card["digest"])
 
     def load(self, path: Path) -> ResultT:
         """The result that :meth:`RunResult.save` wrote: no rows, but the learned state, and the digest of the data that
@@ -166,6 +169,7 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
             if files.origin == "given" and error.remedy.endswith(FETCH_AGAIN):
                 raise of_own_file(error) from error
             raise
+        files.check_unchanged()
         facts |= {WARNINGS: warnings} if warnings else {}
         data = data.finished()
         arrays = data.to_arrays()

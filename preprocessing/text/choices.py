@@ -147,9 +147,11 @@ class MecabByTag(Mecab):
     output = ""
 
     def _words(self, piece: str) -> list[str]:
-        lines = [line.split("\t") for line in self._parse(piece).splitlines()]
+        # Not splitlines(): a text may contain what Python takes for the end of a line.
+        lines = [line.split("\t") for line in self._parse(piece).split("\n")]
         tagged = [(line[0], line[1].split(",")[0].split("+")[0]) for line in lines if len(line) == 2]
-        return [word for word, tag in tagged if tag not in self.stop_tags and tag[0] not in "EJ"]
+        kept = [words for words, tag in tagged if tag not in self.stop_tags and tag[0] not in "EJ"]
+        return [word for words in kept for word in words.split()]  # white space that Mecab does not know is a word
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,9 @@ class DropCopies(Step[Data]):
         train = data.splits["train"]
         copy = self._copies(train, data.splits["test"])
         kept = train.take(~copy)
+        if not len(kept):
+            remedy = "give texts that are not in test, or keep the copies"
+            raise InputError("train", f"every row is a copy in {self.of}; none is left", remedy=remedy)
         dropped = [Dropped("train", f"a copy in {self.of}", int(copy.sum()), train.row_id[copy][:SHOWN].tolist())]
         notes = Notes(facts={"train": {"rows": len(kept), **label_balance(kept.label)}}, dropped=dropped)
         return data.with_splits({**data.splits, "train": kept}), notes

@@ -46,9 +46,12 @@ def reading_own_texts(pipeline: TextPipeline) -> TextPipeline:
     """A pipeline of labelled texts that reads :func:`own_texts` instead of its corpus, and holds out validation rows if
     no validation file is given; its other steps are the same."""
     splitters = (SplitByHash, SplitTail)  # either would replace a validation file that was given
-    steps = [ReadTexts(), *(step for step in pipeline.steps[1:] if not isinstance(step, splitters))]
-    position = next(number for number, step in enumerate(steps, start=1) if isinstance(step, DropEmpty))
-    steps.insert(position, HoldOut())
+    steps: list[Step] = [ReadTexts()]
+    for step in pipeline.steps[1:]:
+        steps.append(HoldOut() if isinstance(step, splitters) else step)
+    if not any(isinstance(step, HoldOut) for step in steps):
+        position = next(number for number, step in enumerate(steps, start=1) if isinstance(step, DropEmpty))
+        steps.insert(position, HoldOut())
     return replace(pipeline, steps=tuple(steps))
 
 
@@ -163,9 +166,6 @@ class HoldOut(SplitByHash):
         if "validation" in data.splits:
             return data, Notes()
         held_out, notes = super().apply(data, context)
-        for name in ("train", "validation"):
-            if not len(held_out.splits[name]):
-                rows = len(data.splits["train"])
-                reason = f"too few rows ({rows}) to hold out one in {self.one_in}: none is left for {name}"
-                raise InputError("train", reason, remedy="give a validation file, or more rows")
+        if notes.warnings:
+            raise InputError("train", notes.warnings[0], remedy="give a validation file, or more rows")
         return held_out, notes

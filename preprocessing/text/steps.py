@@ -62,7 +62,12 @@ class SplitByHash(Step[Data]):
         train = data.splits["train"]
         chosen = hash_numbers(train.text) % self.one_in == 0
         splits = {**data.splits, "train": train.take(~chosen), "validation": train.take(chosen)}
-        return data.with_splits(splits), Notes()
+        warnings = [
+            f"too few rows ({len(train)}) to hold out one in {self.one_in}: none is left for {name}"
+            for name in ("train", "validation")
+            if not len(splits[name])
+        ]
+        return data.with_splits(splits), Notes(warnings=warnings)
 
 
 def hash_numbers(texts: Iterable[str], *, first_digit: int = 0) -> np.ndarray:
@@ -230,6 +235,8 @@ class LearnVocabulary(Step[Data]):
 
     def learn(self, symbols: Sequence[str], counts: np.ndarray) -> Vocabulary:
         """The vocabulary of the tokens that occur often enough. Raises InputError if no token does."""
+        if not counts.any():
+            raise InputError("train", "no tokens are left", remedy="check the texts, and which of them steps leave out")
         vocabulary = Vocabulary.learn(
             symbols, counts, min_freq=self.min_freq, max_size=self.max_size, specials=self.specials
         )

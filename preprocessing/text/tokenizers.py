@@ -214,6 +214,9 @@ def start_java() -> None:
         raise InputError("tokenizer", f"KoNLPy's Java taggers cannot be loaded ({error})", remedy=remedy) from error
 
 
+_DEFAULT_LONGEST = 4192  # bytes; SentencePiece's default of max_sentence_length
+
+
 class SentencePiece(Tokenizer):
     """SentencePiece (Kudo and Richardson, 2018), unigram model, trained on the training split only."""
 
@@ -235,6 +238,9 @@ class SentencePiece(Tokenizer):
     def fit(self, texts: Sequence[str]) -> SentencePiece:
         trainer = import_package("sentencepiece").SentencePieceTrainer
         written = io.BytesIO()
+        # Longer texts than this many bytes would be left out of the training without a word.
+        longest = max((len(text.encode("utf-8")) for text in texts), default=0)
+        limit = {"max_sentence_length": longest} if longest > _DEFAULT_LONGEST else {}
         try:
             trainer.train(
                 sentence_iterator=iter(texts),
@@ -245,6 +251,7 @@ class SentencePiece(Tokenizer):
                 num_threads=1,
                 shuffle_input_sentence=False,
                 minloglevel=2,
+                **limit,
                 **self.training,
             )
         except RuntimeError as error:

@@ -12,6 +12,7 @@ import random
 import subprocess
 import sys
 import tarfile
+import zipfile
 from collections import Counter
 from itertools import chain
 from pathlib import Path
@@ -161,6 +162,29 @@ def test_a_damaged_archive_is_refused(name: str, damage: str, tmp_path: Path) ->
     with pytest.raises(
         InputError, match=r"is not a tar archive, or cannot be decompressed to its end .*; give a folder, \.tar"
     ):
+        run(path)
+
+
+@pytest.mark.parametrize("name", ["a.tgz", "a.tar.bz2", "a.txz"])
+def test_archives_are_unpacked_by_their_endings(name: str, tmp_path: Path) -> None:
+    kind = {"z": "gz", "2": "bz2"}[name[-1]] if name != "a.txz" else "xz"
+    with tarfile.open(tmp_path / name, f"w:{kind}") as packed:
+        packed.add(folder(tmp_path / "files", FILES), ".")
+    assert run(tmp_path / name).digest == run(folder(tmp_path / "again", FILES)).digest
+
+
+def test_a_zip_archive_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as packed:
+        packed.writestr("train/neg/0_2.txt", "Bad.")
+    with pytest.raises(InputError, match=r"a\.zip: is a zip archive; unpack it and give the folder"):
+        run(tmp_path / "a.zip")
+
+
+def test_a_document_whose_name_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    path = folder(tmp_path / "files", FILES)
+    (path / "train" / os.fsdecode(b"\xc0\xd0")).mkdir()
+    (path / "train" / os.fsdecode(b"\xc0\xd0") / "1_1.txt").write_bytes(b"text")
+    with pytest.raises(InputError, match="is not a label"):
         run(path)
 
 

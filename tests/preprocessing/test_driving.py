@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import h5py
@@ -12,6 +13,7 @@ import pytest
 
 from preprocessing import driving
 from preprocessing.errors import InputError
+from preprocessing.images import drive_steps
 from preprocessing.images.drive_data import DriveData, DriveSplit
 from preprocessing.images.drive_steps import WHOLE, Blocks, MeasureLeak, SmoothSteering, to_hsv, to_rgb
 from preprocessing.pipeline.step import Context
@@ -258,6 +260,53 @@ def test_faults_of_a_log_name_its_line(folder: Path, fault: str) -> None:
         drive_of(folder)
     assert message in str(error.value)
     assert str(folder / "driving_log.csv") in str(error.value)
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("path", ["IMG/", "/home/user/run 1/IMG/", "C:\\Users\\user\\IMG\\"])
+def test_the_own_log_of_the_simulator(header: bool, path: str, tmp_path: Path) -> None:
+    """Its header is not always there, and paths are those of the machine that recorded."""
+    write_drive(tmp_path, frames(50, 16, 32), log_lines(50))
+    expected = drive_of(tmp_path)
+    (tmp_path / "IMG").mkdir()
+    lines = ["center,left,right,steering,throttle,brake,speed"] if header else []
+    for row, line in enumerate(log_lines(50)[1:]):
+        _, milliseconds, steering, *others = line.split(",")
+        recorded = datetime(2016, 12, 1, 13, 59, 57) + timedelta(milliseconds=int(milliseconds))
+        time = recorded.strftime("%Y_%m_%d_%H_%M_%S_%f")[:-3]
+        (tmp_path / "IMG" / f"center_{time}.jpg").write_bytes(frames(50, 16, 32)[f"center/{row:04d}.png"])
+        names = (f"{path}{side}_{time}.jpg" for side in ("center", "left", "right"))
+        lines.append(", ".join([*names, steering, *others]))
+    (tmp_path / "recorded.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    result = drive_of(tmp_path, "recorded.csv", "IMG")
+    for name, split in expected.splits.items():
+        assert np.array_equal(result.splits[name].target, split.target) and len(split)
+        assert np.array_equal(result.splits[name].decoded, split.decoded)
+
+
+def test_a_frame_of_the_simulator_without_a_time_in_its_name_is_refused(folder: Path) -> None:
+    row = "IMG/center_2016_12_01_13_30_48_287.jpg,,,0,0,0,0"
+    (folder / "driving_log.csv").write_text(f"{row}\n{row.replace('_12_', '_13_')}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"driving_log\.csv, line 2: frame '.*' has no time in its name; name it as"):
+        drive_of(folder)
+
+
+def test_the_nearest_frame_is_found_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.RandomState(0)
+    features, target = random.randint(0, 1000, (40, 6)).astype(np.float64), random.rand(40)
+    train, test = np.arange(25), np.arange(25, 40)
+    distances = ((features[test, None] - features[None, train]) ** 2).sum(axis=2)
+    expected = np.abs(target[train][distances.argmin(axis=1)] - target[test]).mean()
+    for rows in (1, 4, 100):
+        monkeypatch.setattr(drive_steps, "_ROWS", rows)
+        errors = drive_steps._nearest_error(features, target, train, test)
+        assert errors["nearest_frame"] == round(float(expected), 3)
+
+
+def test_a_small_car_may_have_a_short_wheel_base(folder: Path) -> None:
+    driving.pipeline(target=driving.INVERSE_RADIUS, car={"wheel_base": 0.3, "steering_ratio": 0.5})
+    with pytest.raises(InputError, match="wheel_base 0: must be above 0"):
+        driving.pipeline(target=driving.INVERSE_RADIUS, car={"wheel_base": 0})
 
 
 def test_a_gap_can_divide_a_drive(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import resource
 import signal
@@ -13,7 +14,7 @@ import pytest
 
 from preprocessing import sentences
 from preprocessing.errors import InputError
-from preprocessing.files import atomic_directory, atomic_file, result_directory, write_text
+from preprocessing.files import atomic_directory, atomic_file, result_directory, sha256_of_folder, write_text
 
 
 def _limit_files(bytes_: int) -> None:
@@ -35,6 +36,13 @@ def test_a_full_disk_is_named_with_the_folder_and_leaves_nothing(tmp_path: Path)
     lines = [line for line in ended.stderr.splitlines() if "continuing without the cache" not in line]
     assert lines == [f"gluon-attn: {tmp_path / 'out'}: cannot be written (File too large); free some space"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_whose_name_is_not_utf_8_is_hashed_by_its_bytes(tmp_path: Path) -> None:
+    """As zip archives from Windows in Korean have them."""
+    raw = "학습.txt".encode("cp949")
+    (tmp_path / os.fsdecode(raw)).write_bytes(b"text")
+    assert sha256_of_folder(tmp_path) == hashlib.sha256(raw + b"\n4\ntext").hexdigest()
 
 
 def test_a_failed_folder_leaves_what_was_there(tmp_path: Path) -> None:

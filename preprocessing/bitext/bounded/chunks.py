@@ -89,15 +89,16 @@ class _Lines:
 
     def take(self, number: int) -> list[bytes]:
         """The next lines, fewer at the end of the file."""
+        lines: list[bytes] = []
         try:
-            lines = list(islice(self._lines, number))
+            for line in islice(self._lines, number):
+                lines.append(line)
+                if len(line) >= _LONGEST_LINE:  # at once: a file without line feeds would fill memory with such lines
+                    remedy = "one sentence per line: are line feeds missing?"
+                    at = self._read + len(lines)
+                    raise InputError(self._path, f"a line of {len(line)} bytes or more", line=at, remedy=remedy)
         except BROKEN as error:
             raise self._broken(error) from error
-        longest = max(map(len, lines), default=0)
-        if longest == _LONGEST_LINE:
-            line = self._read + list(map(len, lines)).index(longest) + 1
-            remedy = "one sentence per line: are line feeds missing?"
-            raise InputError(self._path, f"a line of {longest} bytes or more", line=line, remedy=remedy)
         if lines and not lines[-1].endswith(b"\n"):
             reason = "the last line has no line feed: the file may be truncated"
             remedy = f"add it if the line is whole, or {FETCH_AGAIN}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -20,8 +21,9 @@ from preprocessing.bitext.data import SIDES, Bitext
 from preprocessing.corpora import CorpusFiles
 from preprocessing.corpora.reading import FETCH_AGAIN, of_own_file
 from preprocessing.errors import InputError
-from preprocessing.files import atomic_file, write_json
+from preprocessing.files import FULL, atomic_file, write_json
 from preprocessing.pipeline import cache
+from preprocessing.pipeline.card import corpus_of
 from preprocessing.pipeline.ragged import pack_strings
 
 CARD = "card.json"
@@ -46,13 +48,15 @@ def run(
             return _finished(pipeline, files, Path(temporary) / "run", processes)
     folder = _folder(pipeline, files)
     with cache.locked(folder.with_suffix(".npz")):
+        if not os.access(folder.parent, os.W_OK | os.X_OK):  # the lock has warned about it
+            return run(pipeline, files, processes=processes, keep=False)
         if (folder / CARD).exists():
             try:
                 data, card = _load(pipeline, folder)
                 if digest_of_files(_paths(folder)) == card["digest"]:
                     for shards in folder.glob("shards-*"):  # left by a run that was killed while it deleted them
                         shutil.rmtree(shards)
-                    return data, card
+                    return data, card | {"corpus": corpus_of(files)}
                 reason = "does not have its digest"
             except (InputError, KeyError, ValueError) as error:
                 reason = f"cannot be read ({error})"
@@ -73,6 +77,7 @@ def _finished(
         folder.mkdir(parents=True, exist_ok=True)
         computed = BoundedRun(pipeline, files, folder)
         computed.compute(processes)
+        files.check_unchanged()
         for side, data in zip(SIDES, computed.states, strict=True):
             utf8, offsets = pack_strings(computed.symbols[side])
             for name, array in {**data.to_arrays(), "symbols.utf8": utf8, "symbols.offsets": offsets}.items():
@@ -88,7 +93,8 @@ def _finished(
         raise
     except OSError as error:
         reason = f"cannot be written ({error.strerror or error})"
-        raise InputError(folder, reason, remedy="free some space and run again; it goes on where it was") from error
+        remedy = "free some space" if error.errno in FULL else "make the folder writable"
+        raise InputError(folder, reason, remedy=f"{remedy} and run again; it goes on where it was") from error
     return _load(pipeline, folder)
 
 

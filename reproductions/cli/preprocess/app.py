@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import typer
@@ -9,7 +11,11 @@ from typer.core import TyperGroup
 
 from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError, ParameterError
+from preprocessing.files import check_result_directory
 from reproductions.cli.preprocess import images, texts
+
+OWN_FILES = ("folder", "frames", "log")
+"""The options that name files of one's own."""
 
 
 class Pipelines(TyperGroup):
@@ -30,17 +36,31 @@ class Pipelines(TyperGroup):
             raise InputError(option, error.reason, remedy=error.remedy) from None
 
 
+def checked(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, which refuses an output folder before anything is computed, and ``--sample`` next to own files."""
+
+    @wraps(command)
+    def run(**options: Any) -> None:
+        check_result_directory(options["out"], overwrite=options["overwrite"])
+        own = next((name for name in OWN_FILES if options.get(name) is not None), None)
+        if options["sample"] and own:
+            raise UsageError(f"--sample and --{own} name two corpora; give one of them")
+        command(**options)
+
+    return run
+
+
 app = typer.Typer(
     cls=Pipelines, no_args_is_help=True, help="Write a corpus as arrays, TSV, vocabulary and card, for any framework."
 )
 
-app.command("naver")(texts.naver_reviews)
-app.command("naver-crawl")(texts.naver_crawl_reviews)
-app.command("naver-pretraining")(texts.naver_pretraining_text)
-app.command("documents")(texts.labelled_documents)
-app.command("sentences")(texts.labelled_sentences)
-app.command("ptb")(texts.language_modelling)
-app.command("flickr8k")(images.captioned_images)
-app.command("translation")(texts.parallel_text)
-app.command("driving")(images.drives)
-app.command("cifar10")(images.cifar10_images)
+app.command("naver")(checked(texts.naver_reviews))
+app.command("naver-crawl")(checked(texts.naver_crawl_reviews))
+app.command("naver-pretraining")(checked(texts.naver_pretraining_text))
+app.command("documents")(checked(texts.labelled_documents))
+app.command("sentences")(checked(texts.labelled_sentences))
+app.command("ptb")(checked(texts.language_modelling))
+app.command("flickr8k")(checked(images.captioned_images))
+app.command("translation")(checked(texts.parallel_text))
+app.command("driving")(checked(images.drives))
+app.command("cifar10")(checked(images.cifar10_images))

@@ -172,6 +172,29 @@ def test_faults_name_file_and_line(
     assert "official" not in str(error.value) and "\n" not in str(error.value)
 
 
+def test_a_file_without_line_feeds_is_refused_at_its_first_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would else be read into memory as a whole."""
+    monkeypatch.setattr(chunks, "_LONGEST_LINE", 100)
+    path = tmp_path / "train.en"
+    path.write_bytes(b"words\r" * 1_000)
+    with chunks._Lines(path) as lines:
+        with pytest.raises(InputError, match=r"train\.en, line 1: a line of 100 bytes or more; one sentence per line"):
+            lines.take(1_000)
+        assert len(next(lines._lines)) == 100 and lines.count() == 58, "only one piece was read before"
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(
+    corpus: CorpusFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = run(corpus, bounded=False)
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("GLUON_ATTN_CACHE", str(tmp_path / "file" / "cache"))
+    assert run(corpus, bounded=True, cache=True).digest == expected.digest
+    assert "continuing without the cache (Not a directory)" in caplog.text
+
+
 @pytest.mark.parametrize("damage", ["truncated", "checksum"])
 def test_lines_that_cannot_be_counted_to_the_end_are_a_damaged_file(damage: str, tmp_path: Path) -> None:
     """A side that is read on only to say how many lines it has."""

@@ -44,6 +44,12 @@ def test_words_of_the_test_split_change_neither_merges_nor_pieces() -> None:
     assert "z y" in trained.source.learned[CODES].decode(), "in train they would have"
 
 
+def test_words_without_a_pair_to_merge_are_refused() -> None:
+    """subword-nmt would end the process when it reads codes without a merge."""
+    with pytest.raises(InputError, match="step learn-bpe: no two adjacent characters occur twice"):
+        run(bitext(train=[("ab cd", "ef gh")]), WORDS, LearnBPE(30))
+
+
 def test_merges_are_learned_jointly() -> None:
     data, notes = encoded()
     assert data.source.learned[CODES] == data.target.learned[CODES]

@@ -25,6 +25,7 @@ from preprocessing.pipeline import cache, card
 from preprocessing.pipeline.step import Context, Notes, Step
 from preprocessing.text import steps, tokenizers
 from preprocessing.text.data import Data, Split
+from preprocessing.text.own_texts import own_texts, reading_own_texts
 from preprocessing.text.pipeline import Result, TextPipeline
 from tests.preprocessing.purity import apply_to_unchanged_input
 
@@ -201,6 +202,36 @@ def test_the_second_run_reads_the_cache(monkeypatch: pytest.MonkeyPatch) -> None
             ours, theirs = getattr(split, column), getattr(other, column)
             assert ours.dtype == theirs.dtype and (ours == theirs).all()
     assert second.tokenizer.state() == first.tokenizer.state() != b""
+
+
+def own(folder: Path, name: str = "train.tsv", text: str = "a film") -> Path:
+    rows = "".join(f"{row}\t{text} {row}\t{row % 2}\n" for row in range(40))
+    (folder / name).write_text(f"id\tdocument\tlabel\n{rows}", encoding="utf-8")
+    return folder / name
+
+
+def test_a_file_that_is_changed_after_it_was_hashed_is_refused_and_not_cached(tmp_path: Path) -> None:
+    """Else the next run on the first file would find the result of the second."""
+    pipeline = reading_own_texts(naver.pipeline(tokenizer="whitespace", min_freq=1))
+    paths = own(tmp_path), own(tmp_path, "test.tsv")
+    files = own_texts(*paths)
+    own(tmp_path, text="other")
+    with pytest.raises(InputError, match=r"train\.tsv: was changed while it was in use; run again"):
+        pipeline.run(files)
+    own(tmp_path)
+    result = pipeline.run(own_texts(*paths))
+    assert result.train.text[0].startswith("a film") and result.corpora == files.sha256
+
+
+def test_a_cached_card_states_the_names_and_the_licence_of_this_run(tmp_path: Path) -> None:
+    pipeline = reading_own_texts(naver.pipeline(tokenizer="whitespace", min_freq=1))
+    first = pipeline.run(own_texts(own(tmp_path), own(tmp_path, "test.tsv")))
+    renamed = own(tmp_path, "a.tsv"), own(tmp_path, "b.tsv")
+    second = pipeline.run(own_texts(*renamed, licence="CC0 1.0"))
+    assert first.digest == second.digest and second.card["corpus"]["licence"] == "CC0 1.0"
+    assert [file["file"] for file in second.card["corpus"]["files"].values()] == ["a.tsv", "b.tsv"]
+    third = pipeline.run(own_texts(*renamed))
+    assert third.card["corpus"]["licence"] == "not stated", "read from the cache"
 
 
 def test_of_two_simultaneous_processes_one_does_the_work() -> None:

@@ -103,6 +103,11 @@ def test_stop_tags_remove_particles_endings_and_adverbs() -> None:
     assert [token for token in Mecab().tokenize(text) if token in kept] == kept
 
 
+@pytest.mark.parametrize("space", ["\u2028", "\xa0", "\u3000", "\x85", "\x1c"])
+def test_white_space_is_no_token_by_tag_either(space: str) -> None:
+    assert MecabByTag().tokenize(f"영화{space}좋다") == MecabByTag().tokenize("영화 좋다") == ["영화", "좋"]
+
+
 def test_the_end_of_a_row_can_be_kept(files: CorpusFiles) -> None:
     first, last = (prepared(files, max_length=2, keep=keep, validation="tail") for keep in ("first", "last"))
     assert rows(first)[4] == "연기 는" and rows(last)[4] == "이 별로다"

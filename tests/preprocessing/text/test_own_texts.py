@@ -64,6 +64,31 @@ def test_the_splitter_of_the_corpus_does_not_touch_texts_of_your_own(validation:
     assert len(result.train) == len(ROWS) and result.validation.row_id.tolist() == ["9", "8"]
 
 
+@pytest.mark.parametrize("copies", ["of-train", "of-test"])
+def test_copies_are_left_out_before_rows_are_held_out(copies: str, tmp_path: Path) -> None:
+    """As on NSMC: held-out rows would else be copies of each other, or of test."""
+    held_out = run(tmp_path).validation.text.tolist()
+    test = [*TEST, f"3\t{held_out[0]}\tart"]
+    pipeline = naver.pipeline(tokenizer="whitespace", min_freq=1, copies=copies)
+    result = run(tmp_path, pipeline, train=[*TRAIN, *TRAIN], test=test)
+    expected = held_out if copies == "of-train" else held_out[1:] * 2
+    assert result.validation.text.tolist() == expected
+    assert len(result.train) == (len(ROWS) - len(held_out)) * (1 if copies == "of-train" else 2)
+
+
+def test_if_every_row_is_a_copy_of_test_nothing_is_left(tmp_path: Path) -> None:
+    pipeline = naver.pipeline(tokenizer="whitespace", min_freq=1, copies="of-test")
+    with pytest.raises(InputError, match="train: every row is a copy in test; none is left"):
+        run(tmp_path, pipeline, test=TRAIN)
+
+
+def test_text_of_which_cleaning_leaves_nothing_is_refused(tmp_path: Path) -> None:
+    pipeline = naver.pipeline(tokenizer="whitespace", min_freq=1, clean=["hangul-only"])
+    rows = [row.replace("text number", "film").replace(" ", "") for row in TRAIN]
+    with pytest.raises(InputError, match="train: no tokens are left; check the texts"):
+        run(tmp_path, pipeline, train=rows)
+
+
 def test_labels_that_are_numbers_are_in_the_order_of_numbers(tmp_path: Path) -> None:
     train = [f"{row_id}\t{text}\t{(2, 10)[number % 2]}" for number, (row_id, text) in enumerate(ROWS)]
     result = run(tmp_path, train=train, test=["1\ta\t10", "2\tb\t2"])

@@ -75,6 +75,14 @@ def test_a_drive_that_cannot_be_read_is_one_line(
     assert not (tmp_path / "out").exists()
 
 
+def test_what_cannot_be_written_is_refused_before_anything_is_computed(drive: Path, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("mine", encoding="utf-8")
+    own = ("--frames", drive / "center.tar", "--log", drive / "absent.csv")
+    assert "full: the directory is not empty; choose another" in preprocess(tmp_path / "full", *own, *SIZE).refusal
+    assert "--sample and --frames name two corpora" in preprocess(tmp_path / "out", "--sample", *own).refusal
+
+
 def test_options_that_name_no_drive_are_refused(tmp_path: Path) -> None:
     assert "needs both --frames and --log" in preprocess(tmp_path / "out", "--log", tmp_path / "a").refusal
     assert "choose udacity lake or udacity track" in preprocess(tmp_path / "out", "--corpus", "ptb").refusal
