@@ -106,6 +106,17 @@ def test_seeds_of_one_side_only_are_not_paired(tmp_path: Path) -> None:
     assert list(claim.per_seed) == ["1"]
 
 
+@pytest.mark.parametrize(("points", "expected"), [(6, "supported"), (7, "not judged")])
+def test_one_seed_is_judged_from_three_deviations_of_a_difference_on(
+    points: int, expected: str, tmp_path: Path
+) -> None:
+    """Two seeds that differ by d have a deviation of d / sqrt(2), so that the effect of 20 must exceed 3 d."""
+    outcomes = [finished(tmp_path, name, 1, right) for name, right in (("curved", 0.9), ("straight", 0.7))]
+    outcomes += [finished(tmp_path, "pretrained", 1, 0.4), finished(tmp_path, "pretrained", 2, 0.4 + points / 100)]
+    (claim,) = conclude(replace(REPRODUCTION, claims=(BETTER,)), CPU, outcomes)[1]
+    assert claim.verdict == expected
+
+
 @pytest.mark.parametrize(("deviation", "expected"), [(0.5, "supported"), (8.0, "not judged")])
 def test_one_seed_is_judged_when_the_effect_dwarfs_the_deviation_of_the_task(
     deviation: float, expected: str, tmp_path: Path

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 from gluon_attn.errors import UsageError
+from preprocessing.arrays import write_arrays
 from reproductions.protocol import conclude, papers, runner
 from reproductions.protocol.manifest import manifest
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Run
 from reproductions.protocol.training import score, train
-from reproductions.protocol.verification import _checks
+from reproductions.protocol.verification import _checks, _with_published
 from tests.reproductions.support import ROOT, gluon_attn, outcome, run
 
 ACCURACY = "test accuracy, validation accuracy"
@@ -71,6 +72,27 @@ def test_batches_are_divided_as_those_of_the_published_training(toy: str, tmp_pa
     assert answer.code == 0, answer.out + answer.err
     alter(toy, options={})
     assert gluon_attn("verify", toy, "--variant", "curved").out.startswith("DIFFERS curved/1")
+
+
+def test_published_outcomes_are_compared_item_by_item(toy: str, tmp_path: Path) -> None:
+    """Those of the tables, as `verify PAPER --preset cpu` compares them."""
+    preset = papers.load(toy).preset("cpu")
+    runs, same = tmp_path / "runs", {"pipeline": "1" * 64, "environment": "1" * 64}
+    arrays = {"right": np.array([True, False]), "label": np.array([0, 1])}
+    ours = outcome(runs, "curved", 1, arrays, paper=toy, preset="cpu", **same)
+    rows, _ = conclude.conclude(papers.load(toy), preset, [ours])
+    Result("toy", "cpu", rows, [], manifest([ours], "gluon-attn run", time.time())).write(
+        papers.results_path(toy, "cpu")
+    )
+    published = papers.results_path(toy, "cpu").parent / "toy" / "outcomes" / "curved" / "seed-1"
+    shutil.copytree(ours.directory, published)
+    _, _, compare = _with_published(toy, preset, [run(runs, "curved", paper=toy, preset="cpu")], prepare=False)
+    names = {"parameters", "pipeline", "environment", "metrics", "predictions"}
+    assert compare(ours) == dict.fromkeys(names, True)
+    with np.load(published / "predictions.npz") as stored:
+        other = {**stored, "right": ~stored["right"]}
+    write_arrays(published / "predictions.npz", other, compressed=True)
+    assert [name for name, equal in compare(ours).items() if not equal] == ["predictions"]
 
 
 def test_in_the_fast_profile_everything_is_trained_twice(toy: str) -> None:
