@@ -54,8 +54,8 @@ def redundancy_penalty(F: Operators, weights: Tensor, hops: int) -> Tensor:
         hops: number of hops.
 
     Returns:
-        (batch,), between :func:`~gluon_attn.evaluation.hops.least_penalty` and hops * (hops - 1), which is reached
-        if all hops attend to the same single token.
+        (batch,), at least :func:`~gluon_attn.evaluation.hops.least_penalty`; of two hops or more at most
+        hops * (hops - 1), which is reached if all attend to the same single token.
     """
     products = F.batch_dot(weights, weights, transpose_b=True)
     excess = F.broadcast_sub(products, F.expand_dims(F.eye(hops), axis=0))

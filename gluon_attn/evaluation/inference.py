@@ -124,7 +124,7 @@ def pooled_deviation(samples: list[np.ndarray]) -> float | None:
 def seeds_needed(
     effect: float, deviation: float, item_error: float, *, power: float = 0.8, most: int = 100
 ) -> int | None:
-    """Number of paired seeds needed to show an effect with the given power; None if even ``most`` are too few, because
+    """Number of paired seeds needed to show an effect with the given power; None if even ``most`` are too few, as where
     the test split is too small, or if there is no effect to show.
 
     Args:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.stats import rankdata
 
+from gluon_attn.metrics import perplexity_of
 from gluon_attn.runtime import derive
 
 
@@ -133,7 +133,7 @@ def _bootstrap_of_sums(statistic: Callable[[np.ndarray], float], items: int, see
 
 def perplexity(totals: np.ndarray) -> float:
     """exp of the mean of -ln p over all tokens; totals (2,): the sum of -ln p in nats, and the number of tokens."""
-    return math.exp(totals[0] / totals[1])  # the last bit of NumPy's depends on whether the processor has AVX-512
+    return perplexity_of(totals[0] / totals[1])
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:

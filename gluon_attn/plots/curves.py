@@ -60,21 +60,21 @@ def training_curves(
     """
     if not curves or not all(curves.values()):
         raise UsageError("training curves: each variant needs at least one epoch")
-    if len(curves) > 2 * len(COLOURS):
+    if len(curves) > 4 * len(COLOURS):
         raise UsageError(
-            f"training curves: {len(curves)} variants cannot be told apart; draw {2 * len(COLOURS)} or fewer"
+            f"training curves: {len(curves)} variants cannot be told apart; draw {4 * len(COLOURS)} or fewer"
         )
     with house_figure(10, 4.2, path) as figure:
         losses, validation = figure.subplots(1, 2)
         for number, (variant, rows) in enumerate(curves.items()):
             repeated, index = divmod(number, len(COLOURS))
-            colour, face = COLOURS[index], "white" if repeated else COLOURS[index]
+            colour, face = COLOURS[index], "white" if repeated % 2 else COLOURS[index]
             epochs = [int(row["epoch"]) for row in rows]
             scores = [row[f"validation_{score.key}"] for row in rows]
             style: dict[str, Any] = {
                 "color": colour,
                 "marker": MARKERS[index],
-                "markersize": 5 if repeated else 4,
+                "markersize": 5 if repeated % 2 else 4,
                 "markerfacecolor": face,
             }
             losses.plot(
@@ -85,7 +85,7 @@ def training_curves(
             if selected_epochs is not None:
                 best = epochs.index(selected_epochs[variant])
             label = f"{variant}: {scores[best]:.2f}{score.unit} at epoch {epochs[best]}"
-            validation.plot(epochs, scores, label=label, **style)
+            validation.plot(epochs, scores, label=label, linestyle="--" if repeated > 1 else "-", **style)
             validation.plot(epochs[best], scores[best], "o", markersize=11, markerfacecolor="none", color=colour)
         losses.plot([], [], color=INK, label="validation")
         losses.plot([], [], color=INK, linestyle=(0, (2, 1.5)), label=train_label)

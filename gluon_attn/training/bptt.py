@@ -11,6 +11,7 @@ import numpy as np
 from mxnet import nd
 from mxnet.gluon import HybridBlock
 
+from gluon_attn.metrics import perplexity_of
 from gluon_attn.models.language_model import NO_TARGET, LanguageModel
 from gluon_attn.models.outputs import LanguageModelOutput
 from gluon_attn.training.objective import Batch, Objective, Share, share_of_rows, share_of_sum
@@ -77,7 +78,7 @@ def attention_weights(model: LanguageModel, stream: Sequence[Piece]) -> np.ndarr
 
 def stream_perplexity(model: LanguageModel, stream: Sequence[Piece]) -> float:
     """Perplexity of a stream: exp of the mean of :func:`losses`, each token with equal weight."""
-    return math.exp(losses(model, stream).mean(dtype=np.float64))
+    return perplexity_of(losses(model, stream).mean(dtype=np.float64))
 
 
 def _ids(values: np.ndarray) -> nd.NDArray:

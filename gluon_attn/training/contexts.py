@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 from mxnet import nd
 from mxnet.gluon import HybridBlock
 
+from gluon_attn.metrics import perplexity_of
 from gluon_attn.models.neural_language_model import NeuralLanguageModel
 from gluon_attn.training.objective import Batch, Objective, Share, share_of_rows
 
@@ -62,7 +62,7 @@ def context_objective(
     def evaluate(model: HybridBlock) -> Mapping[str, float]:
         assert isinstance(model, NeuralLanguageModel)
         loss = float(context_losses(model, validation, first).mean(dtype=np.float64))
-        return {"perplexity": math.exp(loss), "loss": loss}
+        return {"perplexity": perplexity_of(loss), "loss": loss}
 
     return Objective(batches, steps, _loss, evaluate, select="perplexity", share=_share)
 

@@ -69,7 +69,8 @@ class RunDirectory:
         """Write the whole history, so that a resumed run has no duplicate rows of epochs that it repeats."""
         write_text(self.path / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in history))
         table = io.StringIO()
-        writer = csv.DictWriter(table, fieldnames=list(history[0]), lineterminator="\n")
+        columns = list(dict.fromkeys(name for row in history for name in row))  # of older epochs some may be missing
+        writer = csv.DictWriter(table, fieldnames=columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(history)
         write_text(self.path / "metrics.csv", table.getvalue())

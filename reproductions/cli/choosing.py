@@ -33,6 +33,7 @@ class Chosen:
         """The command line of another command for the same runs, quoted for a shell."""
         options = [f" --variant {variant}" for variant in self.variants] + [f" --seed {seed}" for seed in self.seeds]
         profile = "" if self.runs[0].profile == "portable" else f" --profile {self.runs[0].profile}"
+        profile += f" --threads {self.runs[0].threads}" if self.runs[0].threads else ""
         folder = "" if self.folder == Path("runs") else f" --runs {shlex.quote(str(self.folder))}"
         own = self.preset.own.command_line if self.preset.own else ""
         of = f"{shlex.quote(self.paper)} --preset {self.preset.name}"

@@ -84,7 +84,7 @@ Folder = Annotated[
     typer.Option(
         rich_help_panel=OWN,
         help="Instead of files: to translate, train, validation and test, each .SOURCE and .TARGET; to classify, "
-        "train.tsv, validation.tsv and test.tsv, or documents in the folders of IMDb.",
+        "train.tsv, validation.tsv and test.tsv, or documents in the folders of IMDb; to drive, a log and its frames.",
     ),
 ]
 Source = Annotated[

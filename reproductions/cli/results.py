@@ -5,6 +5,7 @@ Modules that load MXNet are imported inside the commands, because the runtime pr
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -109,13 +110,15 @@ def power(
     preset: PresetName = "cpu",
     results: ResultsFile = None,
 ) -> None:
-    """Print how many seeds per variant a verdict on a claim would need."""
+    """Print how many seeds per variant, trained ones included, a verdict on a claim would need."""
     from reproductions.protocol import judging
 
+    if not 0 < abs(effect) < math.inf:
+        raise UsageError(f"--effect {effect:g}: there is nothing to show; give an effect above or below 0")
     judged = _results(paper, preset, results).claim(claim)
     seeds = judging.power(judged, abs(effect))
     if seeds is None:
-        print(f"{claim}: no number of seeds shows {effect:g} on this test split; it needs more test items")
+        print(f"{claim}: 100 seeds per variant are too few to show {effect:g}; more test items may be needed")
     else:
         print(f"{claim}: {seeds} seeds per variant show {effect:g} with a probability of 0.8")
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from gluon_attn.evaluation.statistics import Estimate, bootstrap, bootstrap_difference, bootstrap_metric, perplexity
+from gluon_attn.evaluation.statistics import bootstrap, bootstrap_difference, bootstrap_metric, perplexity
 from gluon_attn.plots import image_attention
 from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
 from gluon_attn.plots.image_attention import Panel
@@ -114,20 +114,6 @@ def points_better_than_equal(outcomes: Sequence[Outcome]) -> Effect | None:
 
     what = "percentage points of the noun's class probability: its own weights against equal weights"
     return Effect(bootstrap_metric(sums, rise, seed=0), what, "images")
-
-
-def at_least(metrics: Sequence[str]) -> Callable[[Sequence[Outcome], Sequence[Outcome]], Effect]:
-    """Return the effect of a claim: the smallest of several BLEU-n differences between two sides, with its interval."""
-
-    def effect(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-        sides = stacked(better, "bleu"), stacked(worse, "bleu")
-        estimates: list[Estimate] = [
-            bootstrap_difference(*sides, partial(bleu_n, name=name), seed=0) for name in metrics
-        ]
-        smallest = min(range(len(metrics)), key=lambda index: estimates[index].mean)
-        return Effect(estimates[smallest], f"{metrics[smallest]} points, the smallest of {len(metrics)}", "images")
-
-    return effect
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:

@@ -121,7 +121,10 @@ def weights_by_label(variant: str, *words: str) -> Draw:
         for word in words if variant in groups else ():
             arrays = groups[variant][0].predictions
             weights, label = arrays[f"weights_of_{word}"], arrays["label"][arrays[f"rows_of_{word}"]]
-            samples = {f'"{word}" in {name} reviews': weights[label == number] for number, name in enumerate(LABELS)}
+            own = "data" in groups[variant][0].record  # labels of the user's own have no names in an outcome
+            names = [f"texts with label {number}" for number in range(1 + max(label, default=1))]
+            names = names if own else [f"{name} reviews" for name in LABELS]
+            samples = {f'"{word}" in {name}': weights[label == number] for number, name in enumerate(names)}
             if all(len(sample) for sample in samples.values()):
                 path = paths[f"weights of {word}"] = directory / f"weights_of_{word}.png"
                 weights_histogram(samples, path)

@@ -148,6 +148,9 @@ def drop_tokens(texts: Sequence[Text], rate: float, generator: np.random.RandomS
         if isinstance(ids, list):
             dropped.append(list(drop_tokens(ids, rate, generator)))
             continue
+        if not len(ids):  # cleaning or stop words may leave nothing of a text
+            dropped.append(ids)
+            continue
         draw = generator.uniform(size=len(ids))
         remaining = ids.copy()
         columns = remaining.reshape(len(ids), -1)

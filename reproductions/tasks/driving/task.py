@@ -292,8 +292,8 @@ class Driving(Drives[DrivingSettings]):
                 continue
             try:
                 content = Path(name).read_bytes()
-            except OSError as error:
-                reason = f"frame {name} cannot be read ({error.strerror})"
+            except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
+                reason = f"frame {name!r} cannot be read ({getattr(error, 'strerror', None) or error})"
                 raise UsageError(f"{options.source}, line {number}: {reason}; give the path of an image") from None
             prepared = trained.data.prepared
             try:

@@ -269,7 +269,7 @@ def test_characters_without_a_glyph_become_code_points() -> None:
 
 
 def test_each_variant_has_its_colour(tmp_path: Path) -> None:
-    training_curves({f"variant {i}": EPOCHS for i in range(2 * len(COLOURS))}, tmp_path / "curves.png")
+    training_curves({f"variant {i}": EPOCHS for i in range(4 * len(COLOURS))}, tmp_path / "curves.png")
     picture = (imread(tmp_path / "curves.png")[:, :, :3] * 255).round().astype(int)
     for colour in COLOURS:
         wanted = np.round(np.array(to_rgb(colour)) * 255)

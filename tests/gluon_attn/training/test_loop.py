@@ -288,6 +288,13 @@ def test_metrics_have_one_row_per_epoch_in_both_files(tmp_path: Path) -> None:
     assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
 
 
+def test_epochs_of_an_older_version_may_lack_a_column(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run", {}, resume=False, overwrite=False)
+    run.write_metrics([{"epoch": 1, "loss": 2.0}, {"epoch": 2, "loss": 1.0, "cpu_seconds": 3.0}])
+    table = (tmp_path / "run" / "metrics.csv").read_text(encoding="utf-8")
+    assert table == "epoch,loss,cpu_seconds\n1,2.0,\n2,1.0,3.0\n"
+
+
 def test_a_checkpoint_contains_arrays_and_json_only(tmp_path: Path) -> None:
     run_in(tmp_path, recipe=replace(RECIPE, optimizer="adam"))
     with np.load(tmp_path / "checkpoint.npz", allow_pickle=False) as arrays:

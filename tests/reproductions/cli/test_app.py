@@ -438,7 +438,11 @@ def test_power_prints_how_many_seeds_a_claim_needs(tmp_path: Path, project: Proj
     assert (
         "seeds per variant show 0.5 with a probability of 0.8" in gluon_attn("power", *options, "--claim", "known").out
     )
-    assert "needs more test items" in gluon_attn("power", *options, "--claim", "small").out
+    few = "small: 100 seeds per variant are too few to show 0.5; more test items may be needed\n"
+    assert gluon_attn("power", *options, "--claim", "small").out == few
+    for effect in (0, "nan", "inf"):
+        answer = gluon_attn("power", *options[:-1], effect, "--claim", "known")
+        assert "there is nothing to show; give an effect" in answer.refusal
     assert "deviation over seeds is not known" in gluon_attn("power", *options, "--claim", "one").refusal
 
 

@@ -127,6 +127,16 @@ def test_tokens_are_dropped_at_the_requested_rate_and_nothing_else_changes() -> 
     assert drop_tokens(rows, 0.0, np.random.RandomState(0)) is rows
 
 
+def test_a_text_without_tokens_stays_empty() -> None:
+    """As cleaning leaves some reviews; those after it lose the tokens that they would lose without it."""
+    rows = [np.full(1_000, 7, np.int32), np.zeros(0, np.int32), np.full(1_000, 9, np.int32)]
+    first, empty, second = drop_tokens(rows, 0.15, np.random.RandomState(0))
+    assert empty.shape == (0,)
+    for ours, theirs in zip((first, second), drop_tokens(rows[::2], 0.15, np.random.RandomState(0)), strict=True):
+        assert np.array_equal(ours, theirs)
+    assert drop_tokens([np.zeros((0, 3), np.int32)], 0.5, np.random.RandomState(0))[0].shape == (0, 3)
+
+
 def test_dropped_words_do_not_change_the_sentences() -> None:
     [dropped] = drop_tokens([[np.full(4_000, 7), np.full(6_000, 9)]], 0.15, np.random.RandomState(0))
     assert [set(sentence.tolist()) for sentence in dropped] == [{UNKNOWN_ID, 7}, {UNKNOWN_ID, 9}]

@@ -34,6 +34,13 @@ def test_each_line_is_translated_and_aligned(flags: list[object], tmp_path: Path
     assert "is there already" in again.refusal or "exists" in again.refusal
 
 
+def test_lines_without_a_token_of_the_vocabulary_are_named(flags: list[object]) -> None:
+    """Their translations are inventions."""
+    answer = gluon_attn("translate", "bahdanau2014", *flags, stdin="아이가 앉아 있다.\n\u200b\n".encode())
+    assert answer.code == 0 and answer.out.count("\n") == 2
+    assert answer.err.endswith("line 2: no token is in the vocabulary\n")
+
+
 def test_alignments_are_complete_or_absent(flags: list[object], tmp_path: Path) -> None:
     folder, options = tmp_path / "alignments", ("translate", "bahdanau2014", *flags, "--batch-size", "1")
     failed = gluon_attn(*options, "--alignments", folder, stdin="아이가 앉아 있다.\n".encode() + b"caf\xe9\n")
