@@ -33,7 +33,7 @@ RESULT = contest.RESULTS / "documents_speed.json"
 TARGET = 1.2
 NETWORKS = (("structured", "nsmc"), ("structured", "imdb"), ("hierarchical", "imdb"))
 OURS, AGAINST, ON_OURS = "gluon_attn", "PyTorch eager", "PyTorch eager, our batches"
-ORDERS = {AGAINST: "as drawn", ON_OURS: "like length"}
+ORDERS = {AGAINST: "as drawn", ON_OURS: "similar length"}
 WAYS = [
     {"recurrent": recurrent, "optimizer": optimizer}
     for recurrent, optimizer in product(("packed", "reversed"), ("fused adam", "sparse adam"))
@@ -92,7 +92,7 @@ def line(model: str, texts: str, threads: int, measured: Mapping[str, Any]) -> d
     words = (
         f"training {model} attention on texts as long as those of {texts}, {threads} thread{'s' * (threads > 1)}: "
         f"{rows[OURS]['words_per_second']:.0f} words/s; against PyTorch eager "
-        f"(on our batches of like length: {rows[ON_OURS]['ours_is']:.2f}x)"
+        f"(on our batches of similar length: {rows[ON_OURS]['ours_is']:.2f}x)"
     )
     return contest.line(words, rows[AGAINST]["ours_is"], TARGET)
 

@@ -20,7 +20,7 @@ On NSMC the penalty cannot reach zero: r hops over T < r tokens have a penalty o
 (:func:`gluon_attn.evaluation.hops.least_penalty`). Of the test reviews, 11 % have fewer than six tokens, the limit for
 six hops, and 31 % fewer than ten.
 
-Adam, with MXNet's lazy updates of embeddings, replaces SGD. The preset ``paper`` has the other sizes, no L2 penalty.
+Adam, with lazy updates of embeddings, replaces SGD. The preset ``paper`` has the authors' sizes and SGD, no L2 penalty.
 
 Claims: the penalty helps on long texts (Table 3); one hop is worse than many (Figure 5); with the penalty the hops
 differ more (Figures 3 and 4), measured by the overlap of two hops; attention is better than max pooling over time

@@ -43,7 +43,7 @@ TEXTS = {
 
 
 def batches(model: str, texts: str, steps: int) -> dict[str, list[Any]]:
-    """``steps`` batches of the same texts, of ``like length`` as we train on them and ``as drawn``. Words follow Zipf's
+    """``steps`` batches of the same texts, of ``similar length`` as we train on them and ``as drawn``. Words follow Zipf's
     law, labels are random.
     """
     import numpy as np
@@ -75,7 +75,7 @@ def batches(model: str, texts: str, steps: int) -> dict[str, list[Any]]:
     else:
         lengths = np.array([len(document) for document in documents])
     orders = {
-        "like length": length_batches(lengths, chosen.batch_size, generator),
+        "similar length": length_batches(lengths, chosen.batch_size, generator),
         "as drawn": shuffled_batches(rows, chosen.batch_size, generator),
     }
     inputs = _flat if model == "structured" else _nested
@@ -157,7 +157,7 @@ def train(model: str, texts: str, steps: int) -> dict[str, float]:
     from gluon_attn.training.objective import Objective
     from gluon_attn.training.recipe import Recipe
 
-    ordered = batches(model, texts, steps)["like length"]
+    ordered = batches(model, texts, steps)["similar length"]
     cross_entropy = SoftmaxCrossEntropyLoss()
     cross_entropy.hybridize()
 
