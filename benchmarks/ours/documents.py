@@ -43,8 +43,8 @@ TEXTS = {
 
 
 def batches(model: str, texts: str, steps: int) -> dict[str, list[Any]]:
-    """``steps`` batches of the same texts, of ``similar length`` as we train on them and ``as drawn``. Words follow Zipf's
-    law, labels are random.
+    """``steps`` batches of the same texts, of ``similar length`` as we train on them and ``as drawn``. Words follow
+    Zipf's law, labels are random.
     """
     import numpy as np
 
