@@ -232,7 +232,7 @@ REPRODUCTION = Reproduction(
     paper=Override(paper),
     notes=(
         "The margin of half a BLEU point and the threshold of half of a head's weight are ours. Minutes are processor "
-        "time of training, without validation.",
+        "time, without validation, of trainings that ran two at a time on the two threads of one core.",
         "Heads are chosen on validation and measured on test. The dependency, another one than in the paper's Figure "
         "3, is found by a written rule, without a parser: from `a` or `an` to its noun, three or more words later. The "
         "second word after the article is the control. Seeds 1 and 2 of `transformer` were scored before this was "

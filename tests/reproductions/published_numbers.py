@@ -261,6 +261,9 @@ def better(first: list[Arrays], second: list[Arrays], metric: str, *, interval: 
     """By how much the first side is better in a metric; without one, in the values that its predictions are."""
     if metric == "perplexity" or ("likelihood" in first[0] and "bleu" not in first[0]):
         return score_of(totals(second, "likelihood"), perplexity, totals(first, "likelihood"), interval=interval)
+    if metric.startswith("bleu-"):
+        of_order = images.bleu_n(int(metric[-1]))
+        return score_of(totals(first, "bleu"), of_order, totals(second, "bleu"), interval=interval)
     if "bleu" in first[0]:
         return score_of(totals(first, metric or "bleu"), bleu, totals(second, metric or "bleu"), interval=interval)
     if "degrees" in first[0]:
@@ -391,13 +394,6 @@ def minutes_to_best(paper: str, fast: str, slow: str) -> float:
     return sum(gained) / len(gained)
 
 
-def smallest_gain(first: list[Arrays], second: list[Arrays], *, interval: bool) -> Numbers:
-    """Of BLEU-2 to BLEU-4, by the one in which the first side gains least."""
-    sides_of = totals(first, "bleu"), totals(second, "bleu")
-    gains = {order: score_of(sides_of[0], images.bleu_n(order), sides_of[1], interval=False)[0] for order in (2, 3, 4)}
-    return score_of(sides_of[0], images.bleu_n(min(gains, key=gains.__getitem__)), sides_of[1], interval=interval)
-
-
 def level_within(margin: float, groups: Sequence[list[Arrays]], *, interval: bool) -> Numbers:
     """A margin minus the largest distance of the accuracies of several systems."""
     points = np.stack([mean_right(group) for group in groups], axis=1)
@@ -487,7 +483,6 @@ MEASURED: dict[str, Measure] = {
     "vaswani2017 head-aligns": lambda side, **how: mean_of(best_heads(side, "lexicon") - 0.5, **how),
     "vaswani2017 time": lambda a, b, **how: (minutes_to_best("vaswani2017", "transformer", "rnnsearch"),) * 3,
     "vaswani2017 positions": lambda a, b, **how: tuple(0.5 + value for value in better(a, b, "", **how)),
-    "xu2015 hard": smallest_gain,
     "xu2015 points-random": lambda soft, random, **how: score_of(
         totals(soft, "nouns"), images.noun_rise(1), totals(random, "nouns"), **how
     ),

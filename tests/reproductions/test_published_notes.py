@@ -488,7 +488,7 @@ def test_where_random_attention_points() -> None:
     """As a note of `xu2015` has it."""
     soft, random = sides("xu2015", "soft", "random")
     points = [np.array([images.noun_rise(1)(one["nouns"].sum(axis=0)) for one in side]) for side in (soft, random)]
-    note = papers.load("xu2015").notes[1]
+    note = papers.load("xu2015").notes[2]
     assert f"random attention, too, is above these, at {by_seed(points[1])} points" in note and points[1].min() > 0
     assert f"(`points-random`, added after test was scored): {by_seed(points[0] - points[1])} points by seed." in note
     raised = [images.noun_rise(2)(one["nouns"].sum(axis=0)) for one in random]
@@ -504,7 +504,7 @@ def test_which_nouns_are_measured() -> None:
         words = [word for start, end in itertools.pairwise(offsets) for word in utf8[start:end].decode().split()]
         counts.append(int((one["nouns"][:, 3] > 0).sum()))
         shares.append(100 * sum(word in ("dog", "dogs") for word in words) / one["nouns"][:, 3].sum())
-    note = papers.load("xu2015").notes[1]
+    note = papers.load("xu2015").notes[2]
     assert len(soft[0]["nouns"]) == 1000
     assert f"{min(counts)} to {max(counts)} of 1 000 captions have one" in note
     assert f"{min(shares):.0f} to {max(shares):.0f} % of these nouns are dog or dogs" in note
@@ -523,7 +523,7 @@ def test_over_how_many_positions_captions_attend() -> None:
                 each.append(np.exp(stats.entropy(weights, axis=1)))
         positions[variant] = np.concatenate(each).mean()
     soft, free, hard, random = positions.values()
-    note = papers.load("xu2015").notes[2]
+    note = papers.load("xu2015").notes[3]
     assert f"is {soft:.1f} of 49 positions for `soft`, {free:.1f} for `soft-free`, {hard:.1f} for `hard`" in note
     assert f"and {random:.1f} for `random`" in note
 
