@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tomllib
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 import yaml
 
 from preprocessing import corpora
 from preprocessing.text.vocabulary import SPECIALS
+from reproductions.cli.app import app
 from tests.imports import ROOT
 from tests.reproductions.support import gluon_attn, run_and_score
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")])
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+PLACEHOLDERS = ("CORPUS", "ag-news")  # the latter is the corpus that a guide adds
+COMMAND = re.compile(r"(?:^|`|\| )(?:\.venv/bin/)?gluon-attn ([a-z][^`\n|#<>]*)", re.MULTILINE)
 CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -26,6 +31,20 @@ CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 def test_links_resolve(document: Path) -> None:
     links = [link for link in LINK.findall(document.read_text(encoding="utf-8")) if "://" not in link]
     assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_commands_and_their_options_exist(document: Path) -> None:
+    for line in COMMAND.findall(document.read_text(encoding="utf-8")):
+        words, command = shlex.split(line.rstrip(" \\")), typer.main.get_command(app)
+        while hasattr(command, "commands") and words and words[0] not in PLACEHOLDERS:
+            assert words[0] in command.commands, line
+            command = command.commands[words.pop(0)]
+        if hasattr(command, "commands"):
+            continue
+        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        options = [word.partition("=")[0] for word in words if word.startswith("--")]
+        assert set(options) <= known | {"--help"}, line
 
 
 def test_the_korean_documents_have_the_published_numbers() -> None:

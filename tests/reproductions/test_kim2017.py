@@ -248,7 +248,8 @@ def test_a_drive_of_ones_own_is_trained_on_and_has_no_other_road(tmp_path: Path)
         (("center.tar",), "has no log; put one of driving_log.csv, interpolated.csv, log.h5 there"),
         (
             ("driving_log.csv",),
-            "has no folder or archive of frames; put one of center, frames, center.tar*, frames.tar* there",
+            "has no folder or archive of frames; put one of center, frames, IMG, center.tar*, frames.tar*, IMG.tar* "
+            "there",
         ),
         (
             ("driving_log.csv", "interpolated.csv", "center.tar"),

@@ -288,7 +288,7 @@ UNDRAWABLE: list[tuple[Callable[..., None], tuple[object, ...]]] = [
     (partial(strips, label="points"), ({"none": np.zeros(0)},)),
     (training_curves, ({},)),
     (training_curves, ({"a": []},)),
-    (training_curves, ({str(i): EPOCHS for i in range(15)},)),
+    (training_curves, ({str(i): EPOCHS for i in range(4 * len(COLOURS) + 1)},)),
     (partial(score_by_length, score_label="BLEU"), ({"encdec": [1.0]}, ["1", "2"])),
     (partial(score_by_length, score_label="BLEU"), ({str(number): [1.0] for number in range(8)}, ["1"])),
     (weights_histogram, ({},)),
