@@ -141,10 +141,7 @@ def _read_table(log: Path) -> list[LogRow]:
         if row.get("frame_id", _CAMERA) != _CAMERA:
             continue
         time = _number(log, line, names[1], row[names[1]])
-        steering = _number(log, line, names[2], row[names[2]]) * scale[1]
-        if abs(steering) > widest:
-            reason = f"{names[2]} {row[names[2]]} is more than {widest:g} degrees"
-            raise InputError(log, reason, line=line, remedy="correct the value")
+        steering = _steering(log, line, names[2], row[names[2]], scale[1], widest)
         speed = _number(log, line, "speed", row["speed"]) if with_speed else None
         rows.append(LogRow(line, _member(log, line, row[names[0]]), time * scale[0], steering, speed))
     if not rows:
@@ -166,10 +163,7 @@ def _recorded(log: Path, table: Sequence[Sequence[str]], start: int) -> list[Log
         except ValueError:
             remedy = "name it as the simulator does, center_<year>_<month>_<day>_<hour>_<minute>_<second>_<ms>.jpg"
             raise InputError(log, f"frame {frame!r} has no time in its name", line=line, remedy=remedy) from None
-        steering = _number(log, line, "steering", cells[3]) * FULL_LOCK
-        if abs(steering) > FULL_LOCK:
-            reason = f"steering {cells[3].strip()} is more than {FULL_LOCK:g} degrees"
-            raise InputError(log, reason, line=line, remedy="correct the value")
+        steering = _steering(log, line, "steering", cells[3].strip(), FULL_LOCK, FULL_LOCK)
         rows.append(LogRow(line, _member(log, line, frame), (time - datetime(1970, 1, 1)).total_seconds(), steering))
     return rows
 
@@ -192,6 +186,14 @@ def _number(log: Path, line: int, column: str, text: str) -> float:
     if not math.isfinite(value):
         raise InputError(log, f"{column} is {text}", line=line, remedy="remove the row, or correct the value")
     return value
+
+
+def _steering(log: Path, line: int, column: str, text: str, scale: float, widest: float) -> float:
+    """The steering in degrees: the number times ``scale``, at most ``widest`` to either side."""
+    degrees = _number(log, line, column, text) * scale
+    if abs(degrees) > widest:
+        raise InputError(log, f"{column} {text} is more than {widest:g} degrees", line=line, remedy="correct the value")
+    return degrees
 
 
 def _member(log: Path, line: int, name: str) -> str:
