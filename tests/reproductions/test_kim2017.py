@@ -216,7 +216,7 @@ def test_smoke_end_to_end(tmp_path: Path) -> None:
     first, blank, again = said.out.split("\n")[:3]
     assert said.code == 0 and blank == "" and first == again and abs(float(first)) < 100
     missing = gluon_attn("predict", *options[:3], "--variant", "cnn", "--runs", tmp_path, stdin=b"none.png\n")
-    assert missing.code == 2 and "line 1: frame none.png cannot be read" in missing.err
+    assert missing.code == 2 and "line 1: frame 'none.png' cannot be read" in missing.err
 
 
 def test_a_damaged_frame_is_named_with_its_line(tmp_path: Path) -> None:

@@ -52,14 +52,16 @@ def test_workers_that_do_not_wait_learn_and_end_with_the_same_parameters(tmp_pat
 
 @pytest.mark.slow
 def test_an_asynchronous_training_resumes_with_another_number_of_workers(tmp_path: Path) -> None:
+    """At a tenth of the rate: at the whole one, updates from old parameters of three workers make the loss jump."""
+
     def part(workers: int, epochs: int) -> Any:
-        recipe = replace(RECIPE, decay="constant", epochs=epochs)
+        recipe = replace(RECIPE, decay="constant", epochs=epochs, learning_rate=0.1 * RECIPE.learning_rate)
         return together(workers, lambda: trained(tmp_path / "run", recipe, asynchronous=True))[0]
 
     part(2, 4)
     _, history = part(3, 10)
     assert len(history) == 10
-    assert history[4]["train_loss"] < history[0]["train_loss"]
+    assert history[4]["train_loss"] < 0.8 * history[0]["train_loss"]
 
 
 def test_a_server_has_the_rates_of_the_recipe() -> None:
