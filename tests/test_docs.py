@@ -143,6 +143,19 @@ def test_the_readme_makes_a_dataset_for_pytorch(monkeypatch: pytest.MonkeyPatch)
     assert tuple(ids.shape) == (64, 30) and tuple(labels.shape) == (64,)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1200)  # all corpora are prepared
+@pytest.mark.corpus("nsmc", "multi30k", "imdb", "sentence_classification", "ptb", "flickr8k", "cifar10")
+def test_the_examples_of_preprocessing_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = gluon_attn("preprocess", "naver", "--out", "DIR")
+    assert answer.code == 0, answer.err
+    examples = CODE.findall((ROOT / "docs" / "preprocessing.md").read_text(encoding="utf-8"))
+    assert len(examples) == 6
+    for example in examples:
+        exec(example, {})
+
+
 def test_the_readme_is_short() -> None:
     """Without its generated table, which grows by a line with each paper."""
     written, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("<!-- papers -->")
