@@ -1,6 +1,7 @@
 # docker build --tag gluon-attn .
 # docker run --rm gluon-attn                                                  (trains and compares the Naver network)
-# docker run --rm --volume "$PWD/data:/data" gluon-attn reproduce bahdanau2014   (corpora of ./data)
+# docker run --rm --volume "$PWD/data:/data" --volume "$PWD/runs:/gluon-attn/runs" gluon-attn reproduce bahdanau2014
+#     (corpora of ./data; what is trained stays in ./runs, and the same command continues it)
 FROM --platform=linux/amd64 python:3.11-bookworm
 WORKDIR /gluon-attn
 COPY . .

@@ -122,7 +122,7 @@ RECIPE = Recipe(epochs=8, batch_size=512, learning_rate=2e-3, decay="cosine", wa
 RECIPE = replace(RECIPE, weight_decay=1e-5)
 SKIP_GRAM = Recipe(epochs=15, batch_size=64, learning_rate=5e-3, decay="cosine")
 COUNTING = Recipe(epochs=1, batch_size=1, learning_rate=0.0)
-ANOTHER_RECIPE = "other sizes; dropout, and features shared with the output"
+ANOTHER_RECIPE = "ours has other sizes, dropout, features shared with the output"
 
 
 def network_of(order: int, *, direct: bool = False) -> Variant[Any]:
@@ -148,7 +148,7 @@ def ngrams_of(order: int) -> Variant[Any]:
         seeds=(1,),
         beside=KNESER_NEY_5 if order == 5 else None,
         comparable=order == 5,
-        differs="contexts go on over ends of lines" if order == 5 else "",
+        differs="our contexts go on over ends of lines" if order == 5 else "",
         deterministic=True,
     )
 

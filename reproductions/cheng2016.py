@@ -120,7 +120,7 @@ class Sentiment(SequenceSettings):
         )
 
 
-ANOTHER_RECIPE = "another recipe, with dropout; whether the authors' state goes on from line to line is not known"
+ANOTHER_RECIPE = "ours has dropout and another recipe; whether the authors' state goes on over lines is not known"
 WHOLE_SENTENCES = "trained on whole sentences only; the networks reported for this corpus on phrases too"
 
 language = Language(tape=Tape(window=3, attention_units=300), dropout=0.2)

@@ -177,7 +177,7 @@ REPRODUCTION = Reproduction(
     task=ChosenNSMC(),
     reported=(AISOLAB.entry("self-attentive BiLSTM, pretrained vectors, Mecab", 86.37),),
     variants=(
-        chosen(BASE, "the post's network and preprocessing", post, {}),
+        chosen(BASE, "the post's network; Mecab, minimum frequency 5, first 30 tokens", post, {}),
         *(chosen(name, title, post, changes) for name, (title, changes) in SINGLE.items()),
         *(at_random(name, drawn(number)) for number, name in enumerate(TOGETHER, 1)),
         *(chosen(name, title, settings, {}) for name, (title, settings) in KINDS.items()),

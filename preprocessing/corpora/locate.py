@@ -133,6 +133,10 @@ def given(name: str, paths: Mapping[str, Path], licence: str = "not stated", *, 
         if not (path.is_file() or (folders and path.is_dir())):
             reason = "is not a regular file" if path.exists() else "no such file"
             raise InputError(path, reason, remedy="give the path of an existing file")
+        try:
+            str(path).encode()
+        except UnicodeEncodeError:  # cards and results are UTF-8, and contain it
+            raise InputError(path, "the name is not UTF-8", remedy="rename the file") from None
     stamps = {part: _stamp(path) for part, path in paths.items()}
     hashes = {part: _sha256(path) for part, path in paths.items()}
     return CorpusFiles(name, dict(paths), hashes, licence, urls={}, origin="given", stamps=stamps)

@@ -112,7 +112,8 @@ class Blocks(Step[DriveData]):
     def __post_init__(self) -> None:
         if not self.seconds > 0 or not 0 <= self.gap < self.seconds:
             where = f"blocks of {self.seconds:g} s with a gap of {self.gap:g} s"
-            raise InputError(where, "the gap must be shorter than the block", remedy="choose other lengths")
+            remedy = "choose a block above 0 s and a gap from 0 s to less than the block"
+            raise InputError(where, "impossible lengths", remedy=remedy)
         if not self.cycle or set(self.cycle) - set(SPLITS):
             raise InputError(f"cycle {self.cycle}", "names no known splits", remedy=f"choose from {', '.join(SPLITS)}")
 

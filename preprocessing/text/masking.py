@@ -49,9 +49,12 @@ class Masking:
     whole_words: bool = True
 
     def __post_init__(self) -> None:
-        shares = (self.rate, self.masked, self.random, self.masked + self.random)
+        shares = (self.rate, self.masked, self.random)
         if not all(0.0 <= share <= 1.0 for share in shares):
-            raise InputError("masking", f"shares {shares[:3]} are not probabilities", remedy="choose from 0 to 1")
+            raise InputError("masking", f"shares {shares} are not probabilities", remedy="choose from 0 to 1")
+        if self.masked + self.random > 1.0:
+            reason = f"shares {self.masked:g} (masked) and {self.random:g} (random) are more than 1 together"
+            raise InputError("masking", reason, remedy="choose smaller ones")
 
     def apply(
         self, ids: np.ndarray, rows: np.ndarray, places: np.ndarray, starts: np.ndarray, *, size: int, key: int

@@ -17,7 +17,7 @@ import typer
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from reproductions.cli.network import AnyVariant, Model, NetworkOptions, OneSeed, load_network, tell_which
-from reproductions.cli.options import Paper, PresetName, Profile, Runs, Threads
+from reproductions.cli.options import Paper, PresetName, Profile, Runs, Threads, check_output
 
 Input = Annotated[Path | None, typer.Option(help="UTF-8 text, one per line. Default: standard input.")]
 Output = Annotated[
@@ -142,8 +142,7 @@ def _answer(
     runtime.configure(network.profile, network.threads)
     from reproductions.protocol.task import AnswerOptions
 
-    if output is not None and output.is_dir():
-        raise UsageError(f"{output}: is a directory; name a file for the answers")
+    check_output(output, "a file for the answers")
     with _lines(input) as stream:
         trained = load_network(command, network)
         interactive = input is None and sys.stdin.isatty()

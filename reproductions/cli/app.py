@@ -119,7 +119,10 @@ def main() -> None:
         sys.exit(2)
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:  # typer exits with this status at Ctrl-C and prints nothing
-            remedy = _AFTER_INTERRUPT.get(sys.argv[1] if len(sys.argv) > 1 else "", "")
+            command, *options = [*sys.argv[1:], ""]
+            remedy = _AFTER_INTERRUPT.get(command, "")
+            if "--overwrite" in options:  # again, it would remove what is trained
+                remedy = remedy.replace("the same command", "the same command without --overwrite")
             print_refusal(f"interrupted{remedy}")
         raise
     except OSError as error:

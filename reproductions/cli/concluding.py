@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -65,4 +66,4 @@ def _command() -> str:
     if "--runs" in words:
         position = words.index("--runs")
         del words[position : position + 2]
-    return " ".join(["gluon-attn", *(word for word in words if not word.startswith("--runs="))])
+    return shlex.join(["gluon-attn", *(word for word in words if not word.startswith("--runs="))])

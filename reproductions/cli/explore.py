@@ -34,12 +34,14 @@ def explore(
     """
     runtime.configure("portable")
     if out is not None:
-        if paper or model:
-            raise UsageError("--out writes what is published of all papers; leave out PAPER and --model")
+        if paper or model or open_browser:
+            raise UsageError("--out writes what is published of all papers; leave out PAPER, --model and --open")
         from reproductions.explorer.site import write_site
 
         print(f"written: {out} ({write_site(out, overwrite=overwrite)} files); open {out / 'index.html'}")
         return
+    if overwrite:
+        raise UsageError("--overwrite replaces a site; name it with --out")
     from reproductions.explorer.app import Explorer
     from reproductions.explorer.networks import find_networks
     from reproductions.explorer.server import address_of, bind, is_loopback, names_of

@@ -18,7 +18,7 @@ from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
 from reproductions.cli.answers import Json
 from reproductions.cli.network import AnyVariant, Model, NetworkOptions, OneSeed, load_network, tell_which
-from reproductions.cli.options import PresetName, Profile, Runs, Threads
+from reproductions.cli.options import PresetName, Profile, Runs, Threads, check_output
 from reproductions.protocol.processes import print_refusal
 
 Images = Annotated[list[Path], typer.Argument(help="Image files: JPEG, PNG or another format of Pillow.")]
@@ -103,8 +103,7 @@ def classify(
     from reproductions.protocol.task import AnswerOptions
     from reproductions.tasks.image_classification.answers import answer_image, draw_attention, require_attention
 
-    if attention is not None and attention.is_dir():
-        raise UsageError(f"{attention}: is a directory; name a PNG file")
+    check_output(attention, "a PNG file")
     for path in images:
         if "\n" in str(path):
             raise UsageError(f"{str(path)!r}: has a line feed in its name; rename the file")

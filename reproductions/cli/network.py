@@ -87,7 +87,7 @@ def tell_which(options: NetworkOptions, trained: TrainedModel[Any, Any]) -> None
         return
     variant, metric = trained.variant, trained.task.metrics[0]
     paper = options.paper or _only_paper(str(trained.task.command))
-    path = papers.results_path(paper, "cpu")
+    path = papers.results_path(paper, options.preset)
     columns = papers.load(paper).table_columns
     name = next((column.title.removesuffix(", %") for column in columns if column.metric == metric), metric)
     published = [

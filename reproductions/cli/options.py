@@ -7,9 +7,22 @@ from typing import Annotated
 
 import typer
 
+from gluon_attn.errors import UsageError
+
 OWN = "Data of your own"
 WIDE = 400
 """Width in columns that no table exceeds."""
+
+
+def check_output(path: Path | None, what: str) -> None:
+    """Refuse an output file that exists but is not a regular file: to replace it would, for root, replace a device.
+
+    Raises:
+        UsageError: if it is a folder, a device or a pipe.
+    """
+    if path is not None and path.exists() and not path.is_file():
+        kind = "is a directory" if path.is_dir() else "is not a regular file"
+        raise UsageError(f"{path}: {kind}; name {what}")
 
 
 def _folder(text: str) -> Path:

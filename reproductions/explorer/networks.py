@@ -23,7 +23,8 @@ from reproductions.protocol.task import Task, TrainedModel
 
 LONGEST_TEXT = 2_000
 """Maximum length of a text in characters."""
-WIDEST_BEAM = 10
+WIDEST_BEAM = 12
+"""Maximum beam width; no network has a wider one in its settings."""
 LOADED = 6
 """Maximum number of networks in memory."""
 WAITING = 8

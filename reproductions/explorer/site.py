@@ -94,8 +94,8 @@ def live_files(networks: Networks, runs: Path) -> dict[str, Page]:
         if f"papers/{name}/{file or 'index.html'}" in files
     ]
     pages += [
-        {"paper": path.split("/")[1], "title": f"Reading page of {path.split('/')[2]}", "address": f"/{path}"}
-        for path in own
+        {"paper": path.split("/")[1], "title": f"{file.stem} of {file.parent.name}", "address": f"/{path}"}
+        for path, file in own.items()
     ]
     data = _data([network.as_json() for network in networks.offered], pages)
     files[""] = lambda: page(

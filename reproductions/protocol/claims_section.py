@@ -49,7 +49,10 @@ def claims_section(claims: Sequence[JudgedClaim], marks: Mapping[str, str]) -> l
     cells = [_claim_cells(claim, marks.get(claim.id, "")) for claim in claims]
     table = markdown_table(_CLAIM_HEADINGS, cells, numbers=_CLAIM_HEADINGS[3:7])
     judged = [claim for claim in claims if claim.verdict != "not judged"]
-    one_seed = " Verdicts from one seed rest on a fixed threshold; their intervals are over test items only."
+    one_seed = (
+        " Verdicts from one seed rest on a threshold, 3 √2 times the deviation over seeds of all published systems of "
+        "such tasks, which further trainings can change; their intervals are over test items only."
+    )
     note = (
         f"{len(claims)} claim{'s' * (len(claims) != 1)}, {len(judged)} judged, each at the 95 % level without "
         f"correction for multiple tests.{_after_correction(claims)}{one_seed * any(map(has_one_seed, claims))} "

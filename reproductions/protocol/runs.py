@@ -101,10 +101,11 @@ class Run:
     def command_line(self) -> str:
         """Its paper and options, as messages suggest them for a command, quoted for a shell."""
         profile = "" if self.profile == "portable" else f" --profile {self.profile}"
+        threads = f" --threads {self.threads}" if self.threads else ""
         runs = "" if self.runs == Path("runs") else f" --runs {shlex.quote(str(self.runs))}"
         own = self.own.command_line if self.own else ""
         of = f"{shlex.quote(self.paper)} --preset {self.preset} --variant {self.variant} --seed {self.seed}"
-        return f"{of}{profile}{runs}{own}"
+        return f"{of}{profile}{threads}{runs}{own}"
 
 
 @dataclass(frozen=True)

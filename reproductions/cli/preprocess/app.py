@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import Any
 
 import typer
@@ -37,7 +38,9 @@ class Pipelines(TyperGroup):
 
 
 def checked(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, which refuses an output folder before anything is computed, and ``--sample`` next to own files."""
+    """The command, which refuses an output folder before anything is computed, and ``--sample`` or another corpus next
+    to own files."""
+    corpus = signature(command).parameters.get("corpus")
 
     @wraps(command)
     def run(**options: Any) -> None:
@@ -45,6 +48,8 @@ def checked(command: Callable[..., None]) -> Callable[..., None]:
         own = next((name for name in OWN_FILES if options.get(name) is not None), None)
         if options["sample"] and own:
             raise UsageError(f"--sample and --{own} name two corpora; give one of them")
+        if corpus and own and options["corpus"] != corpus.default:
+            raise UsageError(f"--corpus and --{own} name two corpora; give one of them")
         command(**options)
 
     return run

@@ -74,7 +74,8 @@ class PublishedBertSettings(ClassificationSettings):
         super().initialize(model, data)
         if self.published:
             folder = sentence_pieces.published_folder()
-            row = {token: index for index, token in enumerate(read_tokens(folder / "vocab.txt"))}
+            tokens = read_tokens(folder / "vocab.txt", sha256=sentence_pieces.SHA256)
+            row = {token: index for index, token in enumerate(tokens)}
             rows = [row[token] for token in data.prepared.vocabulary.idx_to_token]
             names = [name for name, _ in named_parameters(model.bert)]
             given = published_parameters(read_weights(folder / FILE), names, rows)

@@ -288,6 +288,10 @@ def test_unknown_corpora_and_missing_files_are_named(tmp_path: Path) -> None:
         locate.find("nsmc2")
     with pytest.raises(InputError, match="no such file"):
         locate.given("mine", {"train": tmp_path / "absent"})
+    unusual = tmp_path / "tr\udce9.tsv"
+    unusual.write_bytes(b"")
+    with pytest.raises(InputError, match="the name is not UTF-8; rename the file"):
+        locate.given("mine", {"train": unusual})
 
 
 @pytest.mark.corpus("nsmc")

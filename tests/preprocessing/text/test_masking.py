@@ -56,6 +56,8 @@ def test_a_draw_depends_on_key_row_and_place_alone() -> None:
 
 def test_shares_that_are_no_probabilities_are_refused() -> None:
     with pytest.raises(InputError, match="are not probabilities; choose from 0 to 1"):
+        Masking(masked=-0.1)
+    with pytest.raises(InputError, match=r"0\.8 \(masked\) and 0\.3 \(random\) are more than 1 together"):
         Masking(masked=0.8, random=0.3)
 
 

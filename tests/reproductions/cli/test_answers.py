@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,12 @@ def test_a_line_that_is_not_utf8_leaves_no_output_file(tmp_path: Path) -> None:
 )
 def test_files_that_cannot_be_read_or_written_are_refused(options: tuple[str, ...], reason: str) -> None:
     assert gluon_attn(*PREDICT, *options).refusal == reason
+
+
+def test_a_pipe_is_not_replaced_by_the_answers(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "is not a regular file; name a file for the answers" in gluon_attn(*PREDICT, "--output", "pipe").refusal
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_closed_standard_input_is_refused() -> None:

@@ -451,6 +451,13 @@ def test_the_results_of_another_paper_are_refused(trained: tuple[Project, Answer
     assert f"{path}: results of toy, not of cho2014" in gluon_attn("compare", "cho2014", "--results", path).refusal
 
 
+def test_the_results_of_another_preset_are_refused(trained: tuple[Project, Answer]) -> None:
+    project, _ = trained
+    path = project.run("curved").root / "results.json"
+    answer = gluon_attn("compare", project.script, "--results", path)
+    assert f"{path}: results of preset smoke, not cpu; add --preset smoke" in answer.refusal
+
+
 @pytest.mark.parametrize(
     "content",
     ["", "{", "null", "[]", '"rows"', '{"rows": []}', '{"rows": [{"variant": "x"}], "claims": []}', "\ufeff{}"],

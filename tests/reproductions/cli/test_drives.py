@@ -81,6 +81,8 @@ def test_what_cannot_be_written_is_refused_before_anything_is_computed(drive: Pa
     own = ("--frames", drive / "center.tar", "--log", drive / "absent.csv")
     assert "full: the directory is not empty; choose another" in preprocess(tmp_path / "full", *own, *SIZE).refusal
     assert "--sample and --frames name two corpora" in preprocess(tmp_path / "out", "--sample", *own).refusal
+    another = ("--corpus", "udacity track")
+    assert "--corpus and --frames name two corpora" in preprocess(tmp_path / "out", *another, *own).refusal
 
 
 def test_options_that_name_no_drive_are_refused(tmp_path: Path) -> None:

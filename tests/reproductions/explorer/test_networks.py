@@ -33,6 +33,12 @@ def shows_attention(paper: str, variant: str) -> bool:
     return papers.load(paper).preset("cpu").task(variant).command in ("predict", "translate", "perplexity")
 
 
+def test_no_network_has_a_wider_beam_than_the_page_allows() -> None:
+    cpu = [papers.load(name).preset("cpu") for name in papers.names()]
+    beams = {getattr(variant.settings, "beam", 0) for preset in cpu for variant in preset.variants}
+    assert 1 < max(beams) <= networks.WIDEST_BEAM
+
+
 def test_included_networks_come_before_those_of_the_runs(tmp_path: Path) -> None:
     copy_to(tmp_path)
     offered = [(each.id, each.group) for each in find_networks(tmp_path).offered]

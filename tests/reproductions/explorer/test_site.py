@@ -110,7 +110,9 @@ def test_an_earlier_site_is_replaced_when_asked_and_whole_or_not_at_all(
 
 
 def test_a_site_is_of_all_papers(tmp_path: Path) -> None:
-    assert "leave out PAPER" in gluon_attn("explore", "lin2017", "--out", tmp_path / "site").refusal
+    for more in ("lin2017", "--open"):
+        assert "leave out PAPER, --model and --open" in gluon_attn("explore", more, "--out", tmp_path / "site").refusal
+    assert "name it with --out" in gluon_attn("explore", "--overwrite").refusal
 
 
 def test_documents_are_escaped_and_lead_nowhere_unexpected() -> None:

@@ -138,7 +138,7 @@ def test_below_the_claims_stands_what_verdicts_from_one_seed_rest_on() -> None:
     single = judged(p=None, basis="one seed; exceeds 3 √2 times the deviation over seeds of such tasks, 0.59")
     for claim, is_said in ((single, True), (replace(single, verdict="not judged"), False), (judged(), False)):
         page = markdown(result(*three("curved"), claims=(claim,)))
-        assert ("from one seed rest on a fixed threshold" in page) is is_said
+        assert ("from one seed rest on a threshold" in page) is is_said
 
 
 def test_a_claim_that_waits_for_an_ensemble_is_named() -> None:

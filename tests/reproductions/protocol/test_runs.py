@@ -43,6 +43,8 @@ def test_the_arguments_of_a_run_are_those_of_the_command_line(tmp_path: Path) ->
         f"a/toy.py --preset cpu --variant curved --seed 7 --profile fast --runs {tmp_path} --on-sample --threads 2"
     )
     assert one.arguments() == expected.split()
+    suggested = f"a/toy.py --preset cpu --variant curved --seed 7 --profile fast --threads 2 --runs {tmp_path}"
+    assert one.command_line == suggested
 
 
 # --- outcomes ---

@@ -18,6 +18,7 @@ from gluon_attn.training.loop import fit
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
 from preprocessing import sentence_pieces, sentences
+from preprocessing.errors import InputError
 from preprocessing.text.vocabulary import UNKNOWN_ID
 from preprocessing.text.wordpiece import SPECIALS
 from reproductions.tasks.pretraining import published_bert
@@ -59,6 +60,14 @@ def test_each_token_starts_from_its_own_row(package: Path) -> None:
     random = SETTINGS.build(data)
     PublishedBertSettings(**SIZES, published=False).initialize(random, data)
     assert not np.array_equal(random.token_embedding.weight.data().asnumpy(), own)
+
+
+def test_another_vocabulary_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The prepared data may come from the cache: its rows would then be those of other tokens."""
+    data = TASK.prepare(SETTINGS, sample=True)
+    monkeypatch.setattr(sentence_pieces, "SHA256", "0" * 64)
+    with pytest.raises(InputError, match=r"vocab\.txt"):
+        SETTINGS.initialize(SETTINGS.build(data), data)
 
 
 def test_it_learns_the_sample(tmp_path: Path) -> None:
