@@ -38,7 +38,7 @@ Claims: attention costs no accuracy; memory helps; the error is at most 0.60 of 
 other road; filtering removes most regions, and those that are kept are nearer to the edges of the road.
 
 Result: the mean errors with attention differ by at most 0.01 degrees from those of `cnn-lstm`, but after Holm's
-correction for several claims it is inconclusive that attention costs no accuracy, and that memory helps. Attention
+correction for several claims it is inconclusive that attention costs no accuracy; so is that memory helps. Attention
 selects little, even without a penalty, and no region meets the conditions of the filter.
 """
 
@@ -237,7 +237,8 @@ REPRODUCTION = Reproduction(
         "The margin of `no-cost` is ours, 0.055 degrees. With lambda 0, 10 and 20 the error is 0.009, 0.006 and -0.004 "
         "degrees higher than that of `cnn-lstm`; after Holm's correction all three claims are inconclusive. `cnn` of "
         "`memory` has dropout 0.5 (the others 0.3) and 27 % of the parameters of `cnn-lstm`; its best epochs are 8 to "
-        "12 of 24. The recipe was chosen for attention with a penalty: part of the difference may be one of training.",
+        "12 of 24. The recipe was chosen for attention with a penalty: part of the difference may be one of training. "
+        "It was supported as long as intervals resampled pieces of 20 frames, which depend on each other too much.",
     ),
     figures=(
         attended_frames("attention-10"),

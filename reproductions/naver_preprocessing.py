@@ -58,7 +58,7 @@ OPEN = "Three readings of “Mecab, stop words removed” differ by more than ha
 COPIES = "Copies of test reviews in the training file raise accuracy"
 LONGER = "Reading 60 tokens instead of 30 helps syllables more than morphemes"
 RARE = "Removing stop words helps more if rare tokens are kept"
-VARY = "Pipelines drawn at random vary more than kinds of attention"
+VARY = "These pipelines, drawn at random, vary more than these kinds of attention"
 
 BASE, STRONG, RARE_STOPPED = "base", "strong", "min-freq-1-stop-wikidocs-mecab"
 RECIPE = Recipe(epochs=3, batch_size=128, learning_rate=1e-3, decay="cosine")

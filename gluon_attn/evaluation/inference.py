@@ -136,9 +136,12 @@ def seeds_needed(
     """
     if not deviation and not item_error:
         return 2 if effect else None
+    quantiles = (np.arange(200) + 0.5) / 200
     for seeds in range(2, most + 1):
         seed_error = deviation / math.sqrt(seeds)
-        missing = abs(effect) - float(half_width(LEVEL, seed_error, seeds - 1, item_error))
-        if stats.norm.cdf(missing / math.hypot(seed_error, item_error)) >= power:
+        # The interval is computed from the deviation that these seeds will happen to have.
+        measured = seed_error * np.sqrt(stats.chi2.ppf(quantiles, seeds - 1) / (seeds - 1))
+        missing = abs(effect) - half_width(LEVEL, measured, seeds - 1, item_error)
+        if stats.norm.cdf(missing / math.hypot(seed_error, item_error)).mean() >= power:
             return seeds
     return None

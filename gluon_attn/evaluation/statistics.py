@@ -115,6 +115,23 @@ def bootstrap_difference(
     return _bootstrap_of_sums(difference, first.shape[1], seed, resamples)
 
 
+def in_blocks(totals: np.ndarray, length: int, fewest: int) -> np.ndarray:
+    """Sums over blocks of consecutive items, for the bootstrap of items that depend on their neighbours (Künsch, 1989),
+    such as the lines of a text: drawn one by one, they would give intervals that are too narrow.
+
+    Args:
+        totals: (runs, items, counts) as in :func:`bootstrap_metric`.
+        length: number of items of a block; the last block may have fewer.
+        fewest: minimum number of blocks; with fewer than ``fewest * length`` items, blocks are shorter.
+
+    Returns:
+        (runs, blocks, counts).
+    """
+    items = totals.shape[1]
+    blocks: np.ndarray = np.add.reduceat(totals, np.arange(0, items, max(1, min(length, items // fewest))), axis=1)
+    return blocks
+
+
 def _mean_score(totals: np.ndarray, score: Callable[[np.ndarray], float], times_drawn: np.ndarray) -> float:
     # A product with the number of times that each item was drawn is the sum over the resample.
     return float(np.mean([score(times_drawn @ run) for run in totals]))

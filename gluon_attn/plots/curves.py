@@ -191,7 +191,7 @@ def score_by_minutes(
         axes.set_xlim(left=0)
         axes.set(
             title=f"Validation {score_label}, by time of training",
-            xlabel="minutes of one core, without validation",
+            xlabel="minutes of processor time, without validation",
             ylabel=score_label,
         )
         axes.legend(loc="lower right")

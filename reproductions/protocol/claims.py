@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gluon_attn.evaluation.statistics import Estimate
 
@@ -64,7 +65,10 @@ class Measured:
         variants: names of the variants that it needs.
         effect: function of the outcomes of each variant; it returns None if they do not suffice to measure the effect.
         reported: the effect in the paper, measured in the same way.
+        margin: none, since the function subtracts it.
     """
+
+    margin: ClassVar[float] = 0.0
 
     id: str
     statement: str

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,11 +53,13 @@ def judge(
     if effect is None:
         return None
     by_seed = effects_by_seed(claim, preset, groups)
-    estimate, margin = effect.estimate, claim.margin if isinstance(claim, Better) else 0.0
+    estimate, margin = effect.estimate, claim.margin
     deviation = known_deviation(reproduction, claim, preset, rows)
     interval, by_seeds, p = (estimate.low, estimate.high), None, None
     if len(by_seed) > 1:
-        inference = over_seeds(np.array(list(by_seed.values())) - margin, estimate.error)
+        # The effect differs from the mean over seeds if the sides share only some of them.
+        inference = over_seeds(np.array(list(by_seed.values())), estimate.error)
+        inference = replace(inference, effect=estimate.mean - margin)
         half = inference.half()
         interval, p = (estimate.mean - half, estimate.mean + half), inference.p
         by_seeds = (estimate.mean - inference.half_of_seeds(), estimate.mean + inference.half_of_seeds())

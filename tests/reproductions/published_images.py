@@ -34,7 +34,7 @@ def noun_rise(column: int) -> Callable[[np.ndarray], float]:
 
 
 def steering_errors(side: Sequence[Arrays], prefix: str = "", *, turns: bool = False) -> list[np.ndarray]:
-    """By piece of two seconds: absolute errors, frames, and absolute targets, (pieces, 3), of each seed."""
+    """By piece of 80 frames: absolute errors, frames, and absolute targets, (pieces, 3), of each seed."""
     each = []
     for one in side:
         degrees, target = (one[f"{prefix}{name}"].astype(np.float64) for name in ("degrees", "target"))
@@ -45,8 +45,13 @@ def steering_errors(side: Sequence[Arrays], prefix: str = "", *, turns: bool = F
             one[f"{prefix}item"],
             np.stack([np.abs(degrees - target), frames, np.abs(target)], 1) * frames[:, None],
         )
-        each.append(sums)
+        each.append(pieces(sums))
     return each
+
+
+def pieces(sums: np.ndarray) -> np.ndarray:
+    """Four items of 20 frames are one piece; the drives of the published results have at least 32 items."""
+    return np.array([sums[first : first + 4].sum(axis=0) for first in range(0, len(sums), 4)])
 
 
 def error(sums: np.ndarray) -> float:
@@ -64,7 +69,7 @@ def allowed_errors(side: Sequence[Arrays], margin: float) -> list[np.ndarray]:
 
 
 def region_sums(side: Sequence[Arrays]) -> list[np.ndarray]:
-    """By piece of two seconds (pieces, 6): regions without effect; all; distance and number of those with an effect;
+    """By piece of 80 frames (pieces, 6): regions without effect; all; distance and number of those with an effect;
     distance and number of those without. Distances are counted where they are known."""
     each = []
     for one in side:
@@ -76,7 +81,7 @@ def region_sums(side: Sequence[Arrays]) -> list[np.ndarray]:
             columns += [np.where(chosen, distance, 0.0), chosen]
         sums = np.zeros((int(one["item"].max()) + 1, 6))
         np.add.at(sums, one["region_item"], np.stack(columns, axis=1))
-        each.append(sums)
+        each.append(pieces(sums))
     return each
 
 

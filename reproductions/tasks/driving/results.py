@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from gluon_attn.evaluation.statistics import bootstrap_difference, bootstrap_metric
+from gluon_attn.evaluation.statistics import bootstrap_difference, bootstrap_metric, in_blocks
 from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
 from gluon_attn.plots.image_attention import Panel, draw as draw_panels
 from gluon_attn.plots.time_series import over_time
@@ -26,8 +26,8 @@ from reproductions.protocol.task import Column, Variant
 TURN = 2.0
 """Minimum absolute target, in degrees, of a frame in a turn."""
 
-PIECES = "pieces of 20 frames"
-"""What the bootstrap resamples."""
+PIECES = "pieces of 80 frames"
+"""What the bootstrap draws: four items of 20 frames, since the errors of neighbouring items are alike."""
 
 ALL, TURNS = "all frames", f"turns of {TURN:g} degrees or more"
 OTHER_ALL, OTHER_TURNS = "the other road, all", f"the other road, turns of {TURN:g} degrees or more"
@@ -38,10 +38,11 @@ COLUMNS = (
 )
 NOTES = (
     "Errors are mean absolute errors of the smoothed steering in degrees, over all test blocks; turns are frames with "
-    f"a target of {TURN:g} degrees or more. Intervals resample pieces of 20 frames (2.0 s on the lake, 1.4 s on "
-    "the other road), because neighbouring frames are similar. The other road is a drive on the simulator's other "
-    "track, steered by keyboard, which was not used to train or select any network. Both drives are from a simulator "
-    "instead of the paper's roads: errors are not comparable with the paper's, only the direction of differences is.",
+    f"a target of {TURN:g} degrees or more. Intervals resample pieces of 80 frames (8 s on the lake, 6 s on the other "
+    "road), because neighbouring frames are similar; they are rough, since the test split has four blocks. The other "
+    "road is a drive on the simulator's other track, steered by keyboard, which was not used to train or select any "
+    "network. Both drives are from a simulator instead of the paper's roads: errors are not comparable with the "
+    "paper's, only the direction of differences is.",
     "The drive goes around the same lake five times. Test blocks are periods of time that no network has seen, but "
     "all networks have seen the same places in other laps. `frame-before` is not a baseline: it is given the driver's "
     "steering of the previous frame.",
@@ -69,8 +70,13 @@ def totals(outcome: Outcome, prefix: str = "", *, turns: bool = False) -> np.nda
 
 
 def _each(outcomes: Sequence[Outcome], prefix: str = "", *, turns: bool = False) -> np.ndarray:
-    """Return the totals of each seed, (seeds, items, 3)."""
-    return np.stack([totals(outcome, prefix, turns=turns) for outcome in outcomes])
+    """Return the totals of each seed and piece, (seeds, pieces, 3)."""
+    return _pieces([totals(outcome, prefix, turns=turns) for outcome in outcomes])
+
+
+def _pieces(of_items: Sequence[np.ndarray]) -> np.ndarray:
+    """Sums over pieces of four items, but at least eight pieces, from those of each seed."""
+    return in_blocks(np.stack(of_items), 4, 8)
 
 
 def mean_error(sums: np.ndarray) -> float:
@@ -84,8 +90,8 @@ def ratio(sums: np.ndarray) -> float:
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any], other: str) -> list[Row]:
-    """Return the errors on test, in all frames and in turns, on both roads, with bootstrap intervals over items, and
-    the validation error that selected the epoch, with the range over seeds."""
+    """Return the errors on test, in all frames and in turns, on both roads, with bootstrap intervals over pieces,
+    and the validation error that selected the epoch, with the range over seeds."""
     made = []
     for prefix, turns, signature in (
         ("", False, ALL),
@@ -106,7 +112,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], other: str) -> list
 
 
 def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
-    """Reduction of the error in degrees on the first side; paired bootstrap over items."""
+    """Reduction of the error in degrees on the first side; paired bootstrap over pieces."""
     estimate = bootstrap_difference(_each(worse), _each(better), mean_error, seed=0)
     return Effect(estimate, "by how many degrees the error is lower", PIECES)
 
@@ -156,7 +162,7 @@ def without_effect(part: float) -> Callable[..., Effect | None]:
         for outcome in outcomes:
             kept, item, count = _regions(outcome)
             each.append(np.stack([np.bincount(item, value, count) for value in (~kept, np.ones(len(kept)))], axis=1))
-        sums = np.stack(each)
+        sums = _pieces(each)
         if not sums[:, :, 1].sum(axis=1).all():
             return None
         least = float(outcomes[0].predictions["least_effect"][0])
@@ -181,7 +187,7 @@ def nearer_edges(outcomes: Sequence[Outcome]) -> Effect | None:
         known = np.isfinite(distance)
         columns = [side * known * value for side in (kept, ~kept) for value in (np.nan_to_num(distance), 1.0)]
         each.append(np.stack([np.bincount(item, column, count) for column in columns], axis=1))
-    sums = np.stack(each)
+    sums = _pieces(each)
     if not (sums[:, :, 1].sum(axis=1).all() and sums[:, :, 3].sum(axis=1).all()):
         return None
 

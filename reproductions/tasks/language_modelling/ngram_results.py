@@ -32,21 +32,20 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], order: int) -> list
     own = results.rows(outcomes, variant)
     for name, how in _HOW.items():
         signature = f"mixed with {order}-grams, {how}"
-        mixed = bootstrapped_row(
-            outcomes, variant, stacked(outcomes, name), perplexity, metric="perplexity", signature=signature
-        )
+        sums = results.of_blocks(outcomes, name)
+        mixed = bootstrapped_row(outcomes, variant, sums, perplexity, metric="perplexity", signature=signature)
         own.append(alone(mixed))
     return own
 
 
 def mixture_below_network(networks: Sequence[Outcome]) -> Effect:
-    """Reduction in perplexity from the network to the mixture; paired bootstrap over lines."""
-    return _lower(stacked(networks, "mixture"), stacked(networks, "likelihood"))
+    """Reduction in perplexity from the network to the mixture; paired bootstrap over blocks of lines."""
+    return _lower(results.of_blocks(networks, "mixture"), results.of_blocks(networks, "likelihood"))
 
 
 def mixture_below_ngrams(networks: Sequence[Outcome], ngrams: Sequence[Outcome]) -> Effect:
-    """Reduction in perplexity from the n-grams to the mixture; paired bootstrap over lines."""
-    return _lower(stacked(networks, "mixture"), stacked(ngrams, "likelihood"))
+    """Reduction in perplexity from the n-grams to the mixture; paired bootstrap over blocks of lines."""
+    return _lower(results.of_blocks(networks, "mixture"), results.of_blocks(ngrams, "likelihood"))
 
 
 def gains_more(
@@ -56,13 +55,14 @@ def gains_more(
     long_ngrams: Sequence[Outcome],
 ) -> Effect | None:
     """Relative reduction in perplexity, in per cent, by longer contexts: the network's minus that of the n-grams.
-    Bootstrap over lines. None without a seed that both networks have."""
+    Bootstrap over blocks of lines. None without a seed that both networks have."""
     pairs = paired(short, long)
     if not pairs:
         return None
-    counted = [stacked(outcomes, "likelihood")[0] for outcomes in (short_ngrams, long_ngrams)]
+    counted = [results.of_blocks(outcomes, "likelihood")[0] for outcomes in (short_ngrams, long_ngrams)]
     runs = [
-        np.concatenate([*(network.predictions["likelihood"] for network in pair), *counted], axis=1) for pair in pairs
+        np.concatenate([*(results.of_blocks([network], "likelihood")[0] for network in pair), *counted], axis=1)
+        for pair in pairs
     ]
 
     def difference(totals: np.ndarray) -> float:
@@ -70,12 +70,12 @@ def gains_more(
         return 100 * ((1 - second / first) - (1 - fourth / third))
 
     estimate = bootstrap_metric(np.stack(runs), difference, seed=0)
-    return Effect(estimate, "per cent of perplexity, gain of the network minus gain of the n-grams", "lines")
+    return Effect(estimate, "per cent of perplexity, gain of the network minus gain of the n-grams", results.BLOCKS)
 
 
 def _lower(better: np.ndarray, worse: np.ndarray) -> Effect:
     estimate = bootstrap_difference(worse, better, perplexity, seed=0)
-    return Effect(estimate, "by how much perplexity is lower", "lines")
+    return Effect(estimate, "by how much perplexity is lower", results.BLOCKS)
 
 
 def perplexity_by_context(networks: Mapping[int, str], ngrams: Mapping[int, str], mixed_with: int) -> Draw:

@@ -117,6 +117,7 @@ class ContextModelling(WordPrediction[ContextSettings]):
 
     columns = ngram_results.COLUMNS
     notes = (
+        *WordPrediction.notes,
         f"Networks of every context length are mixed with the same {ContextSettings.mixed_with}-grams. In claims, *n* "
         "words include the predicted one: five words are four words before.",
     )

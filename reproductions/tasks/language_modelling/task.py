@@ -97,6 +97,7 @@ class WordPrediction(Task[SettingsT, LanguageModellingData]):
     name = "language modelling"
     command = "perplexity"
     columns: ClassVar[tuple[Column, ...]] = results.COLUMNS
+    notes: ClassVar[tuple[str, ...]] = results.NOTES
     metrics = ("perplexity",)
 
     def own_data(self, options: DataOptions) -> OwnData:

@@ -3,7 +3,8 @@
 From an article to its noun is a dependency that some heads of Transformers follow (Clark et al., 2019, "What does BERT
 look at?", sec. 4.2). Only nouns three or more words after the article count. Nearer ones are also found by a head that
 attends to a fixed distance: of the nouns that are not the next word, 88 % are the second word after their article in
-the test captions of Multi30k. The second word is the control.
+the test captions of Multi30k. The second word is the control. That a head is not at another fixed distance is not
+shown: of the nouns that count, nine in ten are the third word.
 
 The rule keeps what is almost certain: the words after *a* or *an*, up to the next function word or punctuation mark,
 are a noun phrase and its last word is the noun, unless one of the words may be a verb. The article is singular, so a

@@ -224,7 +224,8 @@ def prefers(criterion: str, control: str) -> Callable[[Sequence[Outcome]], Effec
 
 
 def _prefers(criterion: str, control: str, outcomes: Sequence[Outcome]) -> Effect | None:
-    if any(f"head_{control}" not in outcome.predictions for outcome in outcomes):
+    outcomes = [outcome for outcome in outcomes if f"head_{control}" in outcome.predictions]
+    if not outcomes:
         return None  # scored before there was this control
     sides = ([outcome.predictions[f"head_{name}"] for outcome in outcomes] for name in (criterion, control))
     weights, controls = (np.mean(side, axis=0, dtype=np.float64) for side in sides)  # over seeds
@@ -237,11 +238,14 @@ def _prefers(criterion: str, control: str, outcomes: Sequence[Outcome]) -> Effec
 
 
 def _of_best(criterion: str, outcome: Outcome) -> tuple[str, np.ndarray]:
-    """The split on which the best head is chosen, and the weights (sentences,) of this head on test."""
+    """Where the best head is chosen, and the weights (sentences,) of this head on test."""
     if (chosen := f"head_{criterion}") in outcome.predictions:
         return "validation", outcome.predictions[chosen]
     array = outcome.predictions[f"heads_{criterion}"]  # scored before heads were measured on validation
-    return "test", array[:, *best_head(array)]
+    weights, even = np.empty(len(array), array.dtype), np.arange(len(array)) % 2 == 0
+    for half in (even, ~even):
+        weights[half] = array[half][:, *best_head(array[~half])]
+    return "the other half of test", weights
 
 
 def heads(*variants: str) -> Draw:

@@ -152,13 +152,13 @@ def _loses_more(
     sides: tuple[Sequence[Outcome], Sequence[Outcome]],
 ) -> Effect:
     names = " minus ".join(side[0].variant for side in sides)
-    return Effect(bootstrap_difference(*counts, lost, seed=0), f"{what}, {names}", "sentences")
+    return Effect(bootstrap_difference(*counts, lost, seed=0), f"{what}, {names}", "groups of three sentences")
 
 
 def minutes_gained(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect | None:
-    """Training time, in minutes of one core, that the first side saves to reach the best validation BLEU of the second,
-    seed by seed. A training of the first side that never reaches it would need more than all of its minutes: it counts
-    with these, and saves nothing. None without a seed that both sides have."""
+    """Processor minutes that the first side saves to reach the best validation BLEU of the second, seed by seed. A
+    training of the first side that never reaches it would need more than all of its minutes: it counts with these, and
+    saves nothing. None without a seed that both sides have."""
     gained = []
     for fast, slow in paired(first, second):
         best = max(row["validation_bleu"] for row in slow.record["history"])
@@ -170,7 +170,7 @@ def minutes_gained(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effec
         return None
     mean = float(np.mean(gained))
     names = f"{second[0].variant} minus {first[0].variant}"
-    what = f"minutes of one core to the best validation BLEU of {second[0].variant}, {names}"
+    what = f"minutes of processor time to the best validation BLEU of {second[0].variant}, {names}"
     return Effect(Estimate(mean, mean, mean), what, items="", split="validation")
 
 

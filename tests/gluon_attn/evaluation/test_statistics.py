@@ -13,6 +13,7 @@ from gluon_attn.evaluation.statistics import (
     bootstrap,
     bootstrap_difference,
     bootstrap_metric,
+    in_blocks,
     normalised_entropy,
     rank_correlation,
 )
@@ -98,6 +99,25 @@ def test_totals_are_summed_before_they_are_scored() -> None:
     drawn = [difference(generator.randint(0, 20, 20)) for _ in range(200)]
     assert estimate.mean == pytest.approx(difference(np.arange(20)))
     assert (estimate.low, estimate.high) == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])))
+
+
+def test_blocks_are_sums_of_consecutive_items() -> None:
+    totals = np.arange(2 * 7 * 3).reshape(2, 7, 3)
+    blocks = in_blocks(totals, 3, 2)
+    assert blocks.shape == (2, 3, 3)
+    np.testing.assert_array_equal(blocks[:, 0], totals[:, :3].sum(axis=1))
+    np.testing.assert_array_equal(blocks[:, 2], totals[:, 6])
+    assert in_blocks(totals, 3, 4).shape == (2, 7, 3), "blocks of one item, since two would make too few"
+    assert in_blocks(totals, 100, 2).shape == (2, 3, 3)
+
+
+def test_blocks_of_items_that_depend_on_each_other_have_wider_intervals() -> None:
+    values = np.repeat(np.random.default_rng(3).standard_normal(100), 10)[None, :, None]
+    single, blocked = (
+        bootstrap_metric(each, lambda sums: sums[0] / 1_000, seed=0) for each in (values, in_blocks(values, 10, 20))
+    )
+    assert blocked.mean == pytest.approx(single.mean)
+    assert blocked.error / single.error == pytest.approx(math.sqrt(10), rel=0.1)
 
 
 def test_nothing_is_resampled_until_the_interval_is_read() -> None:

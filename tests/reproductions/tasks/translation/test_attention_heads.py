@@ -101,7 +101,7 @@ def test_a_claim_takes_the_head_that_is_best_on_validation_if_it_is_recorded(tmp
     effects = [attends("before", 0.5)(outcomes) for outcomes in ([new], [old], [new, old])]
     assert [effect.estimate.mean for effect in effects if effect] == pytest.approx([0.1, 0.4, 0.25])
     splits = [effect.what.partition("chosen on ")[2].partition(",")[0] for effect in effects if effect]
-    assert splits == ["validation", "test", "validation or test"]
+    assert splits == ["validation", "the other half of test", "validation or the other half of test"]
     assert attends("noun", 0.5)([old]) is None
 
 
@@ -113,7 +113,18 @@ def test_a_claim_compares_a_criterion_with_its_control(tmp_path: Path) -> None:
         outcomes.append(translated(tmp_path, "transformer", 0.9, seed=seed, **arrays))
     effect = prefers("noun", "second_word")(outcomes)
     assert effect is not None and effect.estimate.mean == pytest.approx(0.4) and "minus the second word" in effect.what
-    assert prefers("noun", "second_word")([translated(tmp_path, "transformer", 0.9, seed=3)]) is None
+    old = translated(tmp_path, "transformer", 0.9, seed=3)
+    assert prefers("noun", "second_word")([old]) is None
+    with_old = prefers("noun", "second_word")([*outcomes, old])
+    assert with_old is not None and with_old.estimate.mean == effect.estimate.mean
+
+
+def test_a_head_is_never_chosen_on_the_sentences_on_which_it_is_measured(tmp_path: Path) -> None:
+    """One head is best on even sentences and another one on odd ones: each half gets the head of the other."""
+    measured = np.full((SENTENCES, 1, 2), 0.2)
+    measured[::2, 0, 0] = measured[1::2, 0, 1] = 0.9
+    effect = attends("before", 0.5)([translated(tmp_path, "transformer", 0.9, heads_before=measured)])
+    assert effect is not None and effect.estimate.mean == pytest.approx(0.2 - 0.5)
 
 
 def test_heads_are_drawn_from_examples(tmp_path: Path) -> None:
