@@ -50,8 +50,9 @@ def steering_errors(side: Sequence[Arrays], prefix: str = "", *, turns: bool = F
 
 
 def pieces(sums: np.ndarray) -> np.ndarray:
-    """Four items of 20 frames are one piece; the drives of the published results have at least 32 items."""
-    return np.array([sums[first : first + 4].sum(axis=0) for first in range(0, len(sums), 4)])
+    """Four items of 20 frames are one piece, but there are at least eight pieces."""
+    number = max(1, min(4, len(sums) // 8))
+    return np.array([sums[first : first + number].sum(axis=0) for first in range(0, len(sums), number)])
 
 
 def error(sums: np.ndarray) -> float:

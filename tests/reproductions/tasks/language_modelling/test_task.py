@@ -171,8 +171,8 @@ def test_better_is_lower_perplexity(better: float, worse: float, expected: str, 
         for name, nats in (("better", better), ("worse", worse))
     ]
     effect = TASK.compare("", *sides)
-    assert effect.estimate.mean == pytest.approx(np.exp(worse) - np.exp(better)) and effect.items == "blocks of 100 lines"
     estimate = effect.estimate
+    assert estimate.mean == pytest.approx(np.exp(worse) - np.exp(better)) and effect.items == "blocks of 100 lines"
     of_interval = "supported" if estimate.low > 0 else "contradicted" if estimate.high < 0 else "inconclusive"
     assert of_interval == expected
     with pytest.raises(UsageError, match="metric 'bleu' is unknown in language modelling; choose from perplexity"):
