@@ -286,6 +286,17 @@ def test_how_large_the_step_to_global_attention_is() -> None:
     assert effects["dropout"] < 0 and effects["feeding"] < 0 and effects["predicting"] < 0 < effects["local"]
 
 
+def test_how_long_the_transformers_trained() -> None:
+    """As a note of `vaswani2017` has it."""
+    first, second, third = (
+        round(one["history"][-1]["cpu_seconds"] / 60) for one in records("vaswani2017", "transformer")
+    )
+    note = papers.load("vaswani2017").notes[0]
+    assert f"its {third} minutes (seeds 1 and 2: {first} and {second})" in note
+    (claim,) = (claim for claim in results("vaswani2017")["claims"] if claim["id"] == "time")
+    assert claim["verdict"] == "inconclusive" and min(claim["per_seed"].values()) > 0
+
+
 def test_by_how_much_a_local_window_exceeds_the_threshold_of_one_seed() -> None:
     """As a note of the table has it; the deviation is that of a difference."""
     (local,) = (claim for claim in results("luong2015")["claims"] if claim["id"] == "local")
