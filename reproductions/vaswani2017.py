@@ -231,7 +231,7 @@ REPRODUCTION = Reproduction(
     smoke=Override(smoke),
     paper=Override(paper),
     notes=(
-        "Half a BLEU point as a margin and half of a head's weight as a threshold are ours. Minutes are processor time, "
+        "Half a BLEU point as a margin and half of a head's weight as a threshold are ours. Minutes: processor time, "
         "without validation, of trainings two at a time on the two threads of one core. Seed 3 of `transformer` ran "
         "beside tests too: its 148 minutes (seeds 1 and 2: 92 and 93) leave `time`, supported by those, open.",
         "Heads are chosen on validation and measured on test; those of seeds 1 and 2 of `transformer`, scored before "
