@@ -149,7 +149,7 @@ def test_a_form_of_another_site_cannot_pose_as_json() -> None:
         {"network": "a/b"},
         {"network": "a/b", "text": ["a"]},
         QUESTION | {"beam": 0},
-        QUESTION | {"beam": 11},
+        QUESTION | {"beam": 13},
         QUESTION | {"beam": True},
         QUESTION | {"beam": 1e9},
         QUESTION | {"beam": "5"},
