@@ -8,9 +8,9 @@
     6  masked           ... + mask                           some positions are hidden from some queries
     7  multi_head       [head_1; ...; head_h] W^O            several heads in parallel
 
-Each function contains the previous one as a special case, step 6 that of as many queries as positions; the tests show
-how. These functions are for reading and for
-tests: networks use :mod:`.pooling`, :mod:`.multiplicative`, :mod:`.structured` and :mod:`.multihead`, which are faster.
+Each function contains the previous one as a special case (7 contains 6 where there are as many queries as keys); the
+tests show how. These functions are for reading and for tests: networks use :mod:`.pooling`, :mod:`.multiplicative`,
+:mod:`.structured` and :mod:`.multihead`, which are faster.
 
 All functions take ``F`` (``mxnet.nd`` or ``mxnet.sym``) and tensors with the batch first: memory (batch,
 memory_length, units), queries (batch, queries, units). They return contexts and weights.

@@ -26,7 +26,7 @@ they are often of one article: on the Penn Treebank, drawing single lines gives 
 BLOCKS = f"blocks of {BLOCK} lines"
 NOTES = (
     f"Intervals over test items draw blocks of {BLOCK} lines, since the losses of neighbouring lines are alike. When "
-    "the test split was first scored, they drew single lines, and were about half as wide.",
+    "the test split was first scored, they drew single lines, and most were half as wide.",
 )
 
 
