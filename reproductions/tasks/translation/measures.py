@@ -98,24 +98,28 @@ def monotone_alignments(outcomes: Sequence[Outcome]) -> Effect | None:
     return Effect(bootstrap(orders - 0.5, seed=0), what, "sentences")
 
 
+GROUPS = "groups of three sentences"
+
+
 def points_lost(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
     """How many more BLEU points the first side loses than the second when three sentences are concatenated."""
     sides = single_and_joined(first), single_and_joined(second)
-    return _loses_more("BLEU points lost", _lost, sides, (first, second))
+    return _loses_more("BLEU points lost", _lost, sides, (first, second), GROUPS)
 
 
 def share_lost(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
     """As :func:`points_lost`, in per cent of the BLEU of single sentences: a system with low BLEU has fewer points to
     lose."""
     sides = single_and_joined(first), single_and_joined(second)
-    return _loses_more("per cent of BLEU lost", _lost_share, sides, (first, second))
+    return _loses_more("per cent of BLEU lost", _lost_share, sides, (first, second), GROUPS)
 
 
 def lost_above_12_words(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
     """How many more BLEU points the first side loses than the second from sentences of up to 12 words to longer ones.
     Three concatenated sentences, in contrast, are longer than almost all training sentences and end differently."""
     sides = by_halves(first), by_halves(second)
-    return _loses_more("BLEU to 12 words minus above", lambda totals: -long_minus_short(totals), sides, (first, second))
+    what = "BLEU to 12 words minus above"
+    return _loses_more(what, lambda totals: -long_minus_short(totals), sides, (first, second), "sentences")
 
 
 def more_when_long(attention: Sequence[Outcome], without: Sequence[Outcome]) -> Effect:
@@ -150,9 +154,10 @@ def _loses_more(
     lost: Callable[[np.ndarray], float],
     counts: tuple[np.ndarray, np.ndarray],
     sides: tuple[Sequence[Outcome], Sequence[Outcome]],
+    items: str,
 ) -> Effect:
     names = " minus ".join(side[0].variant for side in sides)
-    return Effect(bootstrap_difference(*counts, lost, seed=0), f"{what}, {names}", "groups of three sentences")
+    return Effect(bootstrap_difference(*counts, lost, seed=0), f"{what}, {names}", items)
 
 
 def minutes_gained(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect | None:
