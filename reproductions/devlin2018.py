@@ -23,7 +23,7 @@ Tables 5 and 6 and of shorter pretraining on 10 000. They are compared with the 
 fastText, and with the best Bi-GRU of `naver_self_attention`, with and without word vectors of the crawl.
 
 A published encoder of sentences, all-MiniLM-L6-v2, not Google's BERT, is fine-tuned on the whole sentences of SST-2
-(validation accuracy after two epochs: mean of all states and a rate of 1e-4, 88.65; first state and 5e-5, 87.16).
+(validation accuracy, one seed: 88.65; half the rate 88.30, three epochs with token dropout 87.50, first state 87.16).
 """
 
 from __future__ import annotations

@@ -59,8 +59,10 @@ def load_network(command: str, options: NetworkOptions) -> TrainedModel[Any, Any
     from reproductions.protocol.runs import SAMPLE, Run
 
     variant, model = options.variant, options.model
-    if model is not None and variant is not None:
-        raise UsageError("--model names a network, and so its variant; leave out --variant")
+    given = {"--variant": variant is not None, "--seed": options.seed != 1, "--runs": options.runs != Path("runs")}
+    if model is not None and any(given.values()):
+        ignored = " and ".join(option for option, is_given in given.items() if is_given)
+        raise UsageError(f"--model names a network, and so its variant and seed; leave out {ignored}")
     paper = options.paper or (models.paper_of(model) if model else _only_paper(command))
     declared = papers.load(paper).preset(options.preset)
     names = (*declared.headline, *declared.names)

@@ -79,6 +79,11 @@ def test_files_that_cannot_be_read_or_written_are_refused(options: tuple[str, ..
     assert gluon_attn(*PREDICT, *options).refusal == reason
 
 
+def test_options_that_name_another_network_than_model_are_refused() -> None:
+    refusal = gluon_attn(*PREDICT, "--model", "folder", "--seed", "2", "--runs", "elsewhere").refusal
+    assert refusal == "--model names a network, and so its variant and seed; leave out --seed and --runs"
+
+
 def test_a_pipe_is_not_replaced_by_the_answers(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert "is not a regular file; name a file for the answers" in gluon_attn(*PREDICT, "--output", "pipe").refusal
