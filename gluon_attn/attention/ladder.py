@@ -8,7 +8,7 @@
     6  masked           ... + mask                           some positions are hidden from some queries
     7  multi_head       [head_1; ...; head_h] W^O            several heads in parallel
 
-Each function contains the previous one as a special case (7 contains 6 where there are as many queries as keys); the
+Each function contains the previous one as a special case (5 contains 4 where there are as many queries as keys); the
 tests show how. These functions are for reading and for tests: networks use :mod:`.pooling`, :mod:`.multiplicative`,
 :mod:`.structured` and :mod:`.multihead`, which are faster.
 

@@ -202,7 +202,7 @@ def positional_encoding(code: np.ndarray, similarity: np.ndarray, path: Path) ->
 
     Args:
         code: (positions, units).
-        similarity: (distances,), the mean product of two encodings at each distance, divided by that at distance 0.
+        similarity: (distances,), the product of two encodings at each distance, divided by that at distance 0.
         path: the PNG to write.
     """
     with house_figure(10, 3.9, path) as figure:
@@ -231,18 +231,18 @@ def scores_by_width(
         left, right = figure.subplots(1, 2)
         left.loglog(widths, variance, color=COLOURS[1], marker=MARKERS[1], label="q · k")
         scaled = np.asarray(variance) / np.asarray(widths)
-        left.loglog(widths, scaled, color=COLOURS[0], marker=MARKERS[0], label="q · k / √d")
+        left.loglog(widths, scaled, color=COLOURS[0], marker=MARKERS[0], label=r"q · k / $\sqrt{d}$")
         powers = [10**power for power in range(1 + int(np.log10(np.max(variance))))]
         left.set_yticks(powers, [str(power) for power in powers])
         left.set(title="Variance of the scores", xlabel="width d of query and key", ylabel="variance")
         right.plot(widths, entropy, color=COLOURS[1], marker=MARKERS[1], label="softmax(q · k)")
-        right.plot(widths, scaled_entropy, color=COLOURS[0], marker=MARKERS[0], label="softmax(q · k / √d)")
+        right.plot(widths, scaled_entropy, color=COLOURS[0], marker=MARKERS[0], label=r"softmax(q · k / $\sqrt{d}$)")
         right.set_xscale("log")
         right.set_ylim(0, 1)
         right.set(
             title="Entropy of the weights",
             xlabel="width d of query and key",
-            ylabel="entropy / log₂(keys)  (0 one key, 1 uniform)",
+            ylabel=r"entropy / $\log_2$(keys)  (0 one key, 1 uniform)",
         )
         for axes in (left, right):
             axes.set_xticks(widths, [str(width) for width in widths])
@@ -274,6 +274,7 @@ def score_by_amount(
         raise UsageError(f"score by amount: {len(series)} systems; draw 1 to {len(COLOURS)}")
     with house_figure(7, 4.2, path) as figure:
         axes = figure.subplots()
+        several = any(len(values) > 1 for points in series.values() for values in points.values())
         style: dict[str, Any] = {"markersize": 5, "capsize": 3, "clip_on": scale != "sqrt"}
         for (name, points), colour, marker in zip(series.items(), COLOURS, MARKERS, strict=False):
             amounts = sorted(points)
@@ -291,6 +292,8 @@ def score_by_amount(
             ticks = sorted({one for points in series.values() for one in points})
             axes.set_xticks(ticks, [f"{one:,.0f}".replace(",", " ") for one in ticks])
             axes.minorticks_off()
-        axes.set(title=f"{label.partition(',')[0].capitalize()} by {amount}", xlabel=amount, ylabel=label)
+        shown = f"{amount} (square-root scale)" if scale == "sqrt" else amount
+        axes.set(title=f"{label.partition(',')[0].capitalize()} by {amount}", xlabel=shown)
+        axes.set_ylabel(f"{label}; bars: range over seeds" if several else label)
         if len(series) > 1:
             axes.legend(loc="best")

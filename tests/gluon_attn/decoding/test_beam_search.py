@@ -20,6 +20,7 @@ from gluon_attn.models.deep_lstm import DeepLSTM
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.models.rnnencdec import RNNEncDec
 from gluon_attn.models.rnnsearch import RNNSearch
+from gluon_attn.models.transformer import Transformer
 from gluon_attn.typing import Tensors
 from tests.gluon_attn.support import array
 
@@ -42,6 +43,17 @@ MODELS: dict[str, Callable[[], EncoderDecoder]] = {
         input_feeding=True,
         **COMMON,
     ),
+    "transformer": lambda: Transformer(
+        units=UNITS,
+        encoder_layers=2,
+        decoder_layers=2,
+        heads=2,
+        hidden_units=2 * UNITS,
+        positions="learned",
+        source_vocabulary=VOCABULARY,
+        target_vocabulary=VOCABULARY,
+        padding=PADDING,
+    ),
 }
 every_model = pytest.mark.parametrize("name", MODELS)
 
@@ -53,6 +65,10 @@ def model_of(name: str, seed: int = 0) -> EncoderDecoder:
     model.initialize(init.Normal(0.9))
     bias = np.zeros(VOCABULARY, np.float32)
     bias[[PADDING, END]] = -1e4, 2.0
+    if isinstance(model, Transformer):  # as drawn, it repeats the first token for ever
+        bias[END] = 5.0
+        positions = model.target_positions.table
+        positions.set_data(nd.random.normal(scale=4.0, shape=positions.shape))
     model.output.bias.set_data(array(bias))
     model.hybridize(static_alloc=True)
     return model
