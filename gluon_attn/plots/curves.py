@@ -231,18 +231,18 @@ def scores_by_width(
         left, right = figure.subplots(1, 2)
         left.loglog(widths, variance, color=COLOURS[1], marker=MARKERS[1], label="q · k")
         scaled = np.asarray(variance) / np.asarray(widths)
-        left.loglog(widths, scaled, color=COLOURS[0], marker=MARKERS[0], label=r"q · k / $\sqrt{d}$")
+        left.loglog(widths, scaled, color=COLOURS[0], marker=MARKERS[0], label="q · k / sqrt(d)")
         powers = [10**power for power in range(1 + int(np.log10(np.max(variance))))]
         left.set_yticks(powers, [str(power) for power in powers])
         left.set(title="Variance of the scores", xlabel="width d of query and key", ylabel="variance")
         right.plot(widths, entropy, color=COLOURS[1], marker=MARKERS[1], label="softmax(q · k)")
-        right.plot(widths, scaled_entropy, color=COLOURS[0], marker=MARKERS[0], label=r"softmax(q · k / $\sqrt{d}$)")
+        right.plot(widths, scaled_entropy, color=COLOURS[0], marker=MARKERS[0], label="softmax(q · k / sqrt(d))")
         right.set_xscale("log")
         right.set_ylim(0, 1)
         right.set(
             title="Entropy of the weights",
             xlabel="width d of query and key",
-            ylabel=r"entropy / $\log_2$(keys)  (0 one key, 1 uniform)",
+            ylabel="entropy / log2(keys)  (0 one key, 1 uniform)",
         )
         for axes in (left, right):
             axes.set_xticks(widths, [str(width) for width in widths])

@@ -24,15 +24,14 @@ def masked_tokens(
         path: the PNG to write.
     """
     rows = max(map(len, predicted), default=0)
-    with house_figure(max(4.0, 1.3 * len(tokens)), 0.45 * rows + 1.3, path) as figure:
+    title = "Predicted for each token, masked alone\np: probability of the token itself, in blue"
+    with house_figure(max(4.0, 1.3 * len(tokens)), 0.45 * rows + 1.6, path) as figure:
         axes = figure.subplots()
-        axes.set(
-            xlim=(-0.5, len(tokens) - 0.5), ylim=(rows + 0.3, -1.6), title="Predicted for each token, masked alone"
-        )
+        axes.set(xlim=(-0.5, len(tokens) - 0.5), ylim=(rows + 0.3, -1.6), title=title)
         axes.axis("off")
         for column, (token, own, best) in enumerate(zip(tokens, probability, predicted, strict=True)):
             axes.text(column, -0.9, drawable(token), ha="center", va="center", fontweight="bold")
-            axes.text(column, -0.3, f"{own:.2f}", ha="center", va="center", fontsize="small")
+            axes.text(column, -0.3, f"p = {own:.2f}", ha="center", va="center", fontsize="small")
             for row, (other, p) in enumerate(best):
                 colour = COLOURS[0] if other == token else "black"
                 axes.text(column, row + 0.5, f"{drawable(other)} {p:.2f}", ha="center", va="center", color=colour)
