@@ -235,9 +235,9 @@ REPRODUCTION = Reproduction(
         "`transformer` ran beside tests: its 148 minutes (seeds 1 and 2: 92 and 93) leave `time` open. `rnnsearch` has "
         "two vocabularies, so perplexities are not comparable.",
         "Heads are chosen on validation and measured on test; those of seeds 1 and 2 of `transformer`, scored before "
-        "this was recorded, on one half of test and the other, both ways, without the dependency: from `a` or `an` to "
-        "a noun three or more words later, not that of Figure 3. Figures are of seed 1; alignments average the last "
-        "layer's heads.",
+        "this was recorded, on the other half of test, without the dependency: from `a` or `an` to a noun three or "
+        "more words later, not that of Figure 3. Figures are of seed 1; alignments average the heads of the last "
+        "layer.",
     ),
     figures=(
         bleu_by_length("transformer", "rnnsearch"),
