@@ -236,8 +236,7 @@ REPRODUCTION = Reproduction(
         "two vocabularies, so perplexities are not comparable.",
         "Heads are chosen on validation and measured on test; those of seeds 1 and 2 of `transformer`, scored before "
         "this was recorded, on the other half of test, without the dependency: from `a` or `an` to a noun three or "
-        "more words later, not that of Figure 3. Figures are of seed 1; alignments average the heads of the last "
-        "layer.",
+        "more words later, not that of Figure 3. Figures are of seed 1; alignments average the last layer's heads.",
     ),
     figures=(
         bleu_by_length("transformer", "rnnsearch"),
