@@ -245,6 +245,6 @@ REPRODUCTION = Reproduction(
         "(one seed). The text of the word vectors has near copies of test reviews, that of BERT has not. `no-pairs` is "
         "read at its first token, `left-to-right` at its last. The Bi-GRU drops 30 % of its tokens in training, BERT "
         "none. With 10 000 labels, dropping 20 % would gain 0.7 points on validation (one seed); test had been scored "
-        "before. Claims on fastText were added after that. `published` is the best of four recipes, its control of one.",
+        "before. Claims on fastText came after that. `published` is the best of four recipes, its control of one.",
     ),
 )
