@@ -63,6 +63,7 @@ OTHER = "the paper has English sentences, and networks of 768 units pretrained o
 VECTORS = "mikolov2013/skip-gram"
 WITH_VECTORS, FLOOR = "naver_self_attention/best-vectors", "joulin2016/nsmc-bigrams"  # on all labels
 PRETRAINED, BEATS_FLOOR = "BERT is better than word vectors in a Bi-GRU", "BERT is better than fastText"
+BEST = "the same, pretraining continued, 20 % of the tokens dropped in fine-tuning"
 LSTM_ON_TOP = "same number of updates, left to right, bidirectional LSTM on top"
 SENTENCES = ("배우들의 연기가 정말 좋았다", "시간 가는 줄 모르고 재미있게 봤어요", "돈이 아까운 최악의 영화")
 BATCHES = {100: 8, 1_000: 16, 10_000: 32}  # batch size by number of labelled reviews
@@ -84,6 +85,7 @@ LONG = Recipe(epochs=24, batch_size=1, batch_tokens=1024, learning_rate=5e-4, wa
 LONG = replace(LONG, clip_norm=1.0, beta2=0.98, epsilon=1e-6)
 PAPER = replace(LONG, epochs=40, batch_tokens=131_072, learning_rate=1e-4, warmup_steps=10_000, beta2=None)
 TUNING = Recipe(epochs=3, batch_size=64, learning_rate=2e-4, warmup_steps=400, decay="cosine", clip_norm=1.0)
+TUNING_LONGER = replace(TUNING, epochs=4)
 RECURRENT = Recipe(epochs=9, batch_size=128, learning_rate=1e-3, warmup_steps=200, decay="cosine")
 PUBLISHED = replace(TUNING, epochs=4, batch_size=32, learning_rate=1e-4, warmup_steps=80)
 FASTTEXT = Recipe(epochs=4, batch_size=64, learning_rate=3e-3, decay="cosine")
@@ -184,6 +186,7 @@ REPRODUCTION = Reproduction(
     variants=(
         tuning("bert", "BERT, pretrained for about two hours of processor time", "pretraining", **BESIDE_KOBERT),
         tuning("bert-continued", "the same, pretraining continued", "pretraining-continued", **BESIDE_KOBERT),
+        tuning("best", BEST, "pretraining-continued", TUNING_LONGER, replace(tuned, token_dropout=0.2), **BESIDE_KOBERT),
         tuning("random", "the same network from random weights", recipe=replace(TUNING, epochs=5)),
         ablation("bert-30", "pretrained with 7000 updates", BASE, "30"),
         ablation("bert-10", "pretrained with 2000 updates", None, "10"),
