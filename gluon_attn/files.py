@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Open a binary file that appears at ``path``, complete and flushed to disk, only if the block ends without an
-    exception. Missing folders are created.
+    exception. Missing folders are created, and what killed processes left unfinished is removed.
 
     Raises:
         UsageError: if the file cannot be written, for instance because the disk is full; no part of it is left.
@@ -28,7 +29,9 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(path)
         with part.open("wb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_SH)
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -41,6 +44,14 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         raise UsageError(f"{path}: cannot be written ({error.strerror or error}); {remedy}") from None
     finally:
         with suppress(OSError):
+            part.unlink()
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove the unfinished files that no process has locked."""
+    for part in path.parent.glob(f".{path.name}.*.part"):
+        with suppress(OSError), part.open("rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             part.unlink()
 
 

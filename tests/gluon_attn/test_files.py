@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import subprocess
@@ -48,6 +49,16 @@ def test_an_exception_leaves_the_previous_file_and_nothing_else(tmp_path: Path) 
         stream.write(b"after")
         raise ZeroDivisionError
     assert (tmp_path / "file").read_text() == "before" and os.listdir(tmp_path) == ["file"]
+
+
+def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
+    abandoned, written, other = (tmp_path / f".{name}.part" for name in ("file.1", "file.2", "file2.1"))
+    abandoned.write_bytes(b"half")
+    other.write_bytes(b"of another file")
+    with written.open("wb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_SH)
+        write_text(tmp_path / "file", "whole")
+    assert sorted(os.listdir(tmp_path)) == [".file.2.part", ".file2.1.part", "file"]
 
 
 def test_an_error_about_another_file_is_not_reported_as_one_of_writing(tmp_path: Path) -> None:
