@@ -125,9 +125,10 @@ def length_labels() -> list[str]:
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:
-    """Training loss and validation BLEU of greedy search."""
+    """Training loss, with label smoothing if a variant has it, and validation loss without; BLEU of greedy search."""
     curves = {name: outcome.record["history"] for name, outcome in outcomes.items()}
-    draw_training_curves(curves, path, score=Score("bleu", "BLEU, greedy"), loss_per="token")
+    score, label = Score("bleu", "BLEU, greedy"), "train, with any label smoothing"
+    draw_training_curves(curves, path, score=score, loss_per="token", train_label=label)
 
 
 def bleu_by_length(*variants: str, joined: Sequence[int] = ()) -> Draw:
