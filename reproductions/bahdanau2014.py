@@ -215,6 +215,7 @@ REPRODUCTION = Reproduction(
             "sec. 5.2.1",
             ("rnnsearch",),
             monotone_alignments,
+            margin=0.5,
         ),
     ),
     headline=("encdec-all", "search-all"),

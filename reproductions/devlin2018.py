@@ -186,7 +186,9 @@ REPRODUCTION = Reproduction(
     variants=(
         tuning("bert", "BERT, pretrained for about two hours of processor time", "pretraining", **BESIDE_KOBERT),
         tuning("bert-continued", "the same, pretraining continued", "pretraining-continued", **BESIDE_KOBERT),
-        tuning("best", BEST, "pretraining-continued", TUNING_LONGER, replace(tuned, token_dropout=0.2), **BESIDE_KOBERT),
+        tuning(
+            "best", BEST, "pretraining-continued", TUNING_LONGER, replace(tuned, token_dropout=0.2), **BESIDE_KOBERT
+        ),
         tuning("random", "the same network from random weights", recipe=replace(TUNING, epochs=5)),
         ablation("bert-30", "pretrained with 7000 updates", BASE, "30"),
         ablation("bert-10", "pretrained with 2000 updates", None, "10"),

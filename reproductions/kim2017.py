@@ -212,8 +212,9 @@ REPRODUCTION = Reproduction(
             "Most attended regions have no effect on the steering",
             "sec. 4.4",
             ("attention-10",),
-            without_effect(0.5),
-            reported=10.0,
+            without_effect,
+            reported=60.0,
+            margin=50.0,
         ),
         Measured(
             "edges",

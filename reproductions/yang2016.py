@@ -140,9 +140,7 @@ def alike(ave: Sequence[Outcome], maximum: Sequence[Outcome]) -> Effect:
 
 
 SCALE = "the paper has 348 415 reviews in ten classes"
-PEER_DIFFERS = (
-    "richliao's accuracy is on a fifth of the training reviews, which were not trained on; it has other word vectors"
-)
+PEER_DIFFERS = "richliao's accuracy was measured on a fifth of the training file, held out; it has other word vectors"
 FLAT_DIFFERS = "the peer has one LSTM of 200 units and the mean of its states, and random embeddings"
 REVIEWS = IMDb(max_words=50, overlong="wrap")
 IN_CONTEXT = replace(REVIEWS, measurements=(words_in_context("good", "bad"),))

@@ -136,6 +136,7 @@ def score_by_length(
     score_label: str,
     *,
     length_label: str = "source length (words)",
+    bounds: Mapping[str, Sequence[float]] | None = None,
 ) -> None:
     """Plot a score of each variant by sentence length (Bahdanau et al., 2015, figure 2).
 
@@ -145,6 +146,7 @@ def score_by_length(
         path: the PNG to write.
         score_label: name of the score.
         length_label: label of the lengths, with their unit.
+        bounds: for each name of a bound, one value per group; drawn as dashed lines above the scores.
 
     Raises:
         UsageError: if a variant does not have one score per group, or if there are too many variants.
@@ -157,6 +159,8 @@ def score_by_length(
         axes = figure.subplots()
         for (variant, values), colour, marker in zip(scores.items(), COLOURS, MARKERS, strict=False):
             axes.plot(range(len(length_groups)), values, color=colour, marker=marker, markersize=5, label=variant)
+        for name, values in (bounds or {}).items():
+            axes.plot(range(len(length_groups)), values, color=INK, linestyle=(0, (4, 2)), linewidth=1.2, label=name)
         axes.set_xticks(range(len(length_groups)), length_groups)
         axes.set_ylim(bottom=0)
         axes.set(title=f"{score_label} by length", xlabel=length_label, ylabel=score_label)

@@ -26,7 +26,7 @@ class Group:
     effects: Sequence[tuple[str, tuple[float, float, float]]]
 
 
-def forest(groups: Sequence[Group], path: Path, label: str, *, deviation: float | None = None) -> None:
+def forest(groups: Sequence[Group], path: Path, label: str, *, band: float | None = None) -> None:
     """Draw effects as points with intervals, one below the other, with their values; effects whose interval excludes
     zero are coloured.
 
@@ -34,8 +34,7 @@ def forest(groups: Sequence[Group], path: Path, label: str, *, deviation: float 
         groups: groups from top to bottom.
         path: the PNG to write.
         label: label of the effects, with their unit.
-        deviation: standard deviation over seeds of one system; a band of two deviations is drawn on either side of
-        zero.
+        band: two standard deviations of the difference of equal systems, shaded on either side of zero.
 
     Raises:
         UsageError: if there are no effects.
@@ -47,15 +46,9 @@ def forest(groups: Sequence[Group], path: Path, label: str, *, deviation: float 
         axes = figure.subplots()
         axes.grid(False)
         axes.axvline(0, color=INK, linewidth=0.8)
-        if deviation:
-            axes.axvspan(
-                -2 * deviation,
-                2 * deviation,
-                color=FAINT,
-                alpha=0.5,
-                linewidth=0,
-                label=f"seeds: ± 2 × {deviation:.2f}",
-            )
+        if band:
+            label_of_band = f"two deviations of equal systems: ± {band:.2f}"
+            axes.axvspan(-band, band, color=FAINT, alpha=0.5, linewidth=0, label=label_of_band)
             axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0))
         labels, heading, y = [], [], 0
         for group in groups:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from gluon_attn.evaluation.statistics import Estimate
 
@@ -38,7 +37,8 @@ class Better:
         source: where the paper states it.
         metric: metric of the task; its main metric if empty.
         reported: the effect in the paper, if it is not the difference of the numbers ``beside`` the two variants.
-        margin: by how much it is better at least, in the unit of the effect; the statement says it.
+        margin: by how much it is better at least, in the unit of the effect; the statement says it. If it is negative,
+            the first variant may be worse by as much.
     """
 
     id: str
@@ -65,10 +65,8 @@ class Measured:
         variants: names of the variants that it needs.
         effect: function of the outcomes of each variant; it returns None if they do not suffice to measure the effect.
         reported: the effect in the paper, measured in the same way.
-        margin: none, since the function subtracts it.
+        margin: what the effect must exceed, in its unit.
     """
-
-    margin: ClassVar[float] = 0.0
 
     id: str
     statement: str
@@ -76,6 +74,7 @@ class Measured:
     variants: tuple[str, ...]
     effect: Callable[..., Effect | None]
     reported: float | None = None
+    margin: float = 0.0
 
 
 Claim = Better | Measured

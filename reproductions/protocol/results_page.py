@@ -8,6 +8,7 @@ from typing import Any
 
 from reproductions.protocol import papers
 from reproductions.protocol.claims_section import claims_section, marks_of, unmeasured
+from reproductions.protocol.differences import COLUMN
 from reproductions.protocol.readings import Reading, read_readings, summary
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.reproduction import Preset, Reproduction
@@ -59,6 +60,7 @@ def results_readme(
     trained = list(result.manifest["parameters_sha256"].values())
     paragraphs = (
         _provenance(result, [line.row for line in table]),
+        *_on_differences(result),
         *untrained(reproduction, preset, result),
         *_trained_twice(result),
         *summary(readings, trained),
@@ -72,7 +74,8 @@ def results_readme(
         *claims_section(result.claims, marks_of(reproduction, preset, result)),
         *unmeasured(reproduction, result),
     ]
-    lines += ["", "## Reported by others", "", *_reported_markdown(reproduction.reported)]
+    if reproduction.reported:
+        lines += ["", "## Reported by others", "", *_reported_markdown(reproduction.reported)]
     if figures:
         lines += ["", "## Figures"]
         lines += [line for name in figures for line in ("", f"![{_caption(name)}]({name})")]
@@ -130,6 +133,18 @@ def _seeds(result: Result) -> str:
     if len(all_seeds) > 1 and any(len(seeds) == 1 for seeds in seeds_of.values()):
         exceptions.append("rows with one value have one")
     return ", ".join(usual) + (f" ({'; '.join(exceptions)})" if exceptions else "")
+
+
+def _on_differences(result: Result) -> list[str]:
+    """A paragraph on the intervals of differences, if the table has some."""
+    count = sum(row.metric == COLUMN.metric for row in result.rows)
+    if not count:
+        return []
+    return [
+        "The interval of a difference is over seeds and test items, as for claims. "
+        f"The {count} differences are each at the 95 % level, without correction for multiple tests: "
+        f"of as many between equal systems, {count / 20:.1f} on average would be told from zero."
+    ]
 
 
 def _trained_twice(result: Result) -> list[str]:

@@ -87,7 +87,7 @@ def region_sums(side: Sequence[Arrays]) -> list[np.ndarray]:
 
 
 def removed(sums: np.ndarray) -> float:
-    return float(100 * (sums[0] / sums[1] - 0.5)) if sums[1] else 0.0
+    return float(100 * sums[0] / sums[1]) if sums[1] else 0.0
 
 
 def nearer(sums: np.ndarray) -> float:

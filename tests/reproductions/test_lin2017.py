@@ -126,10 +126,10 @@ def test_trained_on_the_sample_it_draws_and_answers(tmp_path: Path) -> None:
     assert answer.code == 0, answer.err
     root = tmp_path / "lin2017" / "smoke-portable"
     assert sorted(path.name for path in (root / "figures").iterdir()) == [
-        "cost_of_the_hops.png",
         "hops_best.png",
         "hops_nsmc-r6-free.png",
         "hops_nsmc-r6-strict.png",
+        "penalty_by_length.png",
         "summed_hops_imdb.png",
         "summed_hops_nsmc.png",
         "training_curves_imdb.png",

@@ -10,17 +10,29 @@ import pytest
 
 from preprocessing.text.choices import CLEANING, STOP_WORDS
 from preprocessing.text.tokenizers import TOKENIZERS
-from reproductions.naver_preprocessing import ASPECTS, BASE, OF_STRONG, REPRODUCTION, SINGLE, STRONG, TOGETHER, drawn
+from reproductions.naver_preprocessing import (
+    ANY,
+    ASPECTS,
+    BASE,
+    OF_STRONG,
+    ONE_CHOICE,
+    REPRODUCTION,
+    STRONG,
+    TWO_CHOICES,
+    WITH_ANY,
+    WITH_MECAB,
+)
 from reproductions.naver_self_attention import REPRODUCTION as NAVER
 from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.classification.accuracy import accuracies
 from reproductions.tasks.classification.preprocessing_choices import (
+    ACCURACY,
+    drawn,
     gain_where_copied,
     interaction,
     varies_more,
-    wider_than,
-    worth,
+    widest,
 )
 from tests.reproductions.support import outcome, run_and_score
 
@@ -52,7 +64,7 @@ def test_the_base_is_the_network_of_the_post() -> None:
 
 
 def test_each_system_differs_from_its_base_as_it_says() -> None:
-    for aspect, choices in ASPECTS.items():
+    for number, choices in ((2, TWO_CHOICES), *((1, choices) for choices in ASPECTS.values())):
         for name, (_, changes) in choices.items():
             for prefix, base in (("", BASE), ("strong-", STRONG)):
                 if prefix and name not in OF_STRONG:
@@ -68,20 +80,23 @@ def test_each_system_differs_from_its_base_as_it_says() -> None:
                     if one[key] != two[key]
                 }
                 assert differing == set(changes), name
-                assert len(changes) == (2 if aspect == "two of these" else 1)
+                assert len(changes) == number
 
 
 def test_every_tokenizer_rule_and_list_is_tried() -> None:
-    choices = [CPU.task(name).choices for name in (BASE, *SINGLE)]
+    choices = [CPU.task(name).choices for name in (BASE, *ONE_CHOICE)]
     assert {each.tokenizer for each in choices} == set(TOKENIZERS)
     assert {rule for each in choices for rule in each.clean} == set(CLEANING)
     assert {each.stop_words for each in choices} == {None, "tags", *STOP_WORDS}
 
 
 def test_random_pipelines_are_drawn_alike_everywhere() -> None:
-    assert len({str(drawn(number)) for number in range(1, 1 + len(TOGETHER))}) == len(TOGETHER)
-    assert drawn(1) == drawn(1)
-    assert drawn(2)["tokenizer"] == "mecab" and drawn(2)["clean"] == ("laughter",) and drawn(2)["max_length"] == 30
+    pipelines = WITH_ANY | WITH_MECAB
+    assert len({str(changes) for changes in pipelines.values()}) == len(pipelines) == 12
+    assert pipelines["random-1"] == drawn(1, ANY) == drawn(1, ANY)
+    assert all(changes["tokenizer"] == "mecab" for changes in WITH_MECAB.values())
+    cut = {name: CPU.variant(name).settings.max_length for name in pipelines}
+    assert cut == {name: changes["max_length"] for name, changes in pipelines.items()}
 
 
 def test_the_smoke_preset_needs_no_java() -> None:
@@ -91,15 +106,15 @@ def test_the_smoke_preset_needs_no_java() -> None:
 
 def test_worth_is_the_mean_over_seeds_with_the_interval_over_seeds_and_reviews(tmp_path: Path) -> None:
     base, other = trained(tmp_path, BASE, 0.5), trained(tmp_path, "whitespace", 0.6)
-    estimate = worth(other, base)
+    estimate = ACCURACY.worth(other, base)
     assert estimate.mean == pytest.approx(10.0)
-    assert estimate.low < worth(other[:1], base[:1]).low + 1 and estimate.low < 10 < estimate.high
+    assert estimate.low < ACCURACY.worth(other[:1], base[:1]).low + 1 and estimate.low < 10 < estimate.high
     assert accuracies(base) == pytest.approx([50.1, 50.2, 50.3])
 
 
 def test_best_minus_worst_and_two_choices_together(tmp_path: Path) -> None:
     systems = [trained(tmp_path, f"s{n}", right) for n, right in enumerate((0.5, 0.53, 0.51))]
-    assert wider_than(0.5, *systems).estimate.mean == pytest.approx(2.5)
+    assert widest(*systems).estimate.mean == pytest.approx(3.0)
     base, first, second, both = (
         trained(tmp_path, name, r) for name, r in zip("abcd", (0.5, 0.4, 0.6, 0.55), strict=True)
     )

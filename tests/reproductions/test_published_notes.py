@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from preprocessing import naver
 from preprocessing.corpora import find
 from preprocessing.text.pairs import films, pair_rows
+from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions import cheng2016, lin2017, mikolov2013, naver_self_attention, xu2015
 from reproductions.protocol import papers
 from reproductions.tasks.translation.task import SMALL, SMALL_TRAINING
@@ -70,19 +72,43 @@ def test_what_removing_stop_words_may_mean() -> None:
     (rules,) = (claim.variants for claim in paper.claims if claim.id == "underspecified")
     base, *removed = sides("naver_preprocessing", "base", *rules)
     accuracy = [100.0 * one["right"].mean() for one in base]
-    differences = sorted(float((mean_right(side) - mean_right(base)).mean()) for side in removed)
+    assert rules == ("stop-wikidocs-okt", "stop-wikidocs-mecab", "stop-tags")
+    okt, mecab, tags = (float((mean_right(side) - mean_right(base)).mean()) for side in removed)
     note = paper.notes[0]
-    assert len(rules) == 3 and "any of the three rules" in note
-    spread = f"{differences[-1] - differences[0]:.2f}"
-    of_lists = [float((mean_right(side) - mean_right(base)).mean()) for name, side in zip(rules, removed, strict=True)
-                if name != "stop-tags"]  # fmt: skip
-    words = f"{np.ptp(of_lists):.2f}"
-    assert f"differ by up to {spread} points, from {differences[-1]:+.2f} to {differences[0]:+.2f}" in note
-    assert f"those of the two lists of words by {words}" in note and len(of_lists) == 2
+    spread, words = f"{mecab - tags:.2f}", f"{mecab - okt:.2f}"
+    assert tags < okt < mecab and "any of the three rules" in note
+    assert f"change accuracy by {okt:+.2f}, {mecab:+.2f} and {tags:+.2f} points, a range of {spread};" in note
+    assert f"those of the two lists of words differ by {words}" in note
     english, korean = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.ko.md"))
     assert f"[{spread} points](" in english and f"those of the two lists of words by {words}." in english
     assert f"[{spread}점](" in korean and f"단어 목록 둘끼리는 {words}점" in korean
     assert f"differ by {np.std(accuracy, ddof=1):.2f} (standard deviation of `base`)" in note
+
+
+@pytest.mark.corpus("nsmc")
+@pytest.mark.slow
+def test_how_much_of_the_reviews_the_choices_leave() -> None:
+    """As notes of `naver_preprocessing` have it."""
+    rules, tokenizers = papers.load("naver_preprocessing").notes[:2]
+
+    def tokens_of(**choices: str) -> tuple[np.ndarray, np.ndarray]:
+        """Tokens of each test review, without a limit, and all of them as ids."""
+        rows = naver.prepare("nsmc", min_freq=5, **choices).splits["test"].sequences()
+        return np.array([len(row) for row in rows]), np.concatenate(rows)
+
+    def cut(lengths: np.ndarray) -> str:
+        return f"{100 * np.mean(lengths > 30):.1f} %"
+
+    base, ids = tokens_of()
+    left = [tokens_of(stop_words=rule)[0] for rule in ("wikidocs-okt", "wikidocs-mecab", "tags")]
+    removed = [f"{100 * (1 - lengths.sum() / base.sum()):.1f} %" for lengths in left]
+    assert f"remove {removed[0]}, {removed[1]} and {removed[2]} of the tokens" in rules
+    assert f"{cut(left[0])}, {cut(left[1])} and {cut(left[2])} instead of {cut(base)}" in rules
+    (words, of_words), (syllables, _), (jamo, _) = (tokens_of(tokenizer=n) for n in ("whitespace", "syllable", "jamo"))
+    assert f"{cut(words)} are cut at 30 whitespace-separated words, {cut(syllables)} at 30 syllables" in tokenizers
+    assert f"{cut(jamo)} at 30 jamo" in tokenizers
+    unknown = [f"{100 * np.mean(of == UNKNOWN_ID):.1f} %" for of in (of_words, ids)]
+    assert f"{unknown[0]} of the words are unknown, but {unknown[1]} of Mecab's morphemes" in tokenizers
 
 
 def test_what_two_hops_share_and_what_the_penalty_of_1_selects() -> None:

@@ -11,11 +11,12 @@ import pytest
 from preprocessing import translation
 from reproductions.bahdanau2014 import REPRODUCTION as BAHDANAU
 from reproductions.protocol.conclude import conclude, draw_figures
+from reproductions.protocol.differences import COLUMN
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.bleu import bleu
 from reproductions.tasks.translation.data import TranslationData
 from reproductions.tasks.translation.decoding import Translated
-from reproductions.tasks.translation.preprocessing_choices import PIECES, WAYS, bleus, one_network_two_ways, worth
+from reproductions.tasks.translation.preprocessing_choices import BLEU, PIECES, WAYS, bleus, one_network_two_ways
 from reproductions.translation_preprocessing import ASPECTS, BASE, REPRODUCTION
 from tests.reproductions.support import outcome
 
@@ -75,10 +76,10 @@ def test_translations_are_counted_in_every_way() -> None:
 def test_what_a_choice_is_worth_has_the_interval_over_seeds(tmp_path: Path) -> None:
     better, base = trained(tmp_path / "a", "words", 24), trained(tmp_path / "b", BASE, 20)
     effects = np.subtract(bleus(better), bleus(base))
-    estimate = worth(better, base)
+    estimate = BLEU.worth(better, base)
     assert estimate.low < effects.mean() < estimate.high
     assert estimate.mean == pytest.approx(effects.mean(), abs=0.5)
-    one = worth(better[:1], base)
+    one = BLEU.worth(better[:1], base)
     assert one.low < bleus(better[:1])[0] - np.mean(bleus(base)) < one.high
 
 
@@ -86,8 +87,8 @@ def test_two_ways_to_count_one_network(tmp_path: Path) -> None:
     outcomes, higher = trained(tmp_path / "a", BASE, 20), trained(tmp_path / "b", BASE, 26)
     for each, other in zip(outcomes, higher, strict=True):
         each.predictions[PIECES] = other.predictions["bleu"]
-    effect = one_network_two_ways(PIECES, "bleu", 2.0, outcomes).estimate
-    assert effect.mean == pytest.approx(np.subtract(bleus(higher), bleus(outcomes)).mean() - 2.0, abs=0.2)
+    effect = one_network_two_ways(PIECES, "bleu", outcomes).estimate
+    assert effect.mean == pytest.approx(np.subtract(bleus(higher), bleus(outcomes)).mean(), abs=0.2)
     assert effect.low < effect.mean < effect.high
 
 
@@ -96,7 +97,8 @@ def test_table_claims_and_figure(tmp_path: Path) -> None:
     rows, claims = conclude(REPRODUCTION, SMOKE, outcomes)
     assert {claim.id for claim in claims} == {claim.id for claim in REPRODUCTION.claims}
     of_base = [row for row in rows if row.variant == BASE and row.split == "test"]
-    for column in REPRODUCTION.table_columns:
+    assert {row.variant for row in rows if row.metric == COLUMN.metric} == {*SMOKE.names} - {BASE}
+    for column in (column for column in REPRODUCTION.table_columns if column != COLUMN):
         found = [row for row in of_base if row.metric == column.metric and column.signature in row.signature]
         assert found, column.title
     assert len({(row.metric, row.signature) for row in of_base}) == len(of_base)

@@ -67,7 +67,7 @@ def hops_of_review(*variants: str, tokens: int) -> Draw:
                 example["tokens"],
                 weights,
                 path,
-                f"{outcome.variant}: {_answer(example)} (test review {example['row'] + 1}, {corpus})",
+                f"{outcome.variant}: {_answer(example)} (test example {example['row'] + 1}, {corpus})",
                 axis_labels=("hop", "token"),
             )
         return paths
@@ -85,7 +85,7 @@ def summed_hops(corpus: str, *variants: str, tokens: int, count: int) -> Draw:
         for outcome, examples in zip(outcomes, _chosen(outcomes, tokens, count), strict=True):
             for example in examples:
                 weights = np.array(example["weights"], np.float32)
-                heading = f"{outcome.variant}, test review {example['row'] + 1}: {_answer(example)}"
+                heading = f"{outcome.variant}, test example {example['row'] + 1}: {_answer(example)}"
                 # Darkest at four times the uniform weight or more, so that nearly uniform weights stay pale.
                 darkest = max(weights.max(), 4 / len(weights))
                 paragraphs.append(Paragraph(example["tokens"], weights / darkest, heading=heading))
@@ -117,8 +117,8 @@ def _answer(example: Mapping[str, Any]) -> str:
 
 
 def penalty_by_length(*variants: str, hops: int) -> Draw:
-    """Draw the mean of ||A A^T - I||_F^2 over the test texts of each length, next to its minimum for the number of
-    hops.
+    """Draw the mean of ||A A^T - I||_F^2 over the test texts of each length, of the first seed of each variant, next to
+    its minimum for the number of hops.
     """
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
@@ -131,10 +131,15 @@ def penalty_by_length(*variants: str, hops: int) -> Draw:
         for outcome in outcomes:
             cost, tokens = (outcome.predictions[name] for name in ("cost", "token_counts"))
             lines[outcome.variant] = [float(cost[tokens == length].mean(dtype=np.float64)) for length in lengths]
-        lines["the least possible"] = least_penalty(lengths, hops).tolist()
-        path = directory / "cost_of_the_hops.png"
-        labels = [str(length) for length in lengths]
-        score_by_length(lines, labels, path, f"cost of {hops} hops", length_label="length of the review (tokens)")
-        return {"cost of the hops": path}
+        path = directory / "penalty_by_length.png"
+        score_by_length(
+            lines,
+            [str(length) for length in lengths],
+            path,
+            f"Penalty of {hops} hops",
+            length_label="length of the review (tokens)",
+            bounds={"minimum": least_penalty(lengths, hops).tolist()},
+        )
+        return {"penalty by length": path}
 
     return draw

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from gluon_attn.evaluation.inference import over_seeds, pooled_deviation
-from gluon_attn.evaluation.statistics import Estimate, bootstrap, bootstrap_metric
+from gluon_attn.evaluation.statistics import bootstrap, bootstrap_metric
 from gluon_attn.models.outputs import Classifier
-from gluon_attn.plots.forest import Group, forest, strips
+from gluon_attn.plots.forest import strips
 from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing import naver
 from preprocessing.text.pipeline import TextPipeline
@@ -19,9 +20,10 @@ from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Evaluation
-from reproductions.tasks.classification.accuracy import accuracies, share_right
+from reproductions.tasks.classification.accuracy import accuracies, compare, share_right
 from reproductions.tasks.classification.corpora import NSMC
 from reproductions.tasks.classification.settings import ClassificationData, SequenceSettings
+from reproductions.tasks.worth_of_choices import Scale
 
 TITLES = {
     "mecab": "Mecab",
@@ -35,6 +37,7 @@ TITLES = {
     "sentencepiece": "SentencePiece",
     "wikidocs-okt": "stop words of the Okt tutorial",
     "wikidocs-mecab": "stop words of the Mecab tutorial",
+    "tags": "Lucene's stop tags",
     "lower-case": "lower-cased",
     "repetitions": "repeated characters shortened",
     "laughter": "laughter and tears removed",
@@ -81,6 +84,8 @@ class ChosenNSMC(NSMC):
 def described(choices: Choices) -> str:
     """A title that names choices."""
     parts = [TITLES[choices.tokenizer], *(TITLES[rule] for rule in choices.clean)]
+    if choices.text == "repaired":
+        parts.append("doubled quotes repaired")
     if choices.stop_words:
         parts.append(f"{TITLES[choices.stop_words]} removed")
     if choices.copies == "of-train":
@@ -90,64 +95,31 @@ def described(choices: Choices) -> str:
     return ", ".join(parts)
 
 
-def worth(outcomes: Sequence[Outcome], base: Sequence[Outcome]) -> Estimate:
-    """Gain in test accuracy over the base, in points, with its interval over seeds and reviews as in verdicts; over
-    reviews only if there is one seed."""
-    items = bootstrap(share_right(outcomes) - share_right(base), seed=0)
-    of_base = {outcome.seed: outcome for outcome in base}
-    pairs = [(outcome, of_base[outcome.seed]) for outcome in outcomes if outcome.seed in of_base]
-    if len(pairs) < 2:
-        return items
-    effects = [float((share_right([one]) - share_right([other])).mean()) for one, other in pairs]
-    low, high = over_seeds(np.array(effects), items.error).interval()
-    return Estimate(items.mean, low, high)
+def drawn(number: int, tokenizers: Sequence[str]) -> dict[str, Any]:
+    """A plausible pipeline: :class:`Choices`, minimum frequency and maximum length, each drawn independently. Tokens
+    are removed by part of speech with Mecab only. The draws of a number are the same on every machine."""
+    generator = np.random.RandomState(number)
+
+    def one_of(*values: Any) -> Any:
+        return values[generator.randint(len(values))]
+
+    tokenizer = one_of(*tokenizers)
+    cleaning = ((), ("repetitions",), ("punctuation",), ("hangul-only",), ("lower-case", "repetitions"), ("laughter",))
+    removed = ("wikidocs-mecab", "tags") if tokenizer == "mecab" else ("wikidocs-okt",)
+    return {
+        "tokenizer": tokenizer,
+        "text": one_of("official", "official", "repaired"),
+        "clean": one_of(*cleaning),
+        "stop_words": one_of(None, None, *removed),
+        "keep": one_of("first", "first", "last"),
+        "copies": one_of("keep", "keep", "of-train"),
+        "validation": one_of("hash", "tail"),
+        "min_freq": one_of(1, 2, 3, 5, 10),
+        "max_length": one_of(30, 40, 60),
+    }
 
 
-@dataclass(frozen=True)
-class Scale:
-    """The measure by which choices are compared.
-
-    Attributes:
-        worth: (outcomes, base outcomes) -> gain over the base, with its interval.
-        values: outcomes -> value of each seed.
-        unit: unit of both.
-    """
-
-    worth: Callable[[Sequence[Outcome], Sequence[Outcome]], Estimate]
-    values: Callable[[Sequence[Outcome]], list[float]]
-    unit: str
-
-
-ACCURACY = Scale(worth, accuracies, "accuracy points")
-
-
-def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: str, scale: Scale = ACCURACY) -> Draw:
-    """A figure of the effect of each choice.
-
-    Args:
-        base: name of the base variant.
-        aspects: for each aspect, the titles of its variants by name.
-        name: file name of the figure.
-        scale: measure of the effect.
-    """
-
-    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
-        drawn = [
-            Group(
-                aspect,
-                [(title, astuple(scale.worth(groups[each], groups[base]))) for each, title in variants.items()],
-            )
-            for aspect, variants in _trained(aspects, groups).items()
-            if base in groups
-        ]
-        if not drawn:
-            return {}
-        deviation = pooled_deviation([np.array(scale.values(outcomes)) for outcomes in groups.values()])
-        path = directory / f"{name}.png"
-        forest(drawn, path, f"{scale.unit} against {base}", deviation=deviation)
-        return {f"effect of each choice ({base})": path}
-
-    return draw
+ACCURACY = Scale(partial(compare, items="reviews"), accuracies, "accuracy points")
 
 
 def spread_of_systems(base: str, sets: Mapping[str, Sequence[str]]) -> Draw:
@@ -172,24 +144,13 @@ def spread_of_systems(base: str, sets: Mapping[str, Sequence[str]]) -> Draw:
     return draw
 
 
-def _trained(aspects: Mapping[str, Mapping[str, str]], groups: Groups) -> dict[str, dict[str, str]]:
-    """The aspects, with the variants that have been trained."""
-    trained = {
-        aspect: {name: title for name, title in variants.items() if name in groups}
-        for aspect, variants in aspects.items()
-    }
-    return {aspect: variants for aspect, variants in trained.items() if variants}
-
-
-def wider_than(points: float, *outcomes: Sequence[Outcome]) -> Effect:
-    """Difference between the best and the worst of these systems, minus ``points``. Best and worst are chosen by the
-    same test reviews, so that even equal systems differ by a little more than nothing."""
+def widest(*outcomes: Sequence[Outcome]) -> Effect:
+    """Difference between the best and the worst of these systems. Best and worst are chosen by the same test reviews,
+    so that even equal systems differ by a little more than nothing."""
     shares = [share_right(each) for each in outcomes]
     means = [float(share.mean()) for share in shares]
     best, worst = shares[int(np.argmax(means))], shares[int(np.argmin(means))]
-    return Effect(
-        bootstrap(best - worst - points, seed=0), f"accuracy points, best minus worst, minus {points}", "reviews"
-    )
+    return Effect(bootstrap(best - worst, seed=0), "accuracy points, best minus worst", "reviews")
 
 
 def varies_more(count: int, *outcomes: Sequence[Outcome]) -> Effect:

@@ -154,27 +154,22 @@ def _regions(outcome: Outcome) -> tuple[np.ndarray, np.ndarray, int]:
     return arrays["region_effect"] >= arrays["least_effect"][0], arrays["region_item"], int(arrays["item"].max()) + 1
 
 
-def without_effect(part: float) -> Callable[..., Effect | None]:
-    """Return the effect of the claim that causal filtering removes more than ``part`` of the regions."""
+def without_effect(outcomes: Sequence[Outcome]) -> Effect | None:
+    """Percentage of the regions that causal filtering removes; None if there are no regions."""
+    each = []
+    for outcome in outcomes:
+        kept, item, count = _regions(outcome)
+        each.append(np.stack([np.bincount(item, value, count) for value in (~kept, np.ones(len(kept)))], axis=1))
+    sums = _pieces(each)
+    if not sums[:, :, 1].sum(axis=1).all():
+        return None
+    least = float(outcomes[0].predictions["least_effect"][0])
 
-    def effect(outcomes: Sequence[Outcome]) -> Effect | None:
-        each = []
-        for outcome in outcomes:
-            kept, item, count = _regions(outcome)
-            each.append(np.stack([np.bincount(item, value, count) for value in (~kept, np.ones(len(kept)))], axis=1))
-        sums = _pieces(each)
-        if not sums[:, :, 1].sum(axis=1).all():
-            return None
-        least = float(outcomes[0].predictions["least_effect"][0])
+    def share(total: np.ndarray) -> float:
+        return float(100 * total[0] / total[1]) if total[1] else 0.0
 
-        def share(total: np.ndarray) -> float:
-            return float(100 * (total[0] / total[1] - part)) if total[1] else 0.0
-
-        masked = f"percentage of regions whose masking changes the steering by less than {least:g} degrees"
-        what = f"{masked}, minus {100 * part:g}"
-        return Effect(bootstrap_metric(sums, share, seed=0), what, PIECES)
-
-    return effect
+    what = f"percentage of regions whose masking changes the steering by less than {least:g} degrees"
+    return Effect(bootstrap_metric(sums, share, seed=0), what, PIECES)
 
 
 def nearer_edges(outcomes: Sequence[Outcome]) -> Effect | None:

@@ -200,12 +200,12 @@ def _mean(measured: np.ndarray) -> np.ndarray:
     return total
 
 
-def attends(criterion: str, share: float) -> Callable[[Sequence[Outcome]], Effect | None]:
-    """Return the effect of the claim that some head gives more than ``share`` of its weight to the criterion's keys."""
-    return partial(_attends, criterion, share)
+def attends(criterion: str) -> Callable[[Sequence[Outcome]], Effect | None]:
+    """Return the effect of the claim that some head attends to the criterion's keys: the weight that it gives them."""
+    return partial(_attends, criterion)
 
 
-def _attends(criterion: str, share: float, outcomes: Sequence[Outcome]) -> Effect | None:
+def _attends(criterion: str, outcomes: Sequence[Outcome]) -> Effect | None:
     if any(f"heads_{criterion}" not in outcome.predictions for outcome in outcomes):
         return None  # scored before heads were measured by this criterion
     splits, weights = zip(*(_of_best(criterion, outcome) for outcome in outcomes), strict=True)
@@ -214,8 +214,8 @@ def _attends(criterion: str, share: float, outcomes: Sequence[Outcome]) -> Effec
     if not len(mean):
         return None
     chosen = " or ".join(dict.fromkeys(splits))
-    what = f"mean weight of the best head, chosen on {chosen}, on {CRITERIA[criterion][1]}, minus {share:g}"
-    return Effect(bootstrap(mean - share, seed=0), what, "sentences")
+    what = f"mean weight of the best head, chosen on {chosen}, on {CRITERIA[criterion][1]}"
+    return Effect(bootstrap(mean, seed=0), what, "sentences")
 
 
 def prefers(criterion: str, control: str) -> Callable[[Sequence[Outcome]], Effect | None]:

@@ -181,15 +181,21 @@ def below_half(other: TestSet) -> Callable[[Sequence[Outcome]], Effect | None]:
 
 def chosen_on_validation(other: TestSet) -> Callable[..., Effect | None]:
     """An effect: the gain in BLEU on the other test set over the first system of the one with the best validation BLEU,
-    which may be the first itself."""
+    chosen for each seed; it may be the first itself."""
 
     def effect(first: Sequence[Outcome], *others: Sequence[Outcome]) -> Effect | None:
         systems = (first, *others)
         if not _scored(other.array, *systems):
             return None
-        best = max(systems, key=lambda outcomes: np.mean([best_validation(one, "bleu") for one in outcomes]))
-        sides = stacked(best, other.array), stacked(first, other.array)
-        what = f"BLEU points on {other.title}, {best[0].variant} minus {first[0].variant}"
+        by_seed = [{outcome.seed: outcome for outcome in outcomes} for outcomes in systems]
+        shared = [outcome.seed for outcome in first if all(outcome.seed in each for each in by_seed)]
+        if not shared:
+            return None
+        of_seed = [[each[seed] for each in by_seed] for seed in shared]
+        best = [max(outcomes, key=lambda one: best_validation(one, "bleu")) for outcomes in of_seed]
+        sides = stacked(best, other.array), stacked([outcomes[0] for outcomes in of_seed], other.array)
+        chosen = " or ".join(dict.fromkeys(outcome.variant for outcome in best))
+        what = f"BLEU points on {other.title}, {chosen} minus {first[0].variant}"
         return Effect(bootstrap_difference(*sides, bleu, seed=0), what, "sentences")
 
     return effect

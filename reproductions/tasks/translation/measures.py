@@ -4,7 +4,7 @@ replaced."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from reproductions.protocol.task import Evaluation
 from reproductions.tasks.bleu import PEERS, bleu
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from reproductions.tasks.translation.decoding import Translated, translate
-from reproductions.tasks.translation.results import by_halves, compare, long_minus_short
+from reproductions.tasks.translation.results import by_halves, long_minus_short
 from reproductions.tasks.translation.task import Translation
 
 JOINED = (2, 3)  # consecutive test sentences that are translated as one
@@ -88,14 +88,13 @@ def joined_sources(pair: Pair, number: int) -> Split:
 
 
 def monotone_alignments(outcomes: Sequence[Outcome]) -> Effect | None:
-    """Mean rank correlation of the alignments minus 0.5, which is halfway between no order and a monotone alignment.
-    None if translations are too short to measure it."""
+    """Mean rank correlation of the alignments: 0 for no order, 1 if all are monotone. None if translations are too
+    short to measure it."""
     seeds = stacked(outcomes, "monotone")
     orders = seeds.mean(axis=0)[~np.isnan(seeds).any(axis=0)]
     if not len(orders):
         return None
-    what = "rank correlation of target and source positions, minus a half"
-    return Effect(bootstrap(orders - 0.5, seed=0), what, "sentences")
+    return Effect(bootstrap(orders, seed=0), "rank correlation of target and source positions", "sentences")
 
 
 GROUPS = "groups of three sentences"
@@ -177,17 +176,6 @@ def minutes_gained(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effec
     names = f"{second[0].variant} minus {first[0].variant}"
     what = f"minutes of processor time to the best validation BLEU of {second[0].variant}, {names}"
     return Effect(Estimate(mean, mean, mean), what, items="", split="validation")
-
-
-def no_worse(margin: float) -> Callable[[Sequence[Outcome], Sequence[Outcome]], Effect]:
-    """An effect for non-inferiority: BLEU of the first side minus that of the second, plus ``margin``."""
-
-    def effect(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
-        measured = compare("bleu", first, second)
-        mean, low, high = (value + margin for value in astuple(measured.estimate))
-        return replace(measured, estimate=Estimate(mean, low, high), what=f"BLEU points of difference, plus {margin}")
-
-    return effect
 
 
 def _minutes_to(outcome: Outcome, bleu: float) -> float | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from gluon_attn.evaluation.inference import over_seeds
-from gluon_attn.evaluation.statistics import Estimate, bootstrap_difference
+from gluon_attn.evaluation.statistics import bootstrap_difference
 from preprocessing import translation as pipelines
 from preprocessing.bitext.pipeline import TranslationPipeline
 from reproductions.protocol.claims import Effect
@@ -18,11 +18,11 @@ from reproductions.protocol.rows import stacked
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.bleu import PEERS, Bleu, bleu, with_unknown_words
-from reproductions.tasks.classification.preprocessing_choices import Scale
 from reproductions.tasks.translation import results
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from reproductions.tasks.translation.decoding import Translated
 from reproductions.tasks.translation.task import Translation
+from reproductions.tasks.worth_of_choices import Scale
 
 # Of detokenised text; `none` separates at spaces alone, so that punctuation marks stay attached to words.
 WAYS: Mapping[str, Bleu] = {
@@ -53,12 +53,12 @@ class ChosenTranslation(Translation):
 
     columns: ClassVar[tuple[Column, ...]] = (
         Column("BLEU", "bleu"),
-        Column("of pieces", "bleu", OF_PIECES),
+        Column("BLEU of subwords", "bleu", OF_PIECES),
         Column("sacreBLEU", "sacrebleu", "case:lc|eff:no|tok:13a"),
-        Column("cased", "sacrebleu", "case:mixed|eff:no|tok:13a"),
-        Column("international", "sacrebleu", "tok:intl"),
-        Column("at spaces", "sacrebleu", "tok:none"),
-        Column("of characters", "sacrebleu", "tok:char"),
+        Column("sacreBLEU, cased", "sacrebleu", "case:mixed|eff:no|tok:13a"),
+        Column("tokenizer intl", "sacrebleu", "tok:intl"),
+        Column("tokenizer none", "sacrebleu", "tok:none"),
+        Column("tokenizer char", "sacrebleu", "tok:char"),
     )
     metrics = (*Translation.metrics, *WAYS)
 
@@ -92,25 +92,10 @@ def bleus(outcomes: Sequence[Outcome]) -> list[float]:
     return [bleu(each.sum(axis=0)) for each in stacked(outcomes, "bleu")]
 
 
-def worth(outcomes: Sequence[Outcome], base: Sequence[Outcome]) -> Estimate:
-    """Gain in BLEU over the base, in points, with its interval over seeds and sentences as in verdicts; over sentences
-    only if there is one seed."""
-    items = results.compare("bleu", outcomes, base).estimate
-    common = [seed for seed in (one.seed for one in outcomes) if seed in {one.seed for one in base}]
-    if len(common) < 2:
-        return items
-    sides = [{one.seed: value for one, value in zip(side, bleus(side), strict=True)} for side in (outcomes, base)]
-    effects = np.array([sides[0][seed] - sides[1][seed] for seed in common])
-    low, high = over_seeds(effects, items.error).interval()
-    return Estimate(items.mean, low, high)
+BLEU = Scale(partial(results.compare, "bleu"), bleus, "BLEU points")
 
 
-BLEU = Scale(worth, bleus, "BLEU points")
-
-
-def one_network_two_ways(higher: str, lower: str, points: float, outcomes: Sequence[Outcome]) -> Effect:
-    """Difference in BLEU of the same translations between two ways to compute it, minus ``points``."""
+def one_network_two_ways(higher: str, lower: str, outcomes: Sequence[Outcome]) -> Effect:
+    """Difference in BLEU of the same translations between two ways to compute it."""
     sides = stacked(outcomes, higher), stacked(outcomes, lower)
-    difference = bootstrap_difference(*sides, bleu, seed=0)
-    estimate = Estimate(difference.mean - points, difference.low - points, difference.high - points)
-    return Effect(estimate, f"points of {higher} minus {lower}, minus {points:g}", "sentences")
+    return Effect(bootstrap_difference(*sides, bleu, seed=0), f"points of {higher} minus {lower}", "sentences")

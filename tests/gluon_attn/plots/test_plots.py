@@ -68,7 +68,13 @@ def draw_weights(path: Path) -> None:
 
 
 def draw_scores_by_length(path: Path) -> None:
-    score_by_length({"rnnsearch": [20.0, 25.5], "encdec": [19.0, 11.0]}, ["1-10", "11-20"], path, "BLEU")
+    score_by_length(
+        {"rnnsearch": [20.0, 25.5], "encdec": [19.0, 11.0]},
+        ["1-10", "11-20"],
+        path,
+        "BLEU",
+        bounds={"least": [1.0, 2.0]},
+    )
 
 
 def draw_faithfulness(path: Path) -> None:
@@ -91,7 +97,7 @@ def draw_positional_encoding(path: Path) -> None:
 
 def draw_forest(path: Path) -> None:
     effects = [("okt", (-0.5, -0.8, -0.2)), ("코모란", (0.1, -0.2, 0.4))]
-    forest([Group("tokenizer", effects)], path, "accuracy points", deviation=0.1)
+    forest([Group("tokenizer", effects)], path, "accuracy points", band=0.2)
 
 
 def draw_strips(path: Path) -> None:

@@ -179,7 +179,8 @@ def test_every_paper_declares_known_names(name: str) -> None:
     assert paper.preset("smoke").on_sample
     for claim in paper.claims:
         if isinstance(claim, Better) and claim.margin:
-            assert f"by at least {claim.margin} " in claim.statement
+            words = f"at most {-claim.margin} " if claim.margin < 0 else f"by at least {claim.margin} "
+            assert words in claim.statement
     for baseline in paper.baselines:
         other, _, named = baseline.partition("/")
         assert papers.load(other) and (not named or papers.load(other).preset("cpu").variant(named))

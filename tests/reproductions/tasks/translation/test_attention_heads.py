@@ -82,27 +82,27 @@ def test_the_best_head_is_that_of_the_largest_mean() -> None:
     assert best_head(measured) == (1, 0)
 
 
-def test_a_claim_compares_the_best_head_with_a_share(tmp_path: Path) -> None:
+def test_a_claim_measures_the_weight_of_the_best_head(tmp_path: Path) -> None:
     outcomes = []
     for seed, layer in ((1, 0), (2, 1)):
         measured = np.full((SENTENCES, 2, 2), 0.1)
         measured[:, layer, 1] = 0.8
         outcomes.append(translated(tmp_path, "transformer", 0.9, seed=seed, heads_before=measured))
-    effect = attends("before", 0.5)(outcomes)
-    assert effect is not None and effect.estimate.mean == pytest.approx(0.3) and "the token before" in effect.what
+    effect = attends("before")(outcomes)
+    assert effect is not None and effect.estimate.mean == pytest.approx(0.8) and "the token before" in effect.what
     nothing = np.full((SENTENCES, 2, 2), np.nan)
-    assert attends("lexicon", 0.5)([translated(tmp_path, "small", 0.9, heads_lexicon=nothing)]) is None
+    assert attends("lexicon")([translated(tmp_path, "small", 0.9, heads_lexicon=nothing)]) is None
 
 
 def test_a_claim_takes_the_head_that_is_best_on_validation_if_it_is_recorded(tmp_path: Path) -> None:
     every = np.tile(np.array([[0.9, 0.6]]), (SENTENCES, 1, 1))
     new = translated(tmp_path, "transformer", 0.9, seed=1, heads_before=every, head_before=every[:, 0, 1])
     old = translated(tmp_path, "transformer", 0.9, seed=2, heads_before=every)
-    effects = [attends("before", 0.5)(outcomes) for outcomes in ([new], [old], [new, old])]
-    assert [effect.estimate.mean for effect in effects if effect] == pytest.approx([0.1, 0.4, 0.25])
+    effects = [attends("before")(outcomes) for outcomes in ([new], [old], [new, old])]
+    assert [effect.estimate.mean for effect in effects if effect] == pytest.approx([0.6, 0.9, 0.75])
     splits = [effect.what.partition("chosen on ")[2].partition(",")[0] for effect in effects if effect]
     assert splits == ["validation", "the other half of test", "validation or the other half of test"]
-    assert attends("noun", 0.5)([old]) is None
+    assert attends("noun")([old]) is None
 
 
 def test_a_claim_compares_a_criterion_with_its_control(tmp_path: Path) -> None:
@@ -123,8 +123,8 @@ def test_a_head_is_never_chosen_on_the_sentences_on_which_it_is_measured(tmp_pat
     """One head is best on even sentences and another one on odd ones: each half gets the head of the other."""
     measured = np.full((SENTENCES, 1, 2), 0.2)
     measured[::2, 0, 0] = measured[1::2, 0, 1] = 0.9
-    effect = attends("before", 0.5)([translated(tmp_path, "transformer", 0.9, heads_before=measured)])
-    assert effect is not None and effect.estimate.mean == pytest.approx(0.2 - 0.5)
+    effect = attends("before")([translated(tmp_path, "transformer", 0.9, heads_before=measured)])
+    assert effect is not None and effect.estimate.mean == pytest.approx(0.2)
 
 
 def test_heads_are_drawn_from_examples(tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""A figure of the effect of each choice: systems that differ from a base system in one choice or in several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gluon_attn.evaluation.inference import over_seeds, pooled_deviation
+from gluon_attn.evaluation.statistics import Estimate
+from gluon_attn.plots.forest import Group, forest
+from reproductions.protocol.claims import Effect
+from reproductions.protocol.reproduction import Draw, Groups
+from reproductions.protocol.runs import Outcome, paired
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The score by which choices are compared.
+
+    Attributes:
+        difference: (outcomes, base outcomes) -> gain over the base, with its interval over test items.
+        values: outcomes -> score of each seed.
+        unit: unit of both.
+    """
+
+    difference: Callable[[Sequence[Outcome], Sequence[Outcome]], Effect]
+    values: Callable[[Sequence[Outcome]], list[float]]
+    unit: str
+
+    def worth(self, outcomes: Sequence[Outcome], base: Sequence[Outcome]) -> Estimate:
+        """The gain over the base, with its interval over seeds and items as in verdicts; over items only if they share
+        fewer than two seeds."""
+        gain = self.difference(outcomes, base).estimate
+        of_seeds = [self.difference([own], [other]).estimate.mean for own, other in paired(outcomes, base)]
+        if len(of_seeds) < 2:
+            return gain
+        half = over_seeds(np.array(of_seeds), gain.error).half()
+        return Estimate(gain.mean, gain.mean - half, gain.mean + half)
+
+
+def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: str, scale: Scale) -> Draw:
+    """A figure of the effect of each choice.
+
+    Args:
+        base: name of the base variant.
+        aspects: for each aspect, the titles of its variants by name.
+        name: file name of the figure.
+        scale: the score.
+    """
+
+    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
+        if base not in groups:
+            return {}
+        drawn, scores = [], [np.array(scale.values(groups[base]))]
+        for aspect, titles in aspects.items():
+            trained = {title: groups[variant] for variant, title in titles.items() if variant in groups}
+            scores += [np.array(scale.values(outcomes)) for outcomes in trained.values()]
+            effects = [(title, astuple(scale.worth(outcomes, groups[base]))) for title, outcomes in trained.items()]
+            drawn += [Group(aspect, effects)] if effects else []
+        if not drawn:
+            return {}
+        deviation = pooled_deviation(scores)
+        # Of the difference of two means over as many seeds as the base has.
+        band = 2 * deviation * math.sqrt(2 / len(groups[base])) if deviation else None
+        path = directory / f"{name}.png"
+        forest(drawn, path, f"{scale.unit} against {base}", band=band)
+        return {f"effect of each choice ({base})": path}
+
+    return draw
