@@ -49,7 +49,8 @@ class SplitByFilm(Step[Data]):
         splits = {**data.splits, "train": train.take(~chosen), "validation": train.take(chosen)}
         for name in ("train", "validation"):
             if not len(splits[name]):
-                raise InputError(path, f"split by film, {name} has no document", remedy="split by hash")
+                reason = f"split by the films of train/urls_*.txt, {name} has no documents"
+                raise InputError(path, reason, remedy="split by hash")
         counts = {
             name: len(set(np.array(of_rows)[rows])) for name, rows in (("train", ~chosen), ("validation", chosen))
         }

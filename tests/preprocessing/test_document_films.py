@@ -77,7 +77,7 @@ def test_the_number_of_a_document_is_its_line_counted_from_0(tmp_path: Path) -> 
             line("tt0000001") * 11,
             "line 2 has no film: 'http://example.org'",
         ),
-        (line("tt0000001") * 2, line("tt0000001") * 11, "validation has no document"),
+        (line("tt0000001") * 2, line("tt0000001") * 11, "validation has no documents"),
     ],
 )
 def test_what_is_wrong_with_the_lists_is_one_line(

@@ -68,7 +68,8 @@ def naver_reviews(
     )
     if folder is not None:
         if validation != "hash":
-            raise UsageError("--validation is for NSMC; of --folder give validation.tsv, else it is held out by hash")
+            message = "--validation applies to NSMC only; with --folder, add validation.tsv to the folder"
+            raise UsageError(f"{message} (without it, a tenth of train is held out by hash)")
         own = own_texts.own_texts_of(folder)
         prepared = own_texts.reading_own_texts(pipeline).run(own, processes=processes, cache=not no_cache)
     else:
