@@ -44,6 +44,7 @@ from reproductions.tasks.translation.measures import (
 from reproductions.tasks.translation.results import alignments, bleu_by_length
 from reproductions.tasks.translation.task import (
     AT_SCALE,
+    LONGER,
     SMALL,
     SMALL_TRAINING,
     SMALLER,
@@ -107,7 +108,6 @@ joint_bpe = Settings(tokens="bpe", max_size=None, smoothing=0.1, tied=True)
 full = replace(joint_bpe, units=256, embedding_units=256, attention_units=256, maxout_units=256, dropout=0.3)
 search = replace(joint_bpe, units=128, embedding_units=128, attention_units=128, maxout_units=128, dropout=0.2)
 encdec = replace(search, attention=False)
-LONGER = replace(STANDARD, epochs=14)  # for Korean, with less than half as many pairs
 SHORTER = replace(STANDARD, epochs=3)  # for Korean with other text: as many pairs in all as LONGER has without it
 
 

@@ -194,8 +194,8 @@ REPRODUCTION = Reproduction(
         on_sentences("published", True, PUBLISHED, beside=MEDIUM, comparable=True, differs=PHRASES),
         on_sentences("published-random", False, replace(PUBLISHED, epochs=8, learning_rate=2e-4)),
         *(variant for count in BATCHES for variant in with_few_labels(count)),
-        pretraining("pretraining-continued", "30 times 1000 more, 40 % masked", 30, "pretraining", rate=0.4),
         *(pretraining(name, f"{epochs} times 1000 updates", epochs) for name, epochs in BUDGETS.items()),
+        pretraining("pretraining-continued", "30 times 1000 more, 40 % masked", 30, "pretraining", rate=0.4),
         *(
             pretraining(f"pretraining-{name}", f"7 times 1000 updates, {title}", 7, **changed)
             for name, (title, changed) in ABLATIONS.items()

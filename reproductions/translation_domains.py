@@ -32,7 +32,7 @@ from reproductions.tasks.translation.domains import (
     below_half,
     chosen_on_validation,
 )
-from reproductions.tasks.translation.task import SMALL, SMOKE, STANDARD
+from reproductions.tasks.translation.task import LONGER, SMALL, SMOKE, STANDARD
 from reproductions.tasks.translation.transformer_settings import RNNSearchSettings
 
 CHALLENGES = "Koehn and Knowles (2017), arXiv:1706.03872"
@@ -44,7 +44,6 @@ KOREAN = DomainTranslation("tatoeba ko-en", source="ko", target="en", elsewhere=
 full = RNNSearchSettings(units=256, embedding_units=256, smoothing=0.1, tied=True, dropout=0.3)
 plain = RNNSearchSettings(units=128, embedding_units=128, tied=True)
 DROPOUT, SMOOTHING, AVERAGE = 0.2, 0.1, 3  # epochs whose parameters are averaged
-LONGER = replace(STANDARD, epochs=14)  # for Korean, with less than half as many pairs
 AVERAGED = replace(SMALL, average=AVERAGE)
 
 
