@@ -180,7 +180,7 @@ REPRODUCTION = Reproduction(
     reported=(KOBERT, DISTILLED, MULTILINGUAL, BASE, NO_PAIRS, LEFT_TO_RIGHT, WITH_LSTM, DEEP, FLAT, MEDIUM, BERT_BASE),
     variants=(
         tuning("bert", "BERT, pretrained for about two hours of processor time", "pretraining", **BESIDE_KOBERT),
-        tuning("bert-continued", "the same, pretraining continued", "pretraining-continued", **BESIDE_KOBERT),
+        tuning("bert-continued", "BERT, pretraining continued", "pretraining-continued", **BESIDE_KOBERT),
         tuning("random", "the same network from random weights", recipe=replace(TUNING, epochs=5)),
         ablation("bert-30", "pretrained with 7000 updates", BASE, "30"),
         ablation("bert-10", "pretrained with 2000 updates", None, "10"),
@@ -218,7 +218,8 @@ REPRODUCTION = Reproduction(
         *(Better(f"floor-{n}", f"{BEATS_FLOOR}, {n} labels", f"bert-{n}", f"fasttext-{n}") for n in BATCHES),
         Better("floor", f"{BEATS_FLOOR}, all labels", "bert", FLOOR),
     ),
-    headline=("bert", "random"),
+    headline=("bert-continued", "bert", "random"),
+    main="bert-continued",
     seeds=(1, 2, 3),
     smoke=Override(smoke),
     paper=Override(paper),
