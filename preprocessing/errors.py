@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -44,6 +44,12 @@ class ParameterError(InputError):
 
 
 LARGEST = 2**31 - 1
+
+
+def check_list(texts: Sequence[str]) -> None:
+    """Raise ParameterError for a single text, whose characters would be taken for texts."""
+    if isinstance(texts, str):
+        raise ParameterError("texts", texts, "is a single text", remedy="give a list of texts")
 
 
 def check_positive(**values: float | None) -> None:

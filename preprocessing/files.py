@@ -132,12 +132,13 @@ def _remove_abandoned(path: Path) -> None:
 
 
 @contextmanager
-def result_directory(path: Path, *, overwrite: bool) -> Iterator[Path]:
+def result_directory(path: Path | str, *, overwrite: bool) -> Iterator[Path]:
     """Like :func:`atomic_directory`, for a result with its card.
 
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a
     ``card.json``), which is then replaced as a whole.
     """
+    path = Path(path)
     check_result_directory(path, overwrite=overwrite)
     with atomic_directory(path) as temporary:
         yield temporary

@@ -97,7 +97,7 @@ def pipeline(
             choice = ", ".join((*known.languages, *known.stand_ins))
             raise InputError(f"language {language!r}", f"is not in corpus {corpus}", remedy=f"choose from {choice}")
     if columns[0] == columns[1]:
-        raise InputError(f"{source} to {target}", "is one language, or one replaces the other", remedy="choose two")
+        raise InputError(f"{source} to {target}", "source and target are the same text", remedy="choose two languages")
     if unknown := [name for name in extra if name not in known.extra]:
         choice = ", ".join(known.extra) or "none for this corpus"
         raise ParameterError("extra", unknown[0], f"is not in corpus {corpus}", remedy=f"known: {choice}")
@@ -161,14 +161,14 @@ def prepare(
     return pipeline(name, **options).run(corpus, processes=processes, cache=cache, bounded=bounded)
 
 
-def own_files(folder: Path, source: str, target: str, licence: str = "not stated") -> CorpusFiles:
+def own_files(folder: Path | str, source: str, target: str, licence: str = "not stated") -> CorpusFiles:
     """Your own parallel files in a folder, as a corpus: ``train``, ``validation`` and ``test``, each with the endings
     ``.<source>`` and ``.<target>``, one sentence per line; each may be compressed (``.gz``, ``.xz``). If both
     validation files are missing, one in twenty train pairs is held out. Raises InputError for any other missing
     file."""
     paths, absent = {}, set()
     for part in (f"{split}.{language}" for split in ("train", "validation", "test") for language in (source, target)):
-        candidates = [folder / f"{part}{ending}" for ending in ("", ".gz", ".xz")]
+        candidates = [Path(folder, f"{part}{ending}") for ending in ("", ".gz", ".xz")]
         paths[part] = next((path for path in candidates if path.is_file()), candidates[0])
         absent |= set() if paths[part].exists() else {part}
     validation = {f"validation.{language}" for language in (source, target)}

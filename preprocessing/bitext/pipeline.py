@@ -13,7 +13,7 @@ from preprocessing.bitext.bounded.steps import obstacle
 from preprocessing.bitext.data import SIDES, Bitext, BothSides, Pair
 from preprocessing.bitext.steps import detokenized, whole_words
 from preprocessing.corpora import CorpusFiles, locate
-from preprocessing.errors import InputError, check_positive
+from preprocessing.errors import InputError, check_list, check_positive
 from preprocessing.pipeline.pipeline import Pipeline, RunResult
 from preprocessing.pipeline.step import Context
 from preprocessing.text.data import Data, Split
@@ -111,7 +111,10 @@ class TranslationResult(RunResult["TranslationPipeline", Bitext]):
         return list(self.card["facts"].get("stand_ins", {}).values())
 
     def encode(self, texts: Sequence[str], *, processes: int | None = None) -> Split:
-        """Encode new source sentences by the same steps and the same learned state, one row per sentence."""
+        """Encode new source sentences by the same steps and the same learned state, one row per sentence.
+
+        Raises ParameterError for a single sentence instead of a list."""
+        check_list(texts)
         state = self.data.source
         data = Data({"new": Split.of(list(texts))}, state.tokenizer, state.vocabulary, state.learned)
         for step in self.pipeline.steps:

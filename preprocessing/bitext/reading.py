@@ -193,7 +193,7 @@ def read_columns(path: Path, collection: Collection, wanted: Sequence[str]) -> t
         expected = [len(names)]
         if lines[0].split("\t") != names:
             reason = f"the header is {lines[0][:60]!r}, expected {', '.join(names)} between tabs"
-            raise InputError(path, reason, line=1, remedy="add the header line")
+            raise InputError(path, reason, line=1, remedy="add the header line, with tabs between the columns")
     rows = [line.split("\t") for line in lines]
     width = len(rows[0])
     if width not in expected:
@@ -245,7 +245,7 @@ def _empty(
 
 def empty_side(path: Path, language: str, line: int) -> InputError:
     """The error for a pair with an empty side."""
-    remedy = "fix the line, or pass --empty drop (empty='drop'): dropped pairs are counted in the card"
+    remedy = "fix the line; preprocess translation can drop such pairs (--empty drop, in Python empty='drop')"
     return InputError(path, f"the {language} side is empty", line=line, remedy=remedy)
 
 

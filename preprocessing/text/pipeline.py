@@ -10,6 +10,7 @@ import numpy as np
 
 from preprocessing import corpora
 from preprocessing.corpora import CorpusFiles
+from preprocessing.errors import check_list
 from preprocessing.pipeline.pipeline import Pipeline, RunResult
 from preprocessing.pipeline.step import Context
 from preprocessing.text.data import Data, Split
@@ -55,7 +56,10 @@ class Result(RunResult["TextPipeline", Data]):
 
     def encode(self, texts: Sequence[str], *, processes: int | None = None) -> Split:
         """Encode new texts by the same steps and the same learned state, one row per text; the row of a blank text has
-        no tokens."""
+        no tokens.
+
+        Raises ParameterError for a single text instead of a list."""
+        check_list(texts)
         data = Data({"new": Split.of(list(texts))}, self.data.tokenizer, self.data.vocabulary)
         for step in self.pipeline.steps:
             if step.for_new_rows:

@@ -171,6 +171,8 @@ def _lines(path: Path | None) -> Iterator[BinaryIO]:
 def _write(answers: Iterable[str], path: Path | None) -> None:
     """Print the answers, or write them to a file that appears only when it is complete."""
     if path is None:
+        if sys.stdout is None:
+            raise UsageError("standard output is closed; name a file with --output")
         for line in answers:
             print(line, flush=True)
         return

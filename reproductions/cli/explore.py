@@ -53,7 +53,8 @@ def explore(
     try:
         if not is_loopback(host):
             print("*** EVERYONE WHO REACHES THIS MACHINE CAN USE THE EXPLORER ***", file=sys.stderr)
-        print(f"{len(networks.offered)} networks to explore at {address_of(server)} (Ctrl-C ends)", flush=True)
+        count = len(networks.offered)
+        print(f"{count} network{'s' * (count != 1)} to explore at {address_of(server)} (Ctrl-C ends)", flush=True)
         if open_browser:
             import webbrowser
 

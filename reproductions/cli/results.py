@@ -68,6 +68,7 @@ def compare(
 ) -> None:
     """Print the table of measured next to reported numbers, and the verdicts on the claims."""
     from reproductions.protocol import papers
+    from reproductions.protocol.claims_section import after_correction
     from reproductions.protocol.tables import (
         claim_details,
         claims_table,
@@ -96,6 +97,8 @@ def compare(
         console.print(terminal_tables(reproduction, declared, result))
         if result.claims:
             console.print(claims_table(result))
+            if corrected := after_correction(result.claims):
+                print(corrected.replace("`", ""))
         else:
             print("Claims: none; a claim needs all of its variants, scored.")
         for paragraph in untrained(reproduction, declared, result):
@@ -123,7 +126,7 @@ def power(
     if seeds is None:
         print(f"{claim}: 100 seeds per variant are too few to show {effect:g}; more test items may be needed")
     else:
-        print(f"{claim}: {seeds} seeds per variant show {effect:g} with a probability of 0.8")
+        print(f"{claim}: with {seeds} seeds per variant, an effect of {effect:g} is shown with a probability of 0.8")
 
 
 def _results(paper: str, preset: str, path: Path | None) -> Result:

@@ -119,11 +119,11 @@ def score(
     are not scored again. With --publish, the new table replaces the published one; with --variant or --seed, published
     results of other variants and seeds are kept.
     """
-    if publish and (variant or seed) and preset != "cpu":
-        raise UsageError(f"a table of preset {preset} is published whole; leave out --variant and --seed, or --publish")
     own = DataOptions(train, validation, test, folder, source, target)
     if publish and own.given:
         raise UsageError("results on data of your own are not published; leave out --publish")
+    if publish and (variant or seed) and preset != "cpu":
+        raise UsageError(f"a table of preset {preset} is published whole; leave out --variant and --seed, or --publish")
     chosen = choose(paper, preset, variant, seed, profile, threads, runs, own)
     from reproductions.protocol import publishing, readings, runner
 

@@ -128,11 +128,12 @@ def find_networks(runs: Path, paper: str | None = None, model: Path | None = Non
         name = paper or models.paper_of(model)
         network = _describe(name, model, "model", "given")
         if network is None:
-            raise UsageError(f"{model}: a network of this task attends to nothing; choose another --model")
+            raise UsageError(f"{model}: this network shows no attention over text; choose another --model")
         return Networks([(network, name, model)])
     chosen = [paper] if paper else list(papers.names())
     if paper and not any(_attends(variant.task) for variant in papers.load(paper).preset("cpu").variants):
-        raise UsageError(f"{paper}: its networks attend to nothing; choose another paper")
+        remedy = "choose another paper (of images: gluon-attn caption --out, classify --attention)"
+        raise UsageError(f"{paper}: its networks show no attention over text; {remedy}")
     described = [(network, name, path) for name in chosen for network, path in _of_paper(name, runs)]
     if not described:
         raise UsageError(f"no trained network to explore here; train one with: gluon-attn run {paper or 'PAPER'}")

@@ -53,10 +53,11 @@ def claims_section(claims: Sequence[JudgedClaim], marks: Mapping[str, str]) -> l
         " Verdicts from one seed rest on a threshold, 3 √2 times the deviation over seeds of all published systems of "
         "such tasks, which further trainings can change; their intervals are over test items only."
     )
+    corrected = after_correction(claims)
     note = (
         f"{len(claims)} claim{'s' * (len(claims) != 1)}, {len(judged)} judged, each at the 95 % level without "
-        f"correction for multiple tests.{_after_correction(claims)}{one_seed * any(map(has_one_seed, claims))} "
-        "Effects in the paper are those on its own corpus."
+        f"correction for multiple tests.{' ' * bool(corrected)}{corrected}"
+        f"{one_seed * any(map(has_one_seed, claims))} Effects in the paper are those on its own corpus."
     )
     return [table, "", note]
 
@@ -78,13 +79,13 @@ def _claim_cells(claim: JudgedClaim, mark: str = "") -> tuple[str, ...]:
     )
 
 
-def _after_correction(claims: Sequence[JudgedClaim]) -> str:
+def after_correction(claims: Sequence[JudgedClaim]) -> str:
     """What Holm's correction would change; nothing if no claim has a p-value."""
     if all(claim.p is None for claim in claims):
         return ""
     lost = ", ".join(f"`{claim.id}`" for claim in after_holm(claims))
     changed = f"makes these inconclusive: {lost}" if lost else "changes no verdict"
-    return f" Holm's correction over the claims with several seeds {changed}."
+    return f"Holm's correction over the claims with several seeds {changed}."
 
 
 def unmeasured(reproduction: Reproduction, result: Result) -> list[str]:

@@ -52,7 +52,7 @@ class DataOptions:
             return
         ways = " or ".join(" ".join(f"--{name}" for name in choice) for choice in choices)
         typed = " ".join(f"--{name}" for name in self.given)
-        raise UsageError(f"{typed}: {task} on data of your own needs {ways}")
+        raise UsageError(f"{task} on data of your own needs {ways}; given: {typed}")
 
 
 FEWEST = 10

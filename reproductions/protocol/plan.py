@@ -59,8 +59,8 @@ def compared_with_published(runs: Sequence[Run]) -> list[str]:
         elif known[run.label] == sha256:
             verdict = "the same as published"
         elif options_of(record) != (published_options := options.get(run.label, [])):
-            how = f"with {' '.join(published_options)}" if published_options else "on one worker, in one piece"
-            verdict = f"not the published ones, which were trained {how}: other options add up in another order"
+            how = f"with {' '.join(published_options)}" if published_options else "by one worker, in one piece"
+            verdict = f"other than published, as expected: those were trained {how}, and sums have another order"
         else:
             verdict = f"NOT THE PUBLISHED ONES, {known[run.label][:16]}; gluon-attn doctor checks this machine"
         lines.append(f"{run.variant} seed {run.seed}: parameters SHA-256 {sha256[:16]}: {verdict}")

@@ -93,8 +93,9 @@ def _verdicts(reproduction: Reproduction, result: Result) -> str:
     """How many claims have each verdict, and how many wait for systems that are not trained."""
     verdicts = [claim.verdict for claim in result.claims]
     counts = {verdict: verdicts.count(verdict) for verdict in sorted(verdicts)}
-    missing = untrained_variants(reproduction.preset("cpu"), result)
-    counts["waiting for training" if missing else "waiting for an ensemble"] = len(waiting_claims(reproduction, result))
+    preset = reproduction.preset("cpu")
+    what = "waiting for training" if untrained_variants(preset, result) else "waiting for an ensemble"
+    counts[what] = len(waiting_claims(reproduction, preset, result))
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 
 

@@ -45,10 +45,18 @@ class Line:
         return Reported(**self.row.reported) if self.row.reported and self.row.comparable else None
 
 
+def _corpus(preset: Preset, line: Line) -> str:
+    """The corpus of a line; on the embedded sample, the corpus that it stands for."""
+    if not preset.on_sample:
+        return line.row.corpus
+    members = {ensemble.name: ensemble.members for ensemble in preset.ensembles}
+    return preset.task(members.get(line.name, line.name)).corpus
+
+
 def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> list[Line]:
     """A line for each variant, and the lines of its baselines for each corpus and metric of these lines."""
     lines = lines_of(preset, result, reproduction.table_columns)
-    corpora = {(line.row.corpus, line.row.metric) for line in lines}
+    corpora = {(_corpus(preset, line), line.row.metric) for line in lines}
     for baseline in reproduction.baselines:
         paper, _, variant = baseline.partition("/")
         path = papers.results_path(paper, preset.name)
@@ -57,7 +65,7 @@ def table_lines(reproduction: Reproduction, preset: Preset, result: Result) -> l
         best: dict[tuple[str, str], Line] = {}
         published = papers.load(paper).preset(preset.name)
         for line in lines_of(published, Result.read(path), reproduction.table_columns):
-            key = (line.row.corpus, line.row.metric)
+            key = (_corpus(published, line), line.row.metric)
             asked = key in corpora and variant in ("", line.name)
             if asked and (key not in best or _is_better(line.row, best[key].row)):
                 best[key] = replace(line, name=f"{paper} {line.name}", elsewhere=True)

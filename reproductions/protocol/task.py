@@ -235,7 +235,7 @@ class Task(ABC, Generic[SettingsT, DataT]):
             UsageError: if this task cannot be trained on the user's own data, or needs other options.
             InputError: if a file is missing.
         """
-        raise UsageError(f"{self.name} is not trained on data of your own; choose another variant or paper")
+        raise UsageError(f"{self.name}: cannot be trained on data of your own; choose another variant or paper")
 
     def can_read(self, own: OwnData) -> bool:
         """Whether :meth:`on` accepts these data."""

@@ -11,7 +11,7 @@ from reproductions.protocol.results import Result
 def untrained(reproduction: Reproduction, preset: Preset, result: Result) -> list[str]:
     """A paragraph on the declared trainings that are not in the table yet, and on the claims that need them."""
     missing = untrained_variants(preset, result)
-    waiting = ", ".join(f"`{id}`" for id in waiting_claims(reproduction, result))
+    waiting = ", ".join(f"`{id}`" for id in waiting_claims(reproduction, preset, result))
     if not missing:
         return [f"Without a verdict until their ensembles are scored: {waiting}."] if waiting else []
     claims = f"; without a verdict until then: {waiting}" if waiting else ""
@@ -33,9 +33,15 @@ def untrained_variants(preset: Preset, result: Result) -> list[str]:
     return missing
 
 
-def waiting_claims(reproduction: Reproduction, result: Result) -> list[str]:
-    """The claims that have no verdict because a system is not trained."""
-    return [claim.id for claim in reproduction.claims if not is_trained(claim, result)]
+def waiting_claims(reproduction: Reproduction, preset: Preset, result: Result) -> list[str]:
+    """The claims that have no verdict because a system of the preset is not trained. Claims on a system that the preset
+    does not have are left out: they cannot be judged in it."""
+    systems = {*preset.names, *(ensemble.name for ensemble in preset.ensembles)}
+    return [
+        claim.id
+        for claim in reproduction.claims
+        if not is_trained(claim, result) and all(name in systems or "/" in name for name in claim.variants)
+    ]
 
 
 def is_trained(claim: Claim, result: Result) -> bool:

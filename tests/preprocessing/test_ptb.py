@@ -9,7 +9,7 @@ import pytest
 
 from preprocessing import ptb
 from preprocessing.corpora import locate
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, ParameterError
 from preprocessing.text.vocabulary import Vocabulary
 
 # Pinned: when this changes, raise the version of the step that changed.
@@ -40,6 +40,8 @@ def test_the_token_stream_by_hand(tmp_path: Path) -> None:
     }
     assert result.card["splits"]["train"] == {"rows": 3, "tokens": 8, "labels": {}, "rate_of_label_1": 0.0}
     assert result.encode(["the bird"]).ids.tolist() == [2, 0, 1]
+    with pytest.raises(ParameterError, match="'the bird': is a single text; give a list of texts"):
+        result.encode("the bird")
     smaller = ptb.prepare(files, max_size=2, cache=False, processes=1)
     assert smaller.vocabulary.idx_to_token == ["<unk>", "<eos>", "the"]
 

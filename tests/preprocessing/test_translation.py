@@ -23,7 +23,7 @@ from preprocessing.bitext.corpora import CORPORA, OWN_FILES
 from preprocessing.bitext.pipeline import TranslationResult
 from preprocessing.bitext.reading import Collection
 from preprocessing.corpora import locate
-from preprocessing.errors import InputError, MissingError
+from preprocessing.errors import InputError, MissingError, ParameterError
 from preprocessing.text import steps
 from preprocessing.text.normalization import loose_key, normalizer
 from preprocessing.text.reversible import JointSentencePiece
@@ -130,6 +130,8 @@ def test_new_sentences_are_encoded_like_the_splits(kind: str, results: dict[str,
         encoded = result.encode(test.text.tolist(), processes=1)
         assert (encoded.ids == test.ids).all() and (encoded.offsets == test.offsets).all()
         assert encoded.words(3) == test.words(3)
+        with pytest.raises(ParameterError, match="is a single text; give a list of texts"):
+            result.encode("A dog.")
     # Again, from the cache, where the learned state comes from disk.
     again = translation.prepare("sample", processes=1, **KINDS[kind])
     assert (again.encode(test.text.tolist()).ids == test.ids).all()
@@ -250,7 +252,7 @@ def test_french_replaces_the_german_of_the_sample_with_a_warning(
     assert result.stand_ins == ["The corpus has no text in de; its text in fr is used instead."]
     assert result.card["facts"]["stand_ins"] == {"de": result.stand_ins[0]}
     assert result.references("test") == results["words"].references("test") and results["words"].stand_ins == []
-    with pytest.raises(InputError, match="is one language, or one replaces the other"):
+    with pytest.raises(InputError, match="source and target are the same text; choose two languages"):
         sample(source="de", target="fr")
 
 
@@ -374,7 +376,7 @@ def test_a_fault_leaves_neither_cache_nor_output(tmp_path: Path) -> None:
     [
         ("wmt14", {}, "corpus 'wmt14': has no translation pipeline; choose multi30k en-de"),
         ("multi30k en-de", {"target": "fr"}, "language 'fr': is not in corpus multi30k en-de; choose from en, de"),
-        ("multi30k en-de", {"source": "de"}, "de to de: is one language"),
+        ("multi30k en-de", {"source": "de"}, "de to de: source and target are the same text"),
         ("multi30k en-de", {"tokens": "characters"}, "tokens 'characters': no such choice; choose words, bpe or"),
         ("multi30k en-de", {"truecase": True}, "needs text that is not lower-cased"),
         ("multi30k en-de", {"truecase": True, "lowercase": False, "tokens": "sentencepiece"}, "needs words"),

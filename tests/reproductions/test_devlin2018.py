@@ -113,7 +113,8 @@ def test_claims_and_figures(tmp_path: Path) -> None:
     rows, judged = conclude(REPRODUCTION, SMOKE, outcomes)
     assert {row.metric for row in rows if row.variant == "pretraining"} == {"perplexity", "pairs"}
     claims = claims_by_id(judged)
-    elsewhere = {"word-vectors", "word-vectors-continued", "floor", "published"}  # other papers' networks, and none on the sample
+    # Networks of other papers, and none on the sample.
+    elsewhere = {"word-vectors", "word-vectors-continued", "floor", "published"}
     assert claims.keys() == {claim.id for claim in REPRODUCTION.claims} - elsewhere
     assert {by_items(claim) for claim in claims.values()} == {"supported"}
     assert claims["pretraining"].effect == pytest.approx(5.0)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
+from gluon_attn.errors import UsageError
+from reproductions.cli import answers
 from tests.reproductions.support import gluon_attn
 
 TEXTS = ["정말 재미있는 영화", "", "최악", "음악은 좋지만 이야기는 지루하고 배우들도 어색하다", "   ", "좋다"]
@@ -94,6 +97,13 @@ def test_a_closed_standard_input_is_refused() -> None:
     """As of ``gluon-attn predict ... <&-``."""
     refusal = gluon_attn(*PREDICT, stdin=None).refusal
     assert refusal == "standard input is closed; name a file with --input"
+
+
+def test_a_closed_standard_output_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of ``gluon-attn predict ... >&-``."""
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(UsageError, match=r"^standard output is closed; name a file with --output$"):
+        answers._write(["an answer"], None)
 
 
 @pytest.mark.parametrize(

@@ -369,7 +369,8 @@ def test_compare_shows_the_published_table_and_the_claims(paper: str) -> None:
     result = Result.read(papers.results_path(paper, "smoke"))
     for row in result.rows:
         assert f"│ {row.variant} " in answer.out
-    assert "verdict" in answer.out and answer.out.count("bootstrap") >= len(result.claims) > 0
+    resampled = sum("bootstrap" in claim.measure for claim in result.claims)
+    assert "verdict" in answer.out and answer.out.count("bootstrap") >= resampled > 0
     assert answer.out.rstrip().endswith(WARNING)
 
 
@@ -435,9 +436,8 @@ def test_power_prints_how_many_seeds_a_claim_needs(tmp_path: Path, project: Proj
     claims = [judged(id="known"), judged(id="small", ci95_items=(-50.0, 50.0)), judged(id="one", seed_deviation=None)]
     Result("toy", "smoke", [], claims, {}).write(tmp_path / "results.json")
     options = (project.script, "--preset", "smoke", "--results", tmp_path / "results.json", "--effect", 0.5)
-    assert (
-        "seeds per variant show 0.5 with a probability of 0.8" in gluon_attn("power", *options, "--claim", "known").out
-    )
+    enough = "seeds per variant, an effect of 0.5 is shown with a probability of 0.8"
+    assert enough in gluon_attn("power", *options, "--claim", "known").out
     few = "small: 100 seeds per variant are too few to show 0.5; more test items may be needed\n"
     assert gluon_attn("power", *options, "--claim", "small").out == few
     for effect in (0, "nan", "inf"):
@@ -590,7 +590,7 @@ def test_choices_that_descriptions_leave_open_are_options(tmp_path: Path) -> Non
         (("translation", "--sample", "--max-ratio", "nan"), "--max-ratio nan: must be a number up to 2147483647"),
         (("translation", "--sample", "--max-ratio", "inf"), "--max-ratio inf: must be a number up to 2147483647"),
         (("naver", "--sample", "--text", "true"), "--text 'true': no such choice; choose official or repaired"),
-        (("naver", "--folder", "own", "--validation", "tail"), "--validation applies to NSMC only; with --folder, add validation.tsv"),
+        (("naver", "--folder", "own", "--validation", "tail"), "--validation applies to NSMC only; with --folder, add"),
         (("translation",), "corpus multi30k en-de is missing"),
         (("translation", "--corpus", "wmt14"), "--corpus 'wmt14': has no translation pipeline"),
         (("translation", "--sample", "--case", "upper"), "--case 'upper': no such choice; choose lower, true or keep"),

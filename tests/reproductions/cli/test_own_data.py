@@ -231,18 +231,18 @@ def test_too_little_data_is_refused_before_anything_is_trained(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("paper", "options", "reason"),
     [
-        ("naver_self_attention", ("--train", "a"), "--train: classification on data of your own needs --train --test"),
+        ("naver_self_attention", ("--train", "a"), "classification on data of your own needs --train --test"),
         ("naver_self_attention", ("--train", "a", "--test", "b"), "a: no such file"),
         ("naver_self_attention", ("--folder", "none"), "none/train.tsv: no such file"),
-        ("naver_self_attention", ("--folder", "f", "--source", "en"), "--folder --source: classification on data of"),
+        ("naver_self_attention", ("--folder", "f", "--source", "en"), "classification on data of"),
         (
             "bahdanau2014",
             ("--folder", "f"),
-            "--folder: translation on data of your own needs --folder --source --target",
+            "translation on data of your own needs --folder --source --target",
         ),
-        ("bahdanau2014", ("--train", "a", "--test", "b"), "--train --test: translation on data of your own needs"),
+        ("bahdanau2014", ("--train", "a", "--test", "b"), "translation on data of your own needs"),
         ("bahdanau2014", ("--folder", "f", "--source", "en", "--target", "de"), "f/train.en: no such file"),
-        ("mikolov2013", ("--train", "a", "--test", "b"), "word vectors is not trained on data of your own; choose"),
+        ("mikolov2013", ("--train", "a", "--test", "b"), "word vectors: cannot be trained on data of your own; choose"),
     ],
 )
 def test_options_that_a_task_does_not_take_are_refused(

@@ -58,7 +58,7 @@ def test_a_paper_without_a_network_is_refused(tmp_path: Path) -> None:
         find_networks(tmp_path, "cheng2016")
     with pytest.raises(UsageError, match="unknown"):
         find_networks(tmp_path, "nobody2000")
-    with pytest.raises(UsageError, match="attend to nothing"):
+    with pytest.raises(UsageError, match="its networks show no attention over text"):
         find_networks(tmp_path, "mikolov2013")
 
 
@@ -105,7 +105,7 @@ def test_networks_that_attend_to_nothing_are_not_offered(tmp_path: Path) -> None
     config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
     config |= {"paper": "mikolov2013", "variant": "skip-gram"}
     (directory / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(UsageError, match="attends to nothing"):
+    with pytest.raises(UsageError, match="this network shows no attention over text"):
         find_networks(tmp_path, model=directory)
 
 

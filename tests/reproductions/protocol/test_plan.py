@@ -76,7 +76,7 @@ def test_a_training_with_other_options_is_not_expected_to_have_the_published_bit
     outcome(one.runs, one.variant, one.seed, paper=PAPER, preset="cpu", parameters_sha256="0" * 64, workers=2)
     (line,) = compared_with_published([one])
     assert line.endswith(
-        "not the published ones, which were trained on one worker, in one piece: other options add up in another order"
+        "other than published, as expected: those were trained by one worker, in one piece, and sums have another order"
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reproductions.protocol.claims import Better
 from reproductions.protocol.readings import Reading
+from reproductions.protocol.waiting import waiting_claims
 from tests.reproductions.protocol.tabulated import CLAIM, CPU, REPORTED, cells, markdown, publish, result, row, three
 from tests.reproductions.support import judged
 from tests.reproductions.toy import PEER, REPRODUCTION
@@ -167,6 +168,20 @@ def test_claims_that_cannot_be_measured_are_named() -> None:
     first = REPRODUCTION.claims[0]
     assert f"Declared, but not measurable on these outcomes: {first.statement} (`{first.id}`).\n" in page
     assert "not measurable" not in markdown(result(*three("curved"), claims=measured[1:])), "it waits for a system"
+
+
+def test_a_claim_on_a_system_that_a_preset_does_not_have_is_not_waited_for() -> None:
+    waiting = Better("other", "Another is better", "another", "straight")
+    paper = replace(
+        REPRODUCTION,
+        claims=(waiting,),
+        variants=(*REPRODUCTION.variants, replace(REPRODUCTION.variants[0], name="another")),
+    )
+    preset = paper.preset("cpu")
+    rows = result(*three("curved"), *three("straight"))
+    assert waiting_claims(paper, preset, rows) == ["other"]
+    without = replace(preset, variants=tuple(one for one in preset.variants if one.name != "another"))
+    assert waiting_claims(paper, without, rows) == []
 
 
 def test_one_seed_has_no_standard_deviation() -> None:

@@ -168,6 +168,14 @@ def test_a_baseline_may_name_one_system_of_its_paper(own: Path) -> None:
     assert named("floor/far") == [], "on another corpus"
 
 
+def test_on_the_sample_a_baseline_is_on_the_corpus_that_the_sample_stands_for() -> None:
+    """All corpora of the sample have one name; the table of NSMC has no network for IMDb below it."""
+    paper = papers.load("naver_self_attention")
+    mine = Result.read(papers.results_path("naver_self_attention", "smoke"))
+    lines = [line for line in table_lines(paper, paper.preset("smoke"), mine) if line.elsewhere]
+    assert lines and all("nsmc" in line.name for line in lines if line.name.startswith("joulin2016"))
+
+
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "reproductions" / "results").glob("*.json")), ids=lambda path: path.stem
 )
