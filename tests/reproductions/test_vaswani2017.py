@@ -169,9 +169,9 @@ def test_claims_are_judged_from_outcomes(tmp_path: Path) -> None:
     assert by_items(claims["smoothing-perplexity"]) == "contradicted"
     for name in (*WON, "schedule"):
         assert by_items(claims[name]) == "supported", name
-    assert claims["head-before"].effect == claims["head-aligns"].effect == pytest.approx(0.2)
+    assert claims["head-before"].effect == claims["head-aligns"].effect == pytest.approx(0.7)
     assert claims["head-noun"].effect == pytest.approx(0.4)
-    assert claims["positions"].effect == pytest.approx(0.5)
+    assert claims["positions"].effect == pytest.approx(0.0)
     assert claims["heads"].reported == pytest.approx(0.9)
 
 

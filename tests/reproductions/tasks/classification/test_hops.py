@@ -113,10 +113,10 @@ def test_a_figure_shows_the_nearest_text_that_all_networks_classify_correctly(dr
     strict = made_up(tmp_path, "strict", [row != 5 for row in range(8)])
     draw = hops_of_review("free", "strict", tokens=3)
     assert set(draw({"free": [free], "strict": [strict]}, tmp_path)) == {"hops of free", "hops of strict"}
-    assert [title.split(" (")[1].split(",")[0] for title in drawn] == ["test review 3"] * 2
+    assert [title.split(" (")[1].split(",")[0] for title in drawn] == ["test example 3"] * 2
     drawn.clear()
     draw({"free": [free]}, tmp_path)
-    assert "test review 6" in drawn[0] and "positive, 0.75" in drawn[0]
+    assert "test example 6" in drawn[0] and "positive, 0.75" in drawn[0]
 
 
 def test_summed_hops_are_of_the_same_texts_in_corpus_order(drawn: list[str], tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_summed_hops_are_of_the_same_texts_in_corpus_order(drawn: list[str], tmp
     draw = summed_hops("nsmc", "free", "strict", tokens=3, count=2)
     assert draw({"free": [free], "strict": [strict]}, tmp_path).keys() == {"summed hops, nsmc"}
     assert [heading.split(":")[0] for heading in drawn] == [
-        f"{name}, test review {number}" for name in ("free", "strict") for number in (3, 8)
+        f"{name}, test example {number}" for name in ("free", "strict") for number in (3, 8)
     ]
 
 
@@ -145,7 +145,7 @@ def test_the_penalty_of_each_length_is_next_to_its_minimum(tmp_path: Path) -> No
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "reproductions.tasks.classification.hops.score_by_length",
-            lambda lines, labels, *_, **__: seen.update(lines, labels=labels),
+            lambda lines, labels, *_, bounds, **__: seen.update(lines, labels=labels, bounds=bounds),
         )
         penalty_by_length("free", hops=2)({"free": [outcome(tmp_path, "free", arrays=arrays)]}, tmp_path)
-    assert seen == {"free": [3.0, 1.0], "the least possible": [2.0, 0.0], "labels": ["1", "2"]}
+    assert seen == {"free": [3.0, 1.0], "labels": ["1", "2"], "bounds": {"minimum": [2.0, 0.0]}}
