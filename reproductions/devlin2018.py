@@ -219,7 +219,6 @@ REPRODUCTION = Reproduction(
         Better("floor", f"{BEATS_FLOOR}, all labels", "bert", FLOOR),
     ),
     headline=("bert", "random"),
-    main="bert-continued",
     seeds=(1, 2, 3),
     smoke=Override(smoke),
     paper=Override(paper),
