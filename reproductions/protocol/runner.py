@@ -103,10 +103,14 @@ def train_all(
     check_options(runs, resume=resume, overwrite=overwrite)
     flags = (["--resume"] if resume else []) + (["--overwrite"] if overwrite else [])
     flags += [*(["--then-score"] if then_score else []), *options]
-    for stage in by_stage(networks_to_train_first(runs)):
-        _in_processes("train-run", stage, ["--resume", *options], jobs)
-    for stage in by_stage(runs):
-        _in_processes("train-run", stage, flags, jobs)
+    # Together, since a network that is trained first may itself start from one of these runs.
+    for stage in by_stage([*networks_to_train_first(runs), *runs]):
+        for group, words in (
+            ([run for run in stage if run not in runs], ["--resume", *options]),
+            ([run for run in stage if run in runs], flags),
+        ):
+            if group:
+                _in_processes("train-run", group, words, jobs)
 
 
 def check_options(runs: Sequence[Run], *, resume: bool, overwrite: bool) -> None:
