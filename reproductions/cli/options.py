@@ -34,7 +34,7 @@ def _folder(text: str) -> Path:
 
 Paper = Annotated[str, typer.Argument(help="A paper of `gluon-attn list`, or the path of a script of your own.")]
 PresetName = Annotated[str, typer.Option("--preset", help="smoke (seconds), cpu (our tables) or paper.")]
-Seeds = Annotated[list[int] | None, typer.Option("--seed", help="Repeat for several. Default: the preset's.")]
+Seeds = Annotated[list[int] | None, typer.Option("--seed", min=0, help="Repeat for several. Default: the preset's.")]
 Variants = Annotated[
     list[str] | None,
     typer.Option("--variant", help="Repeat for several. Default: all; on your own data, those of the headline's kind."),

@@ -33,8 +33,9 @@ def list_papers(
             print(f"{name:{width}}  {index.title(name)}{state}")
         return
     from reproductions.protocol import papers
+    from reproductions.protocol.models import included_models
 
-    reproduction = papers.load(paper)
+    reproduction, included = papers.load(paper), included_models(paper)
     print(f"{paper}  {reproduction.title}\n  {reproduction.source}")
     for preset in reproduction.presets.values():
         seeds = ", ".join(map(str, preset.seeds))
@@ -45,7 +46,8 @@ def list_papers(
         print(f"  preset {preset.name}: corpus {corpora}, seeds {seeds}, {state}")
         for variant in preset.variants:
             trained = f" [results of seeds {', '.join(names)}]" if (names := published.get(variant.name)) else ""
-            print(f"    {variant.name}: {variant.title}{trained}")
+            network = " [network included]" if preset.name == "cpu" and variant.name in included else ""
+            print(f"    {variant.name}: {variant.title}{trained}{network}")
 
 
 def _published_seeds(results: Path) -> dict[str, list[str]]:

@@ -145,9 +145,9 @@ def unscored(runs: Sequence[Run]) -> list[Run]:
     Raises:
         UsageError: if one of the runs is not trained.
     """
-    for run in runs:
-        if not run.is_trained:
-            raise not_trained(run)
+    untrained = [run for run in runs if not run.is_trained]
+    if untrained:
+        raise not_trained(*untrained)
     return [run for run in runs if not run.is_scored]
 
 

@@ -206,10 +206,11 @@ def paired(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[tuple[Ou
     return [(outcome, of_second[outcome.seed]) for outcome in first if outcome.seed in of_second]
 
 
-def not_trained(run: Run) -> UsageError:
-    """The error of a run that is not trained, which says how to train it."""
+def not_trained(run: Run, *others: Run) -> UsageError:
+    """The error of runs that are not trained, which says how to train the first and names the others."""
+    more = f" (nor {', '.join(f'{other.variant}/{other.seed}' for other in others)})" if others else ""
     return UsageError(
-        f"{run.directory}: {run.variant} with seed {run.seed} has not been trained yet. Train it with: "
+        f"{run.directory}: {run.variant} with seed {run.seed} has not been trained yet{more}. Train it with: "
         f"gluon-attn run {run.command_line}"
     )
 

@@ -20,6 +20,7 @@ from gluon_attn.training.checkpoint import Checkpoint, save
 from preprocessing import naver
 from preprocessing.corpora.locate import SAMPLE_ROOT
 from reproductions.protocol import papers, readings
+from reproductions.protocol.models import included_models
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome, Run, training_of
 from tests.reproductions.support import ROOT, Answer, gluon_attn, judged, run, run_and_score
@@ -160,6 +161,23 @@ def test_list_shows_one_paper_by_name_or_path(project: Project) -> None:
     assert "    encdec: RNN encoder-decoder [results of seeds 1, 2]\n" in answer.out
     assert "preset paper: corpus wmt14 en-fr, seeds 1, no results yet\n    encdec: RNN encoder-decoder\n" in answer.out
     assert "paper 'bahdanau' is unknown" in gluon_attn("list", "bahdanau").refusal
+
+
+def test_list_marks_the_networks_that_come_with_the_project() -> None:
+    lines = gluon_attn("list", "bahdanau2014").out.splitlines()
+    marked = [line.split(":")[0].strip() for line in lines if line.endswith(" [network included]")]
+    assert marked == list(included_models("bahdanau2014"))
+
+
+def test_a_negative_seed_is_refused(project: Project) -> None:
+    answer = gluon_attn("run", project.script, "--preset", "smoke", "--seed", "-3")
+    assert answer.code == 2 and "greater than or equal to 0" in answer.err
+
+
+def test_score_names_all_networks_that_are_not_trained(project: Project) -> None:
+    seeds = ("--preset", "smoke", "--seed", "1", "--seed", "2")
+    refusal = gluon_attn("score", project.script, *seeds, "--variant", "curved").refusal
+    assert "curved with seed 1 has not been trained yet (nor curved/2). Train it with: gluon-attn run" in refusal
 
 
 # --- run and score ---
