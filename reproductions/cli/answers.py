@@ -16,7 +16,7 @@ import typer
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
-from reproductions.cli.network import AnyVariant, Model, NetworkOptions, OneSeed, load_network, tell_which
+from reproductions.cli.network import AnyVariant, Model, NetworkOptions, OneSeed, check_alone, load_network, tell_which
 from reproductions.cli.options import Paper, PresetName, Profile, Runs, Threads, check_output
 
 Input = Annotated[Path | None, typer.Option(help="UTF-8 text, one per line. Default: standard input.")]
@@ -192,8 +192,11 @@ def export(
     seed: OneSeed = 1,
     profile: Profile = "portable",
     runs: Runs = Path("runs"),
+    model: Model = None,
 ) -> None:
     """Copy a trained network to a folder, for `--model` here or on another machine.
+
+    A network trained on your own data is named by its run directory, with `--model`.
 
     The folder contains the parameters of the best epoch, the settings and what the preprocessing learned, but neither
     the corpus nor the state of the training.
@@ -202,7 +205,10 @@ def export(
     from reproductions.protocol import models, papers
     from reproductions.protocol.runs import Run
 
-    declared = papers.load(paper).preset(preset)
-    run = Run(paper, preset, declared.headline[0], seed, profile, None, runs)
-    models.export(models.find(run, variant), out)
+    if model is None:
+        run = Run(paper, preset, papers.load(paper).preset(preset).headline[0], seed, profile, None, runs)
+        model = models.find(run, variant)
+    else:
+        check_alone(variant, seed, runs)
+    models.export(model, out)
     print(f"exported: {out}")

@@ -59,10 +59,8 @@ def load_network(command: str, options: NetworkOptions) -> TrainedModel[Any, Any
     from reproductions.protocol.runs import SAMPLE, Run
 
     variant, model = options.variant, options.model
-    given = {"--variant": variant is not None, "--seed": options.seed != 1, "--runs": options.runs != Path("runs")}
-    if model is not None and any(given.values()):
-        ignored = " and ".join(option for option, is_given in given.items() if is_given)
-        raise UsageError(f"--model names a network, and so its variant and seed; leave out {ignored}")
+    if model is not None:
+        check_alone(variant, options.seed, options.runs)
     paper = options.paper or (models.paper_of(model) if model else _only_paper(command))
     declared = papers.load(paper).preset(options.preset)
     names = (*declared.headline, *declared.names)
@@ -77,6 +75,14 @@ def load_network(command: str, options: NetworkOptions) -> TrainedModel[Any, Any
     if trained.data.corpus == SAMPLE:
         print("*** TRAINED ON THE EMBEDDED SAMPLE: ITS ANSWERS MEAN NOTHING ***", file=sys.stderr)
     return trained
+
+
+def check_alone(variant: str | None, seed: int, runs: Path) -> None:
+    """Refuse options that name a run beside ``--model``, where they would be ignored."""
+    given = {"--variant": variant is not None, "--seed": seed != 1, "--runs": runs != Path("runs")}
+    ignored = " and ".join(option for option, is_given in given.items() if is_given)
+    if ignored:
+        raise UsageError(f"--model names a network, and so its variant and seed; leave out {ignored}")
 
 
 def tell_which(options: NetworkOptions, trained: TrainedModel[Any, Any]) -> None:

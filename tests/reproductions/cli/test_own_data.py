@@ -113,6 +113,18 @@ def test_it_answers_from_a_copy_without_the_files(trained: tuple[Project, Answer
     assert shlex.split(suggested)[-4:] == words
 
 
+def test_it_is_exported_by_its_run_directory(trained: tuple[Project, Answer, Answer], tmp_path: Path) -> None:
+    project, target = trained[0], tmp_path / "exported"
+    directory = project.root / "attention" / "seed-1"
+    exported = gluon_attn("export", project.script, "--model", directory, "--out", target)
+    assert exported.out == f"exported: {target}\n", exported.err
+    lines = b"film number 3 is good\n"
+    answers = [gluon_attn("predict", project.script, "--model", path, stdin=lines).out for path in (directory, target)]
+    assert answers[0] == answers[1] != ""
+    refusal = gluon_attn("export", project.script, "--model", directory, "--seed", "2", "--out", target).refusal
+    assert refusal == "--model names a network, and so its variant and seed; leave out --seed"
+
+
 def test_suggested_commands_can_be_typed_into_a_shell(trained: tuple[Project, Answer, Answer]) -> None:
     """From a folder whose name has a space and a character with a meaning in shells."""
     project, run, _ = trained
