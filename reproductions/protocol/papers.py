@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
@@ -10,6 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from gluon_attn.errors import UsageError
+from preprocessing.errors import InputError
 from preprocessing.files import locked
 from reproductions.protocol.index import SCRIPTS, names as names
 from reproductions.protocol.reproduction import Reproduction
@@ -20,7 +22,7 @@ def load(paper: str) -> Reproduction:
     """Load the paper that a script declares, by its name or by the path of another script.
 
     Raises:
-        UsageError: if there is no such script, or if it declares no paper.
+        UsageError: if there is no such script, if it fails, or if it declares no paper.
     """
     module = import_module(f"reproductions.{paper}") if paper in names() else _from_path(paper)
     reproduction = getattr(module, "REPRODUCTION", None)
@@ -46,8 +48,22 @@ def _from_path(paper: str) -> object:
     spec = spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = sys.modules[name] = module_from_spec(spec)  # dataclasses look up their module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except (InputError, UsageError):
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"{paper}{_line_of(error, path)}: {type(error).__name__}: {error}; correct the script"
+        ) from error
     return module
+
+
+def _line_of(error: Exception, path: Path) -> str:
+    """The last line of a script before an error, for a message; empty for an error of syntax, which names its line."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
+    return f", line {lines[-1]}" if lines else ""
 
 
 def results_folder(paper: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -52,6 +53,23 @@ def test_an_unknown_paper_is_refused_with_the_known_ones(
 def test_a_script_without_a_paper_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=r"mine\.py: declares no REPRODUCTION"):
+        papers.load(str(tmp_path / "mine.py"))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "import os\n\nimport no_such_package\n",
+            "mine.py, line 3: ModuleNotFoundError: No module named 'no_such_package'",
+        ),
+        ("numbers = (\n", "mine.py: SyntaxError: '(' was never closed (mine.py, line 1)"),
+        ("import json\njson.loads('')\n", "mine.py, line 2: JSONDecodeError: "),
+    ],
+)
+def test_a_script_that_fails_is_refused_with_its_line(text: str, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=rf"{re.escape(reason)}.*; correct the script"):
         papers.load(str(tmp_path / "mine.py"))
 
 
