@@ -214,8 +214,12 @@ def parallel_text(
     target: Annotated[str | None, typer.Option(help="Target language (default: the second of the corpus).")] = None,
     tokens: Annotated[str, typer.Option(help="words, bpe or sentencepiece.")] = "words",
     case: Annotated[str, typer.Option(help="lower, true (learned from train) or keep.")] = "lower",
-    operations: Annotated[int, typer.Option(help="Number of BPE merges, learned on both sides jointly.")] = 10_000,
-    pieces: Annotated[int, typer.Option(help="Maximum number of SentencePiece pieces.")] = 8_000,
+    operations: Annotated[
+        int | None, typer.Option(help="With bpe: number of merges, learned on both sides jointly (default: 10000).")
+    ] = None,
+    pieces: Annotated[
+        int | None, typer.Option(help="With sentencepiece: maximum number of pieces (default: 8000).")
+    ] = None,
     min_freq: Annotated[int | None, typer.Option(help="Minimum frequency in train; rarer tokens are unknown.")] = None,
     max_size: Annotated[int | None, typer.Option(help="Maximum size of each vocabulary, without specials.")] = None,
     max_length: Annotated[int, typer.Option(help="Leave out train pairs with a longer side; 0: none.")] = 50,
@@ -247,6 +251,11 @@ def parallel_text(
     check_choice("case", case, cases)
     if folder is not None and (source is None or target is None):
         raise UsageError("--folder needs --source and --target, the suffixes of its files")
+    sizes = {"operations": (operations, "bpe"), "pieces": (pieces, "sentencepiece")}
+    given = {name: value for name, (value, _) in sizes.items() if value is not None}
+    for name in given:
+        if tokens != sizes[name][1]:
+            raise UsageError(f"--{name} has no effect with --tokens {tokens}; leave it out, or choose {sizes[name][1]}")
     lowercase, truecase = cases[case]
     prepared = translation.prepare(
         translation.own_files(folder, str(source), str(target)) if folder else "sample" if sample else corpus,
@@ -255,8 +264,7 @@ def parallel_text(
         tokens=tokens,
         lowercase=lowercase,
         truecase=truecase,
-        operations=operations,
-        pieces=pieces,
+        **given,
         min_freq=min_freq,
         max_size=max_size,
         max_length=max_length or None,

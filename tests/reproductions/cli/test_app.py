@@ -665,11 +665,13 @@ def test_preprocess_writes_images(tmp_path: Path) -> None:
     assert "the directory is not empty" in gluon_attn("preprocess", "cifar10", "--sample", "--out", out).refusal
 
 
-@pytest.mark.parametrize("tokens", ["words", "bpe", "sentencepiece"])
-def test_preprocess_writes_parallel_text(tokens: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("tokens", "size"), [("words", ()), ("bpe", ("--operations", 200)), ("sentencepiece", ("--pieces", 300))]
+)
+def test_preprocess_writes_parallel_text(tokens: str, size: tuple[Any, ...], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    options = ["preprocess", "translation", "--sample", "--source", "en", "--target", "de", "--tokens", tokens]
-    options += ["--operations", 200, "--pieces", 300, "--max-length", 0, "--max-ratio", 0, "--out", out]
+    options = ["preprocess", "translation", "--sample", "--source", "en", "--target", "de", "--tokens", tokens, *size]
+    options += ["--max-length", 0, "--max-ratio", 0, "--out", out]
     answer = gluon_attn(*options)
     assert answer.code == 0, answer.err
     card = json.loads((out / "card.json").read_text(encoding="utf-8"))
@@ -684,6 +686,20 @@ def test_preprocess_writes_parallel_text(tokens: str, tmp_path: Path) -> None:
     again = gluon_attn(*options, "--overwrite", "--processes", 1)
     assert again.code == 0
     assert hashes(out) == {name: digest for name, (digest, _) in before.items()}
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--operations", 200), "--operations has no effect with --tokens words; leave it out, or choose bpe"),
+        (
+            ("--tokens", "bpe", "--pieces", 9),
+            "--pieces has no effect with --tokens bpe; leave it out, or choose sentencepiece",
+        ),
+    ],
+)
+def test_sizes_of_other_tokens_are_refused(options: tuple[Any, ...], reason: str, tmp_path: Path) -> None:
+    assert gluon_attn("preprocess", "translation", "--sample", "--out", tmp_path, *options).refusal == reason
 
 
 def test_preprocess_reads_your_own_parallel_files_and_names_their_faults(tmp_path: Path) -> None:
