@@ -41,6 +41,7 @@ def write_results(chosen: Chosen, outcomes: list[Outcome], *, publish: bool) -> 
                 outcomes = publishing.with_published(chosen.paper, preset, outcomes)
                 result = _result(chosen, outcomes, started)
             publishing.publish(chosen.paper, preset, outcomes, result)
+        files["published results"] = papers.results_path(chosen.paper, preset.name)
     Console(markup=False).print(terminal_tables(reproduction, preset, result))
     for title, path in files.items():
         print(f"{title}: {path}")

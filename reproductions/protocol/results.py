@@ -128,4 +128,5 @@ class Result:
                 f"{path}: no results here; run the reproduction first, or name the results.json of a run (--results)"
             ) from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UsageError(f"{path}: not a results file ({error}); run the reproduction again") from None
+            reason = f"it has no {error}" if isinstance(error, KeyError) else error
+            raise UsageError(f"{path}: not a results file ({reason}); run the reproduction again") from None

@@ -325,7 +325,8 @@ def test_a_whole_preset_is_trained_combined_and_published(project: Project) -> N
     assert project.command("run").code == 0
     answer = project.command("score", "--publish")
     assert answer.code == 0, answer.err
-    published = Result.read(script.parent / "results" / "toy.smoke.json")
+    published = Result.read(path := script.parent / "results" / "toy.smoke.json")
+    assert f"published results: {path}" in answer.out
     assert published == Result.read(project.run("curved").root / "results.json")
     labels = ["curved/1", "curved/2", "straight/1", "straight/2", "pretrained/1"]
     assert list(published.manifest["parameters_sha256"]) == labels

@@ -102,6 +102,12 @@ def test_a_damaged_file_is_refused_with_its_name(name: str, tmp_path: Path) -> N
     assert "\n" not in str(caught.value)
 
 
+def test_a_file_of_something_else_is_refused_with_what_it_lacks(tmp_path: Path) -> None:
+    (tmp_path / "card.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"card\.json: not a results file \(it has no 'rows'\); run the reproduction"):
+        Result.read(tmp_path / "card.json")
+
+
 def test_a_missing_file_is_refused_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"results\.json: no results here; run the reproduction first"):
         Result.read(tmp_path / "results.json")
