@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from mxnet.gluon import HybridBlock
 
-from gluon_attn.models.outputs import Classifier
 from gluon_attn.models.published_bert import (
     FILE,
     SHA256,
@@ -17,16 +15,13 @@ from gluon_attn.models.published_bert import (
     read_weights,
 )
 from gluon_attn.training.checkpoint import named_parameters, set_parameters
-from preprocessing import document_pieces, sentence_pieces
+from preprocessing import sentence_pieces
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.wordpiece import read_tokens
-from reproductions.protocol.own_data import OwnData
-from reproductions.protocol.task import TrainedModel
 from reproductions.tasks.classification.inputs import TextInputs
 from reproductions.tasks.classification.settings import ClassificationData, ClassificationSettings
 from reproductions.tasks.classification.task import Classification
 from reproductions.tasks.pretraining.bert_settings import MarkedSequences
-from reproductions.tasks.pretraining.initialization import initialize_from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,26 +100,3 @@ class PublishedBert(Classification[PublishedBertSettings]):
     def _data(self, settings: PublishedBertSettings, prepared: Result) -> ClassificationData:
         data = super()._data(settings, prepared)
         return replace(data, corpora={**data.corpora, "weights": SHA256}) if settings.published else data
-
-    def initialize(self, model: Classifier, data: ClassificationData, pretrained: TrainedModel[Any, Any]) -> None:
-        """Initialise the encoder from a network that was trained on other texts, and started from the published one.
-
-        Raises:
-            UsageError: if it has no encoder, or other sizes.
-        """
-        initialize_from(pretrained, model, data.prepared.vocabulary, ("bert.",))
-
-
-@dataclass(frozen=True)
-class PublishedBertOnReviews(PublishedBert):
-    """IMDb with the tokenizer of the published network: the last pieces of each review."""
-
-    corpus: str = "imdb"
-    items: str = "reviews"
-
-    def can_read(self, own: OwnData) -> bool:
-        """It reads no data of the user's own: longer texts are read from their beginning, by the task of sentences."""
-        return False
-
-    def pipeline(self, settings: PublishedBertSettings) -> TextPipeline:
-        return document_pieces.pipeline(max_length=settings.max_length - 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,24 +14,15 @@ from safetensors.numpy import save_file
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.models.published_bert import read_weights
-from gluon_attn.training.checkpoint import named_parameters
 from gluon_attn.training.loop import fit
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
 from preprocessing import sentence_pieces, sentences
 from preprocessing.errors import InputError
-from preprocessing.text import own_texts
 from preprocessing.text.vocabulary import UNKNOWN_ID
 from preprocessing.text.wordpiece import SPECIALS
-from reproductions.protocol.own_data import DataOptions, OwnData
-from reproductions.protocol.task import TrainedModel, Variant
-from reproductions.tasks.classification.predictions import classify
 from reproductions.tasks.pretraining import published_bert
-from reproductions.tasks.pretraining.published_bert import (
-    PublishedBert,
-    PublishedBertOnReviews,
-    PublishedBertSettings,
-)
+from reproductions.tasks.pretraining.published_bert import PublishedBert, PublishedBertSettings
 from tests.gluon_attn.models.test_published_bert import made_up
 
 SIZES: dict[str, Any] = {"units": 8, "layers": 2, "heads": 2, "hidden_units": 16, "length": 64}
@@ -42,7 +32,7 @@ TEXTS = sentences.prepare("sample", classes=2, cache=False, processes=1).train.t
 LETTERS = [*string.ascii_lowercase, *string.digits, *string.punctuation]
 WORDS = sorted({word for text in TEXTS for word in text.split()} - set(LETTERS))
 TOKENS = [*reversed(SPECIALS), *WORDS, *LETTERS, *(f"##{letter}" for letter in string.ascii_lowercase)]
-TASK, REVIEWS = PublishedBert(), PublishedBertOnReviews()
+TASK = PublishedBert()
 
 
 @pytest.fixture(autouse=True)
@@ -101,47 +91,3 @@ def test_other_sizes_are_refused() -> None:
     data = TASK.prepare(settings, sample=True)
     with pytest.raises(UsageError, match=r"model\.safetensors"):
         settings.initialize(settings.build(data), data)
-
-
-def test_sentences_start_from_the_encoder_of_a_network_trained_on_reviews() -> None:
-    trained = trained_on_reviews(SETTINGS)
-    data = TASK.prepare(SETTINGS, sample=True)
-    model = SETTINGS.build(data)
-    SETTINGS.initialize(model, data)
-    drawn = model.output.weight.data().asnumpy()
-    before = model.bert.encoder.transformer_cells[0].proj.weight.data().asnumpy()
-    TASK.initialize(model, data, trained)
-    taken, given = dict(named_parameters(model.bert)), dict(named_parameters(trained.model.bert))
-    assert list(taken) == list(given)
-    for name, parameter in taken.items():
-        np.testing.assert_array_equal(parameter.data().asnumpy(), given[name].data().asnumpy())
-    assert not np.array_equal(model.bert.encoder.transformer_cells[0].proj.weight.data().asnumpy(), before)
-    np.testing.assert_array_equal(model.output.weight.data().asnumpy(), drawn)
-
-
-def test_an_encoder_of_reviews_with_other_sizes_is_refused() -> None:
-    data = TASK.prepare(SETTINGS, sample=True)
-    model = SETTINGS.build(data)
-    SETTINGS.initialize(model, data)
-    with pytest.raises(UsageError, match="reviews: its encoder is not that of this network"):
-        TASK.initialize(model, data, trained_on_reviews(replace(SETTINGS, layers=1, published=False)))
-
-
-def test_own_texts_are_not_read_from_their_end(tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in ("train.tsv", "test.tsv")]
-    for path in paths:
-        path.touch()
-    own = OwnData(own_texts.own_texts(*paths), DataOptions())
-    assert TASK.can_read(own)
-    assert not REVIEWS.can_read(own)
-
-
-def trained_on_reviews(settings: PublishedBertSettings) -> TrainedModel[Any, Any]:
-    """A network for the reviews of the sample, with other parameters than the published ones."""
-    data = REVIEWS.prepare(settings, sample=True)
-    model = settings.build(data)
-    settings.initialize(model, data)
-    classify(model, data.inputs, data.inputs.texts(data.prepared.validation))  # MXNet infers the last shapes
-    for _, parameter in named_parameters(model):
-        parameter.set_data(parameter.data() + 1)
-    return TrainedModel(model, Variant("reviews", "reviews", settings, RECIPE, REVIEWS), REVIEWS, data, "")
