@@ -180,8 +180,8 @@ REPRODUCTION = Reproduction(
     task=FineTuning(),
     reported=(KOBERT, DISTILLED, MULTILINGUAL, BASE, NO_PAIRS, LEFT_TO_RIGHT, WITH_LSTM, DEEP, FLAT, MEDIUM, BERT_BASE),
     variants=(
-        tuning("bert", "BERT, pretrained for about two hours of processor time", "pretraining", **BESIDE_KOBERT),
         tuning("bert-continued", "BERT, pretraining continued", "pretraining-continued", **BESIDE_KOBERT),
+        tuning("bert", "BERT, pretrained for about two hours of processor time", "pretraining", **BESIDE_KOBERT),
         tuning("random", "the same network from random weights", recipe=replace(TUNING, epochs=5)),
         ablation("bert-30", "pretrained with 7000 updates", BASE, "30"),
         ablation("bert-10", "pretrained with 2000 updates", None, "10"),
