@@ -236,7 +236,7 @@ REPRODUCTION = Reproduction(
         "right predicts every piece, one with masks 15 %: equal updates favour `left-to-right`. The second task is "
         "hardly learned: 54.25 % of the test pairs are of two films, and `pretraining` has an accuracy of 55.10 %. The "
         "minutes of pretraining are of two profiles: an update of `pretraining` (`fast`) took 0.6 times as much "
-        "processor time as one of `pretraining-30` (`portable`); `pretraining-continued` is of a faster processor.",
+        "processor time as one of `pretraining-30` (`portable`); `-10` and `-continued` are of a faster processor.",
         "Pretraining has one seed: intervals do not include how it varies, and no claim is made on perplexities.",
         "With few labels, too, the epoch is selected on all 15 015 reviews for validation; all seeds have the same "
         "labels. The Bi-GRU without vectors has not converged: more epochs would gain 0.4 to 0.9 points on validation "
