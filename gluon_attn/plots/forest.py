@@ -60,7 +60,7 @@ def forest(groups: Sequence[Group], path: Path, label: str, *, band: float | Non
                 colour = (COLOURS[0] if mean > 0 else COLOURS[1]) if sure else "#80868d"
                 axes.plot([low, high], [y, y], color=colour, linewidth=1.6)
                 axes.plot(mean, y, "o", color=colour, markersize=4.5)
-                numbers = f"{mean:+z.2f}  [{low:+z.2f}, {high:+z.2f}]"
+                numbers = f"{mean:+.2f}  [{low:+.2f}, {high:+.2f}]"
                 axes.text(1.02, y, numbers, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
                 labels.append(f"{name}   ")
                 heading.append(False)
