@@ -167,6 +167,20 @@ def test_a_failure_is_reported_once_and_the_other_runs_finish(
     train_all([some[0], some[2]], jobs=jobs, resume=True, overwrite=False)
 
 
+@pytest.mark.parametrize("names", [("further",), ("curved", "further"), ("further", "curved", "pretrained")])
+def test_each_network_is_trained_after_the_one_that_it_starts_from(
+    names: tuple[str, ...], tmp_path: Path, toy: str, program: Program
+) -> None:
+    """Also when one that another starts from was asked for by name, and the one between them was not."""
+    own = 'Variant("further", "", Settings(), RECIPE, pretrained="toy/pretrained"),'
+    text = Path(toy).read_text(encoding="utf-8")
+    Path(toy).write_text(text.replace('Variant("pretrained"', f'{own}\n        Variant("pretrained"'), encoding="utf-8")
+    program(f"echo $variant >> {tmp_path}/order")
+    some = [run(tmp_path, name, paper=toy, preset="cpu") for name in names]
+    train_all(some, jobs=2, resume=False, overwrite=False)
+    assert (tmp_path / "order").read_text(encoding="utf-8").split() == ["curved", "pretrained", "further"]
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize(
     ("ending", "reason"),
