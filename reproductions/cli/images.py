@@ -104,6 +104,8 @@ def classify(
     from reproductions.tasks.image_classification.answers import answer_image, draw_attention, require_attention
 
     check_output(attention, "a PNG file")
+    if attention is not None and attention.suffix.lower() != ".png":
+        raise UsageError(f"{attention}: the picture is a PNG; name a file that ends in .png")
     for path in images:
         if "\n" in str(path):
             raise UsageError(f"{str(path)!r}: has a line feed in its name; rename the file")

@@ -81,3 +81,8 @@ def test_the_paper_of_a_given_network_is_read_from_it(tmp_path: Path) -> None:
     refused = gluon_attn("caption", DRAWING, "--model", included_models("lin2017")["nsmc-r6-vectors"])
     assert "its task is classification; use gluon-attn predict lin2017" in refused.refusal
     assert "no trained network is here" in gluon_attn("classify", DRAWING, "--model", tmp_path).refusal
+
+
+def test_a_picture_of_attention_is_named_png() -> None:
+    refusal = gluon_attn("classify", DRAWING, "--attention", "drawn.jpg").refusal
+    assert refusal == "drawn.jpg: the picture is a PNG; name a file that ends in .png"
