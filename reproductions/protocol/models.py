@@ -50,7 +50,7 @@ def find(run: Run, variant: str | None) -> Path:
     on_sample = [replace(each, on_sample=True) for each in runs]
     if trained := [each for each in on_sample if each.is_trained]:
         return trained[0].directory
-    raise not_trained(runs[0])
+    raise UsageError(f"{not_trained(runs[0])}; or name the folder of a trained network (--model)")
 
 
 def trained_directory(run: Run) -> Path | None:
