@@ -143,7 +143,7 @@ def _on_differences(result: Result) -> list[str]:
     return [
         "The interval of a difference is over seeds and test items, as for claims. "
         f"The {count} differences are each at the 95 % level, without correction for multiple tests: "
-        f"of as many between equal systems, {count / 20:.1f} on average would be told from zero."
+        f"if all were zero, {count / 20:.2f} intervals on average would exclude zero by chance."
     ]
 
 

@@ -47,9 +47,9 @@ LONGER = replace(STANDARD, epochs=14)
 """For Korean, with less than half as many pairs as Multi30k."""
 SMALL = replace(STANDARD, epochs=8)
 SMALL_TRAINING = (
-    f"Smaller networks have one seed and {SMALL.epochs} epochs. Over all papers with this training, validation BLEU "
-    "rises by 1.5 to 5.0 points in its second half and by at most 0.7 in the last two epochs, but the learning rate "
-    "decays to 0 by then. A longer training may rank the systems differently."
+    f"Smaller networks have one seed and {SMALL.epochs} epochs. In all papers with this training validation BLEU rises "
+    "by 1.5 to 5.0 points in the second half of the training and by at most 0.7 in the last two epochs; since the "
+    "learning rate decays to 0, that does not show convergence. A longer training may rank the systems differently."
 )
 """A note for papers whose ablations have this training."""
 SMALLER = ", smaller setting"

@@ -41,7 +41,7 @@ def included(one: Run, variant: str) -> Path:
 
 
 def test_without_a_network_it_is_said_how_to_train_one(one: Run) -> None:
-    with pytest.raises(UsageError, match=r"curved with seed 1 has not been trained yet\. Train it with: .* \(--model\)$"):
+    with pytest.raises(UsageError, match=r"curved with seed 1 has not been trained yet\. Train it .* \(--model\)$"):
         models.find(one, None)
     with pytest.raises(UsageError, match="pretrained with seed 1 has not been trained yet"):
         models.find(one, "pretrained")
