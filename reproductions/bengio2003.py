@@ -246,8 +246,6 @@ REPRODUCTION = Reproduction(
         ),
         map_of("n5"),
     ),
-    notes=(
-        "Direct connections pass through the tied features (W = C Q), with 65 536 parameters; the paper's W is free.",
-    ),
+    notes=("Direct connections go through the tied features (W = C Q, 65 536 parameters); the paper's W is free.",),
     pages=(neighbours_page("nearest words", "neighbours.tsv", "n5", "skip-gram"),),
 )

@@ -639,3 +639,10 @@ def test_how_many_updates_each_amount_of_images_gets() -> None:
     assert f"{few} updates on 1 000 images, {some} on 10 000 and {every} on all" in notes[0]
     slow, fast = (preset.variant(name).recipe.learning_rate for name in ("mean", "mean-fast"))
     assert fast == 2 * slow and "second rate of `pooling` is twice the first" in notes[2]
+
+
+def test_how_many_parameters_direct_connections_have() -> None:
+    """As a note of `bengio2003` has it."""
+    counts = {row["variant"]: row["parameters"] for row in results("bengio2003")["rows"]}
+    more = f"{counts['n5-direct'] - counts['n5']:,}".replace(",", " ")
+    assert f"(W = C Q, {more} parameters)" in papers.load("bengio2003").notes[0]
