@@ -12,8 +12,8 @@ the table too. Mikolov et al. (2011) report 140.2 for a network of this kind and
 is one stream: the context at the start of a line is the end of the previous line.
 
 The n-gram models, n = 2 to 8, use interpolated Kneser-Ney smoothing with three estimated discounts
-(`gluon_attn/models/kneser_ney.py`). Validation perplexity of 5-grams is 147.7; it is 148.0 if contexts start at the
-line, and 151.4 with a single discount. They are deterministic: one run is compared with each seed of a network.
+(`gluon_attn/models/kneser_ney.py`). Validation perplexity of 5-grams is 147.7, 148.0 if contexts start at the line,
+151.4 with one discount. They are deterministic: one run is compared with each seed of a network.
 
 The networks read 1, 2, 4 or 7 previous words. The tanh layer has 512 units and a word has 128 features, more than in
 the paper. A batch is 512 words drawn from the whole text. Not in the paper: the features of a word are also its output
@@ -21,9 +21,9 @@ weights, after a projection; dropout on the features (0.3) and on the tanh layer
 rises to 0.002 over 200 updates and decays to 0 as a cosine over eight epochs; gradients clipped to a norm of 1. Weight
 decay is 1e-5, in the paper 1e-4 with gradient descent. The recipe was chosen on validation with n = 5 and one seed:
 without weight decay, perplexity is 151.2 after six epochs, with it 145.2; with dropout of 0.1 and 0.3 and no weight
-decay the network overfits, from 154.5 after four epochs to 157.9 after seven; gradient descent, with a rate of 20 and
-gradients clipped to 0.25, is slower (331.9 after two epochs, Adam 176.5). Separate output weights (200 units, 100
-features) were worse at the same training time in an earlier comparison: 199.5 against 192.4 after one of three epochs.
+decay the network overfits, from 154.5 after four epochs to 157.9 after seven; gradient descent (rate 20, gradients
+clipped to 0.25) is slower (331.9 after two epochs, Adam 176.5). Separate output weights (200 units, 100 features) were
+worse in the same time: 199.5 against 192.4 after one of three epochs.
 
 The paper mixes both models with equal weights. Here the weight of the network depends on how many of the previous words
 occur together as a context in the training text, and maximises the likelihood of the validation text. Both are shown.
