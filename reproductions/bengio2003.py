@@ -121,7 +121,6 @@ network = Settings(feature_units=128, hidden_units=512, tied=True, feature_dropo
 RECIPE = Recipe(epochs=8, batch_size=512, learning_rate=2e-3, decay="cosine", warmup_steps=200, clip_norm=1.0)
 RECIPE = replace(RECIPE, weight_decay=1e-5)
 SKIP_GRAM = Recipe(epochs=15, batch_size=64, learning_rate=5e-3, decay="cosine")
-COUNTING = Recipe(epochs=1, batch_size=1, learning_rate=0.0)
 ANOTHER_RECIPE = "ours has other sizes, dropout, features shared with the output"
 
 
@@ -143,7 +142,7 @@ def ngrams_of(order: int) -> Variant[Any]:
         f"kn{order}",
         f"Kneser-Ney n-grams, {order - 1} word{'s' if order > 2 else ''} before",
         ngrams.NgramSettings(order=order),
-        COUNTING,
+        Recipe(epochs=1, batch_size=1, learning_rate=0.0),  # counting
         task=ngrams.NgramModelling("ptb"),
         seeds=(1,),
         beside=KNESER_NEY_5 if order == 5 else None,
