@@ -54,8 +54,9 @@ def write_reports(*, check: bool) -> list[Path]:
 
 
 def papers_markdown() -> str:
-    """The table of the README: one line per paper with its headline result, or the first in its table as long as that
-    one is not trained, and the verdicts on its claims; and how many of these several tests at once would change."""
+    """The table of the README: one line per paper with the result of its main system, or of the first in its table as
+    long as that one is not trained, and the verdicts on its claims; and how many of these several tests at once would
+    change."""
     rows, results = [], []
     for name in papers.names():
         path = papers.results_path(name, "cpu")
@@ -74,7 +75,7 @@ def papers_markdown() -> str:
         rows.append(
             [f"{link} ({reproduction.source})", what, line.numbers[line.column], value, _verdicts(reproduction, result)]
         )
-    headings = ("paper", "headline", "measured", "reported", "claims")
+    headings = ("paper", "system", "measured", "reported", "claims")
     return markdown_table(headings, rows, numbers=("measured", "reported")) + "\n\n" + _uncorrected(results)
 
 
