@@ -32,9 +32,9 @@ The learned features are compared with skip-gram vectors of the same text and wi
 of a word share its sentiment, as in `mikolov2013`, taken from IMDb's training reviews.
 
 Claims: the network is better than n-grams of the same order; the mixture is better than both; longer contexts help the
-network, and more than they help n-grams; n-grams of five words are better than longer ones; direct connections do not
-help; words with similar features have similar meaning (section 1), and skip-gram vectors capture meaning better
-(Mikolov et al., 2013).
+network, and more than they help n-grams; n-grams of five words are better than longer ones; the network is better
+without direct connections; words with similar features have similar meaning (section 1), and skip-gram vectors capture
+meaning better (Mikolov et al., 2013).
 """
 
 from __future__ import annotations

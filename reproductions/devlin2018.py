@@ -18,8 +18,8 @@ of zero and batches of 4 096, validation perplexity was 1 836 after 2 million pi
 *bert* has 24 000 updates of pretraining, *bert-30* and *bert-10* have 7 000 and 2 000 (the names are of a plan in
 minutes). Tables 5 and 6 are repeated with 7 000; from left to right they take longer, since every piece is predicted.
 *masks-40* predicts 40 % of the pieces, as Wettig et al. (2023) recommend, and so do 30 000 more updates in
-*bert-continued*. Networks are fine-tuned on NSMC's 135 000 training reviews, or on 100, 1 000 or 10 000 (all of Tables
-5 and 6). Beside them are random weights, fastText and the best Bi-GRU of `naver_self_attention`, also with word
+*bert-continued*. Networks are fine-tuned on NSMC's 135 000 training reviews, or on 100, 1 000 or 10 000 (Tables 5 and
+6: 10 000). Beside them are random weights, fastText and the best Bi-GRU of `naver_self_attention`, also with word
 vectors.
 
 A published encoder of sentences, all-MiniLM-L6-v2, not Google's BERT, is fine-tuned on the whole sentences of SST-2
