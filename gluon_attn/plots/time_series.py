@@ -17,7 +17,7 @@ def over_time(
     parts: Sequence[np.ndarray],
     path: Path,
     *,
-    interval: float,
+    step_name: str,
     label: str,
     part_name: str = "block",
 ) -> None:
@@ -28,7 +28,7 @@ def over_time(
         systems: predictions by name, each (values,).
         parts: row numbers of each part, consecutive and without gaps.
         path: the PNG to write.
-        interval: seconds between two values.
+        step_name: what one value is of, such as a frame; the label of the horizontal axis.
         label: label of the values, with their unit.
         part_name: name of a part.
 
@@ -40,12 +40,12 @@ def over_time(
     with house_figure(10, 1.7 * len(parts) + 0.6, path) as figure:
         panels = figure.subplots(len(parts), 1, squeeze=False, sharey=True)[:, 0]
         for number, (axes, rows) in enumerate(zip(panels, parts, strict=True), start=1):
-            seconds = interval * np.arange(len(rows))
+            steps = np.arange(1, len(rows) + 1)
             axes.axhline(0, color="#c9cdd2", linewidth=0.8)
-            axes.plot(seconds, truth[rows], color=INK, linewidth=1.6, label="driver")
+            axes.plot(steps, truth[rows], color=INK, linewidth=1.6, label="driver")
             for (name, values), colour in zip(systems.items(), COLOURS, strict=False):
-                axes.plot(seconds, values[rows], color=colour, linewidth=1.3, label=name)
+                axes.plot(steps, values[rows], color=colour, linewidth=1.3, label=name)
             axes.set_title(f"{part_name} {number}", fontsize=9)
             axes.set_ylabel(label)
-        panels[-1].set_xlabel("seconds")
+        panels[-1].set_xlabel(step_name)
         panels[0].legend(loc="upper right", fontsize=8, ncols=len(systems) + 1)

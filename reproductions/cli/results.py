@@ -103,8 +103,9 @@ def compare(
                 print(corrected.replace("`", ""))
         else:
             print("Claims: none; a claim needs all of its variants, scored.")
-        for paragraph in untrained(reproduction, declared, result):
-            print(paragraph.replace("`", ""))
+        if results is None:  # a file of some runs does not know what else is trained, or can be
+            for paragraph in untrained(reproduction, declared, result):
+                print(paragraph.replace("`", ""))
     print(sample_warning(result.on_sample), end="")
 
 

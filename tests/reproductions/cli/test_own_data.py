@@ -74,6 +74,7 @@ def test_both_variants_are_scored_and_compared_without_a_reported_number(
     assert shlex.join(map(str, project.data)) in run.out
     compared = gluon_attn("compare", project.script, *PRESET, "--results", project.root / "results.json")
     assert compared.code == 0 and "own texts" in compared.out and "85.5" not in compared.out
+    assert "not trained yet" not in compared.out
 
 
 def test_the_run_directory_states_the_files_and_is_not_that_of_a_corpus(
