@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import glob
 import os
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -49,7 +50,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 def _remove_abandoned(path: Path) -> None:
     """Remove the unfinished files that no process has locked."""
-    for part in path.parent.glob(f".{path.name}.*.part"):
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         with suppress(OSError), part.open("rb") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             part.unlink()

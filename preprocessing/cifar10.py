@@ -4,8 +4,8 @@
     result = cifar10.prepare()
     result.splits["train"].pixels, result.splits["train"].label, result.inputs(pixels), result.card
 
-The steps, in order: read-cifar, decode, check-size, split-validation, normalize. The archive is the official one with
-binary files, or one with the same images as single files, which may be recompressed; the card states which.
+The steps, in order: read-cifar, decode, check-size, (resize), split-validation, normalize. The archive is the official
+one with binary files, or one with the same images as single files, which may be recompressed; the card states which.
 :func:`subset` selects nested subsets of the training split.
 """
 
@@ -109,8 +109,9 @@ def subset(split: ImageSplit, images: int) -> np.ndarray:
 
 def write(result: ImageResult, directory: Path, *, overwrite: bool = False, page: bool = False) -> None:
     """Write a result as files, the whole directory or nothing: ``train.npz``, ``validation.npz`` and ``test.npz`` with
-    ``pixels`` (rows, 32, 32, 3) uint8, ``label`` (rows,) int64 and ``row_id`` (rows,) str; ``normalization.npz`` with
-    ``mean`` and ``std`` (3,) float32; ``card.json``; with ``page``, also ``card.html``, the card as a web page.
+    ``pixels`` (rows, height, width, 3) uint8, ``label`` (rows,) int64 and ``row_id`` (rows,) str;
+    ``normalization.npz`` with ``mean`` and ``std`` (3,) float32; ``card.json``; with ``page``, also ``card.html``, the
+    card as a web page.
 
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result.
     """

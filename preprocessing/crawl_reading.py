@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from preprocessing.corpora.reading import check_unpacked, limited
+from preprocessing.corpora.reading import FETCH_AGAIN, check_unpacked, limited
 from preprocessing.errors import InputError
 
 LABELS: dict[str, int | None] = {str(rating): None for rating in range(1, 11)}
@@ -24,7 +24,6 @@ _MOVIE_FILE = re.compile(r"[0-9]+\.json")
 _WHITESPACE = re.compile(r"\s+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WHAT_TO_GIVE = "give the crawl's raw.tar.xz, a clone of github.com/e9t/nsmc, or its folder raw"
-FETCH_AGAIN = "fetch it again"
 
 
 class CrawlReview(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import glob
 import hashlib
 import json
 import os
@@ -121,7 +122,7 @@ def _named(path: Path, part: Path) -> Iterator[None]:
 
 def _remove_abandoned(path: Path) -> None:
     """Remove what killed processes left unfinished: the parts that no process has locked."""
-    for part in path.parent.glob(f".{path.name}.*.part"):
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         with suppress(OSError):
             lock = os.open(part, os.O_RDONLY)
             try:

@@ -230,6 +230,7 @@ def _read_karpathy(files: CorpusFiles) -> tuple[dict[str, _Images], int]:
     path = files.path("captions")
     parts = {"train": "train", "restval": "train", "val": "validation", "test": "test"}
     splits: dict[str, _Images] = {part: {} for part in SPLITS}
+    used: dict[str, str] = {}
     ignored = 0
     try:
         for image in json.loads(read_bytes(path))["images"]:
@@ -237,10 +238,12 @@ def _read_karpathy(files: CorpusFiles) -> tuple[dict[str, _Images], int]:
             captions = [" ".join(sentence["raw"].split()) for sentence in image["sentences"]]
             if (part := parts.get(image["split"])) is None:
                 ignored += len(captions)
-            elif name in splits[part] or not captions or not all(captions):
-                raise ValueError(f"{name} occurs twice or has an empty caption")
+            elif name in used:
+                raise ValueError(f"{name} is in {used[name]} already")
+            elif not captions or not all(captions):
+                raise ValueError(f"{name} has an empty caption")
             else:
-                splits[part][name] = captions
+                splits[part][name], used[name] = captions, part
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"not a file of Karpathy's captions ({' '.join(str(error).split())})"
         raise InputError(path, reason, remedy=FETCH_AGAIN) from None

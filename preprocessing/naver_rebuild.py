@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from preprocessing.crawl_reading import FETCH_AGAIN, CrawlReview, read_crawl, single_spaces
+from preprocessing.corpora.reading import FETCH_AGAIN
+from preprocessing.crawl_reading import CrawlReview, read_crawl, single_spaces
 from preprocessing.errors import InputError
 from preprocessing.files import atomic_directory, sha256_of, write_json, write_text
 

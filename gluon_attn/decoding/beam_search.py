@@ -34,9 +34,9 @@ class Hypothesis:
     weights: np.ndarray | None
 
 
-def length_penalty(length: int, alpha: float, k: float = 5.0) -> float:
-    """((k + length) / (k + 1)) ** alpha (Wu et al., 2016, eq. 14): 1 for alpha 0, which prefers short translations."""
-    return float(((k + length) / (k + 1.0)) ** alpha)
+def length_penalty(length: int, alpha: float) -> float:
+    """((5 + length) / (5 + 1)) ** alpha (Wu et al., 2016, eq. 14): 1 for alpha 0, which prefers short translations."""
+    return float(((5.0 + length) / 6.0) ** alpha)
 
 
 def beam_search(

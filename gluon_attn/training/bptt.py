@@ -31,7 +31,7 @@ def pieces(ids: np.ndarray, rows: int, steps: int, first: int) -> list[Piece]:
     """Cut a text into rows of equal length, and the rows into pieces of equal shape.
 
     Every token is a target exactly once, predicted from the previous one; each row starts where the previous row ends.
-    The last row is padded with token 0 as input and ``NO_TARGET`` as target.
+    The rows at the end that the text does not fill are padded with token 0 as input and ``NO_TARGET`` as target.
 
     Args:
         ids: (tokens,), the text.

@@ -86,13 +86,16 @@ def steering_objective(
             this much, the same for a whole sequence, and clipped at 255.
 
     Raises:
-        UsageError: if the training split is too short for one batch.
+        UsageError: if the training split, or its stretches without a gap, are too short.
     """
     starts = np.concatenate([rows[: max(0, len(rows) - steps + 1)] for rows in train.stretches])
     count = len(train.target) // (steps * batch_size)
-    if count < 1 or len(starts) < count * batch_size:
+    if count < 1:
         reason = f"{len(train.target)} training frames are too few for one batch of {batch_size} sequences of {steps}"
-        raise UsageError(f"driving: {reason}; record a longer drive")
+        raise UsageError(f"{reason}; record a longer drive")
+    if len(starts) < count * batch_size:
+        reason = f"{len(starts)} sequences of {steps} frames fit between the gaps, {count * batch_size} are needed"
+        raise UsageError(f"{reason}; record a drive with fewer gaps")
 
     def batches(generator: np.random.RandomState) -> Iterator[Batch]:
         chosen = generator.choice(starts, (count, batch_size), replace=False)

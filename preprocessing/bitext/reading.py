@@ -107,8 +107,7 @@ class ReadPairs(Step[Bitext]):
                 missing[collection.part] = missing_part(collection)
                 continue
             if absent:
-                reason = f"has no {' and no '.join(absent)} (it has {', '.join(files.paths)})"
-                raise MissingError(f"corpus {files.name}", reason, remedy="give files in the layout of the corpus")
+                raise missing_files(files, absent)
             pairs = read_collection(files, collection, self.source, self.target, longest=self.longest)
             blank = [row_id for row_id, source, target in pairs if not source.strip() or not target.strip()]
             if blank and self.empty == "refuse":
@@ -130,6 +129,12 @@ class ReadPairs(Step[Bitext]):
                 requested: stand_in(requested, replacement) for requested, replacement in self.stand_ins.items()
             }
         return data.with_splits(splits), Notes(facts=facts, dropped=dropped, warnings=warnings)
+
+
+def missing_files(files: CorpusFiles, parts: Sequence[str]) -> MissingError:
+    """The error for parts of a corpus that are not optional."""
+    reason = f"has no {' and no '.join(parts)} (it has {', '.join(files.paths)})"
+    return MissingError(f"corpus {files.name}", reason, remedy="give files in the layout of the corpus")
 
 
 def missing_part(collection: Collection) -> str:

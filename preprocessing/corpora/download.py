@@ -33,6 +33,8 @@ def download(url: str, target: Path, *, sha256: str, how_to_get: str = "", timeo
         # Two processes that download the same file must not write into the same part.
         fcntl.flock(stream, fcntl.LOCK_EX)
         if target.exists():
+            if os.fstat(stream.fileno()).st_size == 0:  # opened after the other process had renamed its part
+                part.unlink(missing_ok=True)
             return
         if os.fstat(stream.fileno()).st_nlink == 0:
             # The process that had the lock found the wrong SHA-256 and deleted the part: start again.

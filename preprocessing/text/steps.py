@@ -240,7 +240,7 @@ class LearnVocabulary(Step[Data]):
         vocabulary = Vocabulary.learn(
             symbols, counts, min_freq=self.min_freq, max_size=self.max_size, specials=self.specials
         )
-        if not vocabulary.learned and counts.any() and self.min_freq > 1:
+        if not vocabulary.learned and self.min_freq > 1:
             reason = f"no token of train occurs so often, the most frequent one {counts.max()} times"
             raise ParameterError("min_freq", self.min_freq, reason, remedy="choose less")
         return vocabulary

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json as json_text
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -54,6 +55,7 @@ def caption(
     from reproductions.tasks.captioning.results import word_panels
     from reproductions.tasks.captioning.task import caption_files
 
+    _refuse_line_feeds(images)
     network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)
     trained = load_network("caption", network)
     failed = drawn = 0
@@ -106,9 +108,7 @@ def classify(
     check_output(attention, "a PNG file")
     if attention is not None and attention.suffix.lower() != ".png":
         raise UsageError(f"{attention}: the picture is a PNG; name a file that ends in .png")
-    for path in images:
-        if "\n" in str(path):
-            raise UsageError(f"{str(path)!r}: has a line feed in its name; rename the file")
+    _refuse_line_feeds(images)
     network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)
     trained = load_network("classify", network)
     if attention is not None:
@@ -128,6 +128,13 @@ def classify(
     tell_which(network, trained)
     if len(classified) < len(images):
         raise typer.Exit(2)
+
+
+def _refuse_line_feeds(images: Sequence[Path]) -> None:
+    """Refuse names that would take several lines of the output."""
+    for path in images:
+        if "\n" in str(path):
+            raise UsageError(f"{str(path)!r}: has a line feed in its name; rename the file")
 
 
 def _shown(path: Path) -> str:

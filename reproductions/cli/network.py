@@ -62,11 +62,11 @@ def load_network(command: str, options: NetworkOptions) -> TrainedModel[Any, Any
     if model is not None:
         check_alone(variant, options.seed, options.runs)
     paper = options.paper or (models.paper_of(model) if model else _only_paper(command))
-    declared = papers.load(paper).preset(options.preset)
-    names = (*declared.headline, *declared.names)
-    answering = [name for name in names if declared.task(name).command == command]
-    name = variant or (answering or names)[0]
     if model is None:
+        declared = papers.load(paper).preset(options.preset)
+        names = (*declared.headline, *declared.names)
+        answering = [name for name in names if declared.task(name).command == command]
+        name = variant or (answering or names)[0]
         _check_command(command, paper, name, declared.task(name))
         run = Run(paper, options.preset, name, options.seed, options.profile, options.threads, options.runs)
         model = models.find(run, variant)

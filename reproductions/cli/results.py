@@ -56,7 +56,7 @@ def _published_seeds(results: Path) -> dict[str, list[str]]:
 
     if not results.exists():
         return {}
-    return {row.variant: list(row.per_seed) for row in Result.read(results).rows if row.split == "test"}
+    return Result.read(results).seeds
 
 
 def compare(

@@ -152,7 +152,7 @@ def _index(names: list[str], live: bool) -> bytes:
     link = "/papers/{}/" if live else "papers/{}/index.html"
     links = {f"reproductions/results/{name}/README.md": link.format(name) for name in names}
     text = (
-        "# Reproductions of attention papers\n\nOne line per paper: the headline system, its measured value on the "
+        "# Reproductions of attention papers\n\nOne line per paper: one of its systems, its measured value on the "
         "test split, a reported number where corpus, split and metric are the same, and the verdicts on claims, the "
         "paper’s and our own. The link leads to all systems, intervals, claims and figures.\n\n" + papers_markdown()
     )

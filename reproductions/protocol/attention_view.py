@@ -132,7 +132,6 @@ def joined_tokens(text: str, tokens: Sequence[str]) -> list[bool]:
         if is_piece:
             start += gap + len(token)
         elif (position := text.find(token, start)) >= 0:
-            joined[-1] = 0 < position == start
             start = position + len(token)
     return joined
 

@@ -34,7 +34,8 @@ def draw_figures(
     reproduction: Reproduction, preset: Preset, outcomes: Sequence[Outcome], directory: Path
 ) -> dict[str, Path]:
     """Draw all figures of a paper: training curves by group of tasks, the figures of each task, and the paper's own. If
-    there are several seeds, the first is drawn. Figures of the embedded sample are marked. Returns PNGs by title."""
+    there are several seeds, the first outcome is drawn. Figures of the embedded sample are marked. Returns PNGs by
+    title."""
     with watermark("SAMPLE" if outcomes[0].on_sample else None):
         return _draw_figures(reproduction, preset, outcomes, directory)
 
@@ -68,7 +69,7 @@ def _slug(text: str) -> str:
 def write_pages(
     reproduction: Reproduction, preset: Preset, outcomes: Sequence[Outcome], directory: Path
 ) -> dict[str, Path]:
-    """Write all pages of a paper, for the first seed of each variant. Returns files by title."""
+    """Write all pages of a paper, for the first outcome of each variant. Returns files by title."""
     groups = by_variant(outcomes)
     pages: dict[str, Path] = {}
     for name, group in groups.items():

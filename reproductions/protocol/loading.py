@@ -78,7 +78,7 @@ def declared(paper: str, directory: Path) -> tuple[dict[str, Any], dict[str, Any
     if not any((directory / name).exists() for name in (CONFIG, TRAINING)):
         raise UsageError(f"{directory}: no trained network is here; name a run directory, a copy or an export of one")
     config, training = read_json(directory / CONFIG), training_in(directory)
-    if not isinstance(config, dict) or not config.keys() >= {"paper", "preset", "variant", "settings"}:
+    if not isinstance(config, dict) or not config.keys() >= {"paper", "preset", "variant", "seed", "settings"}:
         raise UsageError(f"{directory / CONFIG}: damaged (no configuration of a run); run it again")
     if config["paper"] != Path(paper).stem:
         raise UsageError(f"{directory}: a network of {config['paper']}, not of {paper}; name that paper")

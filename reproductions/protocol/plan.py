@@ -12,7 +12,7 @@ from reproductions.protocol.manifest import options_of
 from reproductions.protocol.preparing import networks_to_train_first
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
-from reproductions.protocol.runs import Run, training_of
+from reproductions.protocol.runs import SAMPLE, Run, training_of
 
 
 def plan(preset: Preset, runs: Sequence[Run], *, jobs: int) -> list[str]:
@@ -20,9 +20,9 @@ def plan(preset: Preset, runs: Sequence[Run], *, jobs: int) -> list[str]:
     the expected time without that, estimated from the published trainings."""
     seeds = ", ".join(dict.fromkeys(str(run.seed) for run in runs))
     variants = ", ".join(dict.fromkeys(run.variant for run in runs))
-    corpora = dict.fromkeys("sample" if run.on_sample else preset.task(run.variant).corpus for run in runs)
+    corpora = dict.fromkeys(SAMPLE if run.on_sample else preset.task(run.variant).corpus for run in runs)
     if preset.on_sample:
-        corpora = {"sample": None}
+        corpora = {SAMPLE: None}
     lines = [
         f"plan: {_count(len(runs), 'training')} of {runs[0].paper_name}: {variants}; seed {seeds}",
         f"  corpus {', '.join(corpora)}; {_count(min(jobs, len(runs)), 'process', 'processes')} at a time",
@@ -38,7 +38,7 @@ def plan(preset: Preset, runs: Sequence[Run], *, jobs: int) -> list[str]:
     if published and seconds:
         expected = max(sum(seconds) / jobs, max(seconds)) / 60
         unknown = len(waiting) - len(seconds)
-        without = f", without {_count(unknown, 'training')} that is not published" if unknown else ""
+        without = f", without {_count(unknown, 'unpublished training')}" if unknown else ""
         lines.append(f"  about {_minutes(expected)}{without} (measured on {published.manifest['hardware']})")
     elif waiting:
         lines.append("  how long is not known: nothing is published for these trainings")

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from gluon_attn.errors import UsageError
-from preprocessing.files import write_json
+from preprocessing.files import write_text
+from reproductions.protocol.runs import SAMPLE
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,16 @@ class Result:
     @property
     def on_sample(self) -> bool:
         """Whether something was measured on the embedded sample, so that the numbers mean nothing."""
-        return any(row.corpus == "sample" for row in self.rows)
+        return any(row.corpus == SAMPLE for row in self.rows)
+
+    @property
+    def seeds(self) -> dict[str, list[str]]:
+        """The seeds of each variant, from all its rows: a row of differences has only the seeds of both sides."""
+        seeds: dict[str, list[str]] = {}
+        for row in self.rows:
+            known = seeds.setdefault(row.variant, [])
+            known += [seed for seed in row.per_seed if seed not in known]
+        return seeds
 
     def claim(self, id: str) -> JudgedClaim:
         """The claim of that id.
@@ -105,10 +115,10 @@ class Result:
 
     def write(self, path: Path) -> None:
         """Write the results file, completely or not at all."""
-        write_json(path, asdict(self))
+        write_text(path, self.text())
 
     def text(self) -> str:
-        """The text that :meth:`write` writes."""
+        """The content of the results file."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
     @classmethod

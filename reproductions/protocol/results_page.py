@@ -124,7 +124,7 @@ def _seeds(result: Result) -> str:
     """The seeds of most rows, followed by the rows with other seeds."""
     all_seeds = list(map(str, result.manifest["seeds"]))
     # An ensemble counts as one system, regardless of the seeds of its members.
-    seeds_of = {row.variant: tuple(row.per_seed) for row in result.rows if set(row.per_seed) <= set(all_seeds)}
+    seeds_of = {name: tuple(seeds) for name, seeds in result.seeds.items() if set(seeds) <= set(all_seeds)}
     several = [seeds for seeds in seeds_of.values() if len(seeds) > 1] or [tuple(all_seeds)]
     usual = max(dict.fromkeys(several), key=several.count)
     exceptions = [

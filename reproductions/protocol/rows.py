@@ -77,7 +77,7 @@ def bootstrapped_row(
 def validation_row(
     outcomes: Sequence[Outcome], variant: Variant[Any], metric: str, signature: str = "best epoch"
 ) -> Row:
-    """The row of the validation results of the selected epochs, with their range over seeds."""
+    """The row of the best validation results, with their range over seeds."""
     values = [best_validation(outcome, metric) for outcome in outcomes]
     return row(outcomes, variant, split="validation", metric=metric, signature=signature, values=values)
 
@@ -98,6 +98,6 @@ def seed_range(values: Sequence[float]) -> Estimate:
 
 
 def best_validation(outcome: Outcome, metric: str) -> float:
-    """The validation result of the epoch that was selected."""
+    """The best validation result of all epochs: that of the selected one, if this metric selects."""
     values = [epoch[f"validation_{metric}"] for epoch in outcome.record["history"]]
     return float(min(values) if lower_is_better(metric) else max(values))

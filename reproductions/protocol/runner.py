@@ -121,7 +121,7 @@ def check_options(runs: Sequence[Run], *, resume: bool, overwrite: bool) -> None
     """
     if resume and overwrite:
         raise UsageError("--resume continues what --overwrite would delete; choose one of them")
-    existing = [run.directory for run in runs if (run.directory / "config.json").exists()]
+    existing = [run.directory for run in runs if (run.directory / CONFIG).exists()]
     if existing and not (resume or overwrite):
         raise UsageError(
             f"{existing[0]}: {len(existing)} of {len(runs)} runs exist already; continue them (--resume) or replace "

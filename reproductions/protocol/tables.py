@@ -124,9 +124,13 @@ def terminal_tables(reproduction: Reproduction, preset: Preset, result: Result) 
         if line.reported or line.row.differs:
             by = f"{line.reported.system} ({line.reported.source})" if line.reported else ""
             differences.add_row(line.name, by, line.row.differs)
+    return Group(numbers, *([differences] if differences.rows else []), *_notes(lines))
+
+
+def _notes(lines: Sequence[Line]) -> list[str]:
+    """What the marks in a table mean."""
     notes = [FROM_MEMORY] if any(line.reported and line.reported.checked == "memory" for line in lines) else []
-    notes += [ELSEWHERE] if any(line.elsewhere for line in lines) else []
-    return Group(numbers, *([differences] if differences.rows else []), *notes)
+    return notes + ([ELSEWHERE] if any(line.elsewhere for line in lines) else [])
 
 
 def markdown_tables(reproduction: Reproduction, preset: Preset, result: Result) -> str:
@@ -139,7 +143,7 @@ def markdown_tables(reproduction: Reproduction, preset: Preset, result: Result) 
         by = f"{reported.system} ({reported.source})" if reported else ""
         rows.append([_marked(line), *line.numbers, reported.shown if reported else "none", by, line.row.differs])
     text = f"{reproduction.title} ({_corpora(result)}, preset {result.preset})\n\n{markdown_table(headings, rows)}\n"
-    text += f"\n{ELSEWHERE}\n" if any(line.elsewhere for line in lines) else ""
+    text += "".join(f"\n{note}\n" for note in _notes(lines))
     if result.claims:
         text += f"\n{markdown_table(_CLAIM_HEADINGS, list(map(_claim_cells, result.claims)))}\n"
     return f"{text}\n{sample_warning(result.on_sample)}".rstrip()

@@ -190,8 +190,8 @@ class Task(ABC, Generic[SettingsT, DataT]):
 
     Attributes:
         name: name of the kind of task, such as ``translation``.
-        command: command that answers lines of text with a trained network: ``predict``, ``translate``,
-            ``neighbours`` or ``perplexity``.
+        command: command that answers with a trained network: ``predict``, ``translate``, ``neighbours``,
+            ``perplexity``, ``caption`` or ``classify``.
         columns: columns of a results table. A variant is compared by the first column in which it has a number.
         metrics: metrics in which two systems can be compared, the main one first.
         corpus: name of the corpus in the registry, or of the user's own data.

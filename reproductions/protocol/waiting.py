@@ -20,10 +20,7 @@ def untrained(reproduction: Reproduction, preset: Preset, result: Result) -> lis
 
 def untrained_variants(preset: Preset, result: Result) -> list[str]:
     """The declared variants that are not in the table, or not with all seeds."""
-    trained: dict[str, set[str]] = {}
-    for row in result.rows:
-        trained.setdefault(row.variant, set()).update(row.per_seed)
-    missing = []
+    trained, missing = result.seeds, []
     for variant in preset.variants:
         seeds = [str(seed) for seed in preset.seeds_of(variant.name)]
         seeds = [seed for seed in seeds if seed not in trained.get(variant.name, ())]
@@ -36,11 +33,10 @@ def untrained_variants(preset: Preset, result: Result) -> list[str]:
 def waiting_claims(reproduction: Reproduction, preset: Preset, result: Result) -> list[str]:
     """The claims that have no verdict because a system of the preset is not trained. Claims on a system that the preset
     does not have are left out: they cannot be judged in it."""
-    systems = {*preset.names, *(ensemble.name for ensemble in preset.ensembles)}
     return [
         claim.id
         for claim in reproduction.claims
-        if not is_trained(claim, result) and all(name in systems or "/" in name for name in claim.variants)
+        if not is_trained(claim, result) and all(name in preset.names or "/" in name for name in claim.variants)
     ]
 
 

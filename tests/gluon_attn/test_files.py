@@ -61,6 +61,14 @@ def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tm
     assert sorted(os.listdir(tmp_path)) == [".file.2.part", ".file2.1.part", "file"]
 
 
+def test_a_name_is_no_pattern_when_abandoned_files_are_removed(tmp_path: Path) -> None:
+    own, other = tmp_path / ".a[1].7.part", tmp_path / ".a1.7.part"
+    for part in (own, other):
+        part.write_bytes(b"half")
+    write_text(tmp_path / "a[1]", "whole")
+    assert sorted(os.listdir(tmp_path)) == [other.name, "a[1]"]
+
+
 def test_an_error_about_another_file_is_not_reported_as_one_of_writing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), atomic_file(tmp_path / "file"):
         Path("/nowhere/at/all").read_bytes()

@@ -21,7 +21,9 @@ def test_arrays_survive_a_round_trip_and_numpy_reads_them(compressed: bool, tmp_
     write_arrays(path, ARRAYS, compressed=compressed)
     with np.load(path) as stored:
         assert stored.files == list(ARRAYS)
-    for name, array in read_arrays(path).items():
+    read = read_arrays(path)
+    assert list(read) == list(ARRAYS)
+    for name, array in read.items():
         np.testing.assert_array_equal(array, ARRAYS[name])
         assert array.dtype == ARRAYS[name].dtype
 
@@ -47,8 +49,18 @@ def test_any_flipped_or_missing_byte_is_damage_or_changes_nothing(compressed: bo
                 assert "\n" not in str(error)
                 refused += 1
             else:  # a date, a permission, a name: contents are compared with a digest by the callers
-                assert all(np.array_equal(a, b) for a, b in zip(read.values(), ARRAYS.values(), strict=False))
+                assert all(np.array_equal(a, b) for a, b in zip(read.values(), ARRAYS.values(), strict=True))
     assert refused > 1.5 * len(raw)
+
+
+def test_a_comment_which_may_hide_the_next_array_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "arrays.npz"
+    write_arrays(path, ARRAYS)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.getinfo("one.npy").comment = b"two"
+        archive.comment = b"the directory is written again"
+    with pytest.raises(DamagedError, match="an array with a comment"):
+        read_arrays(path)
 
 
 def _member(header: str, content: bytes = b"") -> bytes:

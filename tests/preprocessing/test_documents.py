@@ -379,10 +379,17 @@ def test_a_limit_at_the_wrong_position_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"max_words": 0}, {"max_sentences": -1}, {"min_freq": 0}, {"max_size": 0}, {"overlong": "drop"}]
+    ("options", "message"),
+    [
+        ({"max_words": 0}, "max_words 0: must be at least 1"),
+        ({"max_sentences": -1}, "max_sentences -1: must be at least 1"),
+        ({"min_freq": 0}, "min_freq 0: must be at least 1"),
+        ({"max_size": 0}, "max_size 0: must be at least 1"),
+        ({"overlong": "drop"}, "overlong 'drop': no such choice; choose cut or wrap"),
+    ],
 )
-def test_invalid_parameters_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
+def test_invalid_parameters_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         documents.pipeline(**options)
 
 

@@ -352,11 +352,17 @@ def test_an_archive_with_links_or_cut_off_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"smoothing": 0.0}, {"block_seconds": 1.0, "gap_seconds": 1.0}, {"gaps": "x"}, {"cycle": ("x",)}, {"height": 0}],
+    ("options", "message"),
+    [
+        ({"smoothing": 0.0}, "smoothing factor 0.0: must be above 0 and at most 1"),
+        ({"block_seconds": 1.0, "gap_seconds": 1.0}, "blocks of 1 s with a gap of 1 s: impossible lengths"),
+        ({"gaps": "x"}, "gaps 'x': no such choice; choose refuse or divide"),
+        ({"cycle": ("x",)}, "names no known splits; choose from train, validation, test"),
+        ({"height": 0}, "height 0: must be at least 1"),
+    ],
 )
-def test_invalid_parameters(options: dict[str, object]) -> None:
-    with pytest.raises(InputError):
+def test_invalid_parameters_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         driving.pipeline(**options)  # type: ignore[arg-type]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,19 +59,35 @@ def test_pixels_are_those_of_the_rule(tmp_path: Path) -> None:
     np.testing.assert_allclose(inputs.ravel(), [0, 1, -127 / 128], atol=1e-6)
 
 
-def test_karpathys_layout_gives_the_same_rows(tmp_path: Path) -> None:
-    files = official(tmp_path / "one")
+def karpathy(root: Path, images: list[dict[str, Any]]) -> CorpusFiles:
+    """The images of :func:`official` with captions in Karpathy's layout."""
+    path = root / "dataset_flickr30k.json"
+    path.write_text(json.dumps({"images": images}), encoding="utf-8")
+    return given("flickr30k", {"captions": path, "images": official(root).paths["images"]}, folders=True)
+
+
+def in_karpathys_layout() -> list[dict[str, Any]]:
     names = {"train": "train", "validation": "val", "test": "test"}
-    images = [
-        {"filename": name, "split": "restval" if name == "a.png" else names[part], "sentences": sentences}
+    return [
+        {
+            "filename": name,
+            "split": "restval" if name == "a.png" else names[part],
+            "sentences": [{"raw": text} for text in CAPTIONS],
+        }
         for part, of in SPLITS.items()
         for name in of
-        for sentences in [[{"raw": text} for text in CAPTIONS]]
     ]
-    path = tmp_path / "dataset_flickr30k.json"
-    path.write_text(json.dumps({"images": images}), encoding="utf-8")
-    other = given("flickr30k", {"captions": path, "images": files.paths["images"]}, folders=True)
-    assert run(other).digest == run(files).digest
+
+
+def test_karpathys_layout_gives_the_same_rows(tmp_path: Path) -> None:
+    other = karpathy(tmp_path, in_karpathys_layout())
+    assert run(other).digest == run(official(tmp_path / "one")).digest
+
+
+def test_an_image_in_two_of_karpathys_splits_is_refused(tmp_path: Path) -> None:
+    first, *rest = in_karpathys_layout()
+    with pytest.raises(InputError, match=f"{first['filename']} is in train already"):
+        run(karpathy(tmp_path, [first, *rest, {**first, "split": "test"}]))
 
 
 @pytest.mark.parametrize(

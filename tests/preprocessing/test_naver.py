@@ -97,10 +97,17 @@ def test_own_files_of_the_same_layout(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"max_length": 0}, {"min_freq": 0}, {"max_size": -1}, {"text": "raw"}, {"tokenizer": "mecab2"}]
+    ("options", "message"),
+    [
+        ({"max_length": 0}, "max_length 0: must be at least 1"),
+        ({"min_freq": 0}, "min_freq 0: must be at least 1"),
+        ({"max_size": -1}, "max_size -1: must be at least 1"),
+        ({"text": "raw"}, "text 'raw': no such choice; choose official or repaired"),
+        ({"tokenizer": "mecab2"}, "tokenizer 'mecab2': no such choice; choose mecab, okt"),
+    ],
 )
-def test_invalid_parameters_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
+def test_invalid_parameters_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         naver.pipeline(**options)
 
 

@@ -172,9 +172,17 @@ def test_a_missing_part_is_named(tmp_path: Path) -> None:
         prepared(files)
 
 
-@pytest.mark.parametrize("options", [{"min_freq": 0}, {"max_size": 0}, {"one_in": 2}, {"tokenizer": "mecab2"}])
-def test_invalid_parameters_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_freq": 0}, "min_freq 0: must be at least 1"),
+        ({"max_size": 0}, "max_size 0: must be at least 1"),
+        ({"one_in": 2}, "one_in 2: must be at least 3"),
+        ({"tokenizer": "mecab2"}, "tokenizer 'mecab2': no such choice"),
+    ],
+)
+def test_invalid_parameters_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         naver_crawl.pipeline(**options)
 
 

@@ -129,9 +129,16 @@ def test_more_labels_than_rows_are_refused() -> None:
         naver_pieces.prepare("sample", labelled=1000, **SMALL)
 
 
-@pytest.mark.parametrize("options", [{"pieces": 0}, {"max_length": 0}, {"one_in": 2}])
-def test_invalid_parameters_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pieces": 0}, "pieces 0: must be at least 1"),
+        ({"max_length": 0}, "max_length 0: must be at least 1"),
+        ({"one_in": 2}, "one_in 2: must be at least 3"),
+    ],
+)
+def test_invalid_parameters_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         naver_pretraining.pipeline(**options)
 
 

@@ -66,9 +66,15 @@ def test_each_fault_is_named_with_its_line(content: str, line: int | None, reaso
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("options", [{"min_freq": 0}, {"max_size": 0}])
-def test_invalid_parameters_are_refused(options: dict[str, int]) -> None:
-    with pytest.raises(InputError):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_freq": 0}, "min_freq 0: must be at least 1"),
+        ({"max_size": 0}, "max_size 0: must be at least 1"),
+    ],
+)
+def test_invalid_parameters_are_refused(options: dict[str, int], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         ptb.pipeline(**options)
 
 

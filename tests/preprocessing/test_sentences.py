@@ -135,9 +135,17 @@ def test_the_sample(classes: int) -> None:
     assert (again.encode(result.test.text.tolist()).ids == result.test.ids).all()
 
 
-@pytest.mark.parametrize("options", [{"classes": 1}, {"classes": 11}, {"max_length": 0}, {"min_freq": 0}])
-def test_invalid_parameters_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"classes": 1}, "classes 1: must be from 2 to 10"),
+        ({"classes": 11}, "classes 11: must be from 2 to 10"),
+        ({"max_length": 0}, "max_length 0: must be at least 1"),
+        ({"min_freq": 0}, "min_freq 0: must be at least 1"),
+    ],
+)
+def test_invalid_parameters_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         sentences.pipeline(**options)
 
 

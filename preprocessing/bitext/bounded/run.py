@@ -7,7 +7,7 @@ that was killed continues from what is there; neither that nor the number of pro
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from operator import call
 from pathlib import Path
@@ -35,7 +35,7 @@ from preprocessing.bitext.bounded.words import (
     SplitWords,
 )
 from preprocessing.bitext.data import SIDES
-from preprocessing.bitext.reading import ReadPairs
+from preprocessing.bitext.reading import ReadPairs, missing_files
 from preprocessing.bitext.steps import (
     Deduplicate,
     FilterLengths,
@@ -57,18 +57,22 @@ COLUMNS = "columns"
 
 
 class BoundedRun:
-    """A run, whose attributes are what the card needs besides the shards.
+    """A run. The attributes are set by its passes and read by the card, besides the shards.
 
     Attributes:
         splits: the rows of each split, train first.
         parts: for each split, the part of the corpus to which each of its shards belongs.
         reading: notes of the first pass, by shard.
         survey: for each part, the number of copies of a ``source``, a ``target`` and a ``pair``.
-        copies: rows of train whose pair occurs in an earlier row; None if they are kept.
         seen: which sentences of the other splits occur in train.
         dropped: rows of train that are left out, by reason.
-        vocabularies, states: vocabulary and learned state, of source and target.
-        sizes: rows, bytes and tokens of each split.
+        tokenized, selected: which rows of train are tokenized, and which are in the result.
+        lengths: for each split and side, how many rows have each number of tokens.
+        words: for each side, the number of words of each split.
+        symbols, counts: for each side, its words or pieces, and how often each occurs in each split.
+        learn: the step that learns the vocabularies.
+        vocabularies, states, encoding: for each side the vocabulary, the learned state and the id of each symbol.
+        written: split, notes and arrays of each shard of the result.
     """
 
     def __init__(self, pipeline: Translating, files: CorpusFiles, folder: Path) -> None:
@@ -88,7 +92,9 @@ class BoundedRun:
             self.seen = overlap.measure(self.shards, self.splits, find(self.pipeline.steps, Overlap), pool)
             self._choose_rows()
             self._number_words(pool)
+            splitting = self._count_symbols()
             self._learn_vocabularies()
+            self._encode_symbols(splitting)
             self._write_columns(pool)
 
     def remove_shards(self) -> None:
@@ -116,8 +122,7 @@ class BoundedRun:
                     if absent := [part for part in parts if part not in self.files.paths]:
                         if collection.optional:
                             continue
-                        reason = f"has no {' and no '.join(absent)} (it has {', '.join(self.files.paths)})"
-                        raise InputError(f"corpus {self.files.name}", reason, remedy="give files in its layout")
+                        raise missing_files(self.files, absent)
                     paths = self.files.path(parts[0]), self.files.path(parts[1])
                     for chunk in chunks(self.files, collection, paths, len(listed)):
                         listed.append([chunk.name, collection.part, collection.split])
@@ -168,15 +173,15 @@ class BoundedRun:
         self.survey: dict[str, dict[str, int]] = {}
         for part, kind, count in self.shards.notes("copies"):
             self.survey.setdefault(part, {})[kind] = count
-        self.copies = self.shards.load("copies").get("train")
+        self._copies = self.shards.load("copies").get("train")
 
     def _choose_rows(self) -> None:
         """Choose the rows of train that are tokenised and those that are in the result."""
         rows = sum(self.train.rows)
         tokenized = np.ones(rows, np.bool_)
         self.dropped: dict[str, np.ndarray] = {}
-        if self.copies is not None:
-            self._drop(tokenized, "a repeated pair", self.copies)
+        if self._copies is not None:
+            self._drop(tokenized, "a repeated pair", self._copies)
         if self.seen.elsewhere is not None:
             self._drop(tokenized, "a sentence of another split", np.flatnonzero(self.seen.elsewhere & tokenized))
         selected = tokenized.copy()
@@ -228,15 +233,13 @@ class BoundedRun:
         for _ in pool.map(JoinPieces(folder, apply.min_freq), [(side, "train", blocks[side]) for side in SIDES]):
             pass
 
-    def _learn_vocabularies(self) -> None:
-        """Learn both vocabularies, the state of both sides, and the ids of all symbols."""
+    def _count_symbols(self) -> dict[str, tuple[dict[str, bytes], Ragged]]:
+        """Count the symbols of each side; returns what was learned to split its words, and the pieces of each word."""
         self.symbols: dict[str, list[str]] = {}
         self.counts: dict[str, dict[str, np.ndarray]] = {}
         self.words: dict[str, dict[str, int]] = {}
-        states = []
-        for side, tokenizer in zip(
-            SIDES, (self.pipeline.source_tokenizer, self.pipeline.target_tokenizer), strict=True
-        ):
+        splitting: dict[str, tuple[dict[str, bytes], Ragged]] = {}
+        for side in SIDES:
             columns = ["symbols.utf8", "symbols.offsets", *(f"counts.{split.name}" for split in self.splits)]
             arrays = self.shards.load(f"{WORDS}-{side}", columns)
             counts = {split.name: arrays[f"counts.{split.name}"] for split in self.splits}
@@ -257,7 +260,10 @@ class BoundedRun:
                 name: np.bincount(pieces.ids, np.repeat(counted, pieces.lengths), size).astype(np.int64)
                 for name, counted in counts.items()
             }
-            states.append((tokenizer, learned, pieces))
+            splitting[side] = learned, pieces
+        return splitting
+
+    def _learn_vocabularies(self) -> None:
         train = {side: self.counts[side]["train"] for side in SIDES}
         joint: LearnJointVocabulary | None = find(self.pipeline.steps, LearnJointVocabulary, required=False)
         if joint is not None:
@@ -271,9 +277,14 @@ class BoundedRun:
         else:
             self.learn = find(self.pipeline.steps, LearnSequenceVocabulary)
             self.vocabularies = {side: self.learn.learn(self.symbols[side], train[side]) for side in SIDES}
+
+    def _encode_symbols(self, splitting: Mapping[str, tuple[dict[str, bytes], Ragged]]) -> None:
+        """Set the state of both sides and the ids of all symbols, which the last pass reads from the shards."""
         self.states: list[Data] = []
         self.encoding: dict[str, np.ndarray] = {}
-        for side, (tokenizer, learned, pieces) in zip(SIDES, states, strict=True):
+        tokenizers = self.pipeline.source_tokenizer, self.pipeline.target_tokenizer
+        for side, tokenizer in zip(SIDES, tokenizers, strict=True):
+            learned, pieces = splitting[side]
             self.states.append(Data({}, tokenizer, self.vocabularies[side], learned))
             self.encoding[side] = self.vocabularies[side].indices(self.symbols[side])
             if f"{FINAL}-{side}" not in self.shards:
@@ -291,11 +302,11 @@ class BoundedRun:
             self.shards.save("sizes", {"sizes": np.array([[a, *b, *c] for a, b, c in sizes], np.int64)})
         sizes = self.shards.load("sizes")["sizes"]
         width, located, start = {}, [], 0
-        self.sizes: dict[str, np.ndarray] = {}
+        self._sizes: dict[str, np.ndarray] = {}
         for split in self.splits:
             own = sizes[start : start + len(split.shards)]
             ends = np.cumsum(own, axis=0)
-            self.sizes[split.name] = ends[-1]
+            self._sizes[split.name] = ends[-1]
             for destination, (row, *rest) in zip(
                 destinations[start : start + len(split.shards)], (ends - own).tolist(), strict=True
             ):
@@ -305,7 +316,7 @@ class BoundedRun:
         if "created" not in self.shards:
             for split in self.splits:
                 seen = [self.seen.marks.get((split.name, side)) for side in SIDES]
-                reserve(self.out, split.name, self.sizes[split.name], width[split.name], seen)
+                reserve(self.out, split.name, self._sizes[split.name], width[split.name], seen)
             self.shards.save("created", {})
         last = LastPass(
             self.shards.folder, self.out, self.languages, self.lowercase, (self.states[0], self.states[1]), width

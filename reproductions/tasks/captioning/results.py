@@ -86,8 +86,9 @@ def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) ->
     return Effect(bootstrap_difference(*sides, partial(bleu_n, name=metric), seed=0), f"{metric} points", "images")
 
 
-def _rise(totals: np.ndarray) -> float:
-    return float(100 * (totals[0] - totals[1]) / max(totals[3], 1))
+def _rise(than: int) -> Callable[[np.ndarray], float]:
+    """The mean of the first column minus that of column ``than``, in percentage points of the number of nouns."""
+    return lambda totals: float(100 * (totals[0] - totals[than]) / max(totals[3], 1))
 
 
 def points_better_than_random(own: Sequence[Outcome], random: Sequence[Outcome]) -> Effect | None:
@@ -97,9 +98,9 @@ def points_better_than_random(own: Sequence[Outcome], random: Sequence[Outcome])
     sides = stacked(own, "nouns"), stacked(random, "nouns")
     if not all(sums[..., 3].sum(axis=1).all() for sums in sides):
         return None
-
-    what = "percentage points that own weights add to a noun's class, above nouns in other images, soft minus random"
-    return Effect(bootstrap_difference(*sides, _rise, seed=0), what, "images")
+    names = f"{own[0].variant} minus {random[0].variant}"
+    what = f"percentage points that own weights add to a noun's class, above nouns in other images, {names}"
+    return Effect(bootstrap_difference(*sides, _rise(1), seed=0), what, "images")
 
 
 def points_better_than_equal(outcomes: Sequence[Outcome]) -> Effect | None:
@@ -108,12 +109,8 @@ def points_better_than_equal(outcomes: Sequence[Outcome]) -> Effect | None:
     sums = stacked(outcomes, "nouns")
     if not sums[..., 3].sum(axis=1).all():
         return None
-
-    def rise(totals: np.ndarray) -> float:
-        return float(100 * (totals[0] - totals[2]) / max(totals[3], 1))
-
     what = "percentage points of the noun's class probability: its own weights against equal weights"
-    return Effect(bootstrap_metric(sums, rise, seed=0), what, "images")
+    return Effect(bootstrap_metric(sums, _rise(2), seed=0), what, "images")
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:

@@ -12,7 +12,8 @@ from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.protocol.attention_view import AttentionView, joined_tokens
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import TrainedModel
-from reproductions.tasks.classification.predictions import TextPredictions, classify
+from reproductions.tasks.classification.predictions import classify
+from reproductions.tasks.classification.published_examples import examples_with_split
 from reproductions.tasks.classification.settings import ClassificationData
 
 
@@ -45,7 +46,7 @@ def of_text(trained: TrainedModel[Any, ClassificationData], text: str) -> Attent
         joined=joined_tokens(text, tokens),
         unknown=np.flatnonzero(encoded.sequences()[0][:limit] == UNKNOWN_ID).tolist(),
         weights=weights if predictions.has_weights else None,
-        **_matrix(predictions),
+        **_matrix(predictions.matrices[0], predictions.queries),
         sentences=sentences,
         classes=list(zip(data.labels, predictions.probabilities[0].tolist(), strict=True)),
         text=text,
@@ -56,18 +57,18 @@ def of_text(trained: TrainedModel[Any, ClassificationData], text: str) -> Attent
 def of_examples(outcome: Outcome, labels: Sequence[str]) -> list[AttentionView]:
     """Return the published examples of an outcome with their weights, in order."""
     views = []
-    for value in outcome.examples.values():
-        for example in value if isinstance(value, list) else [value]:
-            if "sentences" in example:
-                views.append(_document(example, labels))
-            elif example.keys() >= {"tokens", "weights", "probabilities"}:  # heads without a prediction are a figure
-                views.append(_text(example, labels))
+    for split, example in examples_with_split(outcome):
+        title = example.get("name") or (f"{split} text {example['row'] + 1}" if "row" in example else "")
+        if "sentences" in example:
+            views.append(_document(example, labels, title))
+        elif example.keys() >= {"tokens", "weights", "probabilities"}:  # heads without a prediction are a figure
+            views.append(_text(example, labels, title))
     return views
 
 
-def _text(example: Mapping[str, Any], labels: Sequence[str]) -> AttentionView:
+def _text(example: Mapping[str, Any], labels: Sequence[str], title: str) -> AttentionView:
     tokens, weights = example["tokens"], np.array(example["weights"], np.float32)
-    matrix = np.array(example["matrix"], np.float32) if "matrix" in example else None
+    matrix = np.array(example.get("matrix", []), np.float32)
     text = example.get("text", "")
     probabilities = example["probabilities"]
     names = labels if len(labels) == len(probabilities) else [f"class {n}" for n in range(len(probabilities))]
@@ -75,16 +76,15 @@ def _text(example: Mapping[str, Any], labels: Sequence[str]) -> AttentionView:
         tokens=tokens,
         joined=joined_tokens(text, tokens) if text else (),
         weights=weights,
-        matrix=matrix,
-        queries=_kind(matrix, len(tokens)),
+        **_matrix(matrix, "token" if len(matrix) == len(tokens) else "hop"),
         classes=list(zip(names, probabilities, strict=True)),
         text=text,
-        title=example.get("name") or _test_text(example),
+        title=title,
         notes=_padding(weights),
     )
 
 
-def _document(example: Mapping[str, Any], labels: Sequence[str]) -> AttentionView:
+def _document(example: Mapping[str, Any], labels: Sequence[str], title: str) -> AttentionView:
     """A document whose shades are the weights of words times the square root of the weight of their sentence (Yang et
     al., 2016, Figure 5), relative to the largest."""
     counts = [len(words) for words in example["sentences"]]
@@ -96,21 +96,12 @@ def _document(example: Mapping[str, Any], labels: Sequence[str]) -> AttentionVie
         weights=weights / weights.sum(),
         sentences=list(zip((sentences / sentences.sum()).tolist(), counts, strict=True)),
         classes=[(name, probability if name == example["label"] else 1 - probability) for name in labels],
-        title=_test_text(example),
+        title=title,
     )
 
 
-def _test_text(example: Mapping[str, Any]) -> str:
-    return f"test text {example['row'] + 1}"
-
-
-def _matrix(predictions: TextPredictions) -> dict[str, Any]:
-    matrix = predictions.matrices[0]
-    return {"matrix": matrix, "queries": _kind(matrix, matrix.shape[1])} if len(matrix) > 1 else {}
-
-
-def _kind(matrix: np.ndarray | None, tokens: int) -> str:
-    return "hop" if matrix is not None and len(matrix) != tokens else "token"
+def _matrix(matrix: np.ndarray, queries: str) -> dict[str, Any]:
+    return {"matrix": matrix, "queries": queries} if len(matrix) > 1 else {}
 
 
 def _padding(weights: np.ndarray) -> list[str]:

@@ -10,6 +10,7 @@ from gluon_attn.plots.heatmap import attention_matrix
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.tasks.classification.examples import example
 from reproductions.tasks.classification.predictions import classify
+from reproductions.tasks.classification.published_examples import CORRECT_SENTENCE
 from reproductions.tasks.classification.task import Findings, Measurement, Reading
 
 
@@ -27,7 +28,7 @@ def correct_sentence(tokens: int) -> Measurement:
         text = split.take(np.array([row]))
         predictions = classify(reading.model, data.inputs, data.inputs.texts(text), matrices=True)
         shown = example(predictions, 0, text.words(0), data.labels, matrix=True)
-        return Findings(examples={"correct_sentence": {"row": row, **shown}})
+        return Findings(examples={CORRECT_SENTENCE: {"row": row, **shown}})
 
     return measure
 
@@ -39,7 +40,7 @@ def attention_to_earlier_words(*variants: str) -> Draw:
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
         for outcome in (groups[name][0] for name in variants if name in groups):
-            sentence = outcome.examples.get("correct_sentence")
+            sentence = outcome.examples.get(CORRECT_SENTENCE)
             if not sentence:
                 continue
             name, words = outcome.variant, sentence["tokens"]

@@ -24,13 +24,15 @@ class TextPredictions:
             the weight of a word in its sentence times that of the sentence. Empty for networks without attention. If
             padding is not masked, the weights sum to less than 1: the rest is on padding.
         sentence_weights: for each document (sentences,).
-        matrices: for each text (queries or hops, tokens), if requested.
+        matrices: for each text (queries, tokens), if requested.
+        queries: what the rows of a matrix are: ``token``, the tokens themselves, or ``hop``.
     """
 
     probabilities: np.ndarray
     token_weights: list[np.ndarray]
     sentence_weights: list[np.ndarray]
     matrices: list[np.ndarray]
+    queries: str
 
     @property
     def probability(self) -> np.ndarray:
@@ -59,18 +61,19 @@ def classify(
     """Predict the classes of texts with a trained network, in batches of texts of similar length. The default batch
     size is ``inputs.batch_size``."""
     weights = [_NO_WEIGHTS] * len(texts)
-    batches = []
+    batches, queries = [], "hop"
     for rows in length_batches(np.array([len(text) for text in texts]), batch_size or inputs.batch_size):
         batch = [texts[row] for row in rows]
         output = model(*(nd.array(array, dtype=array.dtype) for array in inputs.arrays(batch)))
         batches.append((rows, nd.softmax(output.logits).asnumpy()))
+        queries = "hop" if output.matrix is None else "token"
         for row, collected in zip(rows, _weights(output, batch, inputs.max_length), strict=True):
             weights[row] = collected if matrices else collected._replace(matrix=_NO_WEIGHTS.matrix)
     probabilities = np.zeros((len(texts), batches[0][1].shape[1] if batches else 2))
     for rows, of_batch in batches:
         probabilities[rows] = of_batch
-    tokens, sentences, of_queries = ([getattr(each, name) for each in weights] for name in _Weights._fields)
-    return TextPredictions(probabilities, tokens, sentences, of_queries)
+    tokens, sentences, of_rows = ([getattr(each, name) for each in weights] for name in _Weights._fields)
+    return TextPredictions(probabilities, tokens, sentences, of_rows, queries)
 
 
 class _Weights(NamedTuple):

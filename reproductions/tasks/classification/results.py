@@ -20,6 +20,7 @@ from reproductions.protocol.rows import alone, row, validation_row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Evaluation, Variant
 from reproductions.tasks.classification.accuracy import per_cent, share_right
+from reproductions.tasks.classification.published_examples import examples_with_split
 
 COLUMNS = (
     Column("accuracy, %", "accuracy", "empty ones left out"),
@@ -61,9 +62,10 @@ def combined(members: Sequence[Outcome]) -> Evaluation:
 
 def averaged(members: str, beside: Reported | None = None, seeds: tuple[int, ...] = ()) -> Ensemble:
     """Return the ensemble of a variant, of all seeds or of these, called ``<members>-averaged``."""
-    of = f"seeds {seeds[0]} to {seeds[-1]}" if seeds else "all its seeds"
-    name, title = f"{members}-averaged", f"the probabilities of {of}, averaged"
-    differs = f"the networks of {of.replace('its ', '')}, their probabilities averaged"
+    of = f"seeds {seeds[0]} to {seeds[-1]}" if seeds else "all seeds"
+    name = f"{members}-averaged"
+    title = f"the probabilities of {of if seeds else 'all its seeds'}, averaged"
+    differs = f"the networks of {of}, their probabilities averaged"
     return Ensemble(name, title, members, beside, differs=differs, seeds=seeds)
 
 
@@ -127,12 +129,13 @@ def _write_reading_page(outcome: Outcome, path: Path, title: str, every: int) ->
 
 
 def write_published_page(outcome: Outcome, path: Path, title: str, labels: Sequence[str], language: str) -> bool:
-    """Write the reading page of the texts whose tokens and weights an outcome publishes; return false if there are
-    none."""
-    examples = [each for value in outcome.examples.values() for each in (value if isinstance(value, list) else [value])]
-    examples = [each for each in examples if {"tokens", "weights", "probabilities"} <= each.keys()]
+    """Write the reading page of the test texts whose tokens and weights an outcome publishes; return false if
+    there are none."""
+    of_test = [each for split, each in examples_with_split(outcome) if split == "test"]
+    examples = [each for each in of_test if {"tokens", "weights", "probabilities"} <= each.keys()]
     # A text may be published twice, once with all its weights.
-    chosen = {each.get("row"): each for each in sorted(examples, key=lambda each: "matrix" in each)}
+    examples.sort(key=lambda each: "matrix" in each)
+    chosen: dict[Any, dict[str, Any]] = {each.get("row"): each for each in examples}
     reviews = [_featured(chosen.pop(None))] if None in chosen else []
     for number, example in sorted(chosen.items()):
         reviews.append(

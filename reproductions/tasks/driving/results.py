@@ -123,9 +123,9 @@ def not_worse(margin: float) -> Callable[..., Effect]:
 
     def effect(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
         own, others = _each(first), _each(second)
-        straight = np.stack([others[:, :, 2], others[:, :, 1], others[:, :, 2]], axis=2)
         # Error plus margin of one system as sums, so that all three are resampled together.
-        allowed = others + margin * straight * np.array([1, 0, 0])
+        allowed = others.copy()
+        allowed[..., 0] += margin * others[..., 2]
         what = f"degrees that remain of a margin of {margin:.0%} of the error of always 0"
         return Effect(bootstrap_difference(allowed, own, mean_error, seed=0), what, PIECES)
 

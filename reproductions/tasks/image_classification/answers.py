@@ -23,7 +23,8 @@ from reproductions.tasks.lines import blocks
 def answer(trained: TrainedModel[Any, Any], stream: BinaryIO, options: AnswerOptions) -> Iterator[str]:
     """Yield an answer for each line, the path of an image: the ``options.n_best`` most probable classes, each followed
     by its probability, separated by tabs; with ``options.json``, an object with the probability of every class. The
-    answer to a blank line is an empty line, or ``null``. Images are resized regardless of their aspect ratio.
+    answer to a blank line is an empty line, or an object without a label. Images are resized regardless of their
+    aspect ratio.
 
     Raises:
         UsageError: if a line is not UTF-8.

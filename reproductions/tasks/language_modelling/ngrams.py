@@ -11,6 +11,7 @@ import numpy as np
 
 from gluon_attn.evaluation.mixture import mixed, mixture_weights
 from gluon_attn.evaluation.statistics import perplexity
+from gluon_attn.metrics import perplexity_of
 from gluon_attn.models.kneser_ney import KneserNey
 from gluon_attn.models.neural_language_model import NeuralLanguageModel
 from gluon_attn.training.checkpoint import Checkpoint
@@ -82,7 +83,7 @@ class NgramModelling(WordPrediction[NgramSettings]):
     def objective(self, settings: NgramSettings, recipe: Recipe, data: LanguageModellingData) -> Objective:
         def evaluate(model: Any) -> dict[str, float]:
             loss = float(self.losses(model, settings, data, data.prepared.validation.ids).mean())
-            return {"perplexity": float(np.exp(loss)), "loss": loss}
+            return {"perplexity": perplexity_of(loss), "loss": loss}
 
         return Objective(lambda _: (), 0, lambda *_: None, evaluate, select="perplexity")
 

@@ -13,6 +13,7 @@ from mxnet.gluon import HybridBlock
 
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import perplexity
+from gluon_attn.metrics import perplexity_of
 from gluon_attn.models.language_model import LanguageModel
 from gluon_attn.training import bptt
 from gluon_attn.training.bptt import Piece, language_objective
@@ -168,7 +169,7 @@ class WordPrediction(Task[SettingsT, LanguageModellingData]):
                 continue
             line = data.prepared.encode([text])
             nats = self.losses(trained.model, settings, data, line.ids).mean(dtype=np.float64)
-            answer = f"{np.exp(nats):.2f}\t{len(line.ids) - 1}\t{int((line.ids == UNKNOWN_ID).sum())}"
+            answer = f"{perplexity_of(nats):.2f}\t{len(line.ids) - 1}\t{int((line.ids == UNKNOWN_ID).sum())}"
             if options.weights:
                 answer += "\t" + " ".join(self.most_attended(trained, line))
             yield answer

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gluon_attn.evaluation.statistics import bootstrap_difference
-from preprocessing import translation as pipelines
-from preprocessing.bitext.pipeline import TranslationPipeline
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.rows import stacked
@@ -62,9 +60,8 @@ class ChosenTranslation(Translation):
     )
     metrics = (*Translation.metrics, *WAYS)
 
-    def _pipeline(self, corpus: str, settings: TranslationSettings) -> TranslationPipeline:
-        options = {**settings.pipeline_options, **asdict(self.choices)}
-        return pipelines.pipeline(corpus, source=self.source, target=self.target, **options)
+    def _options(self, settings: TranslationSettings) -> dict[str, Any]:
+        return {**super()._options(settings), **asdict(self.choices)}
 
     def further_counts(self, translated: Sequence[Translated], data: TranslationData) -> dict[str, np.ndarray]:
         target = data.prepared.splits["test"].target

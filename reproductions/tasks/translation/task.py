@@ -143,8 +143,12 @@ class Translation(Task[TranslationSettings, TranslationData]):
             source=self.source,
             target=self.target,
             extra=() if corpus == SAMPLE else self.extra,
-            **settings.pipeline_options,
+            **self._options(settings),
         )
+
+    def _options(self, settings: TranslationSettings) -> dict[str, Any]:
+        """Arguments of :func:`preprocessing.translation.pipeline`."""
+        return settings.pipeline_options
 
     def objective(self, settings: TranslationSettings, recipe: Recipe, data: TranslationData) -> Objective:
         train, validation = data.prepared.splits["train"], data.prepared.splits["validation"]

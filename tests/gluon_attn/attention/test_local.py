@@ -145,3 +145,8 @@ def test_the_predicted_position_is_trained_by_its_gaussian() -> None:
             parameter.set_data(parameter.data() - 0.1 * parameter.grad())
     after = attention(query, memory, mask, nd.zeros((1, 1))).asnumpy()[0, 0]
     assert before.argmax() == 4 and after.argmax() in (1, 2)
+
+
+def test_a_window_of_one_token_is_refused() -> None:
+    with pytest.raises(ValueError, match="a window of radius 0 has no Gaussian"):
+        PredictiveAttention(DotScore(), 0, UNITS)

@@ -170,3 +170,5 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
         SelfAttention(12, 5)
     with pytest.raises(UsageError, match="keys of 5 units are wider than values of 4"):
         SelfAttention(12, 3, 5)
+    with pytest.raises(UsageError, match="keys of 2 units have no biases here; choose 4 units or no biases"):
+        SelfAttention(12, 3, 2, bias=True)

@@ -16,6 +16,7 @@ from gluon_attn import runtime
 from gluon_attn.attention.global_attention import GlobalAttention
 from gluon_attn.attention.multiplicative import GeneralScore
 from gluon_attn.decoding.beam_search import SENTENCE_MULTIPLE, Hypothesis, beam_search, length_penalty
+from gluon_attn.errors import UsageError
 from gluon_attn.models.deep_lstm import DeepLSTM
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.models.rnnencdec import RNNEncDec
@@ -187,6 +188,25 @@ def test_the_length_penalty_is_that_of_wu() -> None:
     assert [length_penalty(length, 0.0) for length in (1, 5, 50)] == [1.0, 1.0, 1.0]
     assert [length_penalty(length, 1.0) for length in (1, 7, 13)] == [1.0, 2.0, 3.0]
     assert length_penalty(4, 0.6) == pytest.approx(((5 + 4) / (5 + 1)) ** 0.6)
+
+
+def test_no_sentences_have_no_translations_and_a_beam_fits_the_vocabulary() -> None:
+    model, (source, length) = model_of("rnnsearch"), sources(2)
+    assert find([model], source[:0], length[:0], beam=2, alpha=0.0) == []
+    with pytest.raises(UsageError, match="a beam of 31 is wider than the vocabulary of 30 tokens"):
+        find([model], source, length, beam=31, alpha=0.0)
+
+
+@every_model
+def test_each_sentence_has_its_own_limit_of_steps(name: str) -> None:
+    model, (source, length) = model_of(name), sources(3)
+    limits = np.array([2, 5, 8])
+    together = find([model], source, length, beam=3, alpha=0.6, max_steps=limits)
+    for row, limit in enumerate(limits.tolist()):
+        one = slice(row, row + 1)
+        (alone,) = find([model], source[one], length[one], beam=3, alpha=0.6, max_steps=limit)
+        assert [each.ids for each in together[row]] == [each.ids for each in alone]
+        assert max(len(each.ids) for each in alone) <= limit
 
 
 # --- scores and weights of a hypothesis ---

@@ -211,4 +211,5 @@ def test_it_learns_what_both_sides_tell(causal: bool, fresh_seed: int) -> None:
         loss.backward()
         trainer.step(1)
         losses.append(float(loss.asscalar()))
-    assert (np.mean(losses[-20:]) < 0.3) != causal, losses[::20]
+    final = float(np.mean(losses[-20:]))  # one of four tokens, at random, costs ln 4 = 1.39 nats
+    assert 1.2 < final < 1.8 if causal else final < 0.3, losses[::20]

@@ -11,6 +11,7 @@ from mxnet import autograd, init, nd
 
 from gluon_attn import runtime
 from gluon_attn.decoding.beam_search import beam_search
+from gluon_attn.models import show_attend_tell
 from gluon_attn.models.show_attend_tell import ATTENTIONS, ShowAttendTell
 from gluon_attn.training.checkpoint import named_parameters
 
@@ -129,6 +130,44 @@ def test_reinforce_learns_to_attend_where_the_word_is() -> None:
     weights = np.stack([best.weights[0] for (best,) in found if best.weights is not None])
     assert (weights.argmax(axis=1) == position).mean() > 0.8
     assert np.mean([best.ids == (right,) for (best,), right in zip(found, word, strict=True)]) > 0.8
+
+
+def test_the_loss_of_hard_attention_is_that_of_reinforce(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equations 11 and 12 for captions that all have sampled positions, from the positions and weights of each step."""
+    monkeypatch.setattr(show_attend_tell, "_SAMPLED", 1.0)
+    network = model("hard", reinforce=0.7, entropy=0.3)
+    steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    attend = network._attend
+
+    def recorded(*arguments: Any) -> Any:
+        alpha, used, log_p = attend(*arguments)
+        steps.append((alpha.asnumpy()[:, 0].astype(float), used.asnumpy()[:, 0], log_p.asnumpy()[:, 0]))
+        return alpha, used, log_p
+
+    monkeypatch.setattr(network, "_attend", recorded)
+    baseline = float(network.baseline.data().asscalar())
+    with autograd.record():
+        losses, nll = network(images(), LENGTHS, WORDS, TARGETS)
+    added = losses.asnumpy()[:, -1]
+    for row, words in enumerate((4, 3)):
+        log_p, entropy = 0.0, 0.0
+        for alpha, used, stated in steps[:words]:
+            assert sorted(used[row]) == [0, 0, 0, 1]  # a single position
+            log_p += np.log(alpha[row][used[row].argmax()])
+            entropy -= (alpha[row] * np.log(alpha[row])).sum()
+            assert stated[row] == pytest.approx(np.log(alpha[row][used[row].argmax()]), rel=1e-5)
+        reward = -nll.asnumpy()[row].sum() / words
+        assert added[row] == pytest.approx(-0.7 * (reward - baseline) * log_p - 0.3 * entropy, rel=1e-4)
+
+
+def test_search_with_hard_attention_may_use_all_weights() -> None:
+    soft, hard = model("soft"), model("hard", argmax=False)
+    for name, parameter in named_parameters(soft):
+        dict(named_parameters(hard))[name].set_data(parameter.data())
+    options: dict[str, Any] = {"beam": 2, "alpha": 0.0, "max_steps": 5, "begin": 2, "end": 3}
+    found = [beam_search([each], images().asnumpy(), np.ones(2), **options) for each in (soft, hard)]
+    assert [[one.ids for one in beam] for beam in found[0]] == [[one.ids for one in beam] for beam in found[1]]
+    np.testing.assert_array_equal(found[0][0][0].weights, found[1][0][0].weights)
 
 
 def test_the_baseline_follows_the_reward_in_training_only() -> None:

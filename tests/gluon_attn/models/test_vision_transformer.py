@@ -136,7 +136,7 @@ def test_positions_in_two_dimensions_share_rows_and_columns() -> None:
     assert vit(positions="none").position_vectors() is None
 
 
-def test_relative_positions_are_in_every_layer_and_tell_the_class_token_where_a_patch_is() -> None:
+def test_relative_positions_are_in_every_layer_and_replace_those_of_the_input() -> None:
     model = vit(positions="relative")
     names = [name for name in parameters(model) if name.endswith("relative.vectors")]
     assert len(names) == len(model.encoder) and model.positions is None

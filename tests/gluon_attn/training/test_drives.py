@@ -83,6 +83,13 @@ def test_too_few_frames_are_refused() -> None:
         objective(drive(), steps=20)
 
 
+def test_stretches_that_are_too_short_are_refused() -> None:
+    frames = drive()
+    divided = Frames(frames.pixels, frames.inputs, frames.target, [np.arange(at, at + 2) for at in range(0, 30, 2)])
+    with pytest.raises(UsageError, match="0 sequences of 5 frames fit between the gaps, 6 are needed; record a drive"):
+        objective(divided, steps=5)
+
+
 def test_stretches_are_read_from_their_first_frame_whatever_is_next_to_them() -> None:
     frames, model = drive(), network()
     together = predict(model, frames, steps=STEPS, state_units=UNITS)

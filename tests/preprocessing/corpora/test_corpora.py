@@ -110,6 +110,12 @@ def test_a_complete_partial_file_needs_no_more_bytes(server: Server, tmp_path: P
     assert server.requested == [len(CONTENT)]
 
 
+def test_a_file_that_another_process_has_just_completed_leaves_no_part(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(CONTENT)
+    download(url(server), tmp_path / "file", sha256=SHA256)
+    assert server.requested == [] and [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
 def test_wrong_bytes_are_refused_and_deleted(server: Server, tmp_path: Path) -> None:
     server.content = CONTENT[:-1] + b"?"
     with pytest.raises(InputError, match=f"expected {SHA256}"):

@@ -86,15 +86,14 @@ def test_the_steps_do_not_change_the_raw_text_and_report_their_changes() -> None
     assert lowered.splits["train"].take(np.array([1])).prepared.tolist() == ["c"]
 
 
-@given(text=ANY, other=ANY)
-def test_the_loose_key_depends_on_letters_and_digits_only(text: str, other: str) -> None:
+@given(text=ANY, marks=st.text(" .,!?()", max_size=3))
+def test_the_loose_key_depends_on_letters_and_digits_only(text: str, marks: str) -> None:
     shouted = f" {text.upper()}!!"
     if any(character.isalnum() for character in text):
         assert loose_key(text.lower()) == loose_key(text) and loose_key(f"({text}).") == loose_key(text)
         assert loose_key(text.casefold()) in (loose_key(text), loose_key(shouted))
+        assert loose_key(marks.join(text)) == loose_key(text)
     assert bool(loose_key(text)) == bool(text)
-    if loose_key(text) != loose_key(other):
-        assert text != other
 
 
 def test_the_loose_key_by_example() -> None:

@@ -42,6 +42,11 @@ def test_images_are_captioned_and_drawn(trained: Path, tmp_path: Path) -> None:
     assert "damaged.jpg: cannot be decoded" in errors[0] and "none.png: cannot be read" in errors[1]
 
 
+@pytest.mark.parametrize("command", ["caption", "classify"])
+def test_a_name_of_two_lines_is_refused(command: str) -> None:
+    assert "has a line feed in its name; rename the file" in gluon_attn(command, "a\nb.png").refusal
+
+
 def test_a_paper_without_captions_is_refused(tmp_path: Path) -> None:
     refused = gluon_attn("caption", tmp_path / "a.png", "--paper", "lin2017", "--runs", tmp_path)
     assert "its task is classification; use gluon-attn predict lin2017" in refused.refusal

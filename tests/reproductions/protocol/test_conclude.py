@@ -145,7 +145,7 @@ def test_on_the_sample_the_claims_say_that_they_mean_nothing(tmp_path: Path) -> 
 # --- figures and pages ---
 
 
-def test_figures_are_of_the_first_seed_and_not_of_ensembles(tmp_path: Path) -> None:
+def test_figures_are_of_the_first_outcome_of_a_variant_and_not_of_ensembles(tmp_path: Path) -> None:
     outcomes = [
         finished(tmp_path, "curved", 2, examples={"points": "of seed 2"}),
         finished(tmp_path, "curved", 1, examples={"points": "of seed 1"}),
@@ -157,7 +157,7 @@ def test_figures_are_of_the_first_seed_and_not_of_ensembles(tmp_path: Path) -> N
         "points of curved": "points_curved.png",
         "both": "both.png",
     }
-    assert drawn["points of curved"].read_text(encoding="utf-8") == '"of seed 2"'  # The first that was run.
+    assert drawn["points of curved"].read_text(encoding="utf-8") == '"of seed 2"'
 
 
 def test_tasks_with_little_in_common_have_their_own_training_curves(tmp_path: Path) -> None:

@@ -106,6 +106,12 @@ def test_seeds_of_one_side_only_are_not_paired(tmp_path: Path) -> None:
     assert list(claim.per_seed) == ["1"]
 
 
+def test_the_effect_is_of_all_seeds_and_its_interval_of_those_that_both_sides_have(tmp_path: Path) -> None:
+    claim = verdict(tmp_path, curved=(0.90, 0.91, 0.92), straight=(0.70, 0.72))
+    assert claim.effect == pytest.approx(20) == sum(claim.ci95) / 2
+    assert list(claim.per_seed.values()) == pytest.approx([20, 19]) and claim.basis == "2 seeds"
+
+
 @pytest.mark.parametrize(("points", "expected"), [(6, "supported"), (7, "not judged")])
 def test_one_seed_is_judged_from_three_deviations_of_a_difference_on(
     points: int, expected: str, tmp_path: Path
@@ -129,7 +135,7 @@ def test_one_seed_is_judged_when_the_effect_dwarfs_the_deviation_of_the_task(
     (claim,) = conclude(paper, CPU, outcomes)[1]
     assert claim.verdict == expected
     assert ("deviation over seeds of such tasks" in claim.basis) == (expected == "supported")
-    assert claim.seed_deviation == pytest.approx(np.sqrt(2) * deviation, rel=0.3)
+    assert claim.seed_deviation == pytest.approx(np.sqrt(2) * deviation, rel=0.1)
 
 
 @pytest.mark.parametrize(("pairs", "expected"), [(1, "not judged"), (3, "supported")])

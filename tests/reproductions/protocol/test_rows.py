@@ -70,13 +70,13 @@ def test_a_metric_without_items_has_the_range_of_its_seeds() -> None:
     assert seed_range([3.0, 1.0, 2.0]) == Estimate(2.0, 1.0, 3.0)
 
 
-def test_the_validation_result_is_that_of_the_selected_epoch(tmp_path: Path) -> None:
+def test_the_validation_result_is_the_best_of_all_epochs(tmp_path: Path) -> None:
     history = [{f"validation_{metric}": value for metric in ("accuracy", "error", "loss")} for value in (6.0, 7.5, 6.5)]
     one = outcome(tmp_path, "curved", 1, history=history)
     assert [best_validation(one, metric) for metric in ("accuracy", "error", "loss")] == [7.5, 6.0, 6.0]
 
 
-def test_the_validation_row_has_the_selected_epoch_of_each_seed_and_their_range(tmp_path: Path) -> None:
+def test_the_validation_row_has_the_best_result_of_each_seed_and_their_range(tmp_path: Path) -> None:
     histories = {1: (80.0, 90.0, 85.0), 2: (70.0, 60.0, 50.0)}
     outcomes = [
         outcome(tmp_path, "curved", seed, history=[{"validation_accuracy": value} for value in values])

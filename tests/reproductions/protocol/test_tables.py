@@ -12,6 +12,7 @@ from reproductions.protocol.results import Result, Row
 from reproductions.protocol.tables import (
     claim_details,
     claims_table,
+    markdown_tables,
     row_of,
     sample_warning,
     table_lines,
@@ -61,11 +62,14 @@ def test_in_80_columns_no_terminal_table_loses_a_digit() -> None:
 
 
 @pytest.mark.parametrize(("checked", "mark"), [("text", ""), ("memory", " †"), ("secondary", " (secondary source)")])
-def test_the_terminal_table_marks_numbers_not_checked_against_the_publication(checked: str, mark: str) -> None:
+def test_tables_mark_numbers_not_checked_against_the_publication(checked: str, mark: str) -> None:
     of = result(*three("curved", reported=REPORTED | {"checked": checked}, comparable=True))
     table = printed(terminal_tables(REPRODUCTION, CPU, of), 200)
     assert f" 86.37{mark} │" in table
-    assert ("† from memory" in table) == (checked == "memory")
+    in_markdown = markdown_tables(REPRODUCTION, CPU, of)
+    assert f" 86.37{mark} |" in in_markdown
+    for text in (table, in_markdown):
+        assert ("† from memory" in text) == (checked == "memory")
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from gluon_attn.models.outputs import ClassifierOutput
 from gluon_attn.training.recipe import Recipe
 from reproductions.protocol.loading import load_directory
 from reproductions.protocol.models import included_models
+from reproductions.protocol.papers import results_folder
+from reproductions.protocol.runs import published_outcomes
 from reproductions.protocol.task import TrainedModel, Variant
 from reproductions.tasks.classification.corpora import NSMC, SST
 from reproductions.tasks.classification.settings import StructuredSettings
@@ -67,17 +70,18 @@ def test_a_text_without_tokens_is_refused(post: TrainedModel[Any, Any], blank: s
         post.task.attention_of(post, blank)
 
 
-def test_each_hop_is_a_row() -> None:
+@pytest.mark.parametrize("text", ["정말 재미있는 영화", "정말 영화"])
+def test_each_hop_is_a_row_also_of_a_text_with_as_many_tokens(text: str) -> None:
     def model(padded: nd.NDArray, lengths: nd.NDArray) -> ClassifierOutput:
         weights = np.zeros((len(padded), 2, padded.shape[1]), np.float32)
         weights[:, 0, 0], weights[:, 1, 1] = 1, 1
         return ClassifierOutput(nd.zeros((len(padded), 2)), hops=nd.array(weights))
 
     task = NSMC()
-    view = task.attention_of(trained(model, HOPS, task), "정말 재미있는 영화")
+    view = task.attention_of(trained(model, HOPS, task), text)
     assert view.queries == "hop" and view.matrix is not None
-    np.testing.assert_array_equal(view.matrix, np.eye(4)[:2])
-    assert view.weights is not None and view.weights.tolist() == [0.5, 0.5, 0, 0]
+    np.testing.assert_array_equal(view.matrix, np.eye(len(view.tokens))[:2])
+    assert view.weights is not None and view.weights.tolist() == [0.5, 0.5, 0, 0][: len(view.tokens)]
 
 
 def test_tokens_after_the_longest_length_have_no_weight_and_are_not_shown() -> None:
@@ -94,3 +98,11 @@ def test_a_network_without_attention_says_so() -> None:
     task = NSMC()
     view = task.attention_of(trained(lambda x, _: ClassifierOutput(nd.zeros((len(x), 2))), HOPS, task), "좋다")
     assert view.weights is None and view.notes == ["This network has no attention: there are no weights to show."]
+
+
+def test_the_published_sentence_of_the_validation_split_is_no_test_text(tmp_path: Path) -> None:
+    """It was titled as one, and the reading page had the label of the test text in its place."""
+    (outcome, *_) = published_outcomes(results_folder("cheng2016") / "cheng2016" / "outcomes", ["sst2-lstmn"])
+    (view,) = SST("sst-2").published_attention(outcome)
+    assert view.title == f"validation text {outcome.examples['correct_sentence']['row'] + 1}"
+    assert not SST("sst-2").published_page(outcome, "SST", tmp_path / "page.html")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gluon_attn.decoding.beam_search import length_penalty
+from reproductions.protocol import papers
 from tests.reproductions.support import gluon_attn
 
 
@@ -72,6 +74,14 @@ def test_each_line_has_its_likeliest_translations_in_order(flags: list[object], 
     assert shown == answer.out.splitlines()
     likelihoods = [one["log_p"] for one in records[0]["translations"]]
     assert len(set(likelihoods)) == 3 and all(value < 0 for value in likelihoods)
+    alpha = papers.load("bahdanau2014").preset("smoke").variant("rnnsearch-ko-en").settings.alpha
+    for record in records:
+        lengths = [len(one["tokens"]) + 1 for one in record["translations"]]  # with the end of sentence
+        scores = [
+            one["log_p"] / length_penalty(length, alpha)
+            for one, length in zip(record["translations"], lengths, strict=True)
+        ]
+        assert scores == sorted(scores, reverse=True)
     greedy, narrow = (gluon_attn("translate", *options[:-4], "--beam", beam).out for beam in (1, 4))
     assert greedy.count("\n") == narrow.count("\n") == 3
     assert narrow.splitlines()[0] == records[0]["translations"][0]["text"]
