@@ -14,10 +14,11 @@ PYTHON ?= $(shell command -v python3.11 || $(UV) python find 3.11 2>/dev/null \
 VENV   := .venv
 PIP    := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help reproduce test test-slow test-all lint jvm bench weights lock clean
+.PHONY: help install reproduce test test-slow test-all lint jvm bench weights lock clean
 .DELETE_ON_ERROR:
 
 help:
+	@echo "make install              build .venv from requirements.lock, and nothing else"
 	@echo "make reproduce [PAPER=$(PAPER)] [PRESET=$(PRESET)] [SEED=$(SEED)]   run a reproduction"
 	@echo "make test [TESTS=tests]   ruff, mypy, then every test that is not marked slow"
 	@echo "make test-slow            the tests marked slow"
@@ -28,6 +29,8 @@ help:
 	@echo "make weights              add the published network that devlin2018 tunes on English sentences"
 	@echo "make lock                 write requirements.lock from pyproject.toml (needs uv)"
 	@echo "make clean                remove .venv and every cache of the tools"
+
+install: $(VENV)/.project
 
 reproduce: $(VENV)/.project
 	@$(VENV)/bin/gluon-attn reproduce $(PAPER) --preset $(PRESET) --seed $(SEED)

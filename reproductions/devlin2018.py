@@ -241,8 +241,8 @@ REPRODUCTION = Reproduction(
         "`continued` changes length and share of masked pieces together; `masking` measures the second alone.",
         "With few labels the epoch is selected on all 15 015 validation reviews; all seeds have the same labels. More "
         "epochs would gain the Bi-GRU without vectors 0.4 to 0.9 points on validation (one seed). The text of the word "
-        "vectors has near copies of test reviews, that of BERT has not. `no-pairs` is read at its first token, `left- "
-        "to-right` at its last. The Bi-GRU drops 30 % of its tokens, BERT none. After `bert` was scored on test, "
+        "vectors has near copies of test reviews, that of BERT has not. `no-pairs` is read at its first token, "
+        "`left-to-right` at its last. The Bi-GRU drops 30 % of its tokens, BERT none. After `bert` was scored on test, "
         "dropping 20 % was tried: it would gain 0.7 points on validation with 10 000 labels, and 0.1 with all (one "
         "seed each), and the claims on fastText were added; `word-vectors-continued` was added before `bert-continued` "
         "was scored. The recipe of `published` is the best of four on validation; one was tried for its control.",

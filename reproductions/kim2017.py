@@ -239,7 +239,7 @@ REPRODUCTION = Reproduction(
         "degrees higher than that of `cnn-lstm`; after Holm's correction all three claims are inconclusive. `cnn` of "
         "`memory` has dropout 0.5 (the others 0.3) and 27 % of the parameters of `cnn-lstm`; its best epochs are 8 to "
         "12 of 24. The recipe was chosen for attention with a penalty: part of the difference may be one of training. "
-        "It was supported as long as intervals resampled pieces of 20 frames, which depend on each other too much.",
+        "`memory` was supported when intervals resampled pieces of 20 frames, which depend on each other too much.",
     ),
     figures=(
         attended_frames("attention-10"),

@@ -216,7 +216,10 @@ REPRODUCTION = Reproduction(
             {
                 "kinds of attention": (BASE, *KINDS),
                 "tokenizers": (BASE, *ASPECTS["tokenizer"]),
-                "one other choice, Mecab": (BASE, *(name for name in ONE_CHOICE if name not in ASPECTS["tokenizer"])),
+                "base or one choice, Mecab": (
+                    BASE,
+                    *(name for name in ONE_CHOICE if name not in ASPECTS["tokenizer"]),
+                ),
                 "drawn at random, Mecab": tuple(WITH_MECAB),
                 "drawn at random": tuple(WITH_ANY),
             },

@@ -96,11 +96,13 @@ def tell_which(options: NetworkOptions, trained: TrainedModel[Any, Any]) -> None
     variant, metric = trained.variant, trained.task.metrics[0]
     paper = options.paper or _only_paper(str(trained.task.command))
     path = papers.results_path(paper, options.preset)
+    result = Result.read(path) if path.exists() else None
     columns = papers.load(paper).table_columns
     name = next((column.title.removesuffix(", %") for column in columns if column.metric == metric), metric)
+    seed = result.seed_of(trained.parameters_sha256) if result else None
     published = [
-        f"; published test {name} {row.mean:.2f}"
-        for row in (Result.read(path).rows if path.exists() else ())
+        f"; published test {name} {row.per_seed[seed]:.2f}"
+        for row in (result.rows if result and seed else ())
         if (row.variant, row.split, row.metric, row.corpus) == (variant.name, "test", metric, trained.data.corpus)
     ]
     print(f"answered by {variant.name} ({variant.title}){''.join(published[:1])}", file=sys.stderr)

@@ -89,13 +89,13 @@ def pictures() -> dict[str, list[Matrix]]:
         "5_several_queries": [
             Matrix("Q", QUERIES, rows=("q1", "q2")),
             Matrix("Mᵀ", MEMORY.T, "×", columns=TOKENS),
-            Matrix("weights A", many[1], "softmax", weights=True, columns=TOKENS),
+            Matrix("weights A", many[1], "/ √3, softmax", weights=True, columns=TOKENS),
             Matrix("contexts A M", many[0], "× M"),
         ],
         "6_keys_and_values": [
             Matrix("Q", QUERIES, rows=("q1", "q2")),
             Matrix("Kᵀ", MEMORY.T, "×", columns=TOKENS),
-            Matrix("weights A", split[1], "softmax", weights=True, columns=TOKENS),
+            Matrix("weights A", split[1], "/ √3, softmax", weights=True, columns=TOKENS),
             Matrix("V", VALUES, "×", rows=TOKENS),
             Matrix("contexts", split[0], "="),
         ],
@@ -104,7 +104,7 @@ def pictures() -> dict[str, list[Matrix]]:
             Matrix("Q = X W_Q", query, "project"),
             Matrix("K = X W_K", key, ","),
             Matrix("V = X W_V", value, ","),
-            Matrix("weights A", own[1], "softmax", weights=True, rows=TOKENS, columns=TOKENS),
+            Matrix("weights A", own[1], "Q Kᵀ / √2, softmax", weights=True, rows=TOKENS, columns=TOKENS),
             Matrix("A V", own[0], "× V"),
         ],
         "8_masked": [

@@ -43,7 +43,7 @@ def marks_of(reproduction: Reproduction, preset: Preset, result: Result) -> dict
     return marks
 
 
-def claims_section(claims: Sequence[JudgedClaim], marks: Mapping[str, str]) -> list[str]:
+def claims_section(claims: Sequence[JudgedClaim], marks: Mapping[str, str], margins: Mapping[str, float]) -> list[str]:
     if not claims:
         return ["None can be judged yet."]
     cells = [_claim_cells(claim, marks.get(claim.id, "")) for claim in claims]
@@ -53,8 +53,10 @@ def claims_section(claims: Sequence[JudgedClaim], marks: Mapping[str, str]) -> l
         " Verdicts from one seed rest on a threshold, 3 √2 times the deviation over seeds of all published systems of "
         "such tasks, which further trainings can change; their intervals are over test items only."
     )
+    needed = [f"`{claim.id}` one above {margins[claim.id]:g}" for claim in claims if margins.get(claim.id)]
     corrected = after_correction(claims)
     note = (
+        f"An effect above 0 supports its claim{''.join(f'; {each}' for each in needed)}. "
         f"{len(claims)} claim{'s' * (len(claims) != 1)}, {len(judged)} judged, each at the 95 % level without "
         f"correction for multiple tests.{' ' * bool(corrected)}{corrected}"
         f"{one_seed * any(map(has_one_seed, claims))} Effects in the paper are those on its own corpus."

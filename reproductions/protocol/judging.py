@@ -67,7 +67,7 @@ def judge(
     elif all(variant_named(preset, name).deterministic for name in claim.variants):
         basis = "no random part; interval over items"
     elif deviation is not None and abs(estimate.mean - margin) > CLEAR * deviation:
-        basis = f"one seed; exceeds 3 √2 times the deviation over seeds of such tasks, {deviation:.2f}"
+        basis = f"one seed; exceeds {CLEAR * deviation:.3f}, 3 √2 times the deviation over seeds of such tasks"
     else:
         basis = ""
     verdict = "not judged"

@@ -103,12 +103,16 @@ def _verdicts(reproduction: Reproduction, result: Result) -> str:
 def speed_markdown() -> str:
     """The measurements of the benchmarks next to their targets, from ``table`` in each file of
     ``benchmarks/results``."""
-    rows = [
-        [line["measure"], line["measured"], line["target"], "yes" if line["met"] else "**no**"]
-        for path in sorted((BENCHMARKS / "results").glob("*.json"))
-        for line in json.loads(path.read_text(encoding="utf-8"))["table"]
-    ]
-    return markdown_table(("measure", "measured", "target", "met"), rows, numbers=("measured", "target"))
+    rows = []
+    for path in sorted((BENCHMARKS / "results").glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        load = record.get("load_average_at_start")
+        where = [record["hardware"].partition(",")[0], "" if load is None else f"{load:.1f}"]
+        for line in record["table"]:
+            met = "yes" if line["met"] else "**no**"
+            rows.append([line["measure"], line["measured"], line["target"], met, *where])
+    headings = ("measure", "measured", "target", "met", "processor", "load")
+    return markdown_table(headings, rows, numbers=("measured", "target", "load"))
 
 
 def _between(path: Path, marker: str, content: str) -> str:

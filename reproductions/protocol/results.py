@@ -101,6 +101,13 @@ class Result:
             known += [seed for seed in row.per_seed if seed not in known]
         return seeds
 
+    def seed_of(self, parameters_sha256: str) -> str | None:
+        """The seed of the training with these parameters; None if it is not among these results."""
+        for label, sha256 in self.manifest["parameters_sha256"].items():
+            if sha256 == parameters_sha256:
+                return str(label).rpartition("/")[2]
+        return None
+
     def claim(self, id: str) -> JudgedClaim:
         """The claim of that id.
 

@@ -42,6 +42,9 @@ def results_readme(
         "",
     ]
     rows, table = [], table_lines(reproduction, preset, result)
+    several_corpora = len({line.row.corpus for line in table}) > 1
+    if several_corpora:
+        headings.insert(2, "corpus")
     for line in table:
         row, reported, numbers = line.row, line.reported, list(line.numbers)
         numbers[line.column] += f" [{row.ci95[0]:.2f}, {row.ci95[1]:.2f}]"
@@ -49,6 +52,7 @@ def results_readme(
             [
                 f"`{line.name}`",
                 line.title,
+                *([row.corpus] if several_corpora else []),
                 *numbers,
                 f"{row.parameters:,}".replace(",", " "),
                 reported.shown if reported else "",
@@ -56,7 +60,7 @@ def results_readme(
                 row.differs,
             ]
         )
-    lines.append(markdown_table(headings, rows, numbers=headings[2:-2]))
+    lines.append(markdown_table(headings, rows, numbers=headings[3 if several_corpora else 2 : -2]))
     trained = list(result.manifest["parameters_sha256"].values())
     paragraphs = (
         _provenance(result, [line.row for line in table]),
@@ -71,7 +75,11 @@ def results_readme(
         "",
         "## Claims",
         "",
-        *claims_section(result.claims, marks_of(reproduction, preset, result)),
+        *claims_section(
+            result.claims,
+            marks_of(reproduction, preset, result),
+            {claim.id: claim.margin for claim in reproduction.claims},
+        ),
         *unmeasured(reproduction, result),
     ]
     if reproduction.reported:

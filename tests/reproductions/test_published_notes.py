@@ -81,7 +81,7 @@ def test_what_removing_stop_words_may_mean() -> None:
     assert f"those of the two lists of words differ by {words}" in note
     english, korean = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.ko.md"))
     assert f"[{spread} points](" in english and f"those of the two lists of words by {words}." in english
-    assert f"[{spread}점](" in korean and f"단어 목록 둘끼리는 {words}점" in korean
+    assert f"[{spread}%p](" in korean and f"단어 목록 둘끼리는 {words}%p" in korean
     assert f"differ by {np.std(accuracy, ddof=1):.2f} (standard deviation of `base`)" in note
 
 
@@ -160,7 +160,7 @@ def test_where_the_baseline_is_better_than_the_network_of_the_post() -> None:
     assert f"at most {first} tokens the baseline is {few:.2f} points better than `as-written`" in paper.notes[2]
     assert f"on longer ones {many:.2f}." in paper.notes[2]
     assert (
-        f"{first}토큰 이하인 테스트 리뷰에서는 차이가 {few:.2f}점, 그보다 긴 리뷰에서는 {many:.2f}점"
+        f"{first}토큰 이하인 테스트 리뷰에서는 차이가 {few:.2f}%p, 그보다 긴 리뷰에서는 {many:.2f}%p"
         in korean_document()
     )
 
@@ -183,15 +183,15 @@ def test_the_effects_that_the_korean_document_names() -> None:
         low, high = found[name]["ci95"]
         return f"[{low:+.2f}, {high:+.2f}]"
 
-    assert f"정확도가 {effect['attention']:.2f}점 낮아집니다. 95 % 구간은 {interval('attention')}" in text
-    assert f"내적보다 {effect['additive-dot']:.2f}점 높습니다" in text
+    assert f"정확도가 {effect['attention']:.2f}%p 낮아집니다. 95 % 구간은 {interval('attention')}" in text
+    assert f"내적보다 {effect['additive-dot']:.2f}%p 높습니다" in text
     of_seeds = found["additive-dot"]["per_seed"].values()
-    assert f"모두 {min(of_seeds):.2f}–{max(of_seeds):.2f}점으로" in text
-    assert f"(−{-effect['masking']:.2f}점, 구간에 0이" in text
+    assert f"모두 {min(of_seeds):.2f}–{max(of_seeds):.2f}%p로" in text
+    assert f"(−{-effect['masking']:.2f}%p, 구간에 0이" in text
     low, high = found["masking"]["ci95"]
     assert low < 0 < high
-    assert f"벡터가 {effect['vectors']:.2f}점을 더합니다" in text
-    assert f"{effect['vectors-best']:.2f}점을 더합니다(95 % 구간 {interval('vectors-best')})" in text
+    assert f"벡터가 {effect['vectors']:.2f}%p를 더합니다" in text
+    assert f"{effect['vectors-best']:.2f}%p를 더합니다(95 % 구간 {interval('vectors-best')})" in text
     assert f"과적합된 모델에서 {effect['readable-agreement']:.2f} 낮습니다" in text
     assert f"엔트로피가 {-effect['readable-entropy']:.2f} 낮음" in text
 

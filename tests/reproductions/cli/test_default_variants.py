@@ -11,6 +11,7 @@ import pytest
 
 from reproductions.protocol import papers
 from reproductions.protocol.models import included_models
+from reproductions.protocol.results import Result
 from tests.reproductions.support import DRAWING, ROOT, gluon_attn
 
 COMMANDS = {"predict": 1, "translate": 1, "neighbours": 1, "perplexity": 1, "caption": 0, "classify": 0}
@@ -68,3 +69,12 @@ def test_the_published_number_beside_an_answer_has_the_name_of_its_column(monkey
     assert answer.code == 0, answer.err
     assert answer.err.splitlines()[-1].startswith("answered by pretraining (")
     assert "; published test perplexity of pretraining " in answer.err
+
+
+def test_the_published_number_is_that_of_the_seed_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GLUON_ATTN_DATA", raising=False)
+    answer = gluon_attn("translate", "bahdanau2014", stdin=b"a dog runs\n")
+    rows = Result.read(papers.results_path("bahdanau2014", "cpu")).rows
+    (row,) = (each for each in rows if (each.variant, each.split, each.metric) == ("rnnsearch", "test", "bleu"))
+    assert row.per_seed["1"] != row.mean
+    assert answer.err.splitlines()[-1].endswith(f"; published test BLEU {row.per_seed['1']:.2f}")

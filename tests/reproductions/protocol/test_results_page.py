@@ -126,6 +126,20 @@ def test_an_effect_in_the_paper_has_the_mark_of_the_number_that_was_checked_the_
         assert f"| {shown}{mark} | -0.500 |" in markdown(of, declared), "also of an effect that the claim declares"
 
 
+def test_below_the_claims_stands_what_an_effect_must_exceed() -> None:
+    with_margin = Better("a", "A", "curved", "straight", margin=-0.5)
+    paper = replace(REPRODUCTION, claims=(with_margin, replace(with_margin, id="b", margin=0.0)))
+    page = markdown(result(*three("curved"), claims=(judged(id="a"), judged(id="b"))), paper)
+    assert "\nAn effect above 0 supports its claim; `a` one above -0.5. 2 claims" in page
+
+
+def test_a_table_of_several_corpora_names_them() -> None:
+    one, other = three("curved"), [replace(row, corpus="imdb") for row in three("straight")]
+    assert "| what | corpus |" not in markdown(result(*one, *three("straight")))
+    page = markdown(result(*one, *other))
+    assert "| variant | what | corpus | test" in page and " | imdb | " in page and " | nsmc | " in page
+
+
 def test_below_the_claims_stands_what_a_correction_would_change() -> None:
     several = (judged(id="clear", p=0.001), judged(id="weak", p=0.03), judged(id="none", verdict="not judged", p=None))
     page = markdown(result(*three("curved"), claims=several))
@@ -136,7 +150,7 @@ def test_below_the_claims_stands_what_a_correction_would_change() -> None:
 
 
 def test_below_the_claims_stands_what_verdicts_from_one_seed_rest_on() -> None:
-    single = judged(p=None, basis="one seed; exceeds 3 √2 times the deviation over seeds of such tasks, 0.59")
+    single = judged(p=None, basis="one seed; exceeds 2.503, 3 √2 times the deviation over seeds of such tasks")
     for claim, is_said in ((single, True), (replace(single, verdict="not judged"), False), (judged(), False)):
         page = markdown(result(*three("curved"), claims=(claim,)))
         assert ("from one seed rest on a threshold" in page) is is_said
