@@ -102,8 +102,9 @@ def tell_which(options: NetworkOptions, trained: TrainedModel[Any, Any]) -> None
     seed = result.seed_of(trained.parameters_sha256) if result else None
     published = [
         f"; published test {name} {row.per_seed[seed]:.2f}"
-        for row in (result.rows if result and seed else ())
-        if (row.variant, row.split, row.metric, row.corpus) == (variant.name, "test", metric, trained.data.corpus)
+        for row in (result.rows if result else ())
+        if seed
+        and (row.variant, row.split, row.metric, row.corpus) == (variant.name, "test", metric, trained.data.corpus)
     ]
     print(f"answered by {variant.name} ({variant.title}){''.join(published[:1])}", file=sys.stderr)
 
