@@ -294,3 +294,22 @@ def test_what_is_saved_restores_the_vocabulary(trained: TrainedModel[Any, Any], 
     TASK.save(SETTINGS, trained.data, tmp_path / "saved.npz")
     restored = TASK.restore(SETTINGS, tmp_path / "saved.npz", sample=True)
     assert restored.prepared.vocabulary == trained.data.prepared.vocabulary and restored.digest == trained.data.digest
+
+
+def test_left_to_right_the_perplexity_of_a_line_is_that_of_each_next_piece(data: PretrainingData) -> None:
+    """Each piece is predicted from the beginning of the text alone, one at a time."""
+    settings = replace(SETTINGS, pairs=False, causal=True)
+    runtime.seed_all(1)
+    model = settings.build(data)
+    model.initialize(init.Normal(0.5))
+    text = "정말 재미있는 영화"
+    ids = data.prepared.encode([text], processes=1).ids
+    nats = []
+    for count, piece in enumerate(ids.tolist()):
+        read = np.array([[CLASSIFY_ID, *ids[:count]]], np.int32)
+        arrays = read, np.zeros_like(read), np.full(1, count + 1, np.float32), np.array([count], np.int32)
+        p = model.predict(*(nd.array(array, dtype=array.dtype) for array in arrays)).asnumpy()[0]
+        nats.append(-np.log(p[piece]))
+    network: TrainedModel[Any, Any] = TrainedModel(model, Variant("tiny", "", settings, RECIPE, TASK), TASK, data, "")
+    (answer,) = TASK.answer(network, io.BytesIO(f"{text}\n".encode()), AnswerOptions())
+    assert len(ids) > 3 and float(answer) == pytest.approx(np.exp(np.mean(nats)), rel=1e-3)
