@@ -27,7 +27,6 @@ from reproductions.protocol.differences import COLUMN
 from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
 from reproductions.tasks.translation.preprocessing_choices import (
-    BLEU,
     PIECES,
     ChosenTranslation,
     TranslationChoices,
@@ -35,7 +34,7 @@ from reproductions.tasks.translation.preprocessing_choices import (
 )
 from reproductions.tasks.translation.task import SMALL, SMOKE
 from reproductions.tasks.translation.transformer_settings import RNNSearchSettings
-from reproductions.tasks.worth_of_choices import worth_of_choices
+from reproductions.tasks.translation.worth_in_bleu import worth_in_bleu
 
 POST = "Post (2018), arXiv:1804.08771"
 BASE = "base"
@@ -111,11 +110,10 @@ REPRODUCTION = Reproduction(
         "and 101 % as many words. Probably the network uses fewer rare words, which are split into more pieces.",
     ),
     figures=(
-        worth_of_choices(
+        worth_in_bleu(
             BASE,
             {aspect: {name: title for name, (title, _) in choices.items()} for aspect, choices in ASPECTS.items()},
             "worth",
-            BLEU,
         ),
     ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +19,6 @@ from reproductions.tasks.translation import results
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from reproductions.tasks.translation.decoding import Translated
 from reproductions.tasks.translation.task import Translation
-from reproductions.tasks.worth_of_choices import Scale
 
 # Of detokenised text; `none` separates at spaces alone, so that punctuation marks stay attached to words.
 WAYS: Mapping[str, Bleu] = {
@@ -82,14 +80,6 @@ class ChosenTranslation(Translation):
             return super().difference(metric, better, worse)
         sides = stacked(better, metric), stacked(worse, metric)
         return Effect(bootstrap_difference(*sides, bleu, seed=0), f"{metric.replace('_', ' ')} points", "sentences")
-
-
-def bleus(outcomes: Sequence[Outcome]) -> list[float]:
-    """Test BLEU of each seed."""
-    return [bleu(each.sum(axis=0)) for each in stacked(outcomes, "bleu")]
-
-
-BLEU = Scale(partial(results.compare, "bleu"), bleus, "BLEU points")
 
 
 def one_network_two_ways(higher: str, lower: str, outcomes: Sequence[Outcome]) -> Effect:
