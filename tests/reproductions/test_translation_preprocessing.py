@@ -16,7 +16,8 @@ from reproductions.protocol.runs import Outcome
 from reproductions.tasks.bleu import bleu
 from reproductions.tasks.translation.data import TranslationData
 from reproductions.tasks.translation.decoding import Translated
-from reproductions.tasks.translation.preprocessing_choices import BLEU, PIECES, WAYS, bleus, one_network_two_ways
+from reproductions.tasks.translation.preprocessing_choices import PIECES, WAYS, one_network_two_ways
+from reproductions.tasks.translation.worth_in_bleu import BLEU, bleus
 from reproductions.translation_preprocessing import ASPECTS, BASE, REPRODUCTION
 from tests.reproductions.support import outcome
 
