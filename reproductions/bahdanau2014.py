@@ -232,7 +232,7 @@ REPRODUCTION = Reproduction(
         "captions get longer (`length-captions`), as in the paper's Figure 2, and a larger share of its BLEU when "
         "captions are joined (`length-share`), but fewer points (`length`). These three claims are not judged: they "
         "have one seed each, and how much such measures differ between seeds is not known.",
-        "`short-beats-all` exceeds the threshold for a verdict with one seed by only 0.55 BLEU points. The threshold "
+        "`short-beats-all` exceeds the threshold for a verdict with one seed by less than a BLEU point. The threshold "
         "is that of all translators of Multi30k with several seeds, to German and to French; before those of "
         "`translation_preprocessing` were scored, the claim was not judged.",
         "Between Korean and English, alignments are not monotone: the mean rank correlation is -0.43 from Korean and "
