@@ -101,8 +101,8 @@ def test_a_variant_without_a_number_in_the_first_column_has_a_line_too() -> None
     language = row("straight", corpus="ptb", metric="perplexity", mean=120.0, ci95=(119.0, 121.0), reported=REPORTED)
     mixed = result(language, *three("curved"))
     page = markdown(mixed, paper)
-    assert cells(page, "straight")[2:5] == ["120.00 (119.75, 120.25) [119.00, 121.00]", "", ""]
-    assert cells(page, "curved")[2:5] == ["", "86.12 (85.88, 86.38) [85.50, 86.75]", "85.50 (85.25, 85.75)"]
+    assert cells(page, "straight")[2:6] == ["ptb", "120.00 (119.75, 120.25) [119.00, 121.00]", "", ""]
+    assert cells(page, "curved")[2:6] == ["nsmc", "", "86.12 (85.88, 86.38) [85.50, 86.75]", "85.50 (85.25, 85.75)"]
     assert [line.column for line in table_lines(paper, paper.preset("cpu"), mixed)] == [0, 1]
     assert "│ curved" in printed(terminal_tables(paper, paper.preset("cpu"), mixed), 140)
 
