@@ -53,10 +53,10 @@ def claims_section(claims: Sequence[JudgedClaim], marks: Mapping[str, str], marg
         " Verdicts from one seed rest on a threshold, 3 √2 times the deviation over seeds of all published systems of "
         "such tasks, which further trainings can change; their intervals are over test items only."
     )
-    needed = [f"`{claim.id}` one above {margins[claim.id]:g}" for claim in claims if margins.get(claim.id)]
+    needed = [f"above {margins[claim.id]:g} for `{claim.id}`" for claim in claims if margins.get(claim.id)]
     corrected = after_correction(claims)
     note = (
-        f"An effect above 0 supports its claim{''.join(f'; {each}' for each in needed)}. "
+        f"A claim is supported if the interval of its effect lies above {', '.join(['0', *needed])}. "
         f"{len(claims)} claim{'s' * (len(claims) != 1)}, {len(judged)} judged, each at the 95 % level without "
         f"correction for multiple tests.{' ' * bool(corrected)}{corrected}"
         f"{one_seed * any(map(has_one_seed, claims))} Effects in the paper are those on its own corpus."

@@ -130,7 +130,7 @@ def test_below_the_claims_stands_what_an_effect_must_exceed() -> None:
     with_margin = Better("a", "A", "curved", "straight", margin=-0.5)
     paper = replace(REPRODUCTION, claims=(with_margin, replace(with_margin, id="b", margin=0.0)))
     page = markdown(result(*three("curved"), claims=(judged(id="a"), judged(id="b"))), paper)
-    assert "\nAn effect above 0 supports its claim; `a` one above -0.5. 2 claims" in page
+    assert "\nA claim is supported if the interval of its effect lies above 0, above -0.5 for `a`. 2 claims" in page
 
 
 def test_a_table_of_several_corpora_names_them() -> None:
