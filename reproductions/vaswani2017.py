@@ -2,7 +2,7 @@
 
 The Transformer translates with attention alone. It has no recurrence, so all tokens of a sentence are computed at once.
 On WMT'14 the base network (6 + 6 layers of 512 units, 8 heads, 65 million parameters) reaches 27.3 BLEU to German and
-38.1 to French (from memory), the big one (1 024 units, 16 heads, 213 million) 28.4 and 41.8. Table 3 changes one thing
+38.1 to French, the big one (1 024 units, 16 heads, 213 million) 28.4 and 41.8 (arXiv v7). Table 3 changes one thing
 at a time (newstest2013): one head is 0.9 BLEU worse than eight, small keys are worse, wider and deeper networks better,
 training without dropout loses 1.2, label smoothing raises perplexity and BLEU, learned positions lose 0.1.
 

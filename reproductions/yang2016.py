@@ -21,8 +21,8 @@ the same GRU and one level of the same attention, without its bias; it has no se
 sentence vectors. *flat* reads the first 400 words of it.
 
 Claims: attention is better than mean (HN-AVE) and max pooling (HN-MAX), which are alike; hierarchical is better than
-flat with the same attention, which the flat systems of Table 2 do not have (from memory); and the weight of a word
-depends on its context, measured as the paper shows it: "good" has more weight in positive reviews, "bad" in negative
+flat with the same attention, which the flat systems of Table 2 do not have; and the weight of a word depends on its
+context, measured as the paper shows it: "good" has more weight in positive reviews, "bad" in negative
 ones (Figures 3 and 4).
 """
 
@@ -57,8 +57,11 @@ from reproductions.tasks.classification.results import reading_page
 from reproductions.tasks.classification.settings import ClassificationData, ClassificationSettings, StructuredSettings
 
 TITLE = "Hierarchical attention networks"
-TABLE_2 = Table("Yang et al. (2016), Table 2", corpus="imdb, 10 classes", metric="accuracy", checked="memory", digits=1)
-ATT, AVE, MAX = TABLE_2.entry("HN-ATT", 49.4), TABLE_2.entry("HN-AVE", 47.8), TABLE_2.entry("HN-MAX", 48.2)
+TABLE_2 = Table(
+    "Yang et al. (2016), Table 2", corpus="imdb, 10 classes", metric="accuracy", checked="secondary", digits=1
+)
+ATT, AVE = TABLE_2.entry("HN-ATT", 49.4), TABLE_2.entry("HN-AVE", 47.8)
+MAX = replace(TABLE_2, checked="memory").entry("HN-MAX", 48.2)
 RICHLIAO = Table("richliao/textClassifier", corpus="imdb", metric="accuracy", digits=1)
 PEER = RICHLIAO.entry("hierarchical attention network, pretrained vectors", 90.4)
 GLUONNLP = Table("GluonNLP model zoo, trained from scratch", corpus="imdb", metric="accuracy")
