@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 LOWER_IS_BETTER = frozenset({"error", "loss", "perplexity"})
+HIGHER_IS_BETTER = frozenset({"accuracy", "agreement", "bleu", "bleu-1", "bleu-2", "bleu-3", "bleu-4"})
+"""Metrics that may select an epoch: one of these, or one of ``LOWER_IS_BETTER``."""
 
 
 def lower_is_better(metric: str) -> bool:

@@ -14,9 +14,11 @@
 :mod:`.masks`              masks from lengths, and additive masks
 =========================  ==========================================================================================
 
-There are three interfaces. *Cells* are called like GluonNLP's ``AttentionCell``, ``(query, key, value=None, mask=None)
+There are four interfaces. *Cells* are called like GluonNLP's ``AttentionCell``, ``(query, key, value=None, mask=None)
 -> (context, weights)``, batch first, with a 0/1 mask of shape (batch, query_length, memory_length). *Scores* are for
 decoders, which attend to the same memory at every step: ``keys(F, memory)`` is called once per sentence, then
-``(query, keys) -> scores`` at each step. *Pooling* has no query: ``(states, mask) -> (context, weights)``. Weights are
-always returned and never stored on the block.
+``(query, keys) -> scores`` at each step; global and local attention turn these into weights. *Pooling* has no query:
+``(states, mask) -> (context, weights)`` with a 0/1 mask (batch, length). *Multi-head* and intra-attention read (length,
+batch, units) and additive masks (:func:`.masks.additive_mask`). Weights are always returned and never stored on the
+block.
 """

@@ -29,7 +29,8 @@ class LocationScore(HybridBlock):
     """W q: one score for each source position, regardless of its token (Luong et al., 2015, eq. 8, *location*).
 
     Args:
-        positions: number of positions that have a score; later positions get no weight.
+        positions: number of positions that have a score; later positions get no weight, unless a local window has no
+            others.
         query_units: width of the query.
     """
 

@@ -11,7 +11,7 @@ def token_mask(F: Operators, sequence: Tensor, valid_length: Tensor) -> Tensor:
     Args:
         F: ``mxnet.nd`` or ``mxnet.sym``.
         sequence: (batch, length, ...); only its length is used.
-        valid_length: (batch,), number of tokens, at least 1; same dtype as ``sequence``.
+        valid_length: (batch,), number of tokens, at least 1; float32, or the dtype of a ``sequence`` of floats.
 
     Returns:
         0/1 mask (batch, length) of the same dtype.
@@ -36,7 +36,8 @@ def memory_mask(F: Operators, query: Tensor, mask: Tensor) -> Tensor:
 
 
 def additive_mask(mask: Tensor) -> Tensor:
-    """Mask that is added to the scores before the softmax: 0 for tokens, -1e18 for padding (GluonNLP's value).
+    """Mask that is added to the scores before the softmax: 0 for tokens, -1e18 for padding (GluonNLP's value; float16
+    cannot hold it).
 
     On a CPU, adding takes a tenth of the time of ``where``. Every sentence must have at least one token.
     """

@@ -69,15 +69,15 @@ class _MultiHead(HybridBlock):
     """Base class of self- and cross-attention.
 
     Raises:
-        UsageError: if ``units`` is not a multiple of ``heads``, or if keys are wider than values, or narrower while
-            there are biases.
+        UsageError: if there are no heads or ``units`` is not a multiple of them, or if keys are wider than values, or
+            narrower while there are biases.
     """
 
     def __init__(
         self, units: int, heads: int, key_units: int | None = None, bias: bool = False, **parameters: Any
     ) -> None:
         super().__init__(**parameters)
-        if units % heads:
+        if heads < 1 or units % heads:
             raise UsageError(f"{units} units cannot be divided among {heads} heads; choose a multiple of them")
         self._heads, self._width = heads, units // heads
         self._key_width = key_units or self._width
@@ -115,8 +115,8 @@ class SelfAttention(_MultiHead):
         relative_length: number of tokens of every sequence, if scores also depend on the offset between two tokens
             (:class:`~gluon_attn.attention.relative.RelativeKeys`); None if they do not.
 
-    Call: ``(tokens, mask=None) -> (context, weights)`` with tokens and context (length, batch, units), mask and weights
-    (batch * heads, length, length).
+    Call: ``(tokens, mask=None) -> (context, weights)`` with tokens and context (length, batch, units), additive mask
+    and weights (batch * heads, length, length).
     """
 
     def __init__(
@@ -164,7 +164,12 @@ class SelfAttention(_MultiHead):
 
         Returns:
             context (batch, units), and the key and the value of this token (batch * heads, 1, width).
+
+        Raises:
+            UsageError: if scores depend on relative positions, which have no step.
         """
+        if self.relative is not None:
+            raise UsageError("attention with relative positions reads whole sequences, not one token at a time")
         projected = F.reshape(self.projection(token), (-1, 3, self._width))
         query, key, value = (F.slice_axis(projected, axis=1, begin=part, end=part + 1) for part in range(3))
         query = query * self._key_width**-0.5
@@ -178,10 +183,11 @@ class SelfAttention(_MultiHead):
 
 
 class CrossAttention(_MultiHead):
-    """Every token attends to a memory, the encoder's states. Arguments as in :class:`SelfAttention`.
+    """Every token attends to a memory, the encoder's states. Arguments as in :class:`SelfAttention`, without
+    ``relative_length``.
 
     Call: ``(tokens, memory, mask=None) -> (context, weights)`` with tokens and context (length, batch, units), memory
-    (memory_length, batch, units), mask and weights (batch * heads, length, memory_length).
+    (memory_length, batch, units), additive mask and weights (batch * heads, length, memory_length).
     """
 
     def _add_projections(self, units: int) -> None:

@@ -62,9 +62,9 @@ def beam_search(
         models: one model, or an ensemble, whose probabilities are averaged for each token.
         source: (sentences, length) of int32, padded; floats for a network whose source has no tokens.
         source_length: (sentences,).
-        beam: number of hypotheses per sentence, at most the size of the vocabulary.
+        beam: number of hypotheses per sentence, from 1 to the size of the vocabulary.
         alpha: exponent of the length penalty.
-        max_steps: maximum number of tokens of a translation; one number, or (sentences,).
+        max_steps: maximum number of tokens of a translation, 1 or more; one number, or (sentences,).
         begin, end: ids of begin and end of sentence.
         excluded: ids that are never generated, for example that of the unknown word.
 
@@ -72,8 +72,10 @@ def beam_search(
         For each sentence, up to ``beam`` hypotheses, the best first.
 
     Raises:
-        UsageError: if the beam is wider than the vocabulary.
+        UsageError: if the beam is empty or wider than the vocabulary.
     """
+    if beam < 1:
+        raise UsageError(f"a beam of {beam} holds no translation; choose 1 or more")
     if not len(source):
         return []
     kind = "float32" if np.issubdtype(source.dtype, np.floating) else "int32"

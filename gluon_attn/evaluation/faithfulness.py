@@ -35,7 +35,7 @@ def faithfulness(
         sequences: texts of at least three tokens.
     """
     probability, weights = classify(sequences)
-    shortened = [np.delete(ids, position) for ids in sequences for position in range(len(ids))]
+    shortened = [np.delete(ids, position, axis=0) for ids in sequences for position in range(len(ids))]
     without, _ = classify(shortened)
     starts = np.cumsum([0] + [len(ids) for ids in sequences])
     entropy, agreement = np.empty(len(sequences)), np.empty(len(sequences))

@@ -8,6 +8,7 @@ from mxnet.gluon import HybridBlock, nn, rnn
 from mxnet.initializer import LSTMBias
 
 from gluon_attn.attention.masks import token_mask
+from gluon_attn.errors import UsageError
 from gluon_attn.typing import Operators, Tensor
 
 _CELLS = {"gru": rnn.GRU, "lstm": rnn.LSTM}
@@ -29,13 +30,21 @@ class BidirectionalEncoder(HybridBlock):
 
     Call: ``(sequence, valid_length) -> (states, last)`` with sequence (batch, length, in_units), valid_length (batch,),
     states (batch, length, 2 * units), and last (batch, 2 * units): the forward state of the last token next to the
-    backward state of the first. States on padding are undefined; mask them.
+    backward state of the first. States on padding are undefined; mask them. Lengths must be 1 to ``length``
+    (:func:`~gluon_attn.layers.lengths.checked_lengths`).
+
+    Raises:
+        UsageError: if the cell is unknown, or if there are no layers.
     """
 
     def __init__(
         self, cell: str, units: int, layers: int, in_units: int, dropout: float = 0.0, **parameters: Any
     ) -> None:
         super().__init__(**parameters)
+        if cell not in _CELLS:
+            raise UsageError(f"cell {cell!r} is unknown; choose one of {', '.join(_CELLS)}")
+        if layers < 1:
+            raise UsageError(f"an encoder of {layers} layers reads nothing; choose 1 or more")
         layer = _CELLS[cell]
         with self.name_scope():
             self.dropout = nn.Dropout(dropout)

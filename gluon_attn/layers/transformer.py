@@ -86,8 +86,8 @@ class EncoderLayer(HybridBlock):
         hidden_units, activation: see :class:`FeedForward`.
         dropout, norm: see :class:`Residual`.
 
-    Call: ``(x, mask=None) -> (x, weights)`` with x (length, batch, units), mask and weights (batch * heads, length,
-    length).
+    Call: ``(x, mask=None) -> (x, weights)`` with x (length, batch, units), additive mask and weights (batch * heads,
+    length, length).
     """
 
     def __init__(
@@ -145,11 +145,11 @@ class EncoderLayer(HybridBlock):
 
 class DecoderLayer(HybridBlock):
     """Decoder layer: masked self-attention, attention to a memory, and a feed-forward network. Arguments as in
-    :class:`EncoderLayer`, without biases.
+    :class:`EncoderLayer`, without biases and relative positions.
 
     Call: ``(x, memory, mask, memory_mask) -> (x, weights, memory_weights)`` with x (length, batch, units), memory
-    (memory_length, batch, units), mask and weights (batch * heads, length, length), memory_mask and memory_weights
-    (batch * heads, length, memory_length).
+    (memory_length, batch, units), additive mask and weights (batch * heads, length, length), additive memory_mask and
+    memory_weights (batch * heads, length, memory_length).
     """
 
     def __init__(

@@ -8,7 +8,9 @@ from mxnet import nd
 from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import Normal
 
+from gluon_attn.errors import UsageError
 from gluon_attn.layers.graphs import Graphs
+from gluon_attn.layers.lengths import checked_lengths
 from gluon_attn.models.outputs import TranslationOutput
 from gluon_attn.typing import Operators, Tensor, Tensors
 
@@ -36,6 +38,10 @@ class EncoderDecoder(HybridBlock):
     Call: ``(source, source_length, inputs, targets) -> TranslationOutput``: source (batch, source_length) of int32, or
     any other input of the subclass's ``encode``; source_length (batch,); inputs (batch, steps), the target preceded by
     the begin-of-sentence token; targets (batch, steps), the target followed by the end-of-sentence token; padded.
+
+    Raises:
+        ValueError: if widths or vocabularies that must be equal are not, or, when called, if a source has no tokens or
+            more than there are ids.
     """
 
     def __init__(
@@ -118,11 +124,13 @@ class EncoderDecoder(HybridBlock):
     def forward(
         self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray, targets: nd.NDArray
     ) -> TranslationOutput:
+        source_length = checked_lengths(source_length, source.shape[1])
         arrays = (source, source_length, inputs, targets)
         return TranslationOutput(*self._graphs(self._losses, *arrays, steps=inputs.shape[1]))
 
     def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Tensors, Tensors]:
         """Encode source sentences: ``(memory, state)`` for :meth:`step`, with one hypothesis per sentence."""
+        source_length = checked_lengths(source_length, source.shape[1])
         memory, state = self._graphs(self.encode, source, source_length)
         return tuple(memory), tuple(state)
 
@@ -145,7 +153,12 @@ class EncoderDecoder(HybridBlock):
         return log_p, weights[0] if weights else None, tuple(state)
 
     def align(self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray) -> nd.NDArray:
-        """Return the attention weights (batch, steps, memory_length) for given targets: the alignment."""
+        """Return the attention weights (batch, steps, memory_length) for given targets: the alignment.
+
+        Raises:
+            UsageError: if the network has no attention.
+        """
+        source_length = checked_lengths(source_length, source.shape[1])
         weights: nd.NDArray = self._graphs(self._weights, source, source_length, inputs, steps=inputs.shape[1])
         return weights
 
@@ -176,7 +189,10 @@ class EncoderDecoder(HybridBlock):
 
     def _weights(self, F: Operators, source: Tensor, source_length: Tensor, inputs: Tensor, *, steps: int) -> Tensor:
         memory, state = self.encode(F, source, source_length)
-        return self.decode(F, self._embedded(inputs), memory, state, steps, beam=1)[1]
+        _, weights, _ = self.decode(F, self._embedded(inputs), memory, state, steps, beam=1)
+        if weights is None:
+            raise UsageError("this network has no attention, so it has no alignments")
+        return weights
 
     def _embedded(self, ids: Tensor) -> Tensor:
         return self.embedding_dropout(self.target_embedding(ids))

@@ -108,6 +108,8 @@ class KneserNey(HybridBlock):
         return lengths
 
     def _padded(self, ids: np.ndarray) -> np.ndarray:
+        if len(ids) and not 0 <= np.min(ids) <= np.max(ids) < self._vocabulary_size:
+            raise ValueError(f"ids of {np.min(ids)} to {np.max(ids)}, but the vocabulary has {self._vocabulary_size}")
         return np.concatenate([np.full(self.order - 1, self._first), ids]).astype(np.int64)
 
     def _estimated(self, text: np.ndarray) -> list[_Table]:

@@ -14,6 +14,7 @@ from mxnet.gluon import nn, rnn
 
 from gluon_attn.attention.masks import memory_mask, token_mask
 from gluon_attn.attention.pooling import mean_pooling
+from gluon_attn.errors import UsageError
 from gluon_attn.layers.encoders import BidirectionalEncoder
 from gluon_attn.models.outputs import Classifier
 from gluon_attn.typing import Operators, Tensor, Tensors
@@ -74,6 +75,9 @@ class Masked(Classifier):
         pooling: input of the dense layer: ``attention``, the mean of the self-attention's contexts over the tokens;
             ``mean``, the mean of the GRU's states; ``last``, the last state of each direction.
         vocabulary_size, embedding_units, units, classes, dropout, attention: as in :class:`AsWritten`.
+
+    Raises:
+        UsageError: if the pooling is unknown, or has no attention cell.
     """
 
     outputs = ("matrix",)
@@ -91,6 +95,10 @@ class Masked(Classifier):
         **parameters: Any,
     ) -> None:
         super().__init__(**parameters)
+        if pooling not in ("attention", "mean", "last"):
+            raise UsageError(f"pooling {pooling!r} is unknown; choose attention, mean or last")
+        if pooling == "attention" and attention is None:
+            raise UsageError("pooling 'attention' needs an attention cell; choose one, or pooling 'mean'")
         self._pooling = pooling
         with self.name_scope():
             self.embedding = nn.Embedding(vocabulary_size, embedding_units, sparse_grad=True)

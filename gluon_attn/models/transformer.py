@@ -8,6 +8,7 @@ from mxnet import nd
 from mxnet.gluon import nn
 
 from gluon_attn.attention.masks import additive_mask, token_mask
+from gluon_attn.layers.lengths import checked_lengths
 from gluon_attn.layers.normalization import LayerNorm
 from gluon_attn.layers.positions import positions as position_block
 from gluon_attn.layers.transformer import DecoderLayer, EncoderLayer
@@ -90,6 +91,7 @@ class Transformer(EncoderDecoder):
         return features, weights, ()
 
     def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Tensors, Tensors]:
+        source_length = checked_lengths(source_length, source.shape[1])
         memory = self._graphs(self._memory, source, source_length)
         shape = len(source), self._heads, CACHE_MULTIPLE, self._width
         return tuple(memory), (nd.zeros(len(source)), *[nd.zeros(shape) for _ in range(2 * self._layers)])
@@ -113,6 +115,7 @@ class Transformer(EncoderDecoder):
     def attend(self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray) -> tuple[Tensors, ...]:
         """Return all attention weights for given targets, for each layer (batch, heads, queries, memory_length): those
         of the encoder's self-attention, of the decoder's self-attention, and of the decoder over the source."""
+        source_length = checked_lengths(source_length, source.shape[1])
         weights = self._graphs(self._all_weights, source, source_length, inputs)
         encoder = len(weights) - 2 * self._layers
         return tuple(weights[:encoder]), tuple(weights[encoder::2]), tuple(weights[encoder + 1 :: 2])

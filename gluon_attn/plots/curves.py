@@ -159,8 +159,9 @@ def score_by_length(
         axes = figure.subplots()
         for (variant, values), colour, marker in zip(scores.items(), COLOURS, MARKERS, strict=False):
             axes.plot(range(len(length_groups)), values, color=colour, marker=marker, markersize=5, label=variant)
-        for name, values in (bounds or {}).items():
-            axes.plot(range(len(length_groups)), values, color=INK, linestyle=(0, (4, 2)), linewidth=1.2, label=name)
+        for number, (name, values) in enumerate((bounds or {}).items()):
+            dashes = (0, (4 / (number + 1), 2))
+            axes.plot(range(len(length_groups)), values, color=INK, linestyle=dashes, linewidth=1.2, label=name)
         axes.set_xticks(range(len(length_groups)), length_groups)
         axes.set_ylim(bottom=0)
         axes.set(title=f"{score_label} by length", xlabel=length_label, ylabel=score_label)
@@ -174,9 +175,9 @@ def score_by_minutes(
 
     Args:
         curves: for each variant, its trainings, each (minutes, score) of the epochs in order. The first training is
-            drawn with markers, the others as thin lines.
+            drawn with markers, the others as thin lines; the legend has the best epoch of all.
         path: the PNG to write.
-        score_label: name of the score.
+        score_label: name of the score, of which more is better.
 
     Raises:
         UsageError: if there are no variants, or too many.
@@ -189,7 +190,7 @@ def score_by_minutes(
             for number, epochs in enumerate(trainings):
                 style: dict[str, Any] = {"linewidth": 0.9, "alpha": 0.6}
                 if not number:
-                    best = max(score for _, score in epochs)
+                    best = max(score for training in trainings for _, score in training)
                     style = {"marker": marker, "markersize": 4, "label": f"{variant}: {best:.2f} at best"}
                 axes.plot(*zip(*epochs, strict=True), color=colour, **style)
         axes.set_xlim(left=0)
@@ -297,7 +298,8 @@ def score_by_amount(
             axes.set_xticks(ticks, [f"{one:,.0f}".replace(",", " ") for one in ticks])
             axes.minorticks_off()
         shown = f"{amount} (square-root scale)" if scale == "sqrt" else amount
-        axes.set(title=f"{label.partition(',')[0].capitalize()} by {amount}", xlabel=shown)
+        title = label.partition(",")[0]
+        axes.set(title=f"{title[:1].upper()}{title[1:]} by {amount}", xlabel=shown)
         axes.set_ylabel(f"{label}; bars: range over seeds" if several else label)
         if len(series) > 1:
             axes.legend(loc="best")

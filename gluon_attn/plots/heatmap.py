@@ -65,6 +65,22 @@ class Matrix:
         return len(self.tokens_query), len(self.tokens_key)
 
     @property
+    def percent(self) -> np.ma.MaskedArray[Any, Any]:
+        """The weights in per cent, without those that the mask excludes."""
+        return np.ma.masked_array(100 * self.weights, False if self.masked is None else self.masked)
+
+    @property
+    def uniform(self) -> float:
+        """The uniform weight in per cent."""
+        return 100 / len(self.tokens_key)
+
+    @property
+    def darkest(self) -> float:
+        """The weight with the darkest colour, in per cent. A scale that ends at the largest weight would make nearly
+        uniform attention as dark as sharp attention."""
+        return max(float(self.percent.max()), min(100.0, 4 * self.uniform))
+
+    @property
     def is_numbered(self) -> bool:
         """Whether there is room for the weights as numbers."""
         return max(self.shape) <= 24
@@ -97,9 +113,10 @@ def attention_matrices(
     """Draw attention weights as matrices side by side: one row per query and one column per key, in per cent of the
     row.
 
-    Cells show their number if there are at most 24 on a side. The colour bar marks the uniform weight, one over the
-    number of keys, which is the weight of a model that attends to nothing in particular. It is not marked if a mask
-    makes the number of keys differ by query, or if rows sum to less than one because some keys are not shown.
+    Cells show their number if there are at most 24 on a side. All matrices have one colour scale. The colour bar marks
+    the uniform weight, one over the number of keys, which is the weight of a model that attends to nothing in
+    particular. It is not marked if a mask makes the number of keys differ by query, or if rows sum to less than one
+    because some keys are not shown.
 
     Args:
         matrices: matrices from left to right.
@@ -116,20 +133,25 @@ def attention_matrices(
     for matrix in matrices:
         lefts.append(lefts[-1] + matrix.inches[1] + BETWEEN)
     width = lefts.pop() - BETWEEN if len(matrices) > 1 else matrices[0].inches[1]
+    darkest = max(matrix.darkest for matrix in matrices)
     # Axes have an exact size; the page grows with the size of the labels.
     with house_figure(width, height, path, tight=True) as figure:
         for left, matrix in zip(lefts, matrices, strict=False):
-            _draw(figure, matrix, left, (width, height), axis_labels)
+            _draw(figure, matrix, darkest, left, (width, height), axis_labels)
 
 
-def _draw(figure: Figure, matrix: Matrix, left: float, page: tuple[float, float], axis_labels: tuple[str, str]) -> None:
-    """Draw a matrix at the top of a page of (width, height), ``left`` inches from its left edge."""
+def _draw(
+    figure: Figure,
+    matrix: Matrix,
+    darkest: float,
+    left: float,
+    page: tuple[float, float],
+    axis_labels: tuple[str, str],
+) -> None:
+    """Draw a matrix at the top of a page of (width, height), ``left`` inches from its left edge; ``darkest`` per cent
+    have the darkest colour."""
     (rows, columns), (height, width), (page_width, page_height) = matrix.shape, matrix.inches, page
-    masked = False if matrix.masked is None else matrix.masked
-    percent: np.ma.MaskedArray[Any, Any] = np.ma.masked_array(100 * matrix.weights, masked)
-    uniform = 100 / columns
-    # A scale that ends at the largest weight would make nearly uniform attention as dark as sharp attention.
-    darkest = max(float(percent.max()), min(100.0, 4 * uniform))
+    percent = matrix.percent
     axes = figure.add_axes((left / page_width, 1 - height / page_height, width / page_width, height / page_height))
     image = axes.imshow(percent, cmap=_paper(), vmin=0, vmax=darkest, aspect="auto")
     axes.set_xticks(range(columns), _labels(matrix.tokens_key), rotation=45, ha="left", rotation_mode="anchor")
@@ -159,7 +181,7 @@ def _draw(figure: Figure, matrix: Matrix, left: float, page: tuple[float, float]
     bar.set_label("attention weight (%)")
     bar_axes.spines["outline"].set_edgecolor(FAINT)
     if matrix.masked is None and np.all(matrix.weights.sum(axis=1) > 0.98):
-        _mark_uniform(bar_axes, uniform)
+        _mark_uniform(bar_axes, matrix.uniform)
     if matrix.title:
         axes.annotate(
             drawable(matrix.title),

@@ -19,6 +19,7 @@ def over_time(
     *,
     step_name: str,
     label: str,
+    truth_name: str,
     part_name: str = "block",
 ) -> None:
     """Draw each part of a series in a separate panel, with the truth in black and a colour for each system.
@@ -30,6 +31,7 @@ def over_time(
         path: the PNG to write.
         step_name: what one value is of, such as a frame; the label of the horizontal axis.
         label: label of the values, with their unit.
+        truth_name: name of the truth in the legend.
         part_name: name of a part.
 
     Raises:
@@ -42,7 +44,7 @@ def over_time(
         for number, (axes, rows) in enumerate(zip(panels, parts, strict=True), start=1):
             steps = np.arange(1, len(rows) + 1)
             axes.axhline(0, color="#c9cdd2", linewidth=0.8)
-            axes.plot(steps, truth[rows], color=INK, linewidth=1.6, label="driver")
+            axes.plot(steps, truth[rows], color=INK, linewidth=1.6, label=truth_name)
             for (name, values), colour in zip(systems.items(), COLOURS, strict=False):
                 axes.plot(steps, values[rows], color=colour, linewidth=1.3, label=name)
             axes.set_title(f"{part_name} {number}", fontsize=9)

@@ -40,9 +40,8 @@ class Gradients:
         self._workers, self._pieces = workers, pieces
         if workers.size * pieces > 1:
             _check_divisible(model, objective)
-        if pieces > 1:
-            for parameter in self._dense:
-                parameter.grad_req = "add"
+        for parameter in self._dense:
+            parameter.grad_req = "add" if pieces > 1 else "write"
 
     def compute(self, batch: Batch) -> nd.NDArray:
         """Compute the gradients of a batch; return its mean loss, (1,)."""

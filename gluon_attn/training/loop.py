@@ -82,15 +82,19 @@ class Progress:
         """Add an epoch with its validation metrics and the parameters that have them; return the metric that selects.
 
         Raises:
-            UsageError: if that metric is not finite.
+            UsageError: if the metric that selects is missing, or if a metric is not finite.
         """
+        if objective.select not in metrics:
+            measured = ", ".join(metrics) or "nothing"
+            raise UsageError(f"validation measures {measured}, not {objective.select}, which selects the epoch")
         epoch = len(self.history) + 1
+        for name, value in metrics.items():
+            if not math.isfinite(value):
+                raise _diverged(f"the validation {name.replace('_', ' ')} is {value}", epoch, objective.steps)
         times = {"seconds": round(self.seconds, 3), "cpu_seconds": round(self.cpu_seconds, 3)}
-        validation = {f"validation_{name}": value for name, value in metrics.items()}
+        validation = {f"validation_{name}": float(value) for name, value in metrics.items()}
         self.history.append({"epoch": epoch, "train_loss": train_loss, **times, **validation})
-        score = metrics[objective.select]
-        if not math.isfinite(score):
-            raise _diverged(f"the validation {objective.select.replace('_', ' ')} is {score}", epoch, objective.steps)
+        score = float(metrics[objective.select])
         best = self.history[self.best_epoch - 1][f"validation_{objective.select}"]
         if self.best_epoch == 0 or (score < best if lower_is_better(objective.select) else score > best):
             self.best_epoch, self.best = epoch, parameters

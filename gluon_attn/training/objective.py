@@ -10,6 +10,9 @@ import numpy as np
 from mxnet import nd
 from mxnet.gluon import HybridBlock
 
+from gluon_attn.errors import UsageError
+from gluon_attn.metrics import HIGHER_IS_BETTER, LOWER_IS_BETTER
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -71,10 +74,14 @@ class Objective:
         steps: number of batches of an epoch; 0 for a model without gradients.
         loss: (model outputs, target) -> losses (batch,).
         evaluate: returns the model's validation metrics by name.
-        select: name of the metric that selects the best epoch; :mod:`gluon_attn.metrics` says whether lower is better.
+        select: name of the metric that selects the best epoch; one of those in :mod:`gluon_attn.metrics`, which says
+            whether lower is better.
         share: divides a batch among workers or pieces; None if batches cannot be divided.
         at_step: changes each batch by the number of its update, counted from 0 over the whole training, for losses
             whose terms change their weight; None if no loss does.
+
+    Raises:
+        UsageError: if it is not known whether lower or higher values of the selecting metric are better.
     """
 
     batches: Callable[[np.random.RandomState], Iterable[Batch]]
@@ -84,6 +91,11 @@ class Objective:
     select: str = "accuracy"
     share: Division | None = None
     at_step: Callable[[Batch, int], Batch] | None = None
+
+    def __post_init__(self) -> None:
+        known = LOWER_IS_BETTER | HIGHER_IS_BETTER
+        if self.select not in known:
+            raise UsageError(f"metric {self.select!r} cannot select an epoch; choose one of {', '.join(sorted(known))}")
 
     def epoch_batches(self, generator: np.random.RandomState, epoch: int) -> Iterator[Batch]:
         """Yield the batches of an epoch, counted from 1, as they are at their steps."""

@@ -55,7 +55,10 @@ class Updates:
         # Trainer.update(n) scales gradients by rescale_grad / n. With rescale_grad = clip_norm and
         # n = max(norm, clip_norm), this is exactly min(1, clip_norm / norm).
         scale = 1.0 if clip_norm is None else clip_norm
-        self._optimizer = mx.optimizer.create(optimizer, rescale_grad=scale, **(arguments or {}))
+        try:
+            self._optimizer = mx.optimizer.create(optimizer, rescale_grad=scale, **(arguments or {}))
+        except TypeError as error:
+            raise UsageError(f"optimizer {optimizer} does not take {', '.join(arguments or {})}: {error}") from None
         if any(parameter._grad_stype == "row_sparse" for parameter in self._parameters):
             _take_note_of_lazy_updates()
         self._trainer = Trainer(self._parameters, self._optimizer, kvstore=kvstore, update_on_kvstore=False)

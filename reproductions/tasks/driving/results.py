@@ -225,7 +225,8 @@ def steering_over_time(*variants: str) -> Draw:
         parts = np.split(np.arange(len(first["item"])), bounds[:-1])
         path = directory / "steering_over_time.png"
         systems = {name: arrays["degrees"] for name, arrays in shown.items()}
-        over_time(first["target"], systems, parts, path, step_name="frame", label="degrees", part_name="test block")
+        names = {"step_name": "frame", "label": "degrees", "truth_name": "driver", "part_name": "test block"}
+        over_time(first["target"], systems, parts, path, **names)
         return {"steering over time": path}
 
     return draw

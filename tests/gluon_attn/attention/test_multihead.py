@@ -172,3 +172,12 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
         SelfAttention(12, 3, 5)
     with pytest.raises(UsageError, match="keys of 2 units have no biases here; choose 4 units or no biases"):
         SelfAttention(12, 3, 2, bias=True)
+    with pytest.raises(UsageError, match="12 units cannot be divided among 0 heads"):
+        SelfAttention(12, 0)
+
+
+def test_relative_positions_have_no_step() -> None:
+    attention = SelfAttention(4, 2, relative_length=3)
+    unused = array(np.zeros((2, 1, 2)))
+    with pytest.raises(UsageError, match="reads whole sequences, not one token at a time"):
+        attention.step(nd, array(np.zeros((1, 4))), unused, unused, array([[0.0]]), array([[1.0]]))

@@ -55,3 +55,10 @@ def test_each_text_is_measured_by_its_own_deletions() -> None:
         return np.ones(len(sequences)), [np.ones(len(ids)) for ids in sequences]
 
     assert np.isfinite(faithfulness(certain, SEQUENCES).agreement).all()
+
+
+def test_ids_may_have_more_than_one_column() -> None:
+    classify = classifier(lambda values: values)
+    tables = [np.stack([ids, ids], axis=1) for ids in SEQUENCES]
+    by_row = faithfulness(lambda texts: classify([ids[:, 0] for ids in texts]), tables)
+    np.testing.assert_array_equal(by_row.agreement, faithfulness(classify, SEQUENCES).agreement)

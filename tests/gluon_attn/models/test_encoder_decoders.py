@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 from mxnet import autograd, nd
 
 from gluon_attn import runtime
+from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import parameter_arrays
 from tests.gluon_attn.models.encoder_decoders import (
     END,
@@ -306,3 +307,24 @@ def test_models_with_the_same_seed_have_the_same_initial_parameters() -> None:
     assert results[0].keys() == results[1].keys()
     for key, values in results[0].items():
         np.testing.assert_array_equal(results[1][key], values)
+
+
+@every_model
+def test_a_source_has_at_least_one_token_and_no_more_than_its_ids(name: str) -> None:
+    model = model_of(name)
+    source, inputs = (nd.array([[4, 5, 6]] * 2, dtype="int32") for _ in range(2))
+    for wrong in (0, 4):
+        lengths = nd.array([3, wrong])
+        for call in (lambda: model.start(source, lengths), lambda: model(source, lengths, inputs, inputs)):  # noqa: B023
+            with pytest.raises(ValueError, match=f"sequence 1 has {wrong} tokens, not 1 to 3; count them"):
+                call()
+
+
+@pytest.mark.parametrize("name", WITHOUT_ATTENTION)
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_a_network_without_attention_has_no_alignments(name: str, hybridized: bool) -> None:
+    model = model_of(name)
+    model.hybridize(hybridized)
+    ids = nd.array([[4, 5, 6]], dtype="int32")
+    with pytest.raises(UsageError, match="no attention"):
+        model.align(ids, nd.array([3]), ids)

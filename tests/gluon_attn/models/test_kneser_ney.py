@@ -136,3 +136,10 @@ def test_longer_contexts_than_the_order_change_nothing() -> None:
 def test_an_order_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="order 0 is not positive"):
         KneserNey(order=0, vocabulary_size=3, first=FIRST, text=None)
+
+
+@pytest.mark.parametrize("word", [-1, 23])
+def test_a_word_outside_the_vocabulary_is_refused(word: int) -> None:
+    model = counted(zipf(200, 23), 3, 23)
+    with pytest.raises(ValueError, match="the vocabulary has 23"):
+        model.log_probabilities(np.array([1, word]))

@@ -41,3 +41,22 @@ def test_an_output_without_a_name_is_an_error() -> None:
     model.initialize()
     with pytest.raises(ValueError, match="argument"):
         model(nd.ones((2,)))
+
+
+class Lengths(Classifier):
+    """Returns the numbers of tokens that it is called with."""
+
+    def hybrid_forward(self, F: Any, ids: Any, valid_length: Any) -> tuple[Any, ...]:
+        return (F.sum(F.cast(ids, "float32"), axis=1) + valid_length,)
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_numbers_of_tokens_are_checked_and_may_be_integers(hybridized: bool) -> None:
+    model = Lengths()
+    model.initialize()
+    model.hybridize(hybridized)
+    ids = nd.zeros((2, 3), dtype="int32")
+    assert model(ids, nd.array([1, 3], dtype="int32")).logits.asnumpy().tolist() == [1, 3]
+    for wrong in (0, 4):
+        with pytest.raises(ValueError, match=f"sequence 1 has {wrong} tokens, not 1 to 3; count them"):
+            model(ids, nd.array([1, wrong]))

@@ -13,6 +13,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontEntry, fontManager
@@ -31,7 +32,7 @@ from gluon_attn.plots.curves import (
 )
 from gluon_attn.plots.distributions import entropy_and_agreement, weights_histogram
 from gluon_attn.plots.forest import Group, forest, strips
-from gluon_attn.plots.heatmap import LONGEST_MATRIX, __file__, attention_matrices, attention_matrix
+from gluon_attn.plots.heatmap import LONGEST_MATRIX, Matrix, __file__, attention_matrices, attention_matrix
 from gluon_attn.plots.masks import masked_tokens
 from gluon_attn.plots.style import COLOURS, watermark
 
@@ -53,6 +54,19 @@ def warnings_are_errors() -> Iterator[None]:
 def rows(shape: tuple[int, int], seed: int = 0) -> np.ndarray:
     weights = np.random.RandomState(seed).gamma(0.5, size=shape)
     return weights / weights.sum(axis=1, keepdims=True)
+
+
+def recorded(monkeypatch: pytest.MonkeyPatch, method: str, argument: str) -> list[Any]:
+    """The values of a keyword argument of a method of all axes, in the order of the calls."""
+    values: list[Any] = []
+    original = getattr(Axes, method)
+
+    def call(axes: Axes, *positional: Any, **named: Any) -> Any:
+        values.append(named.get(argument))
+        return original(axes, *positional, **named)
+
+    monkeypatch.setattr(Axes, method, call)
+    return values
 
 
 def draw_matrix(path: Path) -> None:
@@ -213,6 +227,26 @@ def test_nearly_uniform_attention_is_lighter_than_sharp_attention(tmp_path: Path
     attention_matrix(SENTENCE, SENTENCE, np.full((14, 14), 1 / 14), tmp_path / "uniform.png")
     dark = darkness_along_columns(tmp_path / "uniform.png")
     assert dark[: int(0.8 * len(dark))].sum() == 0
+
+
+def test_matrices_side_by_side_have_one_colour_scale(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    limits = recorded(monkeypatch, "imshow", "vmax")
+    sharp = np.eye(14)
+    attention_matrices([Matrix(SENTENCE, SENTENCE, one) for one in (sharp, 0.1 * sharp + 0.9 / 14)], tmp_path / "x.png")
+    assert limits == [100, 100]
+
+
+def test_the_best_score_is_that_of_all_trainings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    labels = recorded(monkeypatch, "plot", "label")
+    score_by_minutes({"small": [[(1, 20.0), (2, 30.0)], [(1, 35.0), (2, 25.0)]]}, tmp_path / "x.png", "BLEU")
+    assert "small: 35.00 at best" in labels
+
+
+def test_a_title_keeps_the_case_of_its_score(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    titles = recorded(monkeypatch, "set", "title")
+    for label in ("BLEU, test", "test accuracy (%)"):
+        score_by_amount({"x": {1: [1.0]}}, tmp_path / "x.png", "pairs", label)
+    assert [title for title in titles if title] == ["BLEU by pairs", "Test accuracy (%) by pairs"]
 
 
 def test_masked_cells_are_grey_and_have_no_number(tmp_path: Path) -> None:

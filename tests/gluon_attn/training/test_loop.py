@@ -22,7 +22,7 @@ from gluon_attn.errors import UsageError
 from gluon_attn.runtime import derive
 from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameters_sha256
 from gluon_attn.training.loop import Trained, fit
-from gluon_attn.training.objective import Batch, Objective
+from gluon_attn.training.objective import Batch, Objective, share_of_mean
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
 from tests.gluon_attn.support import array, normal
@@ -454,6 +454,32 @@ def test_a_nan_validation_result_is_never_the_best(tmp_path: Path, epoch: int) -
     with pytest.raises(UsageError, match=rf"validation accuracy is nan at epoch {epoch}, step {STEPS};"):
         run_in(tmp_path / "run", objective=objective, recipe=replace(RECIPE, epochs=2))
     assert (tmp_path / "run" / "checkpoint.npz").exists() == (epoch == 2)
+
+
+def test_no_metric_may_be_nan_and_the_selecting_one_must_be_measured(tmp_path: Path) -> None:
+    objective = replace(OBJECTIVE, evaluate=lambda model: {"error": 1.0, "loss": math.nan})
+    with pytest.raises(UsageError, match="validation loss is nan at epoch 1"):
+        run_in(tmp_path / "nan", objective=objective)
+    with pytest.raises(UsageError, match="validation measures loss, not error, which selects the epoch"):
+        run_in(tmp_path / "other", objective=replace(OBJECTIVE, evaluate=lambda model: {"loss": 1.0}))
+
+
+def test_a_metric_of_numpy_is_written(tmp_path: Path) -> None:
+    _, trained = run_in(tmp_path, objective=replace(OBJECTIVE, evaluate=lambda model: {"error": np.float32(0.5)}))
+    assert [epoch["validation_error"] for epoch in trained.history] == [0.5] * 5
+
+
+def test_a_metric_without_a_known_direction_selects_nothing() -> None:
+    with pytest.raises(UsageError, match="metric 'nll' cannot select an epoch; choose one of accuracy, "):
+        replace(OBJECTIVE, select="nll")
+
+
+def test_a_training_in_pieces_leaves_no_trace_in_the_next(tmp_path: Path) -> None:
+    model = line()
+    for pieces in (2, 1):
+        run = RunDirectory(tmp_path / str(pieces), {})
+        fit(model, replace(OBJECTIVE, share=share_of_mean), replace(RECIPE, epochs=1), run, seed=1, pieces=pieces)
+        assert {one.grad_req for one in model.collect_params().values()} == {"add" if pieces > 1 else "write"}
 
 
 @pytest.mark.parametrize("steps", [STEPS - 1, STEPS + 1])

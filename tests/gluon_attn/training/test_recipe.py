@@ -91,3 +91,9 @@ def test_a_recipe_is_serialisable_and_immutable() -> None:
     assert Recipe(**json.loads(json.dumps(dataclasses.asdict(recipe)))) == recipe
     with pytest.raises(dataclasses.FrozenInstanceError):
         recipe.epochs = 4  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", ["epochs", "patience"])
+def test_a_recipe_trains_something(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} of 0 trains nothing; choose 1 or more"):
+        Recipe(**{"epochs": 3, "batch_size": 8, "learning_rate": 1.0, name: 0})

@@ -198,6 +198,8 @@ def test_an_unknown_optimizer_and_one_that_cannot_be_resumed_are_refused() -> No
         Updates(parameters, "adamm")
     with pytest.raises(UsageError, match="nadam cannot be resumed"):
         Updates(parameters, "nadam")
+    with pytest.raises(UsageError, match="optimizer sgd does not take beta2"):
+        Updates(parameters, "sgd", arguments={"beta2": 0.98})
 
 
 def test_a_parameter_without_a_new_gradient_is_not_updated_by_an_old_one() -> None:
