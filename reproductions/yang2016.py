@@ -28,22 +28,18 @@ ones (Figures 3 and 4).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from gluon_attn.evaluation.statistics import bootstrap_metric
 from gluon_attn.models.hierarchical_attention import HierarchicalAttentionNetwork
 from gluon_attn.training.recipe import Recipe
 from preprocessing.text.pipeline import Result
-from reproductions.protocol.claims import Better, Effect, Measured
+from reproductions.protocol.claims import Better, Measured
 from reproductions.protocol.reported import Table
 from reproductions.protocol.reproduction import Override, Reproduction
-from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Variant
+from reproductions.tasks.classification.accuracy import level
 from reproductions.tasks.classification.corpora import IMDb
 from reproductions.tasks.classification.document_attention import (
     draw_shaded_reviews,
@@ -130,18 +126,6 @@ def paper(variant: Variant[Any]) -> Variant[Any] | None:
     return variant if variant.settings == att else None
 
 
-def alike(ave: Sequence[Outcome], maximum: Sequence[Outcome]) -> Effect:
-    """The margin minus the difference in accuracy of two systems."""
-    # Whole numbers, whose sums are the same on every processor.
-    right = [np.sum([one.predictions["right"] for one in group], axis=0, dtype=int) for group in (ave, maximum)]
-    both = np.full(len(right[0]), len(ave) * len(maximum))
-    counts = np.stack([right[0] * len(maximum), right[1] * len(ave), both], axis=1)
-    estimate = bootstrap_metric(
-        counts[None], lambda totals: MARGIN - 100 * abs(totals[0] - totals[1]) / totals[2], seed=0
-    )
-    return Effect(estimate, f"{MARGIN} accuracy points minus their distance", "reviews")
-
-
 SCALE = "the paper has 348 415 reviews in ten classes"
 PEER_DIFFERS = "richliao's accuracy was measured on a fifth of the training file, held out; it has other word vectors"
 FLAT_DIFFERS = "the peer has one LSTM of 200 units and the mean of its states, and random embeddings"
@@ -199,7 +183,7 @@ REPRODUCTION = Reproduction(
             f"Mean and maximum are alike: at most {MARGIN} apart",
             "Table 2",
             ("ave", "max"),
-            alike,
+            level(MARGIN, "reviews"),
             reported=MARGIN - abs(AVE.value - MAX.value),
         ),
         in_context("context-good", '"good" weighs more in positive reviews', effect=partial(weighs_more, "good", 1)),

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -112,13 +113,21 @@ def holm(p_values: list[float]) -> list[float]:
     return adjusted
 
 
-def pooled_deviation(samples: list[np.ndarray]) -> float | None:
+class Deviation(NamedTuple):
+    """A standard deviation over seeds and its degrees of freedom."""
+
+    value: float
+    degrees: int
+
+
+def pooled_deviation(samples: list[np.ndarray]) -> Deviation | None:
     """Standard deviation over seeds, pooled over systems with two seeds or more; None if there are no such systems."""
     several = [sample for sample in samples if len(sample) > 1]
     if not several:
         return None
     squares = sum(float(np.var(sample, ddof=1)) * (len(sample) - 1) for sample in several)
-    return math.sqrt(squares / sum(len(sample) - 1 for sample in several))
+    degrees = sum(len(sample) - 1 for sample in several)
+    return Deviation(math.sqrt(squares / degrees), degrees)
 
 
 def seeds_needed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gluon_attn.evaluation.statistics import Estimate
@@ -17,12 +17,15 @@ class Effect:
         what: what was measured, with its unit.
         items: the items that the bootstrap resamples; empty if the effect is not a mean over items.
         split: the split on which it was measured.
+        by_seed: the effect of each seed, if measuring it from the outcomes of that seed alone would measure something
+            else, such as another of several differences; None if not.
     """
 
     estimate: Estimate
     what: str
     items: str
     split: str = "test"
+    by_seed: Mapping[int | str, float] | None = None
 
 
 @dataclass(frozen=True)

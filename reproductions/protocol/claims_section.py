@@ -27,7 +27,8 @@ _CLAIM_HEADINGS = (
 
 
 def has_one_seed(claim: JudgedClaim) -> bool:
-    return claim.verdict in DEFINITE and claim.basis.startswith("one seed")
+    """Whether a definite verdict rests on fewer than two seeds that all systems share."""
+    return claim.verdict in DEFINITE and "; exceeds" in claim.basis
 
 
 def marks_of(reproduction: Reproduction, preset: Preset, result: Result) -> dict[str, str]:
@@ -51,7 +52,7 @@ def claims_section(claims: Sequence[JudgedClaim], marks: Mapping[str, str], marg
     judged = [claim for claim in claims if claim.verdict != "not judged"]
     one_seed = (
         " Verdicts from one seed rest on a threshold, 3 √2 times the deviation over seeds of all published systems of "
-        "such tasks, which further trainings can change; their intervals are over test items only."
+        "such tasks, which further trainings can change; their intervals include that deviation."
     )
     needed = [f"above {margins[claim.id]:g} for `{claim.id}`" for claim in claims if margins.get(claim.id)]
     corrected = after_correction(claims)
@@ -87,7 +88,7 @@ def after_correction(claims: Sequence[JudgedClaim]) -> str:
         return ""
     lost = ", ".join(f"`{claim.id}`" for claim in after_holm(claims))
     changed = f"makes these inconclusive: {lost}" if lost else "changes no verdict"
-    return f"Holm's correction over the claims with several seeds {changed}."
+    return f"Holm's correction over the judged claims {changed}."
 
 
 def unmeasured(reproduction: Reproduction, result: Result) -> list[str]:

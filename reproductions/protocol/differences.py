@@ -10,26 +10,30 @@ from reproductions.protocol.judging import judge
 from reproductions.protocol.reproduction import Groups, Preset, Reproduction
 from reproductions.protocol.results import Row
 from reproductions.protocol.rows import row
+from reproductions.protocol.runs import paired
 from reproductions.protocol.task import Column
 
 COLUMN = Column("difference [95 % interval]", "difference", signed=True)
 
 
 def difference_rows(reproduction: Reproduction, preset: Preset, groups: Groups, rows: Sequence[Row]) -> list[Row]:
-    """A row for each variant that is against another, if both are trained: the difference in the main metric of their
-    task, positive if the variant is better, for each seed that they share, and its interval as for a claim."""
+    """A row for each variant that is against another, if both are trained with two seeds or more that they share: the
+    difference in the main metric of their task over these seeds, positive if the variant is better, and its interval as
+    for a claim."""
     made = []
     for name, group in groups.items():
         variant = preset.variant(name)
-        if variant.against not in groups:
+        pairs = paired(group, groups.get(variant.against, ()))
+        if len(pairs) < 2:
             continue
         claim = Better(name, f"{name} is better than {variant.against}", name, variant.against)
-        difference = judge(reproduction, claim, preset, groups, rows)
-        if difference is None or not difference.per_seed:
+        own, other = ([pair[side] for pair in pairs] for side in (0, 1))
+        difference = judge(reproduction, claim, preset, {name: own, variant.against: other}, rows)
+        if difference is None:
             continue
         made.append(
             row(
-                [outcome for outcome in group if str(outcome.seed) in difference.per_seed],
+                own,
                 variant,
                 split="test",
                 metric=COLUMN.metric,

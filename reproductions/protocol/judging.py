@@ -1,13 +1,14 @@
 """Verdicts on claims, from the variance over seeds and over test items.
 
-A verdict needs at least two seeds per variant. The effects of the seeds give the standard deviation over seeds, and the
-bootstrap over test items gives the standard error over items. A claim is *supported* if the 95 % interval over both is
-above zero, *contradicted* if it is below zero, and *inconclusive* otherwise. With one seed per variant, a claim is *not
-judged* unless the effect exceeds three times the known deviation over seeds of such tasks, times the square root of two
-because it is a difference. A claim with a margin is judged in the same way by the effect minus the margin. A
-deterministic variant has one outcome, which is compared with each seed of the other variants. If all variants of a
-claim are deterministic, the interval is over items only. All seeds of a variant start from one pretrained network, if
-from any; a verdict on sides that start from different ones says so.
+A verdict needs at least two seeds that all variants of the claim share. The effects of the seeds give the standard
+deviation over seeds, and the bootstrap over test items gives the standard error over items. A claim is *supported* if
+the 95 % interval over both is above zero, *contradicted* if it is below zero, and *inconclusive* otherwise. With fewer
+shared seeds, a claim is *not judged* unless the effect exceeds three times the known deviation over seeds of such
+tasks, times the square root of two because it is a difference; the interval then takes that as the deviation over
+seeds. A claim with a margin is judged in the same way by the effect minus the margin. A deterministic variant has one
+outcome, which is compared with each seed of the other variants. If all variants of a claim are deterministic, the
+interval is over items only. All seeds of a variant start from one pretrained network, if from any; a verdict on sides
+that start from different ones says so.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from gluon_attn.errors import UsageError
-from gluon_attn.evaluation.inference import holm, over_seeds, pooled_deviation, seeds_needed
+from gluon_attn.evaluation.inference import Deviation, Inference, holm, over_seeds, pooled_deviation, seeds_needed
 from gluon_attn.evaluation.statistics import Estimate
 from gluon_attn.metrics import lower_is_better
 from reproductions.protocol import papers
@@ -36,7 +37,7 @@ CLEAR = 3 * math.sqrt(2)
 """Minimum difference between single seeds, in standard deviations over seeds, for a verdict."""
 
 _DEGREES = 3
-"""Minimum degrees of freedom of a standard deviation over seeds that is treated as known."""
+"""Minimum degrees of freedom of a standard deviation over the seeds of one task."""
 
 
 def judge(
@@ -52,26 +53,29 @@ def judge(
     effect = measure(claim, preset, groups)
     if effect is None:
         return None
-    by_seed = effects_by_seed(claim, preset, groups)
+    by_seed = effects_by_seed(claim, preset, groups) if effect.by_seed is None else effect.by_seed
     estimate, margin = effect.estimate, claim.margin
     deviation = known_deviation(reproduction, claim, preset, rows)
-    interval, by_seeds, p = (estimate.low, estimate.high), None, None
+    interval, by_seeds, p, inference = (estimate.low, estimate.high), None, None, None
+    is_judged, basis = True, _few_seeds(claim, groups, by_seed)
     if len(by_seed) > 1:
-        # The effect differs from the mean over seeds if the sides share only some of them.
         inference = over_seeds(np.array(list(by_seed.values())), estimate.error)
-        inference = replace(inference, effect=estimate.mean - margin)
-        half = inference.half()
-        interval, p = (estimate.mean - half, estimate.mean + half), inference.p
-        by_seeds = (estimate.mean - inference.half_of_seeds(), estimate.mean + inference.half_of_seeds())
         basis = f"{len(by_seed)} seeds{_pretraining(claim, preset)}"
     elif all(variant_named(preset, name).deterministic for name in claim.variants):
         basis = "no random part; interval over items"
-    elif deviation is not None and abs(estimate.mean - margin) > CLEAR * deviation:
-        basis = f"one seed; exceeds {CLEAR * deviation:.3f}, 3 √2 times the deviation over seeds of such tasks"
+    elif deviation is not None and abs(estimate.mean - margin) > CLEAR * deviation.value:
+        inference = Inference(estimate.mean, math.sqrt(2) * deviation.value, deviation.degrees, estimate.error)
+        basis += f"; exceeds {CLEAR * deviation.value:.3f}, 3 √2 times the deviation over seeds of such tasks"
     else:
-        basis = ""
+        is_judged = False
+    if inference is not None:
+        # The effect differs from the mean over seeds if the sides share only some of them.
+        inference = replace(inference, effect=estimate.mean - margin)
+        half, half_of_seeds = inference.half(), inference.half_of_seeds()
+        interval, p = (estimate.mean - half, estimate.mean + half), inference.p
+        by_seeds = (estimate.mean - half_of_seeds, estimate.mean + half_of_seeds)
     verdict = "not judged"
-    if basis:
+    if is_judged:
         verdict = "supported" if interval[0] > margin else "contradicted" if interval[1] < margin else "inconclusive"
     on_sample = groups[claim.variants[0]][0].on_sample
     resampled = f", bootstrap over {effect.items}" if effect.items else ""
@@ -83,7 +87,7 @@ def judge(
         effect=estimate.mean,
         ci95=interval,
         verdict=verdict,
-        basis=basis or "one seed per variant",
+        basis=basis,
         measure=f"{effect.split}, {effect.what}{resampled}{warning}",
         per_seed={str(seed): value for seed, value in by_seed.items()},
         ci95_items=(estimate.low, estimate.high),
@@ -99,6 +103,13 @@ def measure(claim: Claim, preset: Preset, groups: Groups) -> Effect | None:
     if isinstance(claim, Better):
         return preset.task(claim.better).compare(claim.metric, groups[claim.better], groups[claim.worse])
     return claim.effect(*(groups[name] for name in claim.variants))
+
+
+def _few_seeds(claim: Claim, groups: Groups, by_seed: Mapping[int | str, float]) -> str:
+    """How many seeds the variants of a claim share, if they do not share two."""
+    if all(len(groups[name]) == 1 for name in claim.variants):
+        return "one seed"
+    return f"{'one' if by_seed else 'no'} shared seed"
 
 
 def _pretraining(claim: Claim, preset: Preset) -> str:
@@ -126,9 +137,9 @@ def effects_by_seed(claim: Claim, preset: Preset, groups: Groups) -> dict[int | 
     return effects
 
 
-def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, rows: Sequence[Row]) -> float | None:
-    """The standard deviation over seeds of the metric that a claim compares, pooled over all systems of the same task
-    that have at least two seeds, in this table and in every other published one; if these are too few, over the systems
+def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, rows: Sequence[Row]) -> Deviation | None:
+    """The standard deviation over seeds of the metric that a claim compares, pooled over all systems that have at least
+    two seeds and read the same, in this table and in every other published one; if these are too few, over the systems
     of all tasks of the same kind. None for :class:`Measured` claims, and if no system has two seeds."""
     if not isinstance(claim, Better):
         return None
@@ -188,19 +199,20 @@ def after_holm(claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
     return [claim for claim, p in zip(tested, adjusted, strict=True) if claim.verdict in definite and p >= 0.05]
 
 
-def _deviation(by_seed: Mapping[int | str, float], of_task: float | None) -> float | None:
+def _deviation(by_seed: Mapping[int | str, float], of_task: Deviation | None) -> float | None:
     """The standard deviation of an effect over seeds: computed from its own seeds if there are several, otherwise that
     of a difference of two systems of the task."""
     if len(by_seed) > 1:
         return float(np.std(list(by_seed.values()), ddof=1))
-    return None if of_task is None else math.sqrt(2) * of_task
+    return None if of_task is None else math.sqrt(2) * of_task.value
 
 
 def _samples(
     rows: Sequence[Row], preset: Preset, task: Task[Any, Any], metric: str
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Test values by seed of each system of a task, and of each system of all tasks of its kind. If a system has
-    several rows with the metric, the first one is used, which is the one that the table compares."""
+    """Test values by seed of each system whose task reads what ``task`` reads, and of each system of all tasks of its
+    kind. If a system has several rows with the metric, the first one is used, which is the one that the table
+    compares."""
     same: dict[str, np.ndarray] = {}
     kind: dict[str, np.ndarray] = {}
     for row in rows:
@@ -208,6 +220,6 @@ def _samples(
         if (row.split, row.metric) == ("test", metric) and other.name == task.name:
             values = np.array(list(row.per_seed.values()))
             kind.setdefault(row.variant, values)
-            if other == task:
+            if other.reads == task.reads:
                 same.setdefault(row.variant, values)
     return list(same.values()), list(kind.values())

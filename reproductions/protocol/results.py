@@ -39,14 +39,14 @@ class JudgedClaim:
     Attributes:
         id, statement, source: as in the claim.
         effect: mean effect over the seeds of each variant.
-        ci95: 95 % interval of the effect over seeds and items; with one seed, over items only.
+        ci95: 95 % interval of the effect over seeds and items; over items only if it is not judged.
         verdict: supported, contradicted, inconclusive or not judged.
         basis: what the verdict is based on.
         measure: what was measured.
         per_seed: effect of each seed that all variants share.
         ci95_items, ci95_seeds: intervals over items only and over seeds only.
-        seed_deviation: standard deviation of the effect over seeds; with one seed, estimated from the systems of the
-            task.
+        seed_deviation: standard deviation of the effect over seeds; with fewer than two shared seeds, that of a
+            difference of two systems of the task.
         p: one minus the level of the interval that just reaches 0, or the margin of the claim.
         reported: effect in the paper.
     """

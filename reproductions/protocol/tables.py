@@ -207,8 +207,9 @@ def claim_details(claim: JudgedClaim) -> Table:
     if claim.reported is not None:
         table.add_row("in the paper, on its own corpus", f"{claim.reported:+.3f}")
     table.add_row("95 % interval over items", shown_interval(claim.ci95_items))
-    table.add_row("95 % interval over seeds", shown_interval(claim.ci95_seeds) if claim.ci95_seeds else "one seed")
-    table.add_row("95 % interval over both", shown_interval(claim.ci95) if claim.ci95_seeds else "one seed")
+    of_seeds = (claim.ci95_seeds, claim.ci95) if claim.ci95_seeds else None
+    table.add_row("95 % interval over seeds", shown_interval(of_seeds[0]) if of_seeds else "not known")
+    table.add_row("95 % interval over both", shown_interval(of_seeds[1]) if of_seeds else "not known")
     table.add_row("verdict", f"{claim.verdict} ({claim.basis})")
     table.add_row("measured as", claim.measure)
     return table

@@ -32,12 +32,13 @@ class Scale:
     unit: str
 
     def worth(self, outcomes: Sequence[Outcome], base: Sequence[Outcome]) -> Estimate:
-        """The gain over the base, with its interval over seeds and items as in verdicts; over items only if they share
-        fewer than two seeds."""
-        gain = self.difference(outcomes, base).estimate
-        of_seeds = [self.difference([own], [other]).estimate.mean for own, other in paired(outcomes, base)]
-        if len(of_seeds) < 2:
-            return gain
+        """The gain over the base: over the seeds that they share, with its interval over seeds and items as in
+        verdicts; with fewer than two, over all outcomes, with its interval over items only."""
+        pairs = paired(outcomes, base)
+        if len(pairs) < 2:
+            return self.difference(outcomes, base).estimate
+        gain = self.difference(*([pair[side] for pair in pairs] for side in (0, 1))).estimate
+        of_seeds = [self.difference([own], [other]).estimate.mean for own, other in pairs]
         half = over_seeds(np.array(of_seeds), gain.error).half()
         return Estimate(gain.mean, gain.mean - half, gain.mean + half)
 
@@ -65,7 +66,7 @@ def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: 
             return {}
         deviation = pooled_deviation(scores)
         # Of the difference of two means over as many seeds as the base has.
-        band = 2 * deviation * math.sqrt(2 / len(groups[base])) if deviation else None
+        band = 2 * deviation.value * math.sqrt(2 / len(groups[base])) if deviation else None
         path = directory / f"{name}.png"
         forest(drawn, path, f"{scale.unit} against {base}", band=band)
         return {f"effect of each choice ({base})": path}

@@ -92,11 +92,3 @@ def removed(sums: np.ndarray) -> float:
 
 def nearer(sums: np.ndarray) -> float:
     return float(sums[4] / sums[5] - sums[2] / sums[3]) if sums[3] and sums[5] else 0.0
-
-
-# --- images ---
-
-
-def level(images: int, margin: float) -> Callable[[np.ndarray], float]:
-    """A margin of accuracy minus the largest distance of systems, whose points over images are summed."""
-    return lambda sums: margin - float(sums.max() - sums.min()) / images

@@ -323,10 +323,6 @@ def share_lost(sums: np.ndarray) -> float:
     return 100 * (1 - bleu(sums[10:]) / bleu(sums[:10]))
 
 
-def both_right(first: list[Arrays], second: list[Arrays]) -> list[np.ndarray]:
-    return [np.stack([mean_right(first), mean_right(second), np.ones(len(first[0]["right"]))], axis=1)]
-
-
 def weights_of(side: list[Arrays], word: str, label: int) -> list[np.ndarray]:
     """Sum of the weights of a word and its occurrences, in reviews of a class and in the others: (reviews, 4)."""
     both = []
@@ -408,8 +404,8 @@ def minutes_to_best(paper: str, fast: str, slow: str) -> float:
 
 def level_within(margin: float, groups: Sequence[list[Arrays]], *, interval: bool) -> Numbers:
     """A margin minus the largest distance of the accuracies of several systems."""
-    points = np.stack([mean_right(group) for group in groups], axis=1)
-    return score_of([points], images.level(len(points), margin), interval=interval)
+    distance, low, high = widest(*groups, interval=interval)
+    return margin - distance, margin - high, margin - low
 
 
 def level_at_best_rate(*groups: list[Arrays], interval: bool) -> Numbers:
@@ -496,9 +492,7 @@ MEASURED: dict[str, Measure] = {
         totals(soft, "nouns"), images.noun_rise(1), totals(random, "nouns"), **how
     ),
     "xu2015 raises": lambda side, **how: score_of(totals(side, "nouns"), images.noun_rise(2), **how),
-    "yang2016 ave-max": lambda a, b, **how: score_of(
-        both_right(a, b), lambda sums: 0.5 - abs(sums[0] - sums[1]) / sums[2], **how
-    ),
+    "yang2016 ave-max": lambda *groups, **how: level_within(0.5, groups, **how),
     "yang2016 context-good": lambda side, **how: score_of(weights_of(side, "good", 1), heavier, **how),
     "yang2016 context-bad": lambda side, **how: score_of(weights_of(side, "bad", 0), heavier, **how),
     "mikolov2013 meaning": at_best_epochs,

@@ -113,7 +113,7 @@ def test_less_overlap_with_the_penalty_supports_the_claim(tmp_path: Path) -> Non
     ]
     rows, (claim,) = conclude(REPRODUCTION, SMOKE, outcomes)
     assert claim.id == "overlap-nsmc" and claim.effect == pytest.approx(0.5) and by_items(claim) == "supported"
-    assert claim.basis == "one seed per variant" and claim.verdict == "not judged"
+    assert claim.basis == "one seed" and claim.verdict == "not judged"
     assert {row.variant for row in rows} == {"nsmc-r6-free", "nsmc-r6-strict"}
 
 

@@ -25,14 +25,13 @@ from reproductions.naver_preprocessing import (
 from reproductions.naver_self_attention import REPRODUCTION as NAVER
 from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks.classification.accuracy import accuracies
+from reproductions.tasks.classification.accuracy import accuracies, widest
 from reproductions.tasks.classification.preprocessing_choices import (
     ACCURACY,
     drawn,
     gain_where_copied,
     interaction,
     varies_more,
-    widest,
 )
 from tests.reproductions.support import outcome, run_and_score
 
@@ -114,7 +113,7 @@ def test_worth_is_the_mean_over_seeds_with_the_interval_over_seeds_and_reviews(t
 
 def test_best_minus_worst_and_two_choices_together(tmp_path: Path) -> None:
     systems = [trained(tmp_path, f"s{n}", right) for n, right in enumerate((0.5, 0.53, 0.51))]
-    assert widest(*systems).estimate.mean == pytest.approx(3.0)
+    assert widest(*systems, items="reviews").estimate.mean == pytest.approx(3.0)
     base, first, second, both = (
         trained(tmp_path, name, r) for name, r in zip("abcd", (0.5, 0.4, 0.6, 0.55), strict=True)
     )

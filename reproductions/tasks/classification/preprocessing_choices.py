@@ -144,15 +144,6 @@ def spread_of_systems(base: str, sets: Mapping[str, Sequence[str]]) -> Draw:
     return draw
 
 
-def widest(*outcomes: Sequence[Outcome]) -> Effect:
-    """Difference between the best and the worst of these systems. Best and worst are chosen by the same test reviews,
-    so that even equal systems differ by a little more than nothing."""
-    shares = [share_right(each) for each in outcomes]
-    means = [float(share.mean()) for share in shares]
-    best, worst = shares[int(np.argmax(means))], shares[int(np.argmin(means))]
-    return Effect(bootstrap(best - worst, seed=0), "accuracy points, best minus worst", "reviews")
-
-
 def varies_more(count: int, *outcomes: Sequence[Outcome]) -> Effect:
     """Standard deviation of accuracy over the first ``count`` systems, minus that over the others."""
     right = np.stack([share_right(each) for each in outcomes], axis=1)  # (reviews, systems)

@@ -7,32 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from gluon_attn.evaluation.statistics import bootstrap, bootstrap_metric
+from gluon_attn.evaluation.statistics import bootstrap
 from gluon_attn.plots.curves import score_by_amount
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
 from reproductions.protocol.rows import best_validation
 from reproductions.protocol.runs import Outcome
-from reproductions.tasks.classification.accuracy import accuracies, share_right
+from reproductions.tasks.classification.accuracy import accuracies, level, share_right
 
 ITEMS = "images"
-
-
-def level(margin: float) -> Callable[..., Effect]:
-    """Return the effect of the claim that several variants have about the same accuracy: ``margin`` minus the largest
-    difference of two. With many variants the largest of the measured differences exceeds that of the true ones, and a
-    true claim is contradicted too often: with three in 4 to 5 % of cases, not 2.5 %."""
-
-    def effect(*groups: Sequence[Outcome]) -> Effect:
-        counts = np.stack([share_right(group) for group in groups], axis=1)
-
-        def distance(totals: np.ndarray) -> float:
-            return margin - float(totals.max() - totals.min()) / len(counts)
-
-        estimate = bootstrap_metric(counts[None], distance, seed=0)
-        return Effect(estimate, f"{margin} accuracy points minus the largest distance", ITEMS)
-
-    return effect
 
 
 def level_at_best_rate(margin: float, rates: int) -> Callable[..., Effect]:
@@ -40,7 +23,7 @@ def level_at_best_rate(margin: float, rates: int) -> Callable[..., Effect]:
     the best validation accuracy counts."""
 
     def effect(*groups: Sequence[Outcome]) -> Effect:
-        return level(margin)(_best(groups[:rates]), _best(groups[rates:]))
+        return level(margin, ITEMS)(_best(groups[:rates]), _best(groups[rates:]))
 
     return effect
 

@@ -107,7 +107,8 @@ def test_holms_adjustment_by_hand() -> None:
 
 def test_the_pooled_deviation_by_hand() -> None:
     samples = [np.array([1.0, 3.0]), np.array([5.0]), np.array([2.0, 2.0, 5.0])]
-    assert pooled_deviation(samples) == pytest.approx(np.sqrt((2.0 + 6.0) / 3))
+    pooled = pooled_deviation(samples)
+    assert pooled is not None and pooled.value == pytest.approx(np.sqrt((2.0 + 6.0) / 3)) and pooled.degrees == 3
     assert pooled_deviation([np.array([1.0])]) is None
 
 

@@ -143,9 +143,9 @@ def test_a_table_of_several_corpora_names_them() -> None:
 def test_below_the_claims_stands_what_a_correction_would_change() -> None:
     several = (judged(id="clear", p=0.001), judged(id="weak", p=0.03), judged(id="none", verdict="not judged", p=None))
     page = markdown(result(*three("curved"), claims=several))
-    assert "3 claims, 2 judged," in page and "with several seeds changes no verdict." in page
+    assert "3 claims, 2 judged," in page and "over the judged claims changes no verdict." in page
     page = markdown(result(*three("curved"), claims=(*several, judged(id="other", verdict="inconclusive", p=0.5))))
-    assert "with several seeds makes these inconclusive: `weak`." in page
+    assert "over the judged claims makes these inconclusive: `weak`." in page
     assert "Holm" not in markdown(result(*three("curved"), claims=(judged(p=None),)))
 
 
