@@ -47,7 +47,8 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
     """Yield a new empty directory that replaces ``path`` only if the block ends without an exception. If ``path`` is a
-    link, the directory that it points to is replaced. Directories that killed processes left behind are removed.
+    link, the directory that it points to is replaced. What killed processes left behind is removed; if one was killed
+    while it replaced ``path``, the earlier directory is put back first (:func:`restore_replaced`).
 
     Raises InputError when the directory cannot be written, for instance because the disk is full, or when it is the
     current one; nothing is left of it.
@@ -65,14 +66,33 @@ def atomic_directory(path: Path) -> Iterator[Path]:
             lock = os.open(part, os.O_RDONLY)
             fcntl.flock(lock, fcntl.LOCK_SH)
             yield part
-            if target.exists():
-                target.rename(replaced)
-            part.replace(target)
+            with _set_aside(target, replaced):
+                part.replace(target)
     finally:
         if lock >= 0:
             os.close(lock)
         shutil.rmtree(part, ignore_errors=True)
+
+
+@contextmanager
+def _set_aside(target: Path, replaced: Path) -> Iterator[None]:
+    """Rename a directory while the block puts another in its place; then delete it, or put it back if the block ends
+    with an exception. It is locked, so that no other process takes it for one that a killed process left behind."""
+    if not target.exists():
+        yield
+        return
+    lock = os.open(target, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        target.rename(replaced)
+        try:
+            yield
+        except BaseException:
+            replaced.rename(target)
+            raise
         shutil.rmtree(replaced, ignore_errors=True)
+    finally:
+        os.close(lock)
 
 
 @contextmanager
@@ -120,14 +140,29 @@ def _named(path: Path, part: Path) -> Iterator[None]:
         raise InputError(path, f"cannot be written ({error.strerror or error})", remedy=remedy) from error
 
 
+def restore_replaced(path: Path) -> None:
+    """Put a directory back that a process set aside to replace it, if it was killed before its successor was in
+    place."""
+    for replaced in _unlocked(path, "*.replaced.part"):
+        if not path.exists():
+            replaced.rename(path)
+
+
 def _remove_abandoned(path: Path) -> None:
     """Remove what killed processes left unfinished: the parts that no process has locked."""
-    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+    restore_replaced(path)
+    for part in _unlocked(path, "*.part"):
+        shutil.rmtree(part) if part.is_dir() else part.unlink()
+
+
+def _unlocked(path: Path, parts: str) -> Iterator[Path]:
+    """The files and folders next to a path, named after it, that no process has locked; each is locked meanwhile."""
+    for part in sorted(path.parent.glob(f".{glob.escape(path.name)}.{parts}")):
         with suppress(OSError):
             lock = os.open(part, os.O_RDONLY)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(part) if part.is_dir() else part.unlink()
+                yield part
             finally:
                 os.close(lock)
 

@@ -61,8 +61,8 @@ class Division:
         return Cluster.local(self.local_workers, self.port) if self.local_workers is not None else None
 
     def jobs(self, cores: int) -> int:
-        """Default number of parallel trainings; each local worker takes one core."""
-        return 1 if self.hosts is not None else max(1, cores // (self.local_workers or 1))
+        """Default number of parallel trainings; each local worker takes one core. Only one can use a given port."""
+        return 1 if self.hosts is not None or self.port is not None else max(1, cores // (self.local_workers or 1))
 
     def threads(self, profile: str, threads: int | None) -> int | None:
         """OpenMP threads of this process; in the fast profile, local workers share the processors."""

@@ -12,6 +12,7 @@ from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from reproductions.cli.options import Runs
 
+LOOPBACK, PORT = "127.0.0.1", 8765
 AnyPaper = Annotated[str | None, typer.Argument(help="Only networks of this paper, or of a script of your own.")]
 
 
@@ -19,8 +20,8 @@ def explore(
     paper: AnyPaper = None,
     model: Annotated[Path | None, typer.Option(help="Only the network of this folder.")] = None,
     runs: Runs = Path("runs"),
-    host: Annotated[str, typer.Option(help="Address to listen on. Default: this machine only.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8765,
+    host: Annotated[str, typer.Option(help="Address to listen on. Default: this machine only.")] = LOOPBACK,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = PORT,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Write what is published to this new folder instead, as a site of files.")
@@ -36,6 +37,8 @@ def explore(
     if out is not None:
         if paper or model or open_browser:
             raise UsageError("--out writes what is published of all papers; leave out PAPER, --model and --open")
+        if (runs, host, port) != (Path("runs"), LOOPBACK, PORT):
+            raise UsageError("--out writes files and serves nothing; leave out --runs, --host and --port")
         from reproductions.explorer.site import write_site
 
         print(f"written: {out} ({write_site(out, overwrite=overwrite)} files); open {out / 'index.html'}")

@@ -60,7 +60,7 @@ def load_network(command: str, options: NetworkOptions) -> TrainedModel[Any, Any
 
     variant, model = options.variant, options.model
     if model is not None:
-        check_alone(variant, options.seed, options.runs)
+        check_alone(variant, options.seed, options.runs, options.preset)
     paper = options.paper or (models.paper_of(model) if model else _only_paper(command))
     if model is None:
         declared = papers.load(paper).preset(options.preset)
@@ -77,9 +77,10 @@ def load_network(command: str, options: NetworkOptions) -> TrainedModel[Any, Any
     return trained
 
 
-def check_alone(variant: str | None, seed: int, runs: Path) -> None:
+def check_alone(variant: str | None, seed: int, runs: Path, preset: str = "cpu") -> None:
     """Refuse options that name a run beside ``--model``, where they would be ignored."""
     given = {"--variant": variant is not None, "--seed": seed != 1, "--runs": runs != Path("runs")}
+    given["--preset"] = preset != "cpu"
     ignored = " and ".join(option for option, is_given in given.items() if is_given)
     if ignored:
         raise UsageError(f"--model names a network, and so its variant and seed; leave out {ignored}")

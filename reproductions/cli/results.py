@@ -119,12 +119,10 @@ def power(
     """Print how many seeds per variant, trained ones included, a verdict on a claim would need."""
     from reproductions.protocol import judging, papers
 
-    if not 0 < abs(effect) < math.inf:
-        raise UsageError(f"--effect {effect:g}: there is nothing to show; give an effect above or below 0")
     judged = _results(paper, preset, results).claim(claim)
     margin = next((each.margin for each in papers.load(paper).claims if each.id == claim), 0.0)
-    if effect == margin:
-        raise UsageError(f"--effect {effect:g}: this is the margin of {claim}; give an effect above or below it")
+    if effect == margin or not math.isfinite(effect):
+        raise UsageError(f"--effect {effect:g}: there is nothing to show; give an effect above or below {margin:g}")
     seeds = judging.power(judged, abs(effect - margin))
     if seeds is None:
         print(f"{claim}: 100 seeds per variant are too few to show {effect:g}; more test items may be needed")

@@ -82,6 +82,8 @@ def run(
     from reproductions.protocol.plan import compared_with_published, plan
     from reproductions.protocol.tables import sample_warning, validation_table
 
+    if jobs and jobs > 1 and division.port is not None:
+        raise UsageError("--port is for one training at a time; leave it out, or give --jobs 1")
     jobs = jobs or division.jobs(runner.default_jobs(profile))
     runner.check_options(chosen.runs, resume=resume, overwrite=overwrite)
     print("\n".join(plan(chosen.preset, chosen.runs, jobs=jobs)), flush=True)
@@ -115,9 +117,9 @@ def score(
 ) -> None:
     """Score the test split with trained networks: table, figures and pages.
 
-    Each reading of the test split is added to a record next to the published results. Networks that are already scored
-    are not scored again. With --publish, the new table replaces the published one; with --variant or --seed, published
-    results of other variants and seeds are kept.
+    Each network that reads the test split is added to a record next to the published results; ensembles of such
+    networks are not. Networks that are already scored are not scored again. With --publish, the new table replaces the
+    published one; with --variant or --seed, published results of other variants and seeds are kept.
     """
     own = DataOptions(train, validation, test, folder, source, target)
     if publish and own.given:
@@ -129,12 +131,16 @@ def score(
 
     if publish and any(run.on_sample for run in chosen.runs):
         raise UsageError(f"results of preset {preset} on the embedded sample are not published; leave out --publish")
+    unscored = runner.unscored(chosen.runs)
+    publishing.check_together(chosen.runs)
     if publish and (variant or seed):
         publishing.check_addition(paper, chosen.preset, chosen.runs)
-    unscored = runner.unscored(chosen.runs)
-    if unscored and not chosen.preset.on_sample and not chosen.preset.own:
+    if not chosen.preset.on_sample and not chosen.preset.own:
         # Recorded before the test split is read, so that no reading can go unrecorded.
-        print(f"readings of the test split recorded: {readings.append(paper, unscored)}")
+        if unscored:
+            print(f"readings of the test split recorded: {readings.append(paper, unscored)}")
+        if publish and (earlier := readings.unrecorded(paper, chosen.runs)):
+            readings.append(paper, earlier, "Some trainings were scored before their reading was recorded.")
     outcomes = runner.score_all(chosen.runs, jobs=jobs or runner.default_jobs(profile))
     write_results(chosen, outcomes, publish=publish)
 

@@ -6,14 +6,14 @@ import datetime
 import hashlib
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
-from reproductions.protocol.runs import Outcome, by_variant
+from reproductions.protocol.runs import Outcome
 
 _ROOT = Path(__file__).parents[2]
 _ROOMS = ("gluon_attn", "preprocessing", ":(glob)reproductions/*.py", "reproductions/protocol", "reproductions/tasks")
@@ -43,13 +43,10 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     ``options`` has the trainings with other profiles, threads or divided batches, and the options that repeat them.
 
     Raises:
-        UsageError: if the networks were trained in several environments, those of one variant on differently prepared
-            data, or one by workers that do not wait for each other, which no training repeats.
+        UsageError: if the networks were trained in several environments, or those of one variant on differently
+            prepared data.
     """
     trained = [outcome for outcome in outcomes if not outcome.is_ensemble]
-    for outcome in trained:
-        if outcome.record.get("asynchronous"):
-            raise UsageError(f"{outcome.directory}: no training repeats this one; train it without --asynchronous")
     profile, threads = max(_profile(outcome.record) for outcome in trained)  # "portable" comes last
     options = {outcome.label: options_of(outcome.record, profile, threads) for outcome in trained}
     corpora: dict[str, str] = {}
@@ -59,41 +56,67 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
             # In the embedded sample, each kind of task has its own part under the same name.
             if corpora.setdefault(f"{corpus}/{part}", sha256) != sha256:
                 corpora[f"{corpus}/{part} of {outcome.variant}"] = sha256
-    environments = {outcome.record["environment"] for outcome in trained}
-    if len(environments) > 1:
-        raise UsageError(f"{trained[0].directory}: trained in {len(environments)} environments; train all of it in one")
     return {
         "profile": profile,
         "threads": threads,
-        "commit": ", ".join(dict.fromkeys(outcome.record["commit"] for outcome in trained)),
+        "commit": joined_commits(outcome.record["commit"] for outcome in trained),
         "seeds": sorted({int(outcome.seed) for outcome in trained}),
         "corpora": corpora,
-        "pipeline": _pipelines(trained),
-        "environment": trained[0].record["environment"],
+        "pipeline": pipelines(trained),
+        "environment": environment(trained),
         "parameters_sha256": {outcome.label: outcome.record["parameters_sha256"] for outcome in trained},
         **({"options": listed} if (listed := {label: words for label, words in options.items() if words}) else {}),
         "seconds": round(sum(outcome.record["train_seconds"] for outcome in trained), 1),
     }
 
 
-def _pipelines(trained: Sequence[Outcome]) -> dict[str, str]:
+class Training(Protocol):
+    """A training: a trained run, or its outcome."""
+
+    @property
+    def variant(self) -> str: ...
+    @property
+    def seed(self) -> int | str: ...
+    @property
+    def directory(self) -> Path: ...
+    @property
+    def record(self) -> Mapping[str, Any]: ...
+
+
+def joined_commits(commits: Iterable[str]) -> str:
+    """All commits of several trainings, each of which may have several, in the order of their first."""
+    return ", ".join(dict.fromkeys(one for several in commits for one in several.split(", ")))
+
+
+def environment(trained: Sequence[Training]) -> str:
+    """The digest of the environment of all trainings.
+
+    Raises:
+        UsageError: if they were trained in several.
+    """
+    environments = {training.record["environment"] for training in trained}
+    if len(environments) > 1:
+        raise UsageError(f"{trained[0].directory}: trained in {len(environments)} environments; train all of it in one")
+    return str(trained[0].record["environment"])
+
+
+def pipelines(trained: Sequence[Training]) -> dict[str, str]:
     """The digest of the prepared data of each variant.
 
     Raises:
         UsageError: if it is not the same for all its trainings.
     """
-    pipelines: dict[str, str] = {}
-    for variant, outcomes in by_variant(trained).items():
-        seeds: dict[str, list[int]] = {}
-        for outcome in outcomes:
-            seeds.setdefault(outcome.record["pipeline"], []).append(int(outcome.seed))
+    digests: dict[str, dict[str, list[int]]] = {}
+    for training in trained:
+        of_variant = digests.setdefault(training.variant, {})
+        of_variant.setdefault(training.record["pipeline"], []).append(int(training.seed))
+    for variant, seeds in digests.items():
         if len(seeds) > 1:
             groups = sorted(sorted(group) for group in seeds.values())
             named = [f"seed{'s' if len(group) > 1 else ''} {', '.join(map(str, group))}" for group in groups]
             reason = f"{' and '.join(named)} were trained on differently prepared data"
             raise UsageError(f"{variant}: {reason}; train all of them on the same (--overwrite)")
-        (pipelines[variant],) = seeds
-    return pipelines
+    return {variant: digest for variant, seeds in digests.items() for digest in seeds}
 
 
 def options_of(record: Mapping[str, Any], profile: str = "portable", threads: int = 1) -> list[str]:
@@ -104,7 +127,8 @@ def options_of(record: Mapping[str, Any], profile: str = "portable", threads: in
         options = {"local-workers": record["workers"], **options}
     if _profile(record) != (profile, threads):
         options = {"profile": record["profile"], "threads": record["threads"], **options}
-    return [word for option, value in options.items() for word in (f"--{option}", str(value))]
+    words = [word for option, value in options.items() for word in (f"--{option}", str(value))]
+    return words + (["--asynchronous"] if record.get("asynchronous") else [])
 
 
 def _profile(record: Mapping[str, Any]) -> tuple[str, int]:

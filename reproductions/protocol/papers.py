@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import traceback
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
-from preprocessing.files import locked
+from preprocessing.files import locked, restore_replaced
 from reproductions.protocol.index import SCRIPTS, names as names
 from reproductions.protocol.reproduction import Reproduction
 
@@ -71,7 +72,8 @@ def results_folder(paper: str) -> Path:
     return (SCRIPTS if paper in names() else Path(paper).resolve().parent) / "results"
 
 
-def locked_results(paper: str) -> AbstractContextManager[None]:
+@contextmanager
+def locked_results(paper: str) -> Iterator[None]:
     """The lock of what is published of a paper: results, outcomes and the record of test readings. Who adds to them
     holds it from reading what is there until the addition is written; otherwise two commands at the same time would
     each replace the addition of the other.
@@ -83,7 +85,9 @@ def locked_results(paper: str) -> AbstractContextManager[None]:
     def waiting(owner: str) -> None:
         print(f"{folder}: waiting for {owner}, which is writing the results of {name}", file=sys.stderr, flush=True)
 
-    return locked(folder / f".{name}.lock", waiting)
+    with locked(folder / f".{name}.lock", waiting):
+        restore_replaced(folder / name)
+        yield
 
 
 def models_folder(paper: str) -> Path:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gluon_attn.errors import UsageError
 from preprocessing.files import atomic_directory, write_text
 from reproductions.protocol import papers
 from reproductions.protocol.conclude import conclude, draw_figures
-from reproductions.protocol.manifest import of_outcomes
+from reproductions.protocol.manifest import Training, environment, of_outcomes, pipelines
 from reproductions.protocol.readings import read_readings
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
 from reproductions.protocol.results_page import results_readme, results_readme_path
 from reproductions.protocol.runner import trained_as_declared
-from reproductions.protocol.runs import Outcome, Run, in_order, published_outcomes
+from reproductions.protocol.runs import Outcome, Run, in_order, published_outcomes, training_of
 
 
 def publish(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Result) -> None:
@@ -26,10 +28,11 @@ def publish(paper: str, preset: Preset, outcomes: Sequence[Outcome], result: Res
     The results file comes last, so that no table is without its outcomes.
 
     Raises:
-        UsageError: if something was trained on the user's own data.
+        UsageError: if something was trained on the user's own data, or so that no training repeats it.
     """
     if any(outcome.on_own_data for outcome in outcomes):
         raise UsageError("results on data of your own are not published; leave out --publish")
+    _check_repeatable(outcomes)
     if preset.name == "cpu":
         with atomic_directory(results_readme_path(paper).parent) as part:
             _write_folder(paper, preset, outcomes, result, part)
@@ -50,14 +53,49 @@ def check_addition(paper: str, preset: Preset, runs: Sequence[Run]) -> None:
     """Check that runs can be added to the published table, before they read the test split.
 
     Raises:
-        UsageError: if the settings of a published training differ from the current ones of its variant, or if an
-            ensemble has members that are not among these runs.
+        UsageError: if the settings of a published training differ from the current ones of its variant, if an ensemble
+            has members that are not among these runs, if no training repeats one of them, or as for
+            :func:`check_together`.
     """
     new = [(run.variant, str(run.seed)) for run in runs]
     for ensemble in preset.ensembles:
         seeds = sorted(int(run.seed) for run in runs if ensemble.has(run.variant, int(run.seed)))
         new += [(ensemble.name, "+".join(map(str, seeds)))] if len(seeds) > 1 else []
-    _published_besides(paper, preset, new)
+    before = _published_besides(paper, preset, new)
+    _check_repeatable([_of(run) for run in runs])
+    check_together(runs, [outcome for outcome in before if not outcome.is_ensemble])
+
+
+def check_together(runs: Sequence[Run], others: Sequence[Training] = ()) -> None:
+    """Check that trained runs can be in one table with other trainings, before they read the test split.
+
+    Raises:
+        UsageError: if they were trained in several environments, or those of one variant on differently prepared data.
+    """
+    trained = [*map(_of, runs), *others]
+    environment(trained)
+    pipelines(trained)
+
+
+@dataclass(frozen=True)
+class _Trained:
+    """A trained run, for the checks of the manifest."""
+
+    variant: str
+    seed: int | str
+    directory: Path
+    record: Mapping[str, Any]
+
+
+def _of(run: Run) -> _Trained:
+    return _Trained(run.variant, run.seed, run.directory, training_of(run))
+
+
+def _check_repeatable(trained: Sequence[Training]) -> None:
+    """Refuse trainings by workers that do not wait for each other."""
+    for training in trained:
+        if training.record.get("asynchronous"):
+            raise UsageError(f"{training.directory}: no training repeats this one; train it without --asynchronous")
 
 
 def _published_besides(paper: str, preset: Preset, new: Sequence[tuple[str, str]]) -> list[Outcome]:

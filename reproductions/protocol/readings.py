@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from gluon_attn.errors import UsageError
 from preprocessing.files import write_json
 from reproductions.protocol import papers
 from reproductions.protocol.manifest import commit
-from reproductions.protocol.runs import Run, read_json, training_of
+from reproductions.protocol.runs import Run, training_of
 
 
 @dataclass(frozen=True)
@@ -50,37 +51,46 @@ def read_readings(paper: str) -> list[Reading]:
     if not path.exists():
         return []
     try:
-        return [Reading(**reading) for reading in read_json(path)]
-    except TypeError as error:
+        return [Reading(**reading) for reading in json.loads(path.read_text(encoding="utf-8"))]
+    except (TypeError, ValueError) as error:
         raise UsageError(f"{path}: damaged ({error}); restore it from the repository") from None
 
 
-def append(paper: str, runs: Sequence[Run]) -> Path:
+def append(paper: str, runs: Sequence[Run], note: str = "") -> Path:
     """Record a reading by each of these trained runs, before they read the test split. Returns the file of the
     record. No other process adds to it at the same time."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     at = commit()
-    new = [Reading(run.variant, run.seed, training_of(run)["parameters_sha256"], at, now) for run in runs]
+    new = [Reading(run.variant, run.seed, training_of(run)["parameters_sha256"], at, now, note) for run in runs]
     path = record_path(paper)
     with papers.locked_results(paper):
         write_json(path, [asdict(reading) for reading in [*read_readings(paper), *new]])
     return path
 
 
-def summary(readings: Sequence[Reading], trained: Sequence[str]) -> list[str]:
+def summary(readings: Sequence[Reading], trained: Mapping[str, str]) -> list[str]:
     """State how often the test split was read for a table, in one sentence, followed by the notes of the readings.
 
     Args:
         readings: the readings of the paper; without any, the summary is empty.
-        trained: SHA-256 of the parameters of all trainings in the table.
+        trained: SHA-256 of the parameters of each training in the table, by ``variant/seed``.
     """
     if not readings:
         return []
-    replaced = [reading for reading in readings if reading.parameters_sha256 not in trained]
+    others = [reading for reading in readings if reading.parameters_sha256 not in trained.values()]
+    replaced = [reading for reading in others if f"{reading.variant}/{reading.seed}" in trained]
+    missing = [reading for reading in others if reading not in replaced]
     times = f"{len(readings)} time{'s' if len(readings) > 1 else ''}"
     trainings = f"{len(trained)} training{'s' if len(trained) > 1 else ''}"
     sentence = f"The test split was read {times} for the {trainings} of this table"
-    if replaced:
-        variants = ", ".join(f"`{name}`" for name in dict.fromkeys(reading.variant for reading in replaced))
-        sentence += f", {len(replaced)} of them by trainings that were replaced ({variants})"
+    for some, which in ((replaced, "were replaced"), (missing, "are not in it")):
+        if some:
+            variants = ", ".join(f"`{name}`" for name in dict.fromkeys(reading.variant for reading in some))
+            sentence += f", {len(some)} of them by trainings that {which} ({variants})"
     return [f"{sentence}.", *dict.fromkeys(reading.note for reading in readings if reading.note)]
+
+
+def unrecorded(paper: str, runs: Sequence[Run]) -> list[Run]:
+    """The trained runs among these of which no reading is recorded."""
+    recorded = {reading.parameters_sha256 for reading in read_readings(paper)}
+    return [run for run in runs if training_of(run)["parameters_sha256"] not in recorded]

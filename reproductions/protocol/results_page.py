@@ -61,13 +61,12 @@ def results_readme(
             ]
         )
     lines.append(markdown_table(headings, rows, numbers=headings[3 if several_corpora else 2 : -2]))
-    trained = list(result.manifest["parameters_sha256"].values())
     paragraphs = (
         _provenance(result, [line.row for line in table]),
         *_on_differences(result),
         *untrained(reproduction, preset, result),
         *_trained_twice(result),
-        *summary(readings, trained),
+        *summary(readings, result.manifest["parameters_sha256"]),
     )
     for paragraph in (*paragraphs, *reproduction.all_notes):
         lines += ["", paragraph]

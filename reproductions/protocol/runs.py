@@ -24,6 +24,9 @@ CONFIG, TRAINING, CHECKPOINT, PREPROCESSING = "config.json", "training.json", "c
 OUTCOME = "outcome.json"
 """The file that a scored run has too; it is written last."""
 
+PROCESSES = "processes.json"
+"""The file of the commits and the environment of the processes that train a run."""
+
 SAMPLE = "sample"
 """Name of the embedded corpus, on which results are meaningless."""
 

@@ -13,6 +13,7 @@ from typing import Any
 from mxnet.gluon import HybridBlock
 
 from gluon_attn import runtime
+from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameter_count, parameters_sha256
 from gluon_attn.training.devices import device_of
 from gluon_attn.training.distributed.workers import ALONE, Workers
@@ -20,16 +21,18 @@ from gluon_attn.training.loop import fit
 from gluon_attn.training.run_directory import ReadOnlyRunDirectory, RunDirectory
 from preprocessing.files import locked, write_json
 from reproductions.protocol.loading import load, preset_of
-from reproductions.protocol.manifest import commit, environment_digest
+from reproductions.protocol.manifest import commit, environment_digest, joined_commits
 from reproductions.protocol.preparing import prepare, pretrained_network, task_of, with_corpus
 from reproductions.protocol.reproduction import Ensemble
 from reproductions.protocol.runs import (
     CHECKPOINT,
     OUTCOME,
     PREPROCESSING,
+    PROCESSES,
     TRAINING,
     Outcome,
     Run,
+    read_json,
     training_of,
     write_outcome,
 )
@@ -104,6 +107,8 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
             directory = RunDirectory(run.directory, config, resume=resume, overwrite=overwrite, markers=finished)
     if run.is_trained:
         return None
+    here = environment_digest(data.packages)
+    commits = trained_at if workers.rank else _continued(run.directory, trained_at, here)
 
     model = _initialized(int(run.seed), variant, task, data, pretrained)
     objective = task.objective(variant.settings, variant.recipe, data)
@@ -124,14 +129,33 @@ def _train(run: Run, *, resume: bool, overwrite: bool, workers: Workers, pieces:
         "corpus": data.corpus,
         "corpora": config["corpora"],
         "pipeline": data.digest,
-        "commit": trained_at,
-        "environment": environment_digest(data.packages),
+        "commit": commits,
+        "environment": here,
         **({"warmup_steps": recipe.warmup_steps} if recipe != variant.recipe else {}),
         **_unusual_options(run, workers, pieces),
     }
     task.save(variant.settings, data, run.directory / PREPROCESSING)
     write_json(run.directory / TRAINING, record)
     return trained
+
+
+def _continued(directory: Path, commit: str, environment: str) -> str:
+    """Record the commit and the environment that this process trains with; return all commits of the training so far.
+
+    Raises:
+        UsageError: if it began in another environment.
+    """
+    path = directory / PROCESSES
+    before = {"commit": commit, "environment": environment}
+    if path.exists() and (directory / CHECKPOINT).exists():
+        before = read_json(path)
+    if before["environment"] != environment:
+        raise UsageError(
+            f"{directory}: its training began in another environment; continue it there, or replace it (--overwrite)"
+        )
+    commits = joined_commits([before["commit"], commit])
+    write_json(path, {"commit": commits, "environment": environment})
+    return commits
 
 
 def _config(
@@ -216,7 +240,7 @@ def combine(ensemble: Ensemble, members: Sequence[Run]) -> Outcome:
         **({"data": first["data"]} if "data" in first else {}),
         "metrics": evaluation.metrics,
         "history": [],
-        "commit": ", ".join(dict.fromkeys(outcome.record["commit"] for outcome in outcomes)),
+        "commit": joined_commits(outcome.record["commit"] for outcome in outcomes),
         "train_seconds": round(sum(outcome.record["train_seconds"] for outcome in outcomes), 1),
         "parameters": sum(outcome.record["parameters"] for outcome in outcomes),
         "parameters_sha256": parameters,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import resource
@@ -95,3 +96,36 @@ def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tm
         )
         assert str(first) in again.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "out"]
+
+
+KILLED_BETWEEN = """
+import os, sys
+from pathlib import Path
+from preprocessing.files import atomic_directory
+Path.replace = lambda *_: os._exit(9)
+with atomic_directory(Path(sys.argv[1])) as part:
+    (part / "new").touch()
+"""
+
+
+def test_a_directory_survives_a_process_that_is_killed_while_it_replaces_it(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").touch()
+    subprocess.run([sys.executable, "-c", KILLED_BETWEEN, tmp_path / "out"], check=False)
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(KeyError), atomic_directory(tmp_path / "out"):
+        raise KeyError
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")] == ["out", "out/old"]
+
+
+def test_a_directory_that_cannot_be_replaced_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").touch()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(InputError, match="cannot be written"), atomic_directory(tmp_path / "out") as part:
+        (part / "new").touch()
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")] == ["out", "out/old"]

@@ -48,8 +48,10 @@ def checked(command: Callable[..., None]) -> Callable[..., None]:
         own = next((name for name in OWN_FILES if options.get(name) is not None), None)
         if options["sample"] and own:
             raise UsageError(f"--sample and --{own} name two corpora; give one of them")
-        if corpus and own and options["corpus"] != corpus.default:
-            raise UsageError(f"--corpus and --{own} name two corpora; give one of them")
+        # The embedded sample has a part for each corpus of labelled sentences, but one pair, one drive and so on.
+        other = own or ("sample" if options["sample"] and command is not texts.labelled_sentences else None)
+        if corpus and other and options["corpus"] != corpus.default:
+            raise UsageError(f"--corpus and --{other} name two corpora; give one of them")
         command(**options)
 
     return run

@@ -469,7 +469,7 @@ def test_power_is_that_of_an_effect_beyond_the_margin_of_the_claim() -> None:
     """The claim says one point better: 1.2 points are 0.2 more, for which the test split is too small."""
     options = ("power", "devlin2018", "--claim", "pretraining", "--effect")
     assert "100 seeds per variant are too few to show 1.2" in gluon_attn(*options, 1.2).out
-    assert "this is the margin of pretraining; give an effect above or below it" in gluon_attn(*options, 1).refusal
+    assert "there is nothing to show; give an effect above or below 1" in gluon_attn(*options, 1).refusal
 
 
 def test_the_results_of_another_paper_are_refused(trained: tuple[Project, Answer]) -> None:

@@ -87,9 +87,15 @@ def test_a_table_of_fast_trainings_alone_has_their_profile(tmp_path: Path) -> No
     assert (record["profile"], record["threads"]) == ("fast", 2) and "options" not in record
 
 
-def test_a_training_that_cannot_be_repeated_is_not_published(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no training repeats this one; train it without --asynchronous"):
-        of_outcomes([outcome(tmp_path, "mean", 1, workers=2, asynchronous=True)])
+def test_a_training_that_cannot_be_repeated_has_its_option(tmp_path: Path) -> None:
+    record = of_outcomes([outcome(tmp_path, "mean", 1, workers=2, asynchronous=True)])
+    assert record["options"] == {"mean/1": ["--local-workers", "2", "--asynchronous"]}
+
+
+def test_a_training_of_several_commits_has_each_once(tmp_path: Path) -> None:
+    one, two = "1" * 40, "2" * 40
+    outcomes = [outcome(tmp_path, "mean", seed, commit=commit) for seed, commit in ((1, f"{one}, {two}"), (2, one))]
+    assert of_outcomes(outcomes)["commit"] == f"{one}, {two}"
 
 
 def test_the_environment_has_one_digest_that_depends_on_every_package(monkeypatch: pytest.MonkeyPatch) -> None:

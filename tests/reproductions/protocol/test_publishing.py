@@ -210,8 +210,32 @@ def test_an_ensemble_is_added_in_whatever_order_its_seeds_are_named(
 ) -> None:
     toy, _ = runs
     preset = papers.load(toy).preset("cpu")
-    chosen = runs_of(toy, preset, variants=["curved"], seeds=seeds, profile="portable", threads=None, runs=Path("runs"))
+    folder = Path(toy).parent / "runs"
+    chosen = runs_of(toy, preset, variants=["curved"], seeds=seeds, profile="portable", threads=None, runs=folder)
     check_addition(toy, preset, chosen)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"environment": "0" * 64}, "trained in 2 environments"),
+        ({"pipeline": "0" * 64}, "were trained on differently prepared data"),
+        ({"asynchronous": True}, "no training repeats this one; train it without --asynchronous"),
+    ],
+)
+def test_what_cannot_be_published_does_not_read_the_test_split(
+    change: dict[str, Any], reason: str, runs: tuple[str, dict[str, Outcome]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reproductions.protocol.runner.corpus_or_sample", lambda preset, _: preset)
+    toy, outcomes = runs
+    publish_more(toy, [outcomes["straight/1"]])
+    directory = outcomes["straight/2"].directory
+    (directory / "outcome.json").unlink()
+    record = json.loads((directory / "training.json").read_text(encoding="utf-8"))
+    (directory / "training.json").write_text(json.dumps(record | change), encoding="utf-8")
+    options = ("--variant", "straight", "--seed", 2, "--runs", Path(toy).parent / "runs", "--publish")
+    assert reason in gluon_attn("score", toy, *options).refusal
+    assert not readings.record_path(toy).exists() and not (directory / "outcome.json").exists()
 
 
 def test_nothing_is_added_to_trainings_with_other_settings(published: Path) -> None:

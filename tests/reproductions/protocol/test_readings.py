@@ -92,15 +92,15 @@ def test_a_damaged_record_is_refused_in_one_line(content: str, toy: str) -> None
     path = readings.record_path(toy)
     path.parent.mkdir(parents=True)
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(UsageError, match=r"test_readings\.json: damaged") as caught:
+    with pytest.raises(UsageError, match=r"test_readings\.json: damaged .*; restore it from the repository") as caught:
         readings.read_readings(toy)
     assert "\n" not in str(caught.value)
 
 
 def test_the_number_of_readings_is_below_a_table() -> None:
-    assert readings.summary([], ["a" * 64]) == []
+    assert readings.summary([], {"mean/1": "a" * 64}) == []
     other = replace(READ, variant="last", parameters_sha256="b" * 64)
-    trained = ["a" * 64, "b" * 64]
+    trained = {"mean/1": "a" * 64, "last/1": "b" * 64}
     (sentence,) = readings.summary([READ, other], trained)
     assert sentence == "The test split was read 2 times for the 2 trainings of this table."
 
@@ -108,12 +108,27 @@ def test_the_number_of_readings_is_below_a_table() -> None:
 def test_runs_replaced_after_a_reading_are_named() -> None:
     note = "`best` was tuned again after its test accuracy of 87.64 was published."
     old = [replace(READ, variant="best", parameters_sha256="9" * 64, note=note) for _ in range(2)]
-    sentence, footnote = readings.summary([*old, READ], ["a" * 64])
+    gone = replace(READ, variant="last", parameters_sha256="8" * 64)
+    sentence, footnote = readings.summary([*old, READ, gone], {"mean/1": "a" * 64, "best/1": "b" * 64})
     assert sentence == (
-        "The test split was read 3 times for the 1 training of this table, 2 of them by trainings that were replaced "
-        "(`best`)."
+        "The test split was read 4 times for the 2 trainings of this table, 2 of them by trainings that were replaced "
+        "(`best`), 1 of them by trainings that are not in it (`last`)."
     )
     assert footnote == note
+
+
+def test_a_training_that_was_scored_unrecorded_is_recorded_when_it_is_published(
+    toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``reproduce`` scores in the same folder, and records nothing."""
+    monkeypatch.setattr(runner, "corpus_or_sample", lambda preset, variants: preset)
+    monkeypatch.setattr("reproductions.cli.training.write_results", lambda *_, **__: None)
+    monkeypatch.setattr("reproductions.protocol.publishing.check_addition", lambda *_: None)
+    outcome(tmp_path, "curved", 1, paper=toy, preset="cpu")
+    options = ("score", toy, "--variant", "curved", "--seed", 1, "--runs", tmp_path)
+    for publish, recorded in (((), []), (("--publish",), ["curved"]), (("--publish",), ["curved"])):
+        assert gluon_attn(*options, *publish).code == 0
+        assert [one.variant for one in readings.read_readings(toy)] == recorded
 
 
 def test_the_record_is_plain_json(toy: str, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameters_sha256
-from reproductions.protocol import papers
+from reproductions.protocol import papers, training
 from reproductions.protocol.loading import load, load_directory, preset_of
 from reproductions.protocol.models import export, trained_directory
 from reproductions.protocol.preparing import prerequisite, with_corpus
@@ -59,7 +59,7 @@ def test_a_run_writes_its_configuration_checkpoint_metrics_and_outcome(one: Run)
     finished = trained(one)
     assert {path.name for path in one.directory.iterdir()} == {
         "checkpoint.npz", "config.json", "examples.json", "metrics.csv", "metrics.jsonl", "outcome.json",
-        "predictions.npz", "preprocessing.npz", "texts.npz", "training.json",
+        "predictions.npz", "preprocessing.npz", "processes.json", "texts.npz", "training.json",
     }  # fmt: skip
     config = json.loads((one.directory / "config.json").read_text(encoding="utf-8"))
     variant = papers.load(one.paper).preset("smoke").variant("curved")
@@ -151,6 +151,21 @@ def test_a_run_interrupted_before_its_outcome_ends_with_the_same_bytes(
     assert facts[0] == facts[1]
     assert (again.directory / "predictions.npz").stat().st_size == (whole.directory / "predictions.npz").stat().st_size
     assert again.predictions["probability"].tobytes() == whole.predictions["probability"].tobytes()
+
+
+def test_a_resumed_training_names_its_commits_and_keeps_its_environment(
+    one: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was killed after its last epoch."""
+    first = trained(one)
+    for name in ("training.json", "outcome.json"):
+        (one.directory / name).unlink()
+    monkeypatch.setattr(training, "environment_digest", lambda _: "0" * 64)
+    with pytest.raises(UsageError, match=r"began in another environment; continue it there, or replace it"):
+        trained(one, resume=True)
+    monkeypatch.undo()
+    monkeypatch.setattr(training, "commit", lambda: "2" * 40)
+    assert trained(one, resume=True).record["commit"] == f"{first.record['commit']}, {'2' * 40}"
 
 
 def test_overwriting_leaves_nothing_of_the_old_run(one: Run) -> None:

@@ -116,6 +116,7 @@ def test_a_file_of_hosts_has_one_worker_on_each_line(tmp_path: Path) -> None:
         (["--compression", "0.1"], "--compression is for several workers"),
         (["--asynchronous"], "--asynchronous is for several workers"),
         (["--local-workers", "2", "--asynchronous", "--compression", "0.1"], "leave out --asynchronous"),
+        (["--local-workers", "2", "--port", "9000", "--jobs", "2"], "--port is for one training at a time"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(toy: str, tmp_path: Path, options: list[str], message: str) -> None:
