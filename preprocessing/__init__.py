@@ -17,7 +17,8 @@ English documents, sentences and running text:
     from preprocessing import documents, ptb, sentences
     documents.prepare("imdb", max_words=50), sentences.prepare("sst-5"), ptb.prepare("ptb")
 
-The modules of this folder are the entry points, one per kind of corpus. The folders below it are ``corpora/`` (where
+The modules of this folder are the entry points, one per kind of corpus, with what they share (``files``, ``errors``)
+and the readers of large formats (``*_reading``). The folders below it are ``corpora/`` (where
 the files are and how they are fetched), ``pipeline/`` (steps, cache and card, independent of the kind of data), and
 ``text/``, ``bitext/`` and ``images/`` (the data and steps of each kind).
 """

@@ -15,14 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from preprocessing.corpora.reading import FETCH_AGAIN, check_unpacked, limited
+from preprocessing.corpora.reading import FETCH_AGAIN, check_unpacked, has_half_pair, limited
 from preprocessing.errors import InputError
 
 LABELS: dict[str, int | None] = {str(rating): None for rating in range(1, 11)}
 LABELS |= {"1": 0, "2": 0, "3": 0, "4": 0, "9": 1, "10": 1}
 _MOVIE_FILE = re.compile(r"[0-9]+\.json")
 _WHITESPACE = re.compile(r"\s+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _WHAT_TO_GIVE = "give the crawl's raw.tar.xz, a clone of github.com/e9t/nsmc, or its folder raw"
 
 
@@ -124,7 +123,7 @@ def fault_of(review: Any) -> str:
         return f"has the review_id {review['review_id']!r}, which is not a number"
     if review["rating"] not in LABELS:
         return f"has the rating {review['rating']!r}, which is not one of 1 to 10"
-    if _SURROGATE.search(review["review"]):
+    if has_half_pair(review["review"]):
         return "contains half a surrogate pair, which is not a character"
     return ""
 

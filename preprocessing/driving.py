@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from PIL import Image, __version__ as pillow_version
+from PIL import __version__ as pillow_version
 
 from preprocessing.arrays import write_arrays
 from preprocessing.corpora import CorpusFiles, given
@@ -31,7 +31,7 @@ from preprocessing.images.data import ImageSplit
 from preprocessing.images.decoding import RULE, decode
 from preprocessing.images.drive_data import COLUMNS, DriveData, DriveSplit
 from preprocessing.images.drive_steps import WHOLE, Blocks, MeasureLeak, SmoothSteering, ToHSV
-from preprocessing.images.steps import Normalize
+from preprocessing.images.steps import Normalize, Resize
 from preprocessing.pipeline.pipeline import Pipeline, RunResult
 from preprocessing.pipeline.step import Context, Notes, Step
 
@@ -217,9 +217,7 @@ class ReadDrive(Step[DriveData]):
 
     def resized(self, image: np.ndarray) -> np.ndarray:
         """A frame (height, width, 3) uint8, resized to the size of this step."""
-        if image.shape[:2] == (self.height, self.width):
-            return image
-        return np.array(Image.fromarray(image).resize((self.width, self.height), Image.Resampling.BILINEAR))
+        return Resize(self.height, self.width).resized(image)
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ def _size(shape: Sequence[int]) -> str:
 
 
 def _read_table(log: Path) -> list[LogRow]:
-    lines = [line.removesuffix("\r") for line in read_lines(log)]
+    lines = [line.removesuffix("\r") for line in read_lines(log, carriage_returns=True)]
     header, *table = (_cells(log, line, text) for line, text in enumerate(lines, start=1))
     header = [cell.strip() for cell in header]
     if len(header) == len(_SIMULATOR) and (header == _SIMULATOR or _RECORDED.search(header[0])):
@@ -295,6 +295,6 @@ def _comma_rows(log: Path) -> list[LogRow]:
 
 
 def _dataset(path: Path, file: Any, name: str) -> Any:
-    if name not in file:
-        raise InputError(path, f"has no {name}; it has {', '.join(sorted(file))[:80]}", remedy=FETCH_AGAIN)
+    if not isinstance(file.get(name), h5py.Dataset):
+        raise InputError(path, f"has no data set {name}; it has {', '.join(sorted(file))[:80]}", remedy=FETCH_AGAIN)
     return file[name]

@@ -47,9 +47,16 @@ LARGEST = 2**31 - 1
 
 
 def check_list(texts: Sequence[str]) -> None:
-    """Raise ParameterError for a single text, whose characters would be taken for texts."""
+    """Raise ParameterError for a single text, whose characters would be taken for texts, and for a text that is not
+    Unicode."""
     if isinstance(texts, str):
         raise ParameterError("texts", texts, "is a single text", remedy="give a list of texts")
+    for number, text in enumerate(texts):
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            reason = f"text {number} contains half a surrogate pair, which is not a character"
+            raise ParameterError("texts", text[:20], reason, remedy="remove it") from None
 
 
 def check_positive(**values: float | None) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from PIL import Image
 
 from preprocessing.corpora import CorpusFiles
-from preprocessing.corpora.reading import FETCH_AGAIN, read_bytes, read_lines
+from preprocessing.corpora.reading import FETCH_AGAIN, has_half_pair, read_bytes, read_lines
 from preprocessing.errors import InputError, check_positive
 from preprocessing.images.reader import ImageReader
 from preprocessing.pipeline import card
@@ -242,6 +242,8 @@ def _read_karpathy(files: CorpusFiles) -> tuple[dict[str, _Images], int]:
                 raise ValueError(f"{name} is in {used[name]} already")
             elif not captions or not all(captions):
                 raise ValueError(f"{name} has an empty caption")
+            elif any(map(has_half_pair, (name, *captions))):
+                raise ValueError(f"{name!r} has a name or caption with half a surrogate pair, which is not a character")
             else:
                 splits[part][name], used[name] = captions, part
     except (ValueError, KeyError, TypeError, AttributeError) as error:

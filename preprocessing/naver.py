@@ -195,6 +195,9 @@ class Unquote(Step):
 def unquote(text: str) -> str:
     """The text before it was quoted twice; a text that was not quoted is returned unchanged."""
     for _ in range(2):
-        if len(text) >= 2 and text[0] == text[-1] == '"':
-            text = text[1:-1].replace('""', '"')
+        inside = text[1:-1]
+        # Quoting doubles every mark inside; a single one is part of the text.
+        if len(text) < 2 or not text[0] == text[-1] == '"' or '"' in inside.replace('""', ""):
+            break
+        text = inside.replace('""', '"')
     return text

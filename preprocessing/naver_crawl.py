@@ -29,7 +29,7 @@ from preprocessing.text import steps, tokenizers
 from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import SHOWN, DropEmpty, Encode, LearnVocabulary, SplitByHash, Tokenize, hash_numbers
-from preprocessing.text.tokenizers import Tokenizer
+from preprocessing.text.tokenizers import Tokenizer, without_spaces
 from preprocessing.text.writing import write as write
 
 SAMPLE = "sample naver-crawl"
@@ -170,13 +170,13 @@ class LeaveOut(Step[Data]):
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         official = evaluated_texts(context, self.name)
         train = data.splits["train"]
-        letters = [_letters(text) for text in train.text]
-        crawled, keep = set(letters), np.ones(len(train), np.bool_)
+        texts_of_train = [without_spaces(text) for text in train.text]
+        crawled, keep = set(texts_of_train), np.ones(len(train), np.bool_)
         dropped, facts = [], {}
         for name in ("test", "validation"):
-            texts = [_letters(text) for text in official[name]]
+            texts = [without_spaces(text) for text in official[name]]
             wanted = {text for text in texts if text}
-            matching = keep & np.fromiter((text in wanted for text in letters), np.bool_, len(letters))
+            matching = keep & np.fromiter((text in wanted for text in texts_of_train), np.bool_, len(keep))
             keep &= ~matching
             facts[name] = {
                 "official_rows": len(texts),
@@ -196,10 +196,6 @@ def evaluated_texts(context: Context, step: str) -> dict[str, list[str]]:
     official = {part: naver.read_ratings(corpus.path(part), rows=corpus.rows.get(part)) for part in ("train", "test")}
     divided, _ = SplitByHash().apply(Data(official), context)
     return {name: [naver.unquote(text) for text in divided.splits[name].text] for name in ("test", "validation")}
-
-
-def _letters(text: str) -> str:
-    return "".join(text.split())
 
 
 @dataclass(frozen=True)

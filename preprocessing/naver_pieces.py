@@ -134,7 +134,7 @@ class PretrainedPieces(Step[Data]):
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         given = context.corpus(self.name)
         crawl = replace(given, name="nsmc-raw") if given.name == CORPUS else given
-        result = self.learned_by.run(crawl, processes=context.processes)
+        result = self.learned_by.run(crawl, processes=context.processes, cache=context.cache)
         facts = {"pretraining": {"digest": result.digest, "crawl": result.card["facts"]["crawl"]}}
         return replace(data, tokenizer=result.tokenizer, vocabulary=result.vocabulary), Notes(facts=facts)
 

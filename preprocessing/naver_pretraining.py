@@ -31,7 +31,7 @@ from preprocessing.text.near_copies import NGRAM, SHORTEST, collapsed_key, near_
 from preprocessing.text.pairs import FILM_SEPARATOR, PairReviews
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import SHOWN, DropEmpty, Encode, LearnVocabulary, Tokenize, Truncate
-from preprocessing.text.tokenizers import SentencePiece
+from preprocessing.text.tokenizers import SentencePiece, without_spaces
 from preprocessing.text.vocabulary import MASKED_SPECIALS, Vocabulary
 from preprocessing.text.writing import write as write
 
@@ -141,7 +141,7 @@ class DropRepeated(Step[Data]):
         train = data.splits["train"]
         seen: set[str] = set()
         keep = np.ones(len(train), np.bool_)
-        for row, text in enumerate("".join(text.split()) for text in train.text):
+        for row, text in enumerate(map(without_spaces, train.text)):
             keep[row] = text not in seen
             seen.add(text)
         ids = train.row_id[~keep][:SHOWN].tolist()

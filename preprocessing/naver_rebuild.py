@@ -27,11 +27,11 @@ from preprocessing.corpora.reading import FETCH_AGAIN
 from preprocessing.crawl_reading import CrawlReview, read_crawl, single_spaces
 from preprocessing.errors import InputError
 from preprocessing.files import atomic_directory, sha256_of, write_json, write_text
+from preprocessing.text.table import HEADER
 
 SEED = 1234
 PER_CLASS = 100_000
 TRAIN_ROWS = 150_000
-HEADER = "id\tdocument\tlabel\n"
 
 OFFICIAL_SHA256 = {
     "ratings.txt": "7d1d8e66323eb5a64feb2e299178f58827d8302111c434195dfeef48506e1256",
@@ -201,7 +201,7 @@ def first(reviews: Sequence[CrawlReview], label: int, count: int, raw: Path) -> 
 
 def write_tsv(folder: Path, name: str, reviews: Sequence[CrawlReview], times: int) -> RebuiltFile:
     """Write one file, its texts quoted ``times`` times."""
-    lines = [HEADER]
+    lines = [f"{HEADER}\n"]
     for review in reviews:
         text = review.text
         for _ in range(times):

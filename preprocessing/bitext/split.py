@@ -55,6 +55,8 @@ class SplitPairs(Step[Bitext]):
         remainders = np.array([number[root] for root in group[: len(unsplit)]], np.int64)
         chosen = {"validation": unsplit.take(remainders == 1), "test": unsplit.take(remainders == 0)}
         train = unsplit.take(remainders > 1)
+        empty = [name for name, part in {"train": train, **chosen}.items() if not len(part)]
+        warnings = [f"{len(unsplit)} pairs are too few to divide: {' and '.join(empty)} have none"] if empty else []
         others = {name: pair for name, pair in splits.items() if name not in ("train", *chosen)}
         divided = set(group[: len(unsplit)])
         sizes = Counter(root for root in group if root in divided)
@@ -67,7 +69,8 @@ class SplitPairs(Step[Bitext]):
             "rows": {"train": len(train), **{name: len(pair) for name, pair in chosen.items()}},
         }
         train = concatenated([train, official]) if official else train
-        return data.with_splits({"train": train, **chosen, **others}), Notes(facts={"hash_split": facts})
+        notes = Notes(facts={"hash_split": facts}, warnings=warnings)
+        return data.with_splits({"train": train, **chosen, **others}), notes
 
 
 @dataclass(frozen=True)

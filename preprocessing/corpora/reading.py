@@ -6,6 +6,7 @@ import bz2
 import gzip
 import hashlib
 import lzma
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -78,6 +79,14 @@ def read_lines(path: Path, member: str | None = None, *, carriage_returns: bool 
         reason = "the last line has no line feed: the file may be truncated"
         raise InputError(path, reason, line=len(lines) + 1, remedy=f"add it if the line is whole, or {FETCH_AGAIN}")
     return lines
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def has_half_pair(text: str) -> bool:
+    """Whether a text contains half a surrogate pair, which JSON can escape, but which is not a character."""
+    return _SURROGATE.search(text) is not None
 
 
 def check_text(where: str | PathLike[str], text: str, *, line: int | None = None, longest: int) -> None:

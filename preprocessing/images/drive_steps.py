@@ -3,6 +3,7 @@ time, and a measure of what a split by frame would leak."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -110,9 +111,9 @@ class Blocks(Step[DriveData]):
     cycle: tuple[str, ...] = ("train", "train", "validation", "train", "test")
 
     def __post_init__(self) -> None:
-        if not self.seconds > 0 or not 0 <= self.gap < self.seconds:
+        if not 0 < self.seconds < math.inf or not 0 <= self.gap < self.seconds:
             where = f"blocks of {self.seconds:g} s with a gap of {self.gap:g} s"
-            remedy = "choose a block above 0 s and a gap from 0 s to less than the block"
+            remedy = "choose a block above 0 s, not infinite, and a gap from 0 s to less than the block"
             raise InputError(where, "impossible lengths", remedy=remedy)
         if not self.cycle or set(self.cycle) - set(SPLITS):
             raise InputError(f"cycle {self.cycle}", "names no known splits", remedy=f"choose from {', '.join(SPLITS)}")

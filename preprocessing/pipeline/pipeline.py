@@ -125,7 +125,7 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
         files = self.files(corpus)
         entry = result_cache.path_of(self.name, self.key(files)) if cache else None
         if entry is None:
-            data, card, _ = self._run(files, processes)
+            data, card, _ = self._run(files, processes, cache=False)
             return self.result(data, card, card["digest"])
         with result_cache.locked(entry):
             if (stored := result_cache.load(entry)) is None:
@@ -153,7 +153,9 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
         card = {"pipeline": self.name, "corpus": description["corpus"], "facts": {}, "digest": description["digest"]}
         return self.result(self.restored(arrays), card, description["digest"])
 
-    def _run(self, files: CorpusFiles, processes: int | None) -> tuple[DataT, dict[str, Any], dict[str, np.ndarray]]:
+    def _run(
+        self, files: CorpusFiles, processes: int | None, *, cache: bool = True
+    ) -> tuple[DataT, dict[str, Any], dict[str, np.ndarray]]:
         """Run all steps; return the data, its card and its canonical arrays."""
         data, records, warnings = self.empty(), [], list[str]()
         facts: dict[str, Any] = {}
@@ -161,7 +163,7 @@ class Pipeline(ABC, Generic[DataT, ResultT]):
             for step in (bar := progress(self.steps, self.name, "step")):
                 bar.set_postfix_str(step.name)
                 before = data
-                data, notes = step.apply(before, Context(files, processes))
+                data, notes = step.apply(before, Context(files, processes, cache))
                 records.append(cards.step_record(step.describe(), before, data, notes))
                 facts.update(notes.facts)
                 warnings += notes.warnings

@@ -42,10 +42,12 @@ DataT = TypeVar("DataT", bound=Dataset)
 
 @dataclass(frozen=True)
 class Context:
-    """What a step may need besides the data; only the corpus files change the result."""
+    """What a step may need besides the data; only the corpus files change the result. ``cache``: whether pipelines that
+    a step runs may use the cache."""
 
     files: CorpusFiles | None = None
     processes: int | None = None
+    cache: bool = True
 
     def corpus(self, step: str) -> CorpusFiles:
         """The corpus files, for the step that reads them; raises InputError when none are given."""

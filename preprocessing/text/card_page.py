@@ -20,6 +20,17 @@
       unknown       {split: {tokens, unknown, rate, rows_with_unknown, rate_of_rows, types,
                     most_frequent: [[token, count]]}} of the encoded (truncated) rows
 
+Steps that not every pipeline has add:
+
+      cleaned       {split: rows changed by the step ``clean``}
+      rate_of_tokens_removed
+                    {split: share of the tokens that are stop words}
+      train         rows and labels of train after copies were left out
+      labelled      rows and labels of train if only some rows are labelled
+      near_copies   {test, validation: reviews left out of the raw crawl because they nearly are one of these splits}
+      masking       how many pieces are masked, in the first epoch with seed 0
+      pairs         {split: films, pairs of reviews, and how many of these are of one film}
+
 Documents have no doubled_quotes and no truncation, and also:
 
     splits          sentences of each split
@@ -99,6 +110,7 @@ def write(card: Mapping[str, Any], path: Path) -> None:
 
 
 def _limit(card: Mapping[str, Any], parameter: str) -> int | None:
-    """The limit that the pipeline sets on rows, sentences or documents; None without one."""
+    """The limit that the pipeline sets on rows, sentences or documents, by its last step with one: steps before it may
+    have learned from shorter texts. None without one."""
     limits = [step["parameters"].get(parameter) for step in card["steps"]]
-    return next((limit for limit in limits if limit is not None), None)
+    return next((limit for limit in reversed(limits) if limit is not None), None)

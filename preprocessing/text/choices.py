@@ -235,7 +235,8 @@ class SplitTail(Step[Data]):
         train = data.splits["train"]
         chosen = np.arange(len(train)) >= len(train) - len(train) // self.one_in
         splits = {**data.splits, "train": train.take(~chosen), "validation": train.take(chosen)}
-        return data.with_splits(splits), Notes()
+        few = f"{len(train)} rows are too few to split off one in {self.one_in}: validation has none"
+        return data.with_splits(splits), Notes(warnings=[] if chosen.any() else [few])
 
 
 @dataclass(frozen=True)

@@ -214,8 +214,8 @@ class Data:
                 label=arrays[f"{name}.label"],
                 seen_in_train=arrays[f"{name}.seen_in_train"],
                 symbols=symbols,
-                tokens=Ragged(arrays[f"{name}.tokens.ids"], arrays[f"{name}.tokens.offsets"]),
-                encoded=Ragged(arrays[f"{name}.encoded.ids"], arrays[f"{name}.encoded.offsets"]),
+                tokens=_column(arrays, name, "tokens"),
+                encoded=_column(arrays, name, "encoded"),
                 sentences=(
                     Ragged(arrays[f"{name}.sentences.ids"], arrays[f"{name}.sentences.offsets"])
                     if f"{name}.sentences.ids" in arrays
@@ -223,9 +223,17 @@ class Data:
                 ),
             )
         fitted = tokenizer.restored(arrays["tokenizer.state"].tobytes()) if tokenizer else None
-        vocabulary = Vocabulary(unpack_strings(arrays["vocabulary.utf8"], arrays["vocabulary.offsets"]), specials)
+        words = unpack_strings(arrays["vocabulary.utf8"], arrays["vocabulary.offsets"])
+        uses_vocabulary = words or not splits or any(split.encoded is not None for split in splits.values())
+        vocabulary = Vocabulary(words, specials) if uses_vocabulary else None
         learned = {key.removeprefix(_LEARNED): arrays[key].tobytes() for key in arrays if key.startswith(_LEARNED)}
         return cls(splits, fitted, vocabulary, learned)
+
+
+def _column(arrays: Mapping[str, np.ndarray], split: str, name: str) -> Ragged | None:
+    """Tokens or ids of a split; None if its pipeline has no step that makes them."""
+    ids, offsets = arrays[f"{split}.{name}.ids"], arrays[f"{split}.{name}.offsets"]
+    return Ragged(ids, offsets) if len(offsets) == len(arrays[f"{split}.row_id"]) + 1 else None
 
 
 def _texts(utf8: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -51,7 +51,7 @@ def plain_text(text: str) -> str:
     if "&" in text:
         text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
     if not text.isascii():
-        text = unicodedata.normalize("NFC", text.translate(_PLAIN))
+        text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).translate(_PLAIN))
     elif "`" in text:
         text = text.replace("`", "'")
     spaced = (" ".join(visible(part).split()) for part in _EMPTY_LINE.split(text))

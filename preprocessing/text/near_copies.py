@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from preprocessing.errors import InputError
 from preprocessing.text.normalization import loose_key
+from preprocessing.text.tokenizers import without_spaces
 
 NGRAM = 4
 """Order of the character n-grams."""
@@ -26,7 +28,7 @@ _PAIRS_AT_ONCE = 1 << 18
 def collapsed_key(text: str) -> str:
     """The letters and digits of a text in lower case (Unicode NFKC), with each run of one character reduced to a single
     one: equal for texts that differ at most in spaces, punctuation, case, character forms and repetitions."""
-    return _REPEATED.sub(r"\1", loose_key("".join(unicodedata.normalize("NFKC", text).split())))
+    return _REPEATED.sub(r"\1", loose_key(without_spaces(unicodedata.normalize("NFKC", text))))
 
 
 def near_copies(keys: Sequence[str], references: Sequence[str], threshold: float) -> np.ndarray:
@@ -82,7 +84,11 @@ class _Sets(NamedTuple):
 
 def _ngram_sets(keys: Sequence[str]) -> _Sets:
     lengths = np.fromiter(map(len, keys), np.int64, len(keys))
-    characters = np.frombuffer("".join(keys).encode("utf-32-le"), np.uint32).astype(np.uint64) & np.uint64(0xFFFF)
+    points = np.frombuffer("".join(keys).encode("utf-32-le"), np.uint32)
+    different = np.flatnonzero(np.bincount(points))  # as many as have 16 bits, so that an n-gram has 64
+    if len(different) > 1 << 16:
+        raise InputError("keys", f"{len(different)} different characters", remedy="compare fewer texts at once")
+    characters = np.searchsorted(different, points).astype(np.uint64)
     counts = np.where(lengths >= SHORTEST, lengths - NGRAM + 1, 0)
     rows = np.repeat(np.arange(len(keys)), counts)
     first = np.arange(len(rows)) + np.repeat(np.cumsum(lengths) - lengths - np.cumsum(counts) + counts, counts)

@@ -126,7 +126,9 @@ def normalizer(language: str) -> Callable[[str], str]:
                 text = text.replace(space, "\u00a0")
             if language == "fr":
                 text = _GUILLEMETS.sub(lambda match: match[0].strip(), text)
-        return " ".join(punctuation(text).split()).replace(JOINER, "\u25a0").replace(SPACE, "_")
+        # Removed characters and replaced punctuation may have stood between a letter and its mark.
+        text = unicodedata.normalize("NFC", punctuation(text))
+        return " ".join(text.split()).replace(JOINER, "\u25a0").replace(SPACE, "_")
 
     return normalize
 

@@ -101,6 +101,8 @@ class ReadTexts(Step[Data]):
         table = read_table(path)
         for line, text in enumerate(table.texts, start=2):
             check_text(path, text, line=line, longest=self.longest)
+        for line, row_id in enumerate(table.row_ids, start=2):
+            check_text(path, row_id, line=line, longest=_LONGEST_ID)
         if not any(text.strip() for text in table.texts):
             raise InputError(path, "no row has text", remedy="give texts in the second column")
         if "" in table.labels:
@@ -127,11 +129,21 @@ class ReadTexts(Step[Data]):
         return Split.of(table.texts, row_id=table.row_ids, label=numbers), labels
 
 
+_LONGEST_ID = 1_000
+"""Maximum number of characters of an id: the array of all ids is as wide as the longest."""
+
+
 def _in_order(labels: set[str]) -> tuple[str, ...]:
-    """Labels by number if all are decimal numbers, otherwise by code points."""
+    """Labels by number if all consist of digits, otherwise by code points."""
     if all(label.isascii() and label.isdigit() for label in labels):
-        return tuple(sorted(labels, key=lambda label: (int(label), label)))
+        return tuple(sorted(labels, key=_number))
     return tuple(sorted(labels))
+
+
+def _number(label: str) -> tuple[int, str, str]:
+    """A key that sorts digits like their numbers, of any size."""
+    digits = label.lstrip("0")
+    return len(digits), digits, label
 
 
 def _odd_ids(path: Path, row_ids: Sequence[str]) -> list[str]:

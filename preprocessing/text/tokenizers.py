@@ -57,6 +57,11 @@ class Tokenizer(ABC):
         return {key: value for key, value in vars(self).items() if not key.startswith("_")}
 
 
+def without_spaces(text: str) -> str:
+    """The text without white space."""
+    return "".join(text.split())
+
+
 class Whitespace(Tokenizer):
     name = "whitespace"
     rule = "Tokens are the pieces between white space (Unicode)."
@@ -70,7 +75,7 @@ class Syllable(Tokenizer):
     rule = "Each character is a token; white space is dropped. A Hangul syllable block is one character."
 
     def tokenize(self, text: str) -> list[str]:
-        return list("".join(text.split()))
+        return list(without_spaces(text))
 
 
 class Jamo(Tokenizer):
@@ -83,7 +88,7 @@ class Jamo(Tokenizer):
     def tokenize(self, text: str) -> list[str]:
         return [
             jamo
-            for character in "".join(text.split())
+            for character in without_spaces(text)
             for jamo in (unicodedata.normalize("NFD", character) if "\uac00" <= character <= "\ud7a3" else character)
         ]
 
@@ -243,7 +248,8 @@ class SentencePiece(Tokenizer):
         limit = {"max_sentence_length": longest} if longest > _DEFAULT_LONGEST else {}
         try:
             trainer.train(
-                sentence_iterator=iter(texts),
+                # SentencePiece leaves out every text that contains U+2585, by which it marks unknown characters.
+                sentence_iterator=(text.replace("\u2585", " ") for text in texts),
                 model_writer=written,
                 model_type="unigram",
                 vocab_size=self.vocab_size,

@@ -252,6 +252,13 @@ FAULTS: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
 }
 
 
+def test_a_log_may_have_windows_line_endings(folder: Path) -> None:
+    before = drive_of(folder)
+    log = folder / "driving_log.csv"
+    log.write_bytes(log.read_bytes().replace(b"\n", b"\r\n"))
+    assert drive_of(folder).digest == before.digest
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_of_a_log_name_its_line(folder: Path, fault: str) -> None:
     damage, message = FAULTS[fault]
@@ -356,6 +363,7 @@ def test_an_archive_with_links_or_cut_off_is_refused(folder: Path) -> None:
     [
         ({"smoothing": 0.0}, "smoothing factor 0.0: must be above 0 and at most 1"),
         ({"block_seconds": 1.0, "gap_seconds": 1.0}, "blocks of 1 s with a gap of 1 s: impossible lengths"),
+        ({"block_seconds": float("inf")}, "blocks of inf s with a gap of 2 s: impossible lengths"),
         ({"gaps": "x"}, "gaps 'x': no such choice; choose refuse or divide"),
         ({"cycle": ("x",)}, "names no known splits; choose from train, validation, test"),
         ({"height": 0}, "height 0: must be at least 1"),

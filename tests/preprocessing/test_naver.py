@@ -128,8 +128,9 @@ def test_unquote_does_not_change_unquoted_text(text: str) -> None:
 
 
 def test_unquote_by_example() -> None:
+    assert naver.unquote('"A" and "B"') == '"A" and "B"', "not quoted: the marks inside are not doubled"
     assert naver.unquote('"""영화 """"정말"""" 좋다"""') == '영화 "정말" 좋다'
-    assert [naver.unquote(text) for text in ('"', '""', '"""')] == ['"', "", '"']
+    assert [naver.unquote(text) for text in ('"', '""', '"""', '""""')] == ['"', "", '"""', '"']
 
 
 def test_the_vocabulary_is_learned_from_train_only(sample: Result) -> None:

@@ -92,6 +92,18 @@ def test_the_corpus_is_read_in_the_same_pieces() -> None:
     assert few.train.row_id.tolist() == naver.prepare("sample", labelled=20).train.row_id.tolist()
 
 
+def test_without_the_cache_nothing_is_left_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLUON_ATTN_CACHE", str(tmp_path))
+    assert naver_pieces.prepare("sample", **SMALL, cache=False).digest == PIECES_DIGEST
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_the_page_has_the_limit_of_reviews_not_of_pretraining(tmp_path: Path) -> None:
+    naver_pieces.write(naver_pieces.prepare("sample", **(SMALL | {"max_length": 126})), tmp_path / "out", page=True)
+    page = (tmp_path / "out" / "card.html").read_text(encoding="utf-8")
+    assert "cut after 126" in page and "cut after 60" not in page
+
+
 def own_tables(root: Path) -> CorpusFiles:
     for name, rows in (("train", 40), ("test", 5)):
         lines = [f"{row}\t정말 재미있는 영화 {row}\t{'싫다' if row % 2 else '좋다'}" for row in range(rows)]

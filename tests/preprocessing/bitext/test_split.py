@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from preprocessing.bitext.data import Bitext
 from preprocessing.bitext.split import SplitPairs, groups
+from preprocessing.pipeline.step import Context
 from preprocessing.text.normalization import loose_key
 from tests.preprocessing.bitexts import Pairs, bitext, facts, run, texts
 
@@ -102,3 +103,11 @@ def test_a_sentence_without_letters_is_compared_verbatim() -> None:
     assert groups(["?!", "!"], ["a", "b"]) == [0, 1]
     with pytest.raises(KeyError):
         run(bitext(train=[("a", "b")]), SplitPairs(3, "source", "en"))
+
+
+def test_a_split_without_pairs_is_a_warning() -> None:
+    data, notes = SplitPairs(one_in=3, anchor="source", language="en").apply(
+        bitext(unsplit=[("one", "ein")]), Context()
+    )
+    assert sum(map(len, data.splits.values())) == 1
+    assert notes.warnings and notes.warnings[0].startswith("1 pairs are too few to divide: ")

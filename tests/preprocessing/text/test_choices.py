@@ -14,7 +14,9 @@ from preprocessing import naver
 from preprocessing.corpora import CorpusFiles, locate
 from preprocessing.errors import ParameterError
 from preprocessing.pipeline.ragged import Ragged
-from preprocessing.text.choices import CLEANING, STOP_WORDS, Clean, MecabByTag
+from preprocessing.pipeline.step import Context
+from preprocessing.text.choices import CLEANING, STOP_WORDS, Clean, MecabByTag, SplitTail
+from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result
 from preprocessing.text.tokenizers import Mecab
 
@@ -183,3 +185,9 @@ def test_ends_and_filters_of_ragged_rows(nested: list[list[int]], longest: int) 
         assert odd[row].tolist() == [number for number in ids if number % 2]
     assert len(ends) == len(odd) == len(nested)
     assert ends.offsets.dtype == odd.offsets.dtype == np.int64
+
+
+def test_too_few_rows_have_no_tail() -> None:
+    data = Data({"train": Split.of(["a"] * 9), "test": Split.of(["b"])})
+    _, notes = SplitTail().apply(data, Context())
+    assert notes.warnings == ["9 rows are too few to split off one in 10: validation has none"]

@@ -24,6 +24,7 @@ ANYTHING = WEB | st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
         ("Q&amp;A &#8230; &quot;x&quot; &A; AT&T &#10;&#10; &notit", 'Q&A ... "x" &A; AT&T\n&notit'),
         ("he\x92s \x93here\x94\x85 now\x96then \x8d", 'he\'s "here"... now -- then'),
         ("“a” ‘b’ «c» `d´ e…", "\"a\" 'b' \"c\" 'd' e..."),
+        ("\u1fefd\u1ffd é", "'d' é"),  # of Greek, which are those of `d´ in NFC
         ("a--b — c – – d —- e-f ---", "a -- b -- c -- d -- e-f --"),
         ("so\xadft \u200bspace\u00a0d e\u0301", "soft space d é"),
         (" \t<br><br> \u200b ", ""),

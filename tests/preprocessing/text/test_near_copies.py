@@ -57,3 +57,9 @@ def test_pairs_are_compared_in_parts_of_any_size(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(near_copies_module, "_PAIRS_AT_ONCE", size)
         assert near_copies(keys, references, 0.6).tolist() == [True, False, True]
         assert near_copies(keys[:1], keys[:1], 1.0).tolist() == [True]
+
+
+def test_characters_beyond_16_bits_are_their_own() -> None:
+    key = "가나다라마바사아"
+    other = "".join(chr(0x20000 + ord(character)) for character in key)
+    assert near_copies([key, other], [other], 1.0).tolist() == [False, True]

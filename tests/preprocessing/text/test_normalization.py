@@ -61,6 +61,11 @@ def test_normalising_korean_twice_changes_nothing_more(text: str) -> None:
     assert normalizer("ko")(normal) == normal
 
 
+@pytest.mark.parametrize(("text", "normal"), [("e\u200d\u0301", "é"), ("\uff1d\u0338", "≠")])
+def test_a_mark_joins_its_letter_when_what_was_between_is_gone(text: str, normal: str) -> None:
+    assert normalizer("ko")(text) == normal
+
+
 def test_korean_spacing_is_never_changed() -> None:
     text = "한국(Korea)은 100%다: 정말? 그래요; '네'"
     assert normalizer("ko")(text) == text

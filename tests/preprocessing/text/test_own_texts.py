@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from preprocessing import documents, naver, sentences
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, ParameterError
 from preprocessing.text.own_texts import learned_labels, own_texts, own_texts_of, reading_own_texts
 from preprocessing.text.pipeline import Result, TextPipeline
+from preprocessing.text.steps import DropEmpty
 
 HEADER = "id\tdocument\tlabel"
 ROWS = [(str(number), f"text number {number} about {'film' if number % 2 else 'sport'}") for number in range(60)]
@@ -93,6 +94,9 @@ def test_labels_that_are_numbers_are_in_the_order_of_numbers(tmp_path: Path) -> 
     train = [f"{row_id}\t{text}\t{(2, 10)[number % 2]}" for number, (row_id, text) in enumerate(ROWS)]
     result = run(tmp_path, train=train, test=["1\ta\t10", "2\tb\t2"])
     assert learned_labels(result.data.learned) == ("2", "10") and result.test.label.tolist() == [1, 0]
+    long = "1" + "0" * 5_000
+    train = [row.replace("\t10", f"\t{long}") for row in train]
+    assert learned_labels(run(tmp_path, train=train, test=["1\ta\t2"]).data.learned) == ("2", long)
 
 
 def test_a_saved_result_knows_the_labels_without_rows(tmp_path: Path) -> None:
@@ -112,6 +116,8 @@ def test_a_saved_result_knows_the_labels_without_rows(tmp_path: Path) -> None:
             {"train": [*TRAIN, f"99\t{'x' * 100_001}\tart"]},
             r"train\.tsv, line 62: a text of 100001 characters, at most",
         ),
+        ({"test": ["x\0\ta\tart"]}, r"test\.tsv, line 2: contains a NUL character"),
+        ({"test": [f"{'x' * 1_001}\ta\tart"]}, r"test\.tsv, line 2: a text of 1001 characters, at most 1000"),
         ({"train": TRAIN[1::2]}, r"train\.tsv: all 30 rows have the label 'art'; give rows of two labels or more"),
         ({"test": [*TEST, "3\tx\t"]}, r"test\.tsv, line 4: has no label; write one, or leave the row out"),
         ({"train": TRAIN[:1]}, r"train\.tsv: its only row has the label 'news'; give rows of two labels"),
@@ -154,3 +160,16 @@ def test_nobody_is_told_to_fetch_their_own_file_again(tmp_path: Path) -> None:
         with pytest.raises(InputError) as caught:
             reading_own_texts(PIPELINE).run(own_texts_of(tmp_path))
         assert "fetch" not in caught.value.remedy and caught.value.remedy
+
+
+def test_half_a_surrogate_pair_is_not_text(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="text 1 contains half a surrogate pair, which is not a character"):
+        run(tmp_path).encode(["fine", "\ud800"])
+
+
+def test_a_pipeline_that_does_not_tokenise_is_read_from_the_cache_as_it_was() -> None:
+    pipeline = TextPipeline("read", (naver.ReadRatings(), DropEmpty()))
+    for result in (pipeline.run("sample") for _ in range(2)):
+        assert result.data.vocabulary is None and result.train.tokens is None and result.train.encoded is None
+        with pytest.raises(InputError, match="the texts are not tokenised yet"):
+            _ = result.train.tokenized

@@ -9,6 +9,7 @@ import sys
 import types
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -16,6 +17,8 @@ from hypothesis import given, strategies as st
 from preprocessing.errors import InputError
 from preprocessing.naver import read_ratings
 from preprocessing.text import parallel, tokenizers
+from preprocessing.text.reversible import JointSentencePiece
+from preprocessing.text.tokenizers import SentencePiece
 
 KOREAN = st.text("가나다영화재미있없는ㅋㅎㅠ!?.~ aZ09\t\n😀é", max_size=40)
 ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -233,3 +236,9 @@ def test_a_dead_worker_is_reported(monkeypatch: pytest.MonkeyPatch, reviews: lis
     monkeypatch.setattr(parallel, "start_method", lambda: "fork")
     with pytest.raises(InputError, match="a worker process died"):
         parallel.tokenize_all(Dying(), reviews, 2)
+
+
+@pytest.mark.parametrize("tokenizer", [SentencePiece, JointSentencePiece])
+def test_the_sentencepiece_mark_of_unknown_characters_leaves_no_text_out(tokenizer: Any) -> None:
+    fitted = tokenizer(60).fit(["abc abd abe " * 3] * 20 + ["xyz \u2585 xyw " * 3] * 50)
+    assert set("xyzw") <= {character for piece in fitted.pieces for character in piece}
