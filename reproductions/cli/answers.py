@@ -209,6 +209,6 @@ def export(
         run = Run(paper, preset, papers.load(paper).preset(preset).headline[0], seed, profile, None, runs)
         model = models.find(run, variant)
     else:
-        check_alone(variant, seed, runs)
+        check_alone(variant, seed, runs, preset)
     models.export(model, out)
     print(f"exported: {out}")

@@ -77,7 +77,7 @@ def load_network(command: str, options: NetworkOptions) -> TrainedModel[Any, Any
     return trained
 
 
-def check_alone(variant: str | None, seed: int, runs: Path, preset: str = "cpu") -> None:
+def check_alone(variant: str | None, seed: int, runs: Path, preset: str) -> None:
     """Refuse options that name a run beside ``--model``, where they would be ignored."""
     given = {"--variant": variant is not None, "--seed": seed != 1, "--runs": runs != Path("runs")}
     given["--preset"] = preset != "cpu"

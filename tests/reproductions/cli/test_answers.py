@@ -85,6 +85,7 @@ def test_files_that_cannot_be_read_or_written_are_refused(options: tuple[str, ..
 def test_options_that_name_another_network_than_model_are_refused() -> None:
     refusal = gluon_attn(*PREDICT, "--model", "folder", "--seed", "2", "--runs", "elsewhere").refusal
     assert refusal == "--model names a network, and so its variant and seed; leave out --seed and --runs"
+    assert gluon_attn(*PREDICT, "--model", "folder", "--preset", "smoke").refusal.endswith("leave out --preset")
 
 
 def test_a_pipe_is_not_replaced_by_the_answers(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_computed(drive: Pa
     assert "--sample and --frames name two corpora" in preprocess(tmp_path / "out", "--sample", *own).refusal
     another = ("--corpus", "udacity track")
     assert "--corpus and --frames name two corpora" in preprocess(tmp_path / "out", *another, *own).refusal
+    assert "--corpus and --sample name two corpora" in preprocess(tmp_path / "out", *another, "--sample").refusal
 
 
 def test_options_that_name_no_drive_are_refused(tmp_path: Path) -> None:

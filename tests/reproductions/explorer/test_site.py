@@ -112,6 +112,9 @@ def test_an_earlier_site_is_replaced_when_asked_and_whole_or_not_at_all(
 def test_a_site_is_of_all_papers(tmp_path: Path) -> None:
     for more in ("lin2017", "--open"):
         assert "leave out PAPER, --model and --open" in gluon_attn("explore", more, "--out", tmp_path / "site").refusal
+    for more in (("--port", 1), ("--host", "0.0.0.0"), ("--runs", tmp_path)):
+        answer = gluon_attn("explore", "--out", tmp_path / "site", *more)
+        assert "serves nothing; leave out --runs, --host and --port" in answer.refusal
     assert "name it with --out" in gluon_attn("explore", "--overwrite").refusal
 
 
