@@ -238,8 +238,8 @@ REPRODUCTION = Reproduction(
     notes=(
         SMALL_TRAINING,
         "Global attention (location) is the largest step, as in the paper: +13.4 BLEU (there +2.8). Dropout and input "
-        "feeding lower BLEU in these short trainings (one seed each). `dropout` exceeds the threshold for a verdict by "
-        "less than a point, since seeds of `vaswani2017` lowered it. No local attention is better than the best "
+        "feeding lower BLEU in these short trainings (one seed each). `dropout` has exceeded the threshold for a "
+        "verdict only since seeds of `vaswani2017` lowered it. No local attention is better than the best "
         "global one. `local` compares local-p (general) with global attention by location, the weakest. With the same "
         "score, not a claim, local-p is 2.25 points below global attention (general), local-m about equal to it.",
     ),
