@@ -81,9 +81,8 @@ class ViTSettings(ImageSettings):
 
     def build(self, data: ImageCorpus) -> VisionTransformer:
         names = ("size", "patch", "units", "layers", "heads", "hidden_units", "positions", "pooling", "dropout")
-        return VisionTransformer(
-            classes=data.classes, stem=tuple(self.stem), **{name: getattr(self, name) for name in names}
-        )
+        given = {name: getattr(self, name) for name in names}
+        return VisionTransformer(classes=data.classes, stem=tuple(self.stem), **given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +233,7 @@ REPRODUCTION = Reproduction(
         f"split has {TRAINING_IMAGES // 1000} {TRAINING_IMAGES % 1000} of 50 000 images; the others are used for "
         f"validation. The margin of {MARGIN} points is ours. The smaller networks are trained for {SHORT.epochs} "
         "epochs, too few for either kind to be at its best: the gap is also one of training time. They have 465 "
-        "updates on 1 000 images, 1 560 on 10 000, 1 760 on all: `gap` also compares trainings of different length. "
+        "updates on 1 000 images, 1 560 on 10 000 and 1 760 on all: `gap` also compares trainings of different length. "
         "`hybrid` is not better than `resnet` of equal size and time (one seed, no claim); its seeds 2 and 3 took 96 % "
         "and 98 % of the processor time of `resnet`, seed 1 had a faster one. Rows on 10 000 images had three seeds "
         "declared until one was scored; no claim needs them.",
