@@ -22,7 +22,7 @@ class LayerNorm(HybridBlock):
         units: size of the last axis.
         epsilon: constant added to the variance.
 
-    Call: x (..., units) -> (..., units).
+    Call: x (..., units) of float32 -> (..., units).
     """
 
     def __init__(self, units: int, epsilon: float = 1e-5, **parameters: Any) -> None:
