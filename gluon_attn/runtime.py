@@ -169,4 +169,5 @@ def hardware() -> str:
     if cpuinfo.exists():
         lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
         model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
-    return f"{model}, {len(os.sched_getaffinity(0))} cores, {platform.machine()}"
+    cores = len(os.sched_getaffinity(0))
+    return f"{model}, {cores} core{'s' * (cores > 1)}, {platform.machine()}"
