@@ -124,6 +124,12 @@ def find(name: str, *, offline: bool = False) -> CorpusFiles:
     )
 
 
+def is_downloaded(name: str) -> bool:
+    """Whether :func:`find` downloads all files of a registered corpus that it needs and does not find."""
+    files = [file for file in REGISTRY[name].files.values() if not file.optional]
+    return not _is_offline() and all(file.url and file.sha256 for file in files)
+
+
 def given(name: str, paths: Mapping[str, Path], licence: str = "not stated", *, folders: bool = False) -> CorpusFiles:
     """Your own files as a corpus; their hashes are computed, not checked. With ``folders`` a path may be a folder of
     files. Raises InputError for a path that is not a file, and if no paths are given."""

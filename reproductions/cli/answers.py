@@ -115,7 +115,7 @@ def translate(
     json: Json = False,
     beam: Annotated[int | None, typer.Option(min=1, help="Width of the search. Default: the variant's.")] = None,
     n_best: Annotated[
-        int, typer.Option(min=1, help="Number of translations of each line, between tabs, the best first.")
+        int, typer.Option(min=1, help="Number of translations of each line, tab-separated, the best first.")
     ] = 1,
     alignments: Annotated[
         Path | None,

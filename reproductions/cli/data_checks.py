@@ -48,6 +48,8 @@ def corpus(name: str) -> str:
     try:
         files = locate.find(name, offline=True)
     except MissingError as error:
+        if locate.is_downloaded(name):
+            return "not here yet; downloaded when it is first needed"
         raise Fault("not found", error.remedy, "note") from error
     except InputError as error:
         raise Fault(f"{error.where}: {error.reason}", error.remedy) from error

@@ -37,7 +37,10 @@ PresetName = Annotated[str, typer.Option("--preset", help="smoke (seconds), cpu 
 Seeds = Annotated[list[int] | None, typer.Option("--seed", min=0, help="Repeat for several. Default: the preset's.")]
 Variants = Annotated[
     list[str] | None,
-    typer.Option("--variant", help="Repeat for several. Default: all; on your own data, those of the headline's kind."),
+    typer.Option(
+        "--variant",
+        help="Repeat for several. Default: all; on your own data, those that read what the first main one reads.",
+    ),
 ]
 Profile = Annotated[
     str,
@@ -65,7 +68,7 @@ Compression = Annotated[
     typer.Option(
         "--compression",
         min=1e-30,
-        help="Threshold of gradients of two bits: workers send plus or minus this, or nothing.",
+        help="Threshold of 2-bit gradient compression: workers send plus or minus this, or nothing.",
     ),
 ]
 Asynchronous = Annotated[
@@ -80,7 +83,7 @@ Train = Annotated[
     Path | None,
     typer.Option(
         rich_help_panel=OWN,
-        help="Training file: id, document and label between tabs, as NSMC; for language models one sentence per line.",
+        help="Training file: tab-separated id, document and label, as NSMC; for language models one sentence per line.",
     ),
 ]
 Validation = Annotated[

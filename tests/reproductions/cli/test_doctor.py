@@ -260,9 +260,13 @@ def test_the_disk_is_nearly_full(monkeypatch: Patch, free: int, status: str) -> 
 
 
 def test_a_missing_corpus_is_a_note_that_says_where_to_get_it(monkeypatch: Patch, tmp_path: Path) -> None:
-    """Also where it could be downloaded: the doctor downloads nothing."""
+    """The doctor downloads nothing, and says what is downloaded when it is needed."""
     monkeypatch.delenv("GLUON_ATTN_OFFLINE", raising=False)
     monkeypatch.setenv("GLUON_ATTN_DATA", str(tmp_path))
+    finding = examine("nsmc")
+    assert (finding.status, finding.observed) == ("ok", "not here yet; downloaded when it is first needed")
+    assert examine("nsmc-raw").status == "note"
+    monkeypatch.setenv("GLUON_ATTN_OFFLINE", "1")
     finding = examine("nsmc")
     assert (finding.status, finding.observed) == ("note", "not found")
     assert finding.remedy.startswith("download https://")
