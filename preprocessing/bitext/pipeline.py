@@ -41,6 +41,9 @@ class TranslationPipeline(Pipeline[Bitext, "TranslationResult"]):
         files = super().files(corpus)
         if files.origin == "embedded":
             files = locate.find("sample sentences")
+            if not set(self.parts) <= set(files.paths):
+                remedy = 'call translation.prepare("sample"), which has a pipeline for it'
+                raise InputError("sample", "is not read by the pipeline of another corpus", remedy=remedy)
         return files.only(self.parts)
 
     def run(
