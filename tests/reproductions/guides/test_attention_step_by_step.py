@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from tests.imports import ROOT
 
 DOCUMENT = ROOT / "docs" / "attention_step_by_step.md"
 PARTS = re.split(r"^## (\d)\. ", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE)
-STEPS = dict(zip(map(int, PARTS[1::2]), PARTS[2::2], strict=True))
+STEPS = {int(number): text.partition("\n## ")[0] for number, text in zip(PARTS[1::2], PARTS[2::2], strict=True)}
 FUNCTIONS = {1: "pooled", 2: "pooled", 3: "pooled", 4: "scaled_dot", 5: "many_queries", 6: "keys_and_values"}
 FUNCTIONS |= {7: "self_attention", 8: "masked", 9: "multi_head"}
 
@@ -40,6 +42,13 @@ def test_each_step_quotes_its_function(number: int) -> None:
     source = textwrap.dedent(inspect.getsource(getattr(ladder, FUNCTIONS[number])))
     assert textwrap.indent(quoted, "    ") in source
     assert f"`{FUNCTIONS[number]}`" in "".join(STEPS[n] for n in FUNCTIONS if FUNCTIONS[n] == FUNCTIONS[number])
+
+
+def test_the_layers_are_used_alone_as_the_guide_says() -> None:
+    (example,) = re.findall(r"## Use it\n.*?^```python\n(.*?)^```$", "".join(PARTS), re.MULTILINE | re.DOTALL)
+    code = example + "print(context.shape, weights.shape, weights[0].asnumpy()[:, 3:].max())\n"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "(5, 2, 64) (8, 5, 5) 0.0\n"
 
 
 def test_each_step_has_its_equation_and_its_picture() -> None:
