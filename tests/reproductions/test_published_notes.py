@@ -80,7 +80,7 @@ def test_what_removing_stop_words_may_mean() -> None:
     assert f"change accuracy by {okt:+.2f}, {mecab:+.2f} and {tags:+.2f} points, a range of {spread};" in note
     assert f"those of the two lists of words differ by {words}" in note
     english, korean = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.ko.md"))
-    assert f"[{spread} points](" in english and f"those of the two lists of words by {words}." in english
+    assert f"[{spread} points](" in english and f"the two word lists by {words}." in english
     assert f"[{spread}%p](" in korean and f"단어 목록 둘끼리는 {words}%p" in korean
     assert f"differ by {np.std(accuracy, ddof=1):.2f} (standard deviation of `base`)" in note
 
