@@ -39,7 +39,8 @@ def describe(spec: Mapping[str, Any]) -> dict[str, Any]:
 
     from gluon_attn.training.checkpoint import parameter_arrays, parameter_count, parameters_sha256
     from preprocessing.text.vocabulary import BEGIN_ID, END_ID
-    from reproductions.protocol.loading import load, with_corpus
+    from reproductions.protocol.loading import load
+    from reproductions.protocol.preparing import with_corpus
     from reproductions.tasks.translation.decoding import TRANSLATED, inputs
 
     if spec["checkpoint"]:
