@@ -9,6 +9,7 @@
 :mod:`.positions`         position embeddings: sinusoids, learned vectors
 :mod:`.images`            patches, a convolutional stem, and position embeddings of a grid
 :mod:`.normalization`     layer normalisation by matrix products
+:mod:`.lengths`           checks the lengths of padded sequences
 :mod:`.graphs`            compiles the methods of a block, one graph per shape
 ========================  ==============================================================================================
 """
