@@ -144,15 +144,17 @@ def restore_replaced(path: Path) -> None:
     """Put a directory back that a process set aside to replace it, if it was killed before its successor was in
     place."""
     for replaced in _unlocked(path, "*.replaced.part"):
-        if not path.exists():
-            replaced.rename(path)
+        with suppress(OSError):  # another process may be quicker
+            if not path.exists():
+                replaced.rename(path)
 
 
 def _remove_abandoned(path: Path) -> None:
     """Remove what killed processes left unfinished: the parts that no process has locked."""
     restore_replaced(path)
     for part in _unlocked(path, "*.part"):
-        shutil.rmtree(part) if part.is_dir() else part.unlink()
+        with suppress(OSError):
+            shutil.rmtree(part) if part.is_dir() else part.unlink()
 
 
 def _unlocked(path: Path, parts: str) -> Iterator[Path]:

@@ -236,7 +236,7 @@ REPRODUCTION = Reproduction(
         "updates on 1 000 images, 1 560 on 10 000 and 1 760 on all: `gap` also compares trainings of different length. "
         "`hybrid` is not better than `resnet` of equal size and time (one seed, no claim); its seeds 2 and 3 took 96 % "
         "and 98 % of the processor time of `resnet`, seed 1 had a faster one. Rows on 10 000 images had three seeds "
-        "declared until one was scored; no claim needs them.",
+        "declared until one was scored; no claim needs them. Later `kind` and `pooling` took one pair for all seeds.",
         "`positions-relative` replaces a network with a learned score for each offset, not a vector (appendix D.4), "
         "whose class token could not tell patches apart; its test accuracy, from three readings, was 52.63 ± 0.45.",
         "The second rate of `pooling` is twice the first; a lower one, which Figure 9 has for the mean, was not tried.",

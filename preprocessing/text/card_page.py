@@ -27,7 +27,7 @@ Steps that not every pipeline has add:
                     {split: share of the tokens that are stop words}
       train         rows and labels of train after copies were left out
       labelled      rows and labels of train if only some rows are labelled
-      near_copies   {test, validation: reviews left out of the raw crawl because they nearly are one of these splits}
+      near_copies   {test, validation: reviews of the raw crawl left out as near copies of one in these splits}
       masking       how many pieces are masked, in the first epoch with seed 0
       pairs         {split: films, pairs of reviews, and how many of these are of one film}
 

@@ -113,7 +113,7 @@ def test_sides_without_a_seed_in_common_say_so(tmp_path: Path) -> None:
 
 
 def test_an_effect_may_state_its_seeds_itself(tmp_path: Path) -> None:
-    """Instead of being measured anew from each seed."""
+    """Instead of being measured from the outcomes of each seed."""
 
     def effect(outcomes: Any) -> Effect:
         return Effect(bootstrap(np.full(ITEMS, 2.0), seed=0), "points", "points", by_seed={1: 3.0, 2: 1.0})
