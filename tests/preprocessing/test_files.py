@@ -129,3 +129,15 @@ def test_a_directory_that_cannot_be_replaced_stays(tmp_path: Path, monkeypatch: 
     with pytest.raises(InputError, match="cannot be written"), atomic_directory(tmp_path / "out") as part:
         (part / "new").touch()
     assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")] == ["out", "out/old"]
+
+
+def test_what_another_process_has_just_removed_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".file.1.part").touch()
+
+    def gone(path: Path, **_: object) -> None:
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(path))
+
+    monkeypatch.setattr(Path, "unlink", gone)
+    with atomic_file(tmp_path / "file") as stream:
+        stream.write(b"whole")
+    assert (tmp_path / "file").read_bytes() == b"whole"
