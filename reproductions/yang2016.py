@@ -199,8 +199,8 @@ REPRODUCTION = Reproduction(
     pages=(reading_page(TITLE, "best", every=50),),
     notes=(
         "The means of the paper's three systems have its order on this corpus, and its two words show the same effect. "
-        f"The margin of {MARGIN} points in `ave-max` is ours. After test was scored, its interval came to take the same "
-        "sign of the difference for all seeds. "
+        f"The margin of {MARGIN} points in `ave-max` is ours. After test was scored, its interval came to take the "
+        "same sign of the difference for all seeds. "
         "Twice the paper's width with more dropout, trained for eight epochs instead of four, is no better here. "
         "The networks start from word2vec vectors, the baseline from random ones. `flat` reads the first 400 words: on "
         "the 4 151 longer test reviews HN-ATT is better by 4.10 points, on the others by 0.53 (95 % interval over "
