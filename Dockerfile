@@ -7,6 +7,6 @@ WORKDIR /gluon-attn
 COPY . .
 RUN make .venv/.project PYTHON=python3.11
 ENV PATH="/gluon-attn/.venv/bin:$PATH" GLUON_ATTN_DATA=/data XDG_CACHE_HOME=/cache
-VOLUME ["/cache"]
+VOLUME ["/data", "/cache"]
 ENTRYPOINT ["gluon-attn"]
 CMD ["reproduce", "naver_self_attention"]

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import time
 from collections.abc import Callable, Sequence
 from itertools import cycle, islice
@@ -75,7 +74,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5)
     options = parser.parse_args()
     runtime.configure("portable")
-    load = os.getloadavg()[0]
+    when_and_where = contest.circumstances()
     corpus, wanted = texts(options.lines)
     compared = ways(wanted)
     for work in compared.values():
@@ -94,8 +93,7 @@ def main() -> None:
     }
     record = {
         "command": f"python -m benchmarks.answers_speed --lines {options.lines} --repetitions {options.repetitions}",
-        "hardware": runtime.hardware(),
-        "load_average_at_start": load,
+        **when_and_where,
         "ratio_each": [round(ratio, 4) for ratio in each],
         "runs": runs,
     }

@@ -72,6 +72,9 @@ def duel(
     Returns:
         The description as ``what``, the units per second of each row, and how many times as fast we are as the
         fastest of the peer's rows.
+
+    Raises:
+        SystemExit: a process has failed, or a side trained a network of another size.
     """
     flags = [word for name, value in sizes.items() for word in (f"--{name}", str(value))]
     arrays = folder / f"{' '.join(map(str, sizes.values()))}.npz"
@@ -89,6 +92,7 @@ def duel(
                 measured.append(in_process(peer, [json.dumps({**spec, **ways[name]})], threads))
             speed = what[unit] / measured[-1]["seconds"]
             print(f"  {arrays.stem}, {name:16} {speed:8.0f} {unit.replace('_', ' ')}/s", flush=True)
+            check_size(name, measured[-1], what)
     speeds = {name: what[unit] / median(run["seconds"] for run in measured) for name, measured in runs.items()}
     fastest = max(ways, key=lambda name: speeds[name])
     each = ratios(runs[fastest], runs[OURS])
@@ -104,6 +108,16 @@ def duel(
         result["gflops"] = round(what["gflop"] * speeds[OURS] / what[unit], 2)
         result["fully_connected_gflops"] = round(max(ceilings), 1)
     return result
+
+
+def check_size(name: str, measured: Mapping[str, Any], what: Mapping[str, Any]) -> None:
+    """Check that a measured network has as many parameters as ours.
+
+    Raises:
+        SystemExit: the numbers differ.
+    """
+    if (theirs := measured.get("parameters")) != (ours := what.get("parameters")):
+        sys.exit(f"{name}: {theirs} parameters, ours has {ours}: another network; nothing is written")
 
 
 def duels(
@@ -174,7 +188,8 @@ def line(measure: str, ratio: float, target: float) -> dict[str, Any]:
 
 
 def circumstances(packages: Sequence[str] = _PACKAGES) -> dict[str, Any]:
-    """Time, machine and versions, taken before anything is measured; prints a warning if the machine is not idle."""
+    """Time, machine and versions of what is installed of these packages, taken before anything is measured; prints a
+    warning if the machine is not idle."""
     load = os.getloadavg()[0]
     if load > 0.5:
         print(f"the machine is busy (load {load:.1f}): times will be too long; measure on an idle machine")
@@ -182,7 +197,7 @@ def circumstances(packages: Sequence[str] = _PACKAGES) -> dict[str, Any]:
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "hardware": hardware(),
         "load_average_at_start": load,
-        "versions": {package: metadata.version(package) for package in packages},
+        "versions": {name: metadata.version(name) for name in packages if any(metadata.distributions(name=name))},
         "python": sys.version.split()[0],
     }
 

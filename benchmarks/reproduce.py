@@ -16,12 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gluon_attn.runtime import hardware
+from benchmarks.contest import RESULTS, circumstances
 from preprocessing import corpora
 from preprocessing.errors import InputError
 from preprocessing.files import write_json
 
-RESULT = Path(__file__).parent / "results" / "reproduce.json"
+RESULT = RESULTS / "reproduce.json"
 MINUTES, GIB = 12, 2
 
 
@@ -51,6 +51,7 @@ def main() -> None:
         corpora.find("nsmc")  # the embedded sample says nothing about time and memory
     except InputError as error:
         sys.exit(str(error))
+    when_and_where = circumstances()
     with tempfile.TemporaryDirectory() as runs:
         command = [sys.executable, "-m", "reproductions", "reproduce", "naver_self_attention", "--runs", runs]
         started, peak = time.perf_counter(), 0
@@ -67,7 +68,7 @@ def main() -> None:
         "corpus": corpus,
         "minutes": round(seconds / 60, 2),
         "peak_gib": round(peak / 2**20, 3),
-        "hardware": hardware(),
+        **when_and_where,
     }
     result["table"] = [
         {"measure": f"`make reproduce` on {corpus}, {name}", "measured": f"{result[key]} {unit}", **bound}

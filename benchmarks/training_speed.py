@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -101,8 +100,7 @@ def run(row: Row, setting: Setting) -> dict[str, Any]:
         spec = {name: what[name] for name in ("settings", "batch_size", "learning_rate")} | asdict(row)
         spec |= {"arrays": str(setting.arrays[row.variant]), "threads": threads}
         measured = in_process("peers.torch_classifiers", [json.dumps(spec)], threads)
-    if measured["parameters"] != what["parameters"]:
-        sys.exit(f"{row.title}: {measured['parameters']} parameters, ours has {what['parameters']}: another network")
+    contest.check_size(row.title, measured, what)
     print(f"  {row.title} {row.way:38} {1e3 * measured['seconds'] / setting.steps:8.1f} ms a step", flush=True)
     return measured
 

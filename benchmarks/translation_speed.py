@@ -7,7 +7,8 @@ of 512. Both sides train on the same batches of Multi30k, English to German: the
 drawn once. Forward, backward, clipping and update are timed. The rows are measured in turn, each in its own
 process, since MXNet and PyTorch bring different OpenMP runtimes; ratios are paired within a repetition.
 
-The networks are the same except for biases: PyTorch's LSTM has two per gate, our decoder's one.
+The networks are the same: of the two biases that PyTorch's LSTM cell has for each gate, one stays at zero, since our
+decoder has one.
 
 Prints a table and writes ``benchmarks/results/translation_speed.json``. Without Multi30k it repeats the embedded
 sample.

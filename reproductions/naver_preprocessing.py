@@ -45,9 +45,9 @@ from reproductions.tasks.classification.preprocessing_choices import (
     Choices,
     ChosenNSMC,
     described,
-    drawn,
     gain_where_copied,
     interaction,
+    random_choices,
     spread_of_systems,
     varies_more,
 )
@@ -110,8 +110,8 @@ TWO_CHOICES: dict[str, tuple[str, Changes]] = {
 OF_STRONG: tuple[str, ...] = ("okt", "whitespace", "syllable", "sentencepiece", "min-freq-10", "clean-hangul-only")
 OF_STRONG += ("stop-wikidocs-mecab", "stop-tags", "no-leaks", "tail")
 ANY = ("mecab", "okt", "komoran", "sentencepiece", "syllable", "whitespace")
-WITH_ANY = {f"random-{number}": drawn(number, ANY) for number in range(1, 7)}
-WITH_MECAB = {f"random-{number}": drawn(number, ("mecab",)) for number in range(7, 13)}
+WITH_ANY = {f"random-{number}": random_choices(number, ANY) for number in range(1, 7)}
+WITH_MECAB = {f"random-{number}": random_choices(number, ("mecab",)) for number in range(7, 13)}
 OF_SETTINGS = ("min_freq", "max_length")  # the other choices are of the pipeline
 
 

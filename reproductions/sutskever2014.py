@@ -38,7 +38,7 @@ from reproductions.tasks.bleu import bleu
 from reproductions.tasks.translation.results import (
     OTHER_COLUMNS,
     bleu_by_length,
-    by_halves,
+    by_length_class,
     long_minus_short,
 )
 from reproductions.tasks.translation.task import (
@@ -122,7 +122,7 @@ def most_from_beam_2(outcomes: Sequence[Outcome]) -> Effect:
 
 
 def hardly_worse_when_long(outcomes: Sequence[Outcome]) -> Effect:
-    estimate = bootstrap_metric(by_halves(outcomes), long_minus_short, seed=0)
+    estimate = bootstrap_metric(by_length_class(outcomes), long_minus_short, seed=0)
     return Effect(estimate, "BLEU above 12 words minus BLEU to 12", "sentences")
 
 

@@ -19,13 +19,13 @@ report 68.0, 48.3, 34.4, 24.2 for soft and 68.3, 48.8, 34.7, 24.4 for hard atten
 fuqianya/show-attend-and-tell-paddle 67.7, 49.4, 35.0, 24.3.
 
 Claims: attention is better than the mean feature, and than random weights; hard attention is better than soft
-attention in BLEU-2 to BLEU-4; the penalty helps; the network attends to the place that the word names.
+attention in BLEU-2 to BLEU-4; the penalty helps; the network attends to the object that the word names.
 
 Result: with these features BLEU shows no gain of attention over the mean feature or random weights, and none of the
-penalty. With the penalty the weights of soft attention are nearly equal, and diffuse without it. They show the class of
-a noun better than the weights of nouns in other images do, but so do random weights; by how much more is inconclusive.
-Hard attention is more concentrated; with two of three seeds its weights show the class of a noun less than those of
-nouns in other images. What is around the object is not measured.
+penalty. With the penalty the weights of soft attention are nearly uniform; without it they are diffuse. Those of a noun
+show its class better than those of nouns in other images, but so do random weights: the difference is inconclusive.
+Hard attention is more concentrated; its weights show the class of a noun less than those of nouns in other images, with
+every seed (by 0.3, 7.0 and 8.6 points). What is around the object is not measured.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from reproductions.protocol.reproduction import Override, Reproduction
 from reproductions.protocol.task import Variant
 from reproductions.tasks.captioning.data import CaptionData, CaptionSettings
 from reproductions.tasks.captioning.results import (
-    points_better_than_equal,
-    points_better_than_random,
+    shows_class_better_than_equal,
+    shows_class_better_than_random,
 )
 from reproductions.tasks.captioning.task import SMOKE, Captioning
 
@@ -58,6 +58,8 @@ TABLE_1 = "Xu et al. (2015), Table 1"
 OTHERS = "Table 1, against other systems without attention"
 SOFT = scores(TABLE_1, "soft attention", (67.0, 44.8, 29.9, 19.5), "secondary", 1)
 HARD = scores(TABLE_1, "hard attention", (67.0, 45.7, 31.4, 21.3), "secondary", 1)
+METEOR = Table(TABLE_1, corpus="flickr8k", metric="meteor", checked="secondary")
+METEORS = (METEOR.entry("soft attention", 18.93), METEOR.entry("hard attention", 20.30))
 NIC = scores(TABLE_1, "Google NIC, without attention", (63.0, 41.0, 27.0), "secondary", 0)
 BILINEAR = scores(TABLE_1, "Log Bilinear, without attention", (65.6, 42.4, 27.7, 17.7), "secondary", 1)
 PUBLIC = "Lam and Liu, Show, Attend, Tell (Cornell CS 4782)"
@@ -72,10 +74,8 @@ PEERS = (
     *scores("chiral-carbon", "without attention", (53.0, 28.7, 19.8, 9.4), "text", 1),
     *scores("Karpathy and Fei-Fei (2015)", "without attention", (57.9, 38.3, 24.5, 16.0), "memory", 1),
 )
-FEATURES = (
-    "EfficientNet-Lite0 features, not VGG-19's; re-encoded images of 224 pixels; our beam size and dropout; our BLEU "
-    "has a brevity penalty"
-)
+OUR_BLEU = "re-encoded images of 224 pixels; our beam size; our BLEU has a brevity penalty"
+FEATURES = f"EfficientNet-Lite0 features, not VGG-19's; our dropout; {OUR_BLEU}"
 
 CPU = Recipe(epochs=10, batch_size=64, learning_rate=1e-3, warmup_steps=200, decay="cosine", clip_norm=1.0, average=4)
 
@@ -151,9 +151,11 @@ def smoke(variant: Variant[Settings]) -> Variant[Settings]:
     return replace(variant, settings=tiny, recipe=SMOKE)
 
 
-def paper(variant: Variant[Settings]) -> Variant[Settings]:
-    own = variant.settings
-    return replace(variant, settings=Settings(attention=own.attention, penalty=own.penalty))
+def paper(variant: Variant[Settings]) -> Variant[Settings] | None:
+    if variant.name == "soft-16":
+        return None  # all have the paper's grid
+    whole = Settings(attention=variant.settings.attention, penalty=variant.settings.penalty)
+    return replace(variant, settings=whole, differs=(variant.beside and OUR_BLEU) or "")
 
 
 def better_hard(order: int) -> Better:
@@ -167,7 +169,7 @@ REPRODUCTION = Reproduction(
     title="Show, attend and tell: attention over an image",
     source="Xu et al. (2015), arXiv:1502.03044",
     task=Captioning("flickr8k"),
-    reported=(*SOFT, *HARD, *NIC, *BILINEAR, *PEERS),
+    reported=(*SOFT, *HARD, *METEORS, *NIC, *BILINEAR, *PEERS),
     variants=(
         Variant("soft", "soft attention", soft, CPU, beside=SOFT[3], comparable=True, differs=FEATURES),
         Variant("hard", "hard attention", hard, CPU, beside=HARD[3], comparable=True, differs=FEATURES),
@@ -187,14 +189,14 @@ REPRODUCTION = Reproduction(
             "Soft attention finds the object that a noun names, better than random attention does",
             "ours",
             ("soft", "random"),
-            points_better_than_random,
+            shows_class_better_than_random,
         ),
         Measured(
             "raises",
-            "The place that a noun attends to shows its class better than the whole image does",
+            "What is attended to at a noun shows its class better than the whole image does",
             "Figures 2 and 3",
             ("soft",),
-            points_better_than_equal,
+            shows_class_better_than_equal,
         ),
     ),
     headline=("soft", "none"),
@@ -204,6 +206,7 @@ REPRODUCTION = Reproduction(
     notes=(
         "The `paper` preset has the sizes of the authors' code, which the paper does not state, for VGG-19 features. "
         "VGG-19's weights are not included: the preset only counts parameters.",
+        "METEOR was changed after test had been scored: it was the mean of the scores of captions, 1.3 to 1.6 higher.",
         "Until test had been scored, `hard-2` to `hard-4` were one claim, on the smallest of the three differences, "
         "which was another one with each seed.",
         "That attention finds the object that a noun names is measured against random attention (`points-random`, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import tomllib
@@ -163,3 +164,11 @@ def test_imports_of_tests_and_benchmarks_are_declared(project: dict[str, Any]) -
     extra = bounds(extras["test"] + extras["bench"]).keys()
     run_time = bounds(project["dependencies"]).keys()
     assert sorted(extra - COMMANDS) == sorted(imported("tests", "benchmarks") - run_time - bounds(extras["jvm"]).keys())
+
+
+def test_the_image_has_the_data_root_that_it_names() -> None:
+    """A data root that is not a folder is refused, so that `docker run` without --volume would fail."""
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    (root,) = re.findall(r"\bGLUON_ATTN_DATA=(\S+)", text)
+    (volumes,) = re.findall(r"^VOLUME (.*)$", text, re.MULTILINE)
+    assert root in json.loads(volumes)

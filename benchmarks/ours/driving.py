@@ -87,7 +87,6 @@ def train(model: str, units: int, steps: int) -> dict[str, float]:
     import mxnet as mx
     from mxnet import nd
 
-    from gluon_attn.training.checkpoint import parameter_count
     from gluon_attn.training.drives import initial_state
     from gluon_attn.training.objective import Batch, Objective
     from gluon_attn.training.recipe import Recipe
@@ -104,7 +103,7 @@ def train(model: str, units: int, steps: int) -> dict[str, float]:
 
     objective = Objective(lambda _: batches, steps, loss, lambda _: {})
     recipe = Recipe(epochs=2, batch_size=SHAPES[model][0], learning_rate=RATE, clip_norm=CLIP)
-    return {**second_epoch(network, objective, recipe), "parameters": parameter_count(network)}
+    return second_epoch(network, objective, recipe)
 
 
 if __name__ == "__main__":

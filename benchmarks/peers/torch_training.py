@@ -40,7 +40,8 @@ def second_epoch(
         clip_norm: gradients are scaled down to it; None for no clipping.
 
     Returns:
-        ``seconds`` and ``cpu_seconds`` of the second epoch, ``warm_up_seconds`` of the first, ``parameters``.
+        ``seconds`` and ``cpu_seconds`` of the second epoch, ``warm_up_seconds`` of the first, and the number of
+        trained ``parameters``.
     """
 
     def epoch() -> None:
@@ -55,7 +56,8 @@ def second_epoch(
             if not loss.isfinite():
                 raise ArithmeticError(f"the loss is {loss.item()}")
 
-    return {**second_time(epoch), "parameters": sum(parameter.numel() for parameter in model.parameters())}
+    trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+    return {**second_time(epoch), "parameters": trained}
 
 
 def main(measure: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:

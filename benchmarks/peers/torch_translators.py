@@ -109,6 +109,8 @@ class DeepLSTM(nn.Module):
         self.dropout = nn.Dropout(settings["dropout"])
         self.encoder = nn.LSTM(width, units, self.layers, batch_first=True, dropout=settings["dropout"])
         self.decoder = nn.ModuleList(nn.LSTMCell(width + units if i == 0 else units, units) for i in range(self.layers))
+        for layer in self.decoder:  # one bias for each gate, as ours has
+            layer.bias_hh.requires_grad_(False).zero_()
         self.key = nn.Linear(units, units, bias=False)
         self.attentional = nn.Linear(2 * units, units, bias=False)
         self.output = nn.Linear(units, settings["target_vocabulary"])

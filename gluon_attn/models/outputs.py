@@ -68,7 +68,8 @@ class TranslationOutput(NamedTuple):
     """Output of an encoder-decoder for given targets.
 
     Attributes:
-        loss: (batch, steps), -ln p of each target token in nats with label smoothing, 0 on padding.
+        loss: (batch, steps), -ln p of each target token in nats with label smoothing, 0 on padding; a model may add
+            columns for the other terms of its loss.
         nll: (batch, steps), the same without label smoothing.
     """
 

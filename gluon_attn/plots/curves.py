@@ -191,8 +191,11 @@ def score_by_minutes(
                 style: dict[str, Any] = {"linewidth": 0.9, "alpha": 0.6}
                 if not number:
                     best = max(score for training in trainings for _, score in training)
-                    style = {"marker": marker, "markersize": 4, "label": f"{variant}: {best:.2f} at best"}
+                    label = f"{variant}: {best:.2f} at best" + (", all seeds" if len(trainings) > 1 else "")
+                    style = {"marker": marker, "markersize": 4, "label": label}
                 axes.plot(*zip(*epochs, strict=True), color=colour, **style)
+        if max(map(len, curves.values())) > 1:
+            axes.plot([], [], color=INK, linewidth=0.9, alpha=0.6, label="other seeds")
         axes.set_xlim(left=0)
         axes.set(
             title=f"Validation {score_label}, by time of training",

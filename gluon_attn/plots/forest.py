@@ -47,7 +47,7 @@ def forest(groups: Sequence[Group], path: Path, label: str, *, band: float | Non
         axes.grid(False)
         axes.axvline(0, color=INK, linewidth=0.8)
         if band:
-            label_of_band = f"two deviations of equal systems: ± {band:.2f}"
+            label_of_band = f"±2 SD of the difference of equal systems: {band:.2f}"
             axes.axvspan(-band, band, color=FAINT, alpha=0.5, linewidth=0, label=label_of_band)
             axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0))
         labels, heading, y = [], [], 0

@@ -262,7 +262,7 @@ class SentencePiece(Tokenizer):
             )
         except RuntimeError as error:
             reason = f"cannot be trained on {len(texts)} texts: {' '.join(str(error).split())}"
-            remedy = "give more text or another vocab_size"
+            remedy = "give more text or another number of pieces"
             raise InputError("tokenizer sentencepiece", reason, remedy=remedy) from error
         return type(self)(self.vocab_size, written.getvalue())
 

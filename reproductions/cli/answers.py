@@ -46,7 +46,10 @@ def predict(
     output: Output = None,
     batch_size: BatchSize = None,
     json: Json = False,
-    weights: Annotated[bool, typer.Option("--weights", help="Print each token with its attention weight.")] = False,
+    weights: Annotated[
+        bool,
+        typer.Option("--weights", help="Print each token with its attention weight. The rest, to 1, is on padding."),
+    ] = False,
 ) -> None:
     """Classify texts, one per line: the label and its probability, separated by tabs.
 
@@ -143,6 +146,8 @@ def _answer(
     from reproductions.protocol.task import AnswerOptions
 
     check_output(output, "a file for the answers")
+    if input is not None and output is not None and input.exists() and output.exists() and output.samefile(input):
+        raise UsageError(f"{output}: is also the input; name another file for the answers")
     with _lines(input) as stream:
         trained = load_network(command, network)
         interactive = input is None and sys.stdin.isatty()

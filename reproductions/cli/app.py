@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from gluon_attn import __version__
 from gluon_attn.errors import UsageError
@@ -94,10 +94,19 @@ def doctor() -> None:
     from reproductions.cli import doctor as checks
 
     findings = checks.diagnose()
-    checks.render(findings, Console())
+    checks.render(findings)
     if any(finding.status == "problem" for finding in findings):
         raise typer.Exit(1)
 
+
+def _unwrap_help(*apps: typer.Typer) -> None:
+    """Take the help of each command from its docstring, without the line ends inside paragraphs, which Typer keeps."""
+    for command in (command for each in apps for command in each.registered_commands):
+        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
+        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+_unwrap_help(app, preprocess.app)
 
 _INTERRUPTED = 130
 _AFTER_INTERRUPT = {

@@ -75,7 +75,8 @@ def caption(
             drawn += 1
     if out is not None and not drawn and failed < len(images):
         print(f"variant {trained.variant.name} has no attention: there is nothing to draw", file=sys.stderr)
-    tell_which(network, trained)
+    if failed < len(images):
+        tell_which(network, trained)
     if failed:
         raise typer.Exit(2)
 
@@ -125,7 +126,8 @@ def classify(
     if attention is not None and classified:
         draw_attention(trained, classified, attention)
         print(f"written: {attention}", file=sys.stderr)
-    tell_which(network, trained)
+    if classified:
+        tell_which(network, trained)
     if len(classified) < len(images):
         raise typer.Exit(2)
 

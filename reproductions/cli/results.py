@@ -45,7 +45,8 @@ def list_papers(
         corpora = "sample" if preset.on_sample else ", ".join(preset.corpora)
         print(f"  preset {preset.name}: corpus {corpora}, seeds {seeds}, {state}")
         for variant in preset.variants:
-            trained = f" [results of seeds {', '.join(names)}]" if (names := published.get(variant.name)) else ""
+            names = published.get(variant.name, [])
+            trained = f" [results of {'seeds' if len(names) > 1 else 'seed'} {', '.join(names)}]" if names else ""
             network = " [network included]" if preset.name == "cpu" and variant.name in included else ""
             print(f"    {variant.name}: {variant.title}{trained}{network}")
 

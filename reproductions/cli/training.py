@@ -94,7 +94,7 @@ def run(
     if chosen.preset.own:
         answer = chosen.preset.task(chosen.runs[0].variant).command
         options = shlex.join([paper, "--model", str(chosen.runs[0].directory)])
-        print(f"Answer lines of text: gluon-attn {answer} {options}")
+        print(f"Use the network: gluon-attn {answer} {options}")
     print(sample_warning(chosen.preset.on_sample), end="")
 
 

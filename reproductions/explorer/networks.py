@@ -161,6 +161,9 @@ def _describe(paper: str, directory: Path, id: str, group: str) -> Network | Non
     config, training, variant, task = declared(paper, directory)
     if not _attends(task):
         return None
+    title = variant.title
+    if "data" in config:  # the title names the paper's corpus or its languages
+        title = f"{variant.name}, {' to '.join(config['data']['languages']) or 'trained on data of your own'}"
     return Network(
         id=id,
         group=group,
@@ -168,7 +171,7 @@ def _describe(paper: str, directory: Path, id: str, group: str) -> Network | Non
         variant=variant.name,
         seed=config["seed"],
         source=papers.load(paper).title,
-        title=variant.title,
+        title=title,
         task=task.name,
         language=task.input_language,
         target=getattr(task, "target", ""),

@@ -47,6 +47,7 @@ SUGGESTIONS = {
         "two men in blue shirts are standing on a ladder .",
         "a little girl in a pink dress is climbing into a wooden playhouse .",
     ],
+    "pretraining ko": ["정말 재미있는 영화였습니다. 또 보고 싶네요!", "배우 연기는 좋았는데 스토리가 너무 지루하다"],
     "translation ko": ["나는 어제 친구와 함께 영화를 봤다.", "그는 아침에 커피를 마신다."],
     "translation de": ["ein hund rennt durch den schnee ."],
     "language modelling en": ["the company said it expects the sale to be completed by the end of the year"],

@@ -51,8 +51,9 @@ def claims_section(claims: Sequence[JudgedClaim], marks: Mapping[str, str], marg
     table = markdown_table(_CLAIM_HEADINGS, cells, numbers=_CLAIM_HEADINGS[3:7])
     judged = [claim for claim in claims if claim.verdict != "not judged"]
     one_seed = (
-        " Verdicts from one seed rest on a threshold, 3 √2 times the deviation over seeds of all published systems of "
-        "such tasks, which further trainings can change; their intervals include that deviation."
+        " Verdicts from one seed rest on a threshold, 3 √2 times the deviation over seeds of the published systems on "
+        "the same data (of all such tasks where these are too few), which further trainings can change; their "
+        "intervals include that deviation."
     )
     needed = [f"above {margins[claim.id]:g} for `{claim.id}`" for claim in claims if margins.get(claim.id)]
     corrected = after_correction(claims)

@@ -63,6 +63,8 @@ def judge(
         basis = f"{len(by_seed)} seeds{_pretraining(claim, preset)}"
     elif all(variant_named(preset, name).deterministic for name in claim.variants):
         basis = "no random part; interval over items"
+        deviation = Deviation(0.0, 1)
+        p = Inference(estimate.mean - margin, 0.0, 1, estimate.error).p
     elif deviation is not None and abs(estimate.mean - margin) > CLEAR * deviation.value:
         inference = Inference(estimate.mean, math.sqrt(2) * deviation.value, deviation.degrees, estimate.error)
         basis += f"; exceeds {CLEAR * deviation.value:.3f}, 3 √2 times the deviation over seeds of such tasks"

@@ -137,12 +137,13 @@ def _profile(record: Mapping[str, Any]) -> tuple[str, int]:
 
 
 def commit() -> str:
-    """The commit of this tree, marked if code that affects training differs from it; ``unknown`` outside a clone."""
+    """The commit of this tree, marked if code that affects training differs from it, new files included; ``unknown``
+    outside a clone."""
     try:
         if Path(_git("rev-parse", "--show-toplevel")).resolve() != _ROOT.resolve():
             return "unknown"  # installed in a folder inside the clone of another project
         head = _git("rev-parse", "HEAD")
-        changed = _git("status", "--porcelain", "--untracked-files=no", "--", *_ROOMS)
+        changed = _git("status", "--porcelain", "--untracked-files=all", "--", *_ROOMS)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return head + ("-modified" if changed else "")

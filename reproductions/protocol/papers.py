@@ -40,7 +40,9 @@ def answering(command: str) -> list[str]:
 
 def _from_path(paper: str) -> object:
     path = Path(paper)
-    if path.suffix != ".py" or not path.is_file():
+    if path.suffix == ".py" and not path.is_file():
+        raise UsageError(f"{paper}: no such script; give the path of one, or a name of `gluon-attn list`")
+    if path.suffix != ".py":
         known = ", ".join(names())
         raise UsageError(f"paper {paper!r} is unknown; choose from {known}, or give the path of a script (.py)")
     if path.stem in names():

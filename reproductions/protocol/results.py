@@ -14,7 +14,21 @@ from reproductions.protocol.runs import SAMPLE
 
 @dataclass(frozen=True)
 class Row:
-    """One metric of a variant on a split, over seeds."""
+    """One metric of a variant on a split, over seeds.
+
+    Attributes:
+        variant, corpus, split, metric: what was measured.
+        signature: how the metric is computed.
+        mean, std: over seeds, in the unit of the metric; the deviation is 0 with one seed.
+        per_seed: value of each seed.
+        ci95: 95 % bootstrap interval over test items; of metrics without items, such as chrF and those of validation,
+            the range over seeds.
+        parameters: number of parameters.
+        train_seconds: mean over seeds of the seconds of training, with validation.
+        reported: the number reported elsewhere, if any.
+        comparable: whether corpus, split and metric of that number agree with this row.
+        differs: what is different in the reported system.
+    """
 
     variant: str
     corpus: str
@@ -142,7 +156,7 @@ class Result:
             return cls(rows=rows, claims=claims, **raw)
         except FileNotFoundError:
             raise UsageError(
-                f"{path}: no results here; run the reproduction first, or name the results.json of a run (--results)"
+                f"{path}: no results here; score the reproduction first (compare --results reads those of a run)"
             ) from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"it has no {error}" if isinstance(error, KeyError) else error

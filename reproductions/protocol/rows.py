@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import Estimate, bootstrap_metric
 from gluon_attn.metrics import lower_is_better
 from reproductions.protocol.results import Row
@@ -88,7 +89,17 @@ def alone(row: Row) -> Row:
 
 
 def stacked(outcomes: Sequence[Outcome], array: str) -> np.ndarray:
-    """An array of the predictions of each seed: (seeds, items, ...)."""
+    """An array of the predictions of each seed: (seeds, items, ...).
+
+    Raises:
+        UsageError: if an outcome lacks it.
+    """
+    for outcome in outcomes:
+        if array not in outcome.predictions:
+            raise UsageError(
+                f"{outcome.directory}: has no {array}, which another seed of {outcome.variant} or its claim has; train "
+                "and score this seed again"
+            )
     return np.stack([outcome.predictions[array] for outcome in outcomes])
 
 

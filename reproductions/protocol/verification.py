@@ -149,10 +149,11 @@ def _with_published(
 
 
 def _checks(outcome: Outcome, other: Outcome, *, newer: bool = False) -> dict[str, bool]:
-    """Compare with another outcome of the same run; a ``newer`` one may have measured more."""
+    """Compare with another outcome of the same run; a ``newer`` outcome may have measured more."""
     names = ("parameters_sha256", "pipeline", "environment")
     same = {name.removesuffix("_sha256"): outcome.record[name] == other.record[name] for name in names}
     metrics, theirs = outcome.record["metrics"], other.record["metrics"]
+    metrics = {name: metrics[name] for name in theirs if name in metrics} if newer else metrics
     same["metrics"] = metrics.keys() == theirs.keys() and all(_alike(metrics[name], theirs[name]) for name in metrics)
     compared = {name: outcome.predictions[name] for name in other.predictions if name in outcome.predictions}
     return {**same, "predictions": _same_arrays(compared if newer else outcome.predictions, other.predictions)}

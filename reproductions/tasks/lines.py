@@ -66,4 +66,6 @@ def unknown(numbers: list[int]) -> str:
 
 
 def _more(numbers: list[int]) -> str:
+    if len(numbers) == 2:
+        return f"; the same for line {numbers[1]}"
     return f"; the same for {len(numbers) - 1} further lines" if len(numbers) > 1 else ""

@@ -11,6 +11,14 @@ from preprocessing.pipeline.pipeline import RunResult
 ResultT = TypeVar("ResultT", bound=RunResult[Any, Any])
 
 
+def hashes(prepared: RunResult[Any, Any]) -> dict[str, str]:
+    """SHA-256 of each corpus file; of the crawl of film reviews, that of its contents, since archives of one crawl
+    differ in their bytes."""
+    facts = prepared.card["facts"]
+    crawl = facts.get("pretraining", facts).get("crawl")
+    return dict(prepared.corpora) | ({"raw": crawl["sha256"]} if crawl and "raw" in prepared.corpora else {})
+
+
 @dataclass(frozen=True)
 class PreparedCorpus(Generic[ResultT]):
     """A prepared corpus.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from gluon_attn.evaluation.inference import over_seeds, pooled_deviation
+from gluon_attn.evaluation.inference import Deviation, Inference, over_seeds, pooled_deviation
 from gluon_attn.evaluation.statistics import Estimate
 from gluon_attn.plots.forest import Group, forest
 from reproductions.protocol.claims import Effect
@@ -31,16 +31,29 @@ class Scale:
     values: Callable[[Sequence[Outcome]], list[float]]
     unit: str
 
-    def worth(self, outcomes: Sequence[Outcome], base: Sequence[Outcome]) -> Estimate:
-        """The gain over the base: over the seeds that they share, with its interval over seeds and items as in
-        verdicts; with fewer than two, over all outcomes, with its interval over items only."""
+    def worth(
+        self, outcomes: Sequence[Outcome], base: Sequence[Outcome], deviation: Deviation | None = None
+    ) -> Estimate:
+        """The gain over the base, with its interval over seeds and items as in verdicts: over the seeds that they
+        share, or, if these are fewer than two, over all outcomes.
+
+        Args:
+            outcomes, base: outcomes of the choice and of the base.
+            deviation: standard deviation over seeds of such systems, used with fewer than two shared seeds; without
+                it, the interval is over items only.
+        """
         pairs = paired(outcomes, base)
         if len(pairs) < 2:
-            return self.difference(outcomes, base).estimate
-        gain = self.difference(*([pair[side] for pair in pairs] for side in (0, 1))).estimate
-        of_seeds = [self.difference([own], [other]).estimate.mean for own, other in pairs]
-        half = over_seeds(np.array(of_seeds), gain.error).half()
-        return Estimate(gain.mean, gain.mean - half, gain.mean + half)
+            gain = self.difference(outcomes, base).estimate
+            if deviation is None:
+                return gain
+            seed_error = deviation.value * math.sqrt(1 / len(outcomes) + 1 / len(base))
+            inference = Inference(gain.mean, seed_error, deviation.degrees, gain.error)
+        else:
+            gain = self.difference(*([pair[side] for pair in pairs] for side in (0, 1))).estimate
+            of_seeds = [self.difference([own], [other]).estimate.mean for own, other in pairs]
+            inference = replace(over_seeds(np.array(of_seeds), gain.error), effect=gain.mean)
+        return Estimate(gain.mean, *inference.interval())
 
 
 def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: str, scale: Scale) -> Draw:
@@ -56,15 +69,29 @@ def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         if base not in groups:
             return {}
-        drawn, scores = [], [np.array(scale.values(groups[base]))]
-        for aspect, titles in aspects.items():
-            trained = {title: groups[variant] for variant, title in titles.items() if variant in groups}
-            scores += [np.array(scale.values(outcomes)) for outcomes in trained.values()]
-            effects = [(title, astuple(scale.worth(outcomes, groups[base]))) for title, outcomes in trained.items()]
-            drawn += [Group(aspect, effects)] if effects else []
+        trained = {
+            aspect: {
+                title if len(groups[variant]) > 1 else f"{title} (1 seed)": groups[variant]
+                for variant, title in titles.items()
+                if variant in groups
+            }
+            for aspect, titles in aspects.items()
+        }
+        systems = [groups[base], *(outcomes for choices in trained.values() for outcomes in choices.values())]
+        deviation = pooled_deviation([np.array(scale.values(outcomes)) for outcomes in systems])
+        drawn = [
+            Group(
+                aspect,
+                [
+                    (title, astuple(scale.worth(outcomes, groups[base], deviation)))
+                    for title, outcomes in choices.items()
+                ],
+            )
+            for aspect, choices in trained.items()
+            if choices
+        ]
         if not drawn:
             return {}
-        deviation = pooled_deviation(scores)
         # Of the difference of two means over as many seeds as the base has.
         band = 2 * deviation.value * math.sqrt(2 / len(groups[base])) if deviation else None
         path = directory / f"{name}.png"

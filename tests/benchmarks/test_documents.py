@@ -54,7 +54,7 @@ def mine(theirs: str) -> str:
 
 def pair(model: str, recurrent: str) -> tuple[Any, Any, Any]:
     """Our network with random parameters, the peer with the same parameters, and a batch."""
-    batch = documents.batches(model, "imdb", 1)["like length"][0]
+    batch = documents.batches(model, "imdb", 1)["similar length"][0]
     ours = initialize(documents.build(model), *(array(values) for values in batch.inputs))
     peer = peers.build(settings_of(model), optimizer="fused adam", recurrent=recurrent)
     weights = {name: torch.tensor(parameter.data().asnumpy()) for name, parameter in named_parameters(ours)}
@@ -100,11 +100,11 @@ def test_both_orders_have_the_same_texts_and_group_similar_lengths(model: str) -
     }
     labels = {name: sum(batch.target.sum() for batch in some) for name, some in batches.items()}
     assert all(len(some) == 5 for some in batches.values())
-    assert words["as drawn"] == words["like length"] and len(set(words["as drawn"])) > 3
-    assert labels["as drawn"] == labels["like length"]
+    assert words["as drawn"] == words["similar length"] and len(set(words["as drawn"])) > 3
+    assert labels["as drawn"] == labels["similar length"]
     spread = {name: max(np.ptp(batch.inputs[1]) for batch in some) for name, some in batches.items()}
     if model == "structured":
-        assert spread["like length"] < spread["as drawn"]
+        assert spread["similar length"] < spread["as drawn"]
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

@@ -146,3 +146,10 @@ def test_the_real_corpus_has_its_published_counts() -> None:
     assert counts == {"train": 6000, "validation": 1000, "test": 1000}
     assert result.data.rows() == {"train": 30_000, "validation": 5_000, "test": 5_000}
     assert len(result.vocabulary) == 2541
+
+
+def test_captions_of_an_image_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    lines = [f"{name}.png#{number}\tcaption {number}\n" for number in (1, 0) for name in "abcd"]
+    result = run(official(tmp_path, captions="".join(lines)))
+    assert result.train.row_id.tolist() == ["b.png#0", "b.png#1", "a.png#0", "a.png#1"]
+    assert result.train.text.tolist() == ["caption 0", "caption 1"] * 2

@@ -20,8 +20,11 @@ from hypothesis import given, strategies as st
 from preprocessing import naver
 from preprocessing.corpora import locate
 from preprocessing.errors import InputError
+from preprocessing.pipeline.step import Context
 from preprocessing.text import writing
+from preprocessing.text.data import Data, Split
 from preprocessing.text.pipeline import Result
+from preprocessing.text.steps import MarkLeaks
 
 ROOT = Path(naver.__file__).parents[1]
 HEADER = b"id\tdocument\tlabel\n"
@@ -280,3 +283,10 @@ def test_the_repaired_text_equals_the_crawl() -> None:
         agreeing.append(sum(naver.unquote(split.text[row]) in crawl[split.row_id[row]] for row in rows))
         assert agreeing[-1] == len(rows)
     assert agreeing == [623, 233]
+
+
+def test_a_test_text_is_seen_in_train_also_if_its_copy_is_held_out() -> None:
+    splits = {"train": Split.of(["a", "b"]), "validation": Split.of(["c"]), "test": Split.of(["b", "c", "d"])}
+    data, notes = MarkLeaks().apply(Data(splits), Context())
+    assert data.splits["test"].seen_in_train.tolist() == [True, True, False]
+    assert notes.facts["leaks"]["rows"] == 2

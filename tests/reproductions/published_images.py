@@ -25,6 +25,16 @@ def bleu_n(order: int) -> Callable[[np.ndarray], float]:
     return score
 
 
+def meteor(totals: np.ndarray) -> float:
+    """METEOR 1.5 (Denkowski and Lavie, 2014), in per cent, from counts: words, function words, matches by kind, chunks
+    and matched words. Pairs are of the caption and of the reference; content words weigh 3/4, function words 1/4."""
+    kinds = totals[4:20].reshape(4, 2, 2)  # kind, content or function, side
+    matches = np.einsum("kws,k,w->s", kinds, [1, 3 / 5, 4 / 5, 3 / 5], [3 / 4, 1 / 4])
+    precision, recall = matches / (3 / 4 * (totals[:2] - totals[2:4]) + totals[2:4] / 4)
+    harmonic = 1 / (0.85 / recall + 0.15 / precision)
+    return float(100 * harmonic * (1 - 0.6 * (2 * totals[20] / totals[21:].sum()) ** 0.2))
+
+
 def noun_rise(column: int) -> Callable[[np.ndarray], float]:
     """By how many points a noun's classes are more probable with its own weights than with those of a column."""
     return lambda sums: 100 * (sums[0] - sums[column]) / max(sums[3], 1)

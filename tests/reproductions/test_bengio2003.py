@@ -12,7 +12,7 @@ import pytest
 from mxnet import init
 
 from gluon_attn import runtime
-from gluon_attn.evaluation.mixture import mixed
+from gluon_attn.evaluation.mixture import mixed, mixture_weights
 from gluon_attn.models.kneser_ney import KneserNey
 from gluon_attn.training.checkpoint import parameter_count
 from gluon_attn.training.contexts import context_losses
@@ -77,7 +77,7 @@ def test_words_on_the_map_are_in_the_list_too() -> None:
     assert set(MAPPED) <= set(LISTED) and len(set(LISTED)) == len(LISTED)
 
 
-def test_mixtures_are_of_the_test_split_with_weights_from_validation() -> None:
+def test_mixtures_are_of_the_test_split() -> None:
     variant, task = SMOKE.variant("n3"), SMOKE.task("n3")
     data = task.prepare(variant.settings, sample=True)
     runtime.seed_all(1)
@@ -249,3 +249,39 @@ def test_trained_on_the_sample_it_has_the_committed_results_and_answers(tmp_path
         assert blank == "" and last.split("\t")[1:] == ["1", "1"]
         refused = gluon_attn("perplexity", *options, name, "--weights", stdin=b"the company\n")
         assert refused.code == 2 and f"variant {name} has no attention" in refused.err
+
+
+def test_the_weights_of_a_mixture_are_estimated_on_validation() -> None:
+    variant, task = SMOKE.variant("n3"), SMOKE.task("n3")
+    data = task.prepare(variant.settings, sample=True)
+    runtime.seed_all(1)
+    model: Any = variant.settings.build(data)
+    model.initialize(init.Normal(0.5))
+    measured = task.evaluate(model, variant.settings, data, cast(Any, None))
+    first, counted = data.end_of_line, variant.settings.mixed_with
+    ngrams = KneserNey(order=counted, vocabulary_size=data.vocabulary_size, first=first, text=data.prepared.train.ids)
+    ngrams.initialize()
+    weights = {
+        split: mixture_weights(
+            -context_losses(model, ids, first), ngrams.log_probabilities(ids), ngrams.context_lengths(ids), counted
+        )
+        for split, ids in (("validation", data.prepared.validation.ids), ("test", data.prepared.test.ids))
+    }
+    stated = measured.examples["mixture"]["weights"]
+    assert stated == pytest.approx(weights["validation"].tolist())
+    assert np.abs(weights["validation"] - weights["test"]).max() > 0.01, "the two splits can be told apart"
+
+
+def test_ngrams_are_measured_in_nats() -> None:
+    variant, task = SMOKE.variant("kn3"), SMOKE.task("kn3")
+    data = task.prepare(variant.settings, sample=True)
+    model: Any = variant.settings.build(data)
+    model.initialize()
+    test, validation = data.prepared.test, data.prepared.validation
+    measured = task.evaluate(model, variant.settings, data, cast(Any, None))
+    assert measured.metrics["perplexity"] == pytest.approx(np.exp(-model.log_probabilities(test.ids).mean()))
+    assert measured.predictions["likelihood"].sum(axis=0) == pytest.approx(
+        [-model.log_probabilities(test.ids).sum(), len(test.ids)]
+    )
+    selected = task.objective(variant.settings, variant.recipe, data).evaluate(model)
+    assert selected["perplexity"] == pytest.approx(np.exp(-model.log_probabilities(validation.ids).mean()))

@@ -44,7 +44,8 @@ def test_no_setting_is_dead(name: str) -> None:
 
 def test_the_two_variants_of_a_task_differ_in_the_tape_only() -> None:
     for preset in (SMOKE, CPU, PAPERS_OWN):
-        assert [variant.name for variant in preset.variants] == ALL
+        expected = [name for name in ALL if preset is not PAPERS_OWN or name != "lstmn-20"]
+        assert [variant.name for variant in preset.variants] == expected
         for pair in PAIRS:
             lstm, lstmn = (preset.variant(name) for name in pair)
             names = [field.name for field in fields(lstmn.settings)]
@@ -157,6 +158,14 @@ def test_the_sentence_is_the_correct_one_nearest_to_twelve_words() -> None:
     assert matrix.shape == 2 * (len(sentence["tokens"]),)
     np.testing.assert_allclose(matrix.sum(axis=1)[1:], 1.0, rtol=1e-5)
     assert not np.triu(matrix).any(), "a word attends to earlier words"
+
+
+def test_a_network_that_is_never_right_has_no_sentence() -> None:
+    experiment = reading("sst2-lstmn")
+    split = experiment.data.prepared.validation
+    predicted = classify(experiment.model, experiment.data.inputs, experiment.data.inputs.texts(split)).predicted
+    split.label[:] = 1 - predicted
+    assert correct_sentence(12)(experiment).examples == {}
 
 
 def test_without_attention_there_is_no_sentence(tmp_path: Path) -> None:

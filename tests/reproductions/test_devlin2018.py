@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from gluon_attn.training.checkpoint import parameter_count
+from reproductions import devlin2018, joulin2016, naver_self_attention
 from reproductions.devlin2018 import BATCHES, REPRODUCTION
 from reproductions.protocol.conclude import conclude, draw_figures
 from reproductions.protocol.results import Result
@@ -18,6 +20,12 @@ from reproductions.protocol.tables import lines_of
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, outcome, run_and_score
 
 SMOKE, CPU, PAPERS_OWN = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
+
+
+def test_baselines_are_those_of_their_scripts() -> None:
+    assert (devlin2018.recurrent, devlin2018.RECURRENT) == (naver_self_attention.best, naver_self_attention.BEST)
+    assert devlin2018.fasttext == replace(joulin2016.NSMC_WORDS, orders=(2,))
+    assert devlin2018.FASTTEXT == joulin2016.RECIPE
 
 
 def test_the_paper_preset_has_the_papers_parameters() -> None:
@@ -91,7 +99,7 @@ def made_up(folder: Path) -> list[Outcome]:
     for name, loss in {"pretraining": 2.0, "pretraining-30": 2.2, "pretraining-10": 3.0}.items():
         likelihood = np.tile([4 * loss, 4.0], (50, 1))
         history = [
-            {"epoch": 1, "train_loss": 1.0, "validation_perplexity": 9.0, "validation_loss": 2.0, "seconds": 60.0}
+            {"epoch": 1, "train_loss": 1.0, "validation_perplexity": 9.0, "validation_loss": 2.0, "cpu_seconds": 60.0}
         ]
         best = {"tokens": ["▁참", "좋다"], "probability": [0.5, 0.1], "predicted": [[["▁참", 0.5]], [["하다", 0.2]]]}
         outcomes.append(

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from mxnet import nd
 from PIL import Image
 
 from gluon_attn.training.checkpoint import named_parameters
+from preprocessing.images.augmentation import Augmentation
 from reproductions.dosovitskiy2020 import CURVES, REPRODUCTION, SIZES, TRAINING_IMAGES
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.runs import Outcome
 from tests.reproductions.support import by_items, claims_by_id, dead_settings, gluon_attn, outcome, run, run_and_score
 
 SMOKE, CPU, PAPER = (REPRODUCTION.preset(name) for name in ("smoke", "cpu", "paper"))
+VARIANT, TASK = SMOKE.variant("patches"), SMOKE.task("patches")
 IMAGES = 400
 
 
@@ -171,7 +175,7 @@ def test_a_run_on_the_sample_measures_and_draws_what_the_network_attends_to(vari
 
 def test_classify_answers_with_the_likeliest_classes(tmp_path: Path) -> None:
     trained(tmp_path / "runs", "class")
-    path = tmp_path / "a photo.png"
+    path = tmp_path / "사진 1.png"
     Image.fromarray(np.random.RandomState(0).randint(0, 256, (50, 70, 3)).astype(np.uint8)).save(path)
     where = ["dosovitskiy2020", "--preset", "smoke", "--variant", "class", "--runs", tmp_path / "runs"]
     answer = gluon_attn("classify", path, path, "--paper", *where, "--best", 2, "--attention", tmp_path / "out.png")
@@ -182,8 +186,39 @@ def test_classify_answers_with_the_likeliest_classes(tmp_path: Path) -> None:
     assert width(tmp_path / "out.png") > 100
     answer = gluon_attn("classify", path, "--json", "--paper", *where)
     record = json.loads(answer.out)
-    assert record["image"] == str(path) and sum(record["probabilities"].values()) == pytest.approx(1, abs=1e-4)
+    assert record["image"] == str(path) and "사진" in answer.out
+    assert sum(record["probabilities"].values()) == pytest.approx(1, abs=1e-4)
     (tmp_path / "text.png").write_bytes(b"no image")
     for name, reason in (("text.png", "cannot be decoded"), ("absent.png", "No such file")):
         answer = gluon_attn("classify", tmp_path / name, "--paper", *where)
         assert answer.code == 2 and f"{name}: {reason}" in answer.err.splitlines()[-1]
+
+
+def test_the_loss_of_training_is_smoothed_by_the_mean_over_classes() -> None:
+    data = TASK.prepare(VARIANT.settings, sample=True)
+    logits, target = np.random.RandomState(1).normal(size=(3, 10)), np.array([0, 4, 9])
+    log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    for smoothing in (0.0, 0.1):
+        objective = TASK.objective(replace(VARIANT.settings, smoothing=smoothing), VARIANT.recipe, data)
+        expected = -(1 - smoothing) * log_p[np.arange(3), target] - smoothing * log_p.mean(axis=1)
+        np.testing.assert_allclose(objective.loss(nd.array(logits), nd.array(target)).asnumpy(), expected, rtol=1e-5)
+
+
+def test_images_of_training_are_augmented_and_those_of_validation_are_not() -> None:
+    data = TASK.prepare(VARIANT.settings, sample=True)
+    settings = replace(VARIANT.settings, padding=2, flip=True, cutout=4, images=None, passes=1)
+    objective, train = TASK.objective(settings, VARIANT.recipe, data), data.prepared.splits["train"]
+    generator, (first, *_) = np.random.RandomState(3), list(objective.batches(np.random.RandomState(3)))
+    chosen = generator.permutation(len(train))[: len(first.target)]
+    changed = Augmentation(2, True, 4)(train.decoded[chosen], generator)
+    np.testing.assert_array_equal(first.inputs[0], data.prepared.inputs(changed))
+    np.testing.assert_array_equal(first.target, train.label[chosen])
+    read: list[np.ndarray] = []
+
+    def model(inputs: nd.NDArray) -> nd.NDArray:
+        read.append(inputs.asnumpy())
+        return nd.zeros((len(inputs), 10))
+
+    objective.evaluate(model)  # type: ignore[arg-type]
+    unchanged = data.prepared.inputs(data.prepared.splits["validation"].decoded)
+    np.testing.assert_array_equal(np.concatenate(read), unchanged)

@@ -13,10 +13,15 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from mxnet import nd
 from PIL import Image
 
 from gluon_attn.errors import UsageError
+from gluon_attn.evaluation.causal_filtering import causal_regions
+from gluon_attn.evaluation.road import distances_to_edges
+from gluon_attn.evaluation.statistics import bootstrap_metric
 from gluon_attn.training.checkpoint import parameter_count
+from gluon_attn.training.drives import predict, stretches
 from preprocessing import driving
 from preprocessing.errors import InputError
 from reproductions.attention_viewer.drive import DriveFrames, write_drive_page
@@ -24,7 +29,11 @@ from reproductions.kim2017 import REPRODUCTION
 from reproductions.protocol.conclude import conclude
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions
+from reproductions.tasks.driving import filtering
+from reproductions.tasks.driving.results import mean_error, totals
 from reproductions.tasks.driving.task import items
+from tests.gluon_attn.evaluation.test_causal_filtering import road
+from tests.gluon_attn.training.test_drives import STEPS, UNITS, drive as recorded_drive, network as driver
 from tests.preprocessing.drives import frames, log_lines, write_drive
 from tests.reproductions.support import claims_by_id, dead_settings, gluon_attn, outcome, run_and_score
 
@@ -215,6 +224,8 @@ def test_smoke_end_to_end(tmp_path: Path) -> None:
     )
     first, blank, again = said.out.split("\n")[:3]
     assert said.code == 0 and blank == "" and first == again and abs(float(first)) < 100
+    refused = gluon_attn("predict", *options[:3], "--variant", "cnn", "--runs", tmp_path, "--batch-size", 2, stdin=b"")
+    assert refused.code == 2 and "leave out --batch-size" in refused.err
     missing = gluon_attn("predict", *options[:3], "--variant", "cnn", "--runs", tmp_path, stdin=b"none.png\n")
     assert missing.code == 2 and "line 1: frame 'none.png' cannot be read" in missing.err
 
@@ -284,3 +295,65 @@ def test_frames_that_the_grid_does_not_fill_are_refused() -> None:
     settings = replace(SMOKE.variant("cnn").settings, height=81)
     with pytest.raises(UsageError, match="frames of 160 x 81 pixels: choose multiples of 8"):
         settings.build(cast(Any, None))
+
+
+@pytest.mark.parametrize(("name", "factor"), [("always-0", 0.0), ("frame-before", 1.0)])
+def test_what_is_not_trained_knows_the_frame_before_at_most(name: str, factor: float) -> None:
+    frames, task, settings = recorded_drive(), CPU.task(name), CPU.variant(name).settings
+    model = settings.build(cast(Any, None))
+    model.initialize()
+    degrees = task.steer(model, settings, frames).degrees
+    for rows in frames.stretches:
+        assert degrees[rows[0]] == 0.0
+        np.testing.assert_allclose(degrees[rows[1:]], factor * frames.target[rows[:-1]])
+
+
+def test_a_region_with_exactly_the_least_effect_is_not_removed(tmp_path: Path) -> None:
+    assert judged(tmp_path, attention_10=arrays(1.0, effect=np.full(60, 0.1)))["removed"].effect == 0
+
+
+def test_masked_frames_are_steered_from_their_own_state_and_regions_have_their_weighted_distance() -> None:
+    frames, model = recorded_drive(), driver()
+    predictions = predict(model, frames, steps=STEPS, state_units=UNITS)
+    images = np.tile(road(), (len(frames.target), 1, 1, 1))
+    numbers = np.arange(len(frames.target))
+    split: Any = SimpleNamespace(decoded=images, target=frames.target, row_id=numbers.astype(str), seconds=numbers / 10)
+    item, density = (numbers // 20).astype(np.int32), 0.05
+    found = filtering.filtered(
+        model, frames, split, predictions, item, steps=STEPS, density=density, least_effect=0.0
+    ).arrays
+    assert predictions.weights is not None
+    distances, expected, effects = distances_to_edges(road(), model.grid), [], []
+    for stretch in stretches(model, frames, steps=STEPS, state_units=UNITS):
+        rows = np.arange(0, len(stretch.rows), filtering.EVERY)
+
+        states = stretch.features[rows], stretch.h[rows], stretch.c[rows]
+
+        def steer(chosen: np.ndarray, weights: np.ndarray, states: Any = states) -> np.ndarray:
+            values = [state[chosen] for state in states]
+            return model.steer(*(nd.array(value) for value in (weights, *values))).asnumpy()
+
+        for regions, row in zip(
+            causal_regions(stretch.weights[rows], model.grid, steer, density), stretch.rows[rows], strict=True
+        ):
+            weights = [predictions.weights[row][region.cells] for region in regions]
+            expected += [
+                np.average(distances[region.cells], weights=own) for region, own in zip(regions, weights, strict=True)
+            ]
+            effects += [region.effect for region in regions]
+    assert len(expected) > 5 and np.ptp(expected) > 0
+    np.testing.assert_allclose(found["region_distance"], expected, rtol=1e-4)
+    np.testing.assert_allclose(found["region_effect"], effects, rtol=1e-3, atol=1e-6)
+
+
+def test_intervals_draw_pieces_of_eighty_frames(tmp_path: Path) -> None:
+    made = arrays(1.0)
+    made |= {name: np.tile(made[name], 4) for name in ("degrees", "target")}
+    made |= {"item": np.arange(len(made["degrees"])) // 20}
+    made["degrees"] = made["target"] + np.repeat(np.random.RandomState(1).uniform(0, 3, 60), 20)
+    history = [{"epoch": 1, "train_loss": 1.0, "validation_error": 1.5, "validation_loss": 1.5}]
+    scored = outcome(tmp_path, "attention-10", 1, made, preset="cpu", history=history, corpus="udacity lake")
+    first, *_ = CPU.task("attention-10").rows([scored], CPU.variant("attention-10"))
+    pieces = np.stack([totals(scored).reshape(15, 4, 3).sum(axis=1)])
+    interval = bootstrap_metric(pieces, mean_error, seed=0)
+    assert first.ci95 == pytest.approx((interval.low, interval.high))

@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 import pytest
 
+from gluon_attn.evaluation.statistics import bootstrap
 from gluon_attn.training.checkpoint import Checkpoint, parameter_count
 from preprocessing import documents
 from preprocessing.text.vocabulary import SPECIALS
@@ -21,6 +22,7 @@ from reproductions.protocol.loading import load
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
+from reproductions.tasks.word_vectors.results import better_at_best_epochs
 from reproductions.tasks.word_vectors.task import WordVectorData
 from reproductions.tasks.word_vectors.trained_vectors import NEIGHBOURS, TrainedVectors
 from tests.reproductions.support import Answer, by_items, claims_by_id, gluon_attn, outcome, run, run_and_score
@@ -188,3 +190,18 @@ def test_invalid_queries_are_refused_in_one_line(trained: tuple[Path, Answer]) -
     assert answer.code == 2 and "standard input, line 2: not UTF-8" in answer.err.splitlines()[-1]
     refusal = gluon_attn("translate", "mikolov2013", "--preset", "smoke", "--variant", "cbow").refusal
     assert "its task is word vectors; use gluon-attn neighbours mikolov2013" in refusal
+
+
+def test_the_interval_at_best_epochs_is_that_on_test_around_the_effect(tmp_path: Path) -> None:
+    """It is not symmetric where a few words differ by much."""
+    values = np.where(np.arange(100) < 5, 90.0, 60.0)
+    history = [{"epoch": 1, "train_loss": 1.0, "validation_loss": 1.0, "validation_agreement": 0.0}]
+    sides = [
+        [outcome(tmp_path, name, arrays={"agreement": each}, history=[history[0] | {"validation_agreement": best}])]
+        for name, each, best in (("a", values, 70.0), ("b", np.full(100, 60.0), 66.0))
+    ]
+    on_test, estimate = bootstrap(values - 60.0, seed=0), better_at_best_epochs(*sides).estimate
+    assert estimate.mean == 4.0 and on_test.high - on_test.mean > 1.05 * (on_test.mean - on_test.low)
+    assert (estimate.low, estimate.high) == pytest.approx(
+        (4.0 - on_test.mean + on_test.low, 4.0 - on_test.mean + on_test.high)
+    )

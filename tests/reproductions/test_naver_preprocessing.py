@@ -28,9 +28,9 @@ from reproductions.protocol.runs import Outcome
 from reproductions.tasks.classification.accuracy import accuracies, widest
 from reproductions.tasks.classification.preprocessing_choices import (
     ACCURACY,
-    drawn,
     gain_where_copied,
     interaction,
+    random_choices,
     varies_more,
 )
 from tests.reproductions.support import outcome, run_and_score
@@ -92,7 +92,7 @@ def test_every_tokenizer_rule_and_list_is_tried() -> None:
 def test_random_pipelines_are_drawn_alike_everywhere() -> None:
     pipelines = WITH_ANY | WITH_MECAB
     assert len({str(changes) for changes in pipelines.values()}) == len(pipelines) == 12
-    assert pipelines["random-1"] == drawn(1, ANY) == drawn(1, ANY)
+    assert pipelines["random-1"] == random_choices(1, ANY) == random_choices(1, ANY)
     assert all(changes["tokenizer"] == "mecab" for changes in WITH_MECAB.values())
     cut = {name: CPU.variant(name).settings.max_length for name in pipelines}
     assert cut == {name: changes["max_length"] for name, changes in pipelines.items()}

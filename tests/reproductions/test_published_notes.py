@@ -20,6 +20,7 @@ from preprocessing.text.pairs import films, pair_rows
 from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions import cheng2016, lin2017, mikolov2013, naver_self_attention, xu2015
 from reproductions.protocol import papers
+from reproductions.tasks.captioning.meteor import meteor
 from reproductions.tasks.translation.task import SMALL, SMALL_TRAINING
 from tests.reproductions import published_images as images
 from tests.reproductions.published_numbers import (
@@ -314,21 +315,33 @@ def test_how_large_the_step_to_global_attention_is() -> None:
 
 def test_how_long_the_transformers_trained() -> None:
     """As a note of `vaswani2017` has it."""
-    first, second, third = (
-        round(one["history"][-1]["cpu_seconds"] / 60) for one in records("vaswani2017", "transformer")
+    fast, slow = (
+        [round(one["history"][-1]["cpu_seconds"] / 60) for one in records("vaswani2017", name)]
+        for name in ("transformer", "rnnsearch")
     )
-    note = papers.load("vaswani2017").notes[0]
-    assert f"its {third} minutes (seeds 1 and 2: {first} and {second})" in note
+    note = papers.load("vaswani2017").notes[1]
+    assert f"ran side by side: {fast[2]} and {slow[2]} minutes" in note
+    assert f"{fast[0]} and {fast[1]}, and {slow[0]} and {slow[1]} minutes" in note
     (claim,) = (claim for claim in results("vaswani2017")["claims"] if claim["id"] == "time")
-    assert claim["verdict"] == "inconclusive" and min(claim["per_seed"].values()) > 0
+    assert claim["verdict"] == "inconclusive" and claim["measure"].endswith("at the minutes per epoch of seed 3")
+
+
+def test_what_twice_the_epochs_gain_the_small_transformer() -> None:
+    """As a note of `vaswani2017` has it."""
+    twice, small = (
+        np.mean([bleu(one["bleu"].sum(axis=0)) for one in sides("vaswani2017", name)[0]])
+        for name in ("epochs-28", "small")
+    )
+    assert f"twice the epochs gain `small` {twice - small:.1f} BLEU" in papers.load("vaswani2017").notes[0]
 
 
 @pytest.mark.parametrize(("paper", "id"), [("luong2015", "dropout"), ("bahdanau2014", "short-beats-all")])
 def test_a_claim_has_exceeded_the_threshold_of_one_seed_since_it_was_lowered(paper: str, id: str) -> None:
     """As a note of the table has it; from 0.69 BLEU, before `vaswani2017`. The deviation is that of a difference."""
     (claim,) = (claim for claim in results(paper)["claims"] if claim["id"] == id)
-    (note,) = (note for note in papers.load(paper).notes if f"`{id}` has" in note)
-    assert 3 * claim["seed_deviation"] < abs(claim["effect"]) < 3 * 2**0.5 * 0.69 and "lowered" in note
+    lowered = "in `vaswani2017` lowered", "and `vaswani2017` lowered"
+    (note,) = (note for note in papers.load(paper).notes if any(each in note for each in lowered))
+    assert f"`{id}`" in note and 3 * claim["seed_deviation"] < abs(claim["effect"]) < 3 * 2**0.5 * 0.69
 
 
 def test_what_the_networks_on_imdb_are_worth() -> None:
@@ -518,11 +531,29 @@ def test_where_random_attention_points() -> None:
     """As a note of `xu2015` has it."""
     soft, random = sides("xu2015", "soft", "random")
     points = [np.array([images.noun_rise(1)(one["nouns"].sum(axis=0)) for one in side]) for side in (soft, random)]
-    note = papers.load("xu2015").notes[2]
+    note = papers.load("xu2015").notes[3]
     assert f"random attention, too, is above these, at {by_seed(points[1])} points" in note and points[1].min() > 0
     assert f"(`points-random`, added after test was scored): {by_seed(points[0] - points[1])} points by seed." in note
     raised = [images.noun_rise(2)(one["nouns"].sum(axis=0)) for one in random]
     assert f"(`raises`) random attention is at {by_seed(raised)} points." in note
+
+
+def test_how_much_lower_meteor_is_than_the_mean_of_captions() -> None:
+    """As a note of `xu2015` has it."""
+    one_by_one = []
+    for variant in {row["variant"] for row in results("xu2015")["rows"]}:
+        for counts in (one["meteor"] for one in sides("xu2015", variant)[0]):
+            one_by_one.append(100 * (np.mean([meteor(each) for each in counts]) - meteor(counts.sum(axis=0))))
+    assert len(one_by_one) == 16
+    note = next(note for note in papers.load("xu2015").notes if note.startswith("METEOR"))
+    assert note.endswith(f"the mean of the scores of captions, {min(one_by_one):.1f} to {max(one_by_one):.1f} higher.")
+
+
+def test_hard_attention_against_the_weights_of_other_images() -> None:
+    """As the docstring of `xu2015` has it."""
+    (hard,) = sides("xu2015", "hard")
+    less = [-images.noun_rise(1)(one["nouns"].sum(axis=0)) for one in hard]
+    assert f"every seed (by {by_seed(less, '{:.1f}')} points)" in str(xu2015.__doc__)
 
 
 def test_which_nouns_are_measured() -> None:
@@ -534,7 +565,7 @@ def test_which_nouns_are_measured() -> None:
         words = [word for start, end in itertools.pairwise(offsets) for word in utf8[start:end].decode().split()]
         counts.append(int((one["nouns"][:, 3] > 0).sum()))
         shares.append(100 * sum(word in ("dog", "dogs") for word in words) / one["nouns"][:, 3].sum())
-    note = papers.load("xu2015").notes[2]
+    note = papers.load("xu2015").notes[3]
     assert len(soft[0]["nouns"]) == 1000
     assert f"{min(counts)} to {max(counts)} of 1 000 captions have one" in note
     assert f"{min(shares):.0f} to {max(shares):.0f} % of these nouns are dog or dogs" in note
@@ -553,7 +584,7 @@ def test_over_how_many_positions_captions_attend() -> None:
                 each.append(np.exp(stats.entropy(weights, axis=1)))
         positions[variant] = np.concatenate(each).mean()
     soft, free, hard, random = positions.values()
-    note = papers.load("xu2015").notes[3]
+    note = papers.load("xu2015").notes[4]
     assert f"is {soft:.1f} of 49 positions for `soft`, {free:.1f} for `soft-free`, {hard:.1f} for `hard`" in note
     assert f"and {random:.1f} for `random`" in note
 
@@ -573,18 +604,18 @@ def test_how_far_attention_is_from_the_conditions_of_the_causal_filter() -> None
             padded = np.pad(np.where(relative > 1, relative, 0), 1)
             windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3))
             densest.append(windows.mean(axis=(2, 3)).max())
-    note = papers.load("kim2017").notes[0]
+    note = papers.load("kim2017").notes[1]
     assert f"single cells reach {max(largest):.1f} times the uniform weight" in note
     assert f"averages 1.5 (at most {max(densest):.1f})" in note and max(densest) < 1.5
     assert f"in any of the {filtered.pop()} filtered test frames" in note and not filtered
     regions, steps = rows * columns, papers.load("kim2017").preset("cpu").variant("attention-10").settings.steps
     assert f"over {regions} regions where the paper sums: lambda 10 acts like {10 / regions:.2f} of the paper's" in note
-    assert f"Equal weights in all frames minimise it, at {(1 - steps / regions) ** 2:.2f} lambda / {steps}: it" in note
+    assert f"Equal weights in all frames minimise it, at {(1 - steps / regions) ** 2:.2f} lambda / {steps}." in note
 
 
 def test_what_attention_costs_and_how_the_network_of_single_frames_differs() -> None:
     """As a note of `kim2017` has it."""
-    note = papers.load("kim2017").notes[1]
+    note = papers.load("kim2017").notes[2]
     names = ("attention-0", "attention-10", "attention-20", "cnn-lstm", "always-0")
     *attended, lstm, straight = (
         float(np.mean([images.error(each.sum(axis=0)) for each in images.steering_errors(side)]))

@@ -28,7 +28,9 @@ def captions(generator: np.random.RandomState) -> dict[str, Any]:
     counts = np.hstack([matches, np.tile([12, 11, 10, 9, 12, 13], (ITEMS, 1))])
     likelihood = np.stack([generator.uniform(20, 40, ITEMS), np.full(ITEMS, 10.0)], axis=1)
     nouns = np.hstack([generator.uniform(0, 1, (ITEMS, 3)), np.ones((ITEMS, 1))])
-    scores = {name: generator.uniform(0, 1, ITEMS) for name in ("cider", "meteor")}
+    matched = generator.randint(1, 3, (ITEMS, 16))
+    aligned = np.hstack([np.tile([30, 32, 10, 11], (ITEMS, 1)), matched, generator.randint(1, 9, (ITEMS, 3))])
+    scores = {"cider": generator.uniform(0, 1, ITEMS), "meteor": aligned}
     return {"bleu": counts, "sacrebleu": counts, "likelihood": likelihood, "nouns": nouns} | scores
 
 

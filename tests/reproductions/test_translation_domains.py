@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gluon_attn.evaluation.statistics import bootstrap_metric
 from preprocessing import translation
 from reproductions.bahdanau2014 import REPRODUCTION as BAHDANAU
 from reproductions.protocol.conclude import conclude
@@ -56,6 +57,8 @@ def test_pairs_of_the_training_text_are_left_out() -> None:
     assert {"tatoeba train", "tatoeba test"} <= data.corpora.keys()
     train = data.prepared.splits["train"]
     assert Pairs.unseen(train, train) == Pairs([], [], len(train))
+    louder = replace(train.source, text=np.array([f"{text.upper()} !" for text in train.source.text.tolist()], object))
+    assert Pairs.unseen(replace(train, source=louder), train).seen == len(train), "letters and digits are the same"
 
 
 @pytest.mark.corpus("ko_en")
@@ -122,3 +125,15 @@ def test_data_of_ones_own_have_one_test_set_and_no_claim_on_another(tmp_path: Pa
     dropout, plain = ([one for one in outcomes if one.variant == name] for name in ("dropout", "plain"))
     own = preset.task("plain").compare("bleu", dropout, plain)
     assert own is not None and own.estimate.mean == 0, "their own test split is compared"
+
+
+def test_the_interval_of_half_of_a_score_is_half_as_wide(tmp_path: Path) -> None:
+    outcomes = trained(tmp_path, "french", {"bleu": 30, TATOEBA.array: 5})
+    own, outside = (
+        bootstrap_metric(np.stack([one.predictions[name] for one in outcomes]), bleu, seed=0)
+        for name in ("bleu", TATOEBA.array)
+    )
+    effect = below_half(TATOEBA)(outcomes)
+    assert effect is not None and effect.estimate.mean == pytest.approx(own.mean / 2 - outside.mean)
+    half = np.sqrt(((own.high - own.low) / 4) ** 2 + ((outside.high - outside.low) / 2) ** 2)
+    assert effect.estimate.high - effect.estimate.low == pytest.approx(2 * half)

@@ -23,6 +23,7 @@ from reproductions.protocol.results import Result
 from reproductions.protocol.runs import Outcome
 from reproductions.tasks.captioning.data import CaptionData
 from reproductions.tasks.captioning.nouns import CLASSES_OF
+from reproductions.tasks.captioning.results import compare as compare_captions
 from reproductions.xu2015 import REPRODUCTION, Settings
 from tests.reproductions.support import claims_by_id, outcome, run_and_score
 from tests.reproductions.translating import counts
@@ -123,7 +124,7 @@ def test_better_captions_support_the_claims_and_equal_ones_do_not(tmp_path: Path
 
 
 def test_the_note_counts_the_words_that_are_classes() -> None:
-    assert f"They cover {len(CLASSES_OF)} words that are mapped to classes" in REPRODUCTION.notes[2]
+    assert f"They cover {len(CLASSES_OF)} words that are mapped to classes" in REPRODUCTION.notes[3]
 
 
 def test_captions_are_drawn_word_by_word_and_listed(tmp_path: Path) -> None:
@@ -170,3 +171,12 @@ def test_the_smoke_preset_runs_completely(tmp_path: Path) -> None:
     # The drawings of the sample show nothing that is a class of ImageNet.
     unmeasured = {"points-random", "raises"}
     assert {claim.id for claim in result.claims} == {claim.id for claim in REPRODUCTION.claims} - unmeasured
+
+
+def test_the_system_with_the_lower_perplexity_is_the_better_one(tmp_path: Path) -> None:
+    words = np.full(20, 10.0)
+    low, high = (
+        [outcome(tmp_path, str(nats), arrays={"likelihood": np.stack([nats * words, words], axis=1)})]
+        for nats in (2.0, 3.0)
+    )
+    assert compare_captions("perplexity", low, high).estimate.mean == pytest.approx(np.exp(3) - np.exp(2))

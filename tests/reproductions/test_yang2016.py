@@ -117,7 +117,9 @@ def test_trained_on_the_sample_it_draws_and_answers(tmp_path: Path) -> None:
     assert answer.code == 0, answer.err
     root = tmp_path / "yang2016" / "smoke-portable"
     drawn = {path.name for path in (root / "figures").iterdir()}
-    assert {"training_curves.png", "review_positive.png", "review_negative.png", "weights_of_good.png"} <= drawn
+    assert {"training_curves.png", "weights_of_good.png"} <= drawn
+    # A network this small gives all reviews one label: it has a correctly classified review of that class alone.
+    assert len(drawn & {"review_positive.png", "review_negative.png"}) == 1
     assert (root / "reviews.html").stat().st_size > 10_000
     options = ("yang2016", "--preset", "smoke", "--runs", tmp_path, "--variant", "att", "--weights")
     answer = gluon_attn("predict", *options, stdin=b"A good film. Not bad at all!\n\n...")

@@ -124,11 +124,13 @@
     state.query = whole("q");
     state.head = (/^\d{1,2}\.\d{1,2}\.\d{1,2}$/.exec(words.get("h") ?? "")?.[0] ?? "0.0.0").split(".").map(Number);
     state.example = whole("e") ?? 0;
-    choose(words.get("m"));
+    const wanted = words.get("m"), known = !wanted || data.networks.some((one) => one.id === wanted);
+    choose(wanted);
     if (typing) {
       by("text").value = (words.get("t") ?? "").slice(0, data.longest);
-      if (by("text").value) ask(false);
+      if (by("text").value && known) ask(false);
       else by("answer").hidden = true;
+      fail(known ? "" : `the network of this link, ${wanted}, is not here; choose another`);
     } else show(false);
   }
 
@@ -137,7 +139,8 @@
     const node = element("optgroup");
     node.label = titles[group];
     node.append(...data.networks.filter((one) => one.group === group).map((one) => {
-      const name = typing ? `${one.source} — ${one.variant}, seed ${one.seed}` : `${one.variant} — ${one.title}`;
+      const run = one.group === "runs" ? `, ${one.id.split("/")[1]}` : ""; // preset, profile and data
+      const name = typing ? `${one.source} — ${one.variant}, seed ${one.seed}${run}` : `${one.variant} — ${one.title}`;
       const option = element("option", "", name + (one.sample ? " (sample)" : ""));
       option.value = one.id;
       return option;

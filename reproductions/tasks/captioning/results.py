@@ -24,7 +24,9 @@ from reproductions.protocol.rows import bootstrapped_row, row, stacked, validati
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.bleu import bleu
+from reproductions.tasks.captioning.meteor import meteor
 from reproductions.tasks.captioning.scores import OFFICIAL, ORDERS, PEERS, bleu_n
+from reproductions.tasks.perplexity import reduction
 
 COLUMNS = (
     Column("BLEU-4", "bleu-4"),
@@ -43,12 +45,13 @@ NOTES = (
     "punctuation (the rule of neuraltalk2, which most published numbers share). The column sacreBLEU compares with "
     "the original references, which have punctuation; the captions have none. CIDEr and METEOR are those of the COCO "
     "evaluation code (pycocoevalcap), times 100, on the same words; its own PTBTokenizer would split a few words "
-    "differently. Search never generates the unknown word. EfficientNet-Lite0, which computes the image features, is "
+    "differently. CIDEr is the mean over captions, METEOR is computed from counts summed over captions. Search never "
+    "generates the unknown word. EfficientNet-Lite0, which computes the image features, is "
     "not fine-tuned.",
 )
 """How the metrics of a results README are computed."""
 
-_UNITS = {"cider": 100.0, "meteor": 100.0}
+_COCO = "pycocoevalcap 1.2 on the pipeline's words"
 
 
 def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
@@ -61,27 +64,26 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
         ("sacrebleu", "sacrebleu", f"{OFFICIAL.signature}; {search}", bleu),
         ("perplexity", "likelihood", "per word, including the end of the caption", perplexity),
     ]
+    if all("meteor" in outcome.predictions for outcome in outcomes):
+        measured.append(("meteor", "meteor", f"{_COCO}; {search}", lambda totals: 100 * meteor(totals)))
     made = [
         bootstrapped_row(outcomes, variant, stacked(outcomes, array), score, metric=metric, signature=signature)
         for metric, array, signature, score in measured
     ]
-    for metric, unit in _UNITS.items():
-        if all(metric in outcome.predictions for outcome in outcomes):
-            each = unit * stacked(outcomes, metric)
-            interval = bootstrap(each.mean(axis=0), seed=0)
-            signature = f"pycocoevalcap 1.2 on the pipeline's words; {search}"
-            values = each.mean(axis=1).tolist()
-            made.append(
-                row(outcomes, variant, split="test", metric=metric, signature=signature, values=values, ci95=interval)
-            )
+    if all("cider" in outcome.predictions for outcome in outcomes):
+        each = 100 * stacked(outcomes, "cider")
+        interval, values = bootstrap(each.mean(axis=0), seed=0), each.mean(axis=1).tolist()
+        signature = f"{_COCO}; {search}"
+        made.append(
+            row(outcomes, variant, split="test", metric="cider", signature=signature, values=values, ci95=interval)
+        )
     return [*made, validation_row(outcomes, variant, "bleu-4", "greedy, best epoch")]
 
 
 def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
     """Improvement of the first side over the second, in BLEU-n points or perplexity; paired bootstrap over images."""
     if metric == "perplexity":
-        sides = stacked(worse, "likelihood"), stacked(better, "likelihood")
-        return Effect(bootstrap_difference(*sides, perplexity, seed=0), "by how much perplexity is lower", "images")
+        return reduction(stacked(better, "likelihood"), stacked(worse, "likelihood"), "images")
     sides = stacked(better, "bleu"), stacked(worse, "bleu")
     return Effect(bootstrap_difference(*sides, partial(bleu_n, name=metric), seed=0), f"{metric} points", "images")
 
@@ -91,7 +93,7 @@ def _rise(than: int) -> Callable[[np.ndarray], float]:
     return lambda totals: float(100 * (totals[0] - totals[than]) / max(totals[3], 1))
 
 
-def points_better_than_random(own: Sequence[Outcome], random: Sequence[Outcome]) -> Effect | None:
+def shows_class_better_than_random(own: Sequence[Outcome], random: Sequence[Outcome]) -> Effect | None:
     """Whether attention finds the object that a noun names: increase of the probability of the noun's ImageNet classes,
     in points, with the noun's own weights instead of those of nouns in other images, minus the increase with random
     attention. Each side is measured over the nouns of its own captions; None if either has no such noun."""
@@ -103,7 +105,7 @@ def points_better_than_random(own: Sequence[Outcome], random: Sequence[Outcome])
     return Effect(bootstrap_difference(*sides, _rise(1), seed=0), what, "images")
 
 
-def points_better_than_equal(outcomes: Sequence[Outcome]) -> Effect | None:
+def shows_class_better_than_equal(outcomes: Sequence[Outcome]) -> Effect | None:
     """Increase of the probability of a noun's ImageNet classes, in points, with the noun's own weights instead of equal
     ones: whether attention raises the class at all; None if no caption has such a noun."""
     sums = stacked(outcomes, "nouns")

@@ -120,8 +120,8 @@ class Captioning(Task[CaptionSettings, CaptionData]):
         Predictions are by image: ``bleu`` and ``sacrebleu``, counts (images, 10); ``likelihood`` (images, 2), the nats
         and the words of all references; the captions as ``text_utf8`` and ``text_offsets``; with attention, ``nouns``
         (images, 4) from :func:`.nouns.attended_classes`; and, if the COCO evaluation is installed, ``cider`` (images,)
-        and ``meteor`` (images,). The examples are captions that share many n-grams with the references, and captions
-        that share few, with their images and weights.
+        and ``meteor``, counts (images, 23). The examples are captions that share many n-grams with the references, and
+        captions that share few, with their images and weights.
         """
         prepared = data.prepared
         captions = self._captions(model, data, "test", beam=settings.beam, alpha=settings.alpha, excluded=(UNKNOWN_ID,))

@@ -43,9 +43,9 @@ def compare(better: Sequence[Outcome], worse: Sequence[Outcome], items: str) -> 
 
 
 def widest(*groups: Sequence[Outcome], items: str) -> Effect:
-    """Difference between the best and the worst of several systems. These are the ones with the highest and the lowest
-    mean over seeds, for each seed as well, so that seeds in which the order is another count as such. They are chosen
-    by the same test items, so that even equal systems differ by a little more than nothing."""
+    """Difference between the best and the worst of several systems. They are chosen once, by their means over seeds;
+    the effect of a seed is the difference of these two, negative if their order is reversed in that seed. They are
+    chosen on the same test items, so that even equal systems differ by a little more than nothing."""
     means = [share_right(group).mean() for group in groups]
     best, worst = groups[int(np.argmax(means))], groups[int(np.argmin(means))]
     estimate = bootstrap(share_right(best) - share_right(worst), seed=0)

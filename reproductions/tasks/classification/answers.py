@@ -70,13 +70,13 @@ def _answers(
 
 def _name_long(trained: TrainedModel[Any, Any], texts: Sequence[Line], lengths: np.ndarray) -> None:
     """Report on standard error the lines of which only the first tokens are read."""
-    max_length, tokenize = trained.data.inputs.max_length, trained.data.prepared.tokenizer.tokenize
-    if max_length is None:
+    longest, tokenize = trained.data.inputs.longest_text, trained.data.prepared.tokenizer.tokenize
+    if longest is None:
         return
     # The preprocessing may have cut them already, so those of full length are tokenized once more.
-    tokens = {texts[row][0]: len(tokenize(texts[row][1])) for row in np.flatnonzero(lengths >= max_length)}
-    if longer := [number for number, count in tokens.items() if count > max_length]:
-        print(too_long(longer, tokens[longer[0]], max_length, "read"), file=sys.stderr)
+    tokens = {texts[row][0]: len(tokenize(texts[row][1])) for row in np.flatnonzero(lengths >= longest)}
+    if longer := [number for number, count in tokens.items() if count > longest]:
+        print(too_long(longer, tokens[longer[0]], longest, "read"), file=sys.stderr)
 
 
 def _name_unknown(texts: Sequence[Line], sequences: Sequence[np.ndarray]) -> None:

@@ -30,7 +30,7 @@ def of_text(trained: TrainedModel[Any, ClassificationData], text: str) -> Attent
         raise UsageError("there is no token in this text; type a sentence")
     predictions = classify(trained.model, data.inputs, data.inputs.texts(encoded), matrices=True)
     weights = predictions.token_weights[0]
-    limit = data.inputs.max_length or len(words)
+    limit = data.inputs.longest_text or len(words)
     notes = []
     if (total := len(data.prepared.tokenizer.tokenize(text))) > limit:
         notes.append(f"{total} tokens, of which only the first {limit} are read.")

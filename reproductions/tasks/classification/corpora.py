@@ -30,6 +30,10 @@ class NSMC(Classification[SequenceSettings]):
     def group(self) -> str:
         return "" if self.labelled else self.corpus
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.corpus, f"{self.labelled or 'all'} labelled texts")
+
     def pipeline(self, settings: SequenceSettings) -> TextPipeline:
         return naver.pipeline(
             tokenizer=self.tokenizer,

@@ -45,15 +45,18 @@ def words_in_context(*words: str) -> Measurement:
 
 
 def shaded_reviews(reading: Reading) -> Findings:
-    """Return an example for each class: the correctly classified test review that is nearest to nine sentences and 120
-    words. As in the paper, the shade of a word is its weight in its sentence times the square root of the sentence's
-    weight."""
+    """Return an example for each of the first two classes: the correctly classified test review that is nearest to nine
+    sentences and 120 words; none for a class without one. As in the paper, the shade of a word is its weight in its
+    sentence times the square root of the sentence's weight."""
     test, data = reading.test, reading.data
     distance = 10 * np.abs(test.sentence_lengths.lengths - 9) + np.abs(test.lengths - 120)
-    wrong = reading.predictions.predicted != test.label
+    right = reading.predictions.predicted == test.label
     examples = {}
     for label, name in enumerate(LABELS):
-        row = int(np.argmin(distance + 10_000 * ((test.label != label) | wrong)))
+        rows = np.flatnonzero(right & (test.label == label))
+        if not len(rows):
+            continue
+        row = int(rows[np.argmin(distance[rows])])
         review = test.take(np.array([row]))
         predictions = classify(reading.model, data.inputs, data.inputs.texts(review))
         sentences = predictions.sentence_weights[0]
@@ -74,7 +77,9 @@ def shaded_reviews(reading: Reading) -> Findings:
 
 def weighs_more(word: str, label: int, outcomes: Sequence[Outcome]) -> Effect | None:
     """Increase of the mean weight of a word in the reviews of a class over that in the other reviews. None if the word
-    does not occur."""
+    does not occur, and for texts of one's own, whose classes are others."""
+    if outcomes[0].on_own_data:
+        return None
 
     def totals(outcome: Outcome) -> np.ndarray:
         """(reviews, 4): sum of the word's weights and its number of occurrences, for the class and for the others."""
@@ -121,7 +126,7 @@ def weights_by_label(variant: str, *words: str) -> Draw:
         for word in words if variant in groups else ():
             arrays = groups[variant][0].predictions
             weights, label = arrays[f"weights_of_{word}"], arrays["label"][arrays[f"rows_of_{word}"]]
-            own = "data" in groups[variant][0].record  # labels of the user's own have no names in an outcome
+            own = groups[variant][0].on_own_data  # labels of the user's own have no names in an outcome
             names = [f"texts with label {number}" for number in range(1 + max(label, default=1))]
             names = names if own else [f"{name} reviews" for name in LABELS]
             samples = {f'"{word}" in {name}': weights[label == number] for number, name in enumerate(names)}

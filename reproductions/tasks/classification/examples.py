@@ -10,7 +10,6 @@ import numpy as np
 
 from gluon_attn.plots.heatmap import attention_matrix
 from reproductions.protocol.reproduction import Draw, Groups
-from reproductions.tasks.classification.document_attention import LABELS
 from reproductions.tasks.classification.predictions import TextPredictions, classify
 from reproductions.tasks.classification.task import Findings, Measurement, Reading
 
@@ -78,17 +77,15 @@ def example(
 
 
 def attention_of_featured(*variants: str) -> Draw:
-    """Draw the featured text of each of these variants with its whole matrix of weights; its title has the probability
-    of ``positive``, or with labels of the user's own the most probable one."""
+    """Draw the featured text of each of these variants with its whole matrix of weights; its title has the label that
+    is most probable."""
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
         paths = {}
         for outcome in (groups[name][0] for name in variants if name in groups):
             if example := outcome.examples.get("featured"):
-                name = outcome.variant
-                probabilities, label = example["probabilities"], example["label"]
-                shown, probability = ("positive", probabilities[1]) if label in LABELS else (label, max(probabilities))
-                title = f"{name}: {shown} with probability {probability:.2f} ({outcome.record['corpus']})"
+                name, probability = outcome.variant, max(example["probabilities"])
+                title = f"{name}: {example['label']} with probability {probability:.2f} ({outcome.record['corpus']})"
                 padding = 1 - float(np.array(example["weights"], np.float32).sum())
                 if padding > 0.005:
                     title += f"; {padding:.0%} of the weight is on padding"

@@ -40,6 +40,11 @@ class TextInputs(ABC):
     spelling: Spelling | None = None
 
     @property
+    def longest_text(self) -> int | None:
+        """Maximum number of tokens of a text, before any are added; None for no limit."""
+        return self.max_length
+
+    @property
     def learned(self) -> dict[str, bytes]:
         """State learned from the training split in addition to the vocabulary, by name."""
         return {SYLLABLES: self.spelling.state()} if self.spelling else {}
@@ -111,6 +116,10 @@ class BagsOfNgrams(TokenSequences):
     orders: tuple[int, ...] = ()
     buckets: int = 1
     max_words: int | None = None
+
+    @property
+    def longest_text(self) -> int | None:
+        return self.max_words or self.max_length
 
     def texts(self, split: Split) -> Sequence[Text]:
         words = [ids[: self.max_words] for ids in split.sequences()]

@@ -17,14 +17,17 @@ from reproductions.tasks.classification.task import Findings, Measurement, Readi
 def correct_sentence(tokens: int) -> Measurement:
     """Return a measurement whose example ``correct_sentence`` is the correctly classified validation sentence with the
     nearest number of tokens, the first of equals, with all weights and ``row``, its position in the split. None without
-    attention."""
+    attention, or if no sentence is classified correctly."""
 
     def measure(reading: Reading) -> Findings:
         if not reading.predictions.has_weights:
             return Findings()
         data, split = reading.data, reading.data.prepared.validation
         right = classify(reading.model, data.inputs, data.inputs.texts(split)).predicted == split.label
-        row = int(np.argmin(np.abs(split.lengths - tokens) + 1_000 * ~right))
+        rows = np.flatnonzero(right)
+        if not len(rows):
+            return Findings()
+        row = int(rows[np.argmin(np.abs(split.lengths[rows] - tokens))])
         text = split.take(np.array([row]))
         predictions = classify(reading.model, data.inputs, data.inputs.texts(text), matrices=True)
         shown = example(predictions, 0, text.words(0), data.labels, matrix=True)

@@ -95,7 +95,7 @@ def described(choices: Choices) -> str:
     return ", ".join(parts)
 
 
-def drawn(number: int, tokenizers: Sequence[str]) -> dict[str, Any]:
+def random_choices(number: int, tokenizers: Sequence[str]) -> dict[str, Any]:
     """A plausible pipeline: :class:`Choices`, minimum frequency and maximum length, each drawn independently. Tokens
     are removed by part of speech with Mecab only. The draws of a number are the same on every machine."""
     generator = np.random.RandomState(number)

@@ -22,6 +22,8 @@ from reproductions.protocol.task import Column, Evaluation, Variant
 from reproductions.tasks.classification.accuracy import per_cent, share_right
 from reproductions.tasks.classification.published_examples import examples_with_split
 
+WHOLE = 1_000
+"""Number of texts up to which a page has all of them."""
 COLUMNS = (
     Column("accuracy, %", "accuracy", "empty ones left out"),
     Column("without train/test duplicates", "accuracy", "does not occur in train"),
@@ -82,8 +84,8 @@ def reading_page(title: str, *variants: str, every: int = 1) -> Draw:
     Args:
         title: title of the paper.
         variants: names of variants with attention.
-        every: only every n-th text is on the page, if all of them would be too many for a browser; on the embedded
-            sample, all are.
+        every: only every n-th text is on the page, if there are more than :data:`WHOLE`: all of them would be too many
+            for a browser.
     """
 
     def write(groups: Groups, directory: Path) -> dict[str, Path]:
@@ -91,7 +93,7 @@ def reading_page(title: str, *variants: str, every: int = 1) -> Draw:
         if not trained or not trained[0].texts:
             return {}
         path = directory / "reviews.html"
-        _write_reading_page(trained[0], path, title, 1 if trained[0].on_sample else every)
+        _write_reading_page(trained[0], path, title, every if len(trained[0].texts["token_counts"]) > WHOLE else 1)
         return {"reading page": path}
 
     return write

@@ -43,9 +43,6 @@ NOTES = (
     "road is a drive on the simulator's other track, steered by keyboard, which was not used to train or select any "
     "network. Both drives are from a simulator instead of the paper's roads: errors are not comparable with the "
     "paper's, only the direction of differences is.",
-    "The drive goes around the same lake five times. Test blocks are periods of time that no network has seen, but "
-    "all networks have seen the same places in other laps. `frame-before` is not a baseline: it is given the driver's "
-    "steering of the previous frame.",
 )
 
 

@@ -282,6 +282,8 @@ class Driving(Drives[DrivingSettings]):
         ``options.json`` an object; a blank line begins another drive."""
         if options.weights:
             raise UsageError("the weights of frames are images; see the page of the test drive that score writes")
+        if options.batch_size is not None:
+            raise UsageError("frames are read one by one, since each needs the state before it; leave out --batch-size")
         model: Any = trained.model
         steps, units = trained.variant.settings.steps, _state_units(trained.model)
         state = begin = [nd.array(array) for array in initial_state(1, units)]
@@ -306,7 +308,8 @@ class Driving(Drives[DrivingSettings]):
             if state:
                 state = [nd.zeros_like(state[0]), *(carried[:, 0] for carried in output.states)]
             degrees = round(float(output.degrees[0, 0].asscalar()), 3)
-            yield json.dumps({"line": number, "frame": name, "degrees": degrees}) if options.json else f"{degrees:.3f}"
+            record = {"line": number, "frame": name, "degrees": degrees}
+            yield json.dumps(record, ensure_ascii=False) if options.json else f"{degrees:.3f}"
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,8 @@ def answer_image(trained: TrainedModel[Any, Any], path: Path, number: int, optio
     if options.json:
         by_label = {label: round(float(value), 6) for label, value in zip(labels, probabilities, strict=True)}
         best = labels[order[0]]
-        return json.dumps({"line": number, "image": str(path), "label": best, "probabilities": by_label})
+        record = {"line": number, "image": str(path), "label": best, "probabilities": by_label}
+        return json.dumps(record, ensure_ascii=False)
     return "\t".join(f"{labels[label]}\t{probabilities[label]:.4f}" for label in order[: options.n_best])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gluon_attn.evaluation.statistics import bootstrap_difference, bootstrap_metric, perplexity
+from gluon_attn.evaluation.statistics import bootstrap_metric, perplexity
 from gluon_attn.plots.curves import score_by_amount
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.reproduction import Draw, Groups
@@ -17,6 +17,7 @@ from reproductions.protocol.rows import alone, bootstrapped_row, stacked
 from reproductions.protocol.runs import Outcome, paired
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.language_modelling import results
+from reproductions.tasks.perplexity import reduction
 
 _FITTED, _EQUAL = "weights by known context, from validation", "equal weights"
 COLUMNS = (
@@ -40,12 +41,12 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any], order: int) -> list
 
 def mixture_below_network(networks: Sequence[Outcome]) -> Effect:
     """Reduction in perplexity from the network to the mixture; paired bootstrap over blocks of lines."""
-    return _lower(results.of_blocks(networks, "mixture"), results.of_blocks(networks, "likelihood"))
+    return reduction(results.of_blocks(networks, "mixture"), results.of_blocks(networks, "likelihood"), results.BLOCKS)
 
 
 def mixture_below_ngrams(networks: Sequence[Outcome], ngrams: Sequence[Outcome]) -> Effect:
     """Reduction in perplexity from the n-grams to the mixture; paired bootstrap over blocks of lines."""
-    return _lower(results.of_blocks(networks, "mixture"), results.of_blocks(ngrams, "likelihood"))
+    return reduction(results.of_blocks(networks, "mixture"), results.of_blocks(ngrams, "likelihood"), results.BLOCKS)
 
 
 def gains_more(
@@ -70,12 +71,9 @@ def gains_more(
         return 100 * ((1 - second / first) - (1 - fourth / third))
 
     estimate = bootstrap_metric(np.stack(runs), difference, seed=0)
-    return Effect(estimate, "per cent of perplexity, gain of the network minus gain of the n-grams", results.BLOCKS)
-
-
-def _lower(better: np.ndarray, worse: np.ndarray) -> Effect:
-    estimate = bootstrap_difference(worse, better, perplexity, seed=0)
-    return Effect(estimate, "by how much perplexity is lower", results.BLOCKS)
+    return Effect(
+        estimate, "percentage points, relative reduction by the network minus that by the n-grams", results.BLOCKS
+    )
 
 
 def perplexity_by_context(networks: Mapping[int, str], ngrams: Mapping[int, str], mixed_with: int) -> Draw:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gluon_attn.evaluation.statistics import bootstrap_difference, bootstrap_metric, in_blocks, perplexity
+from gluon_attn.evaluation.statistics import bootstrap_metric, in_blocks, perplexity
 from gluon_attn.plots.curves import Score, training_curves as draw_training_curves, weights_by_distance
 from gluon_attn.plots.heatmap import attention_matrix
 from preprocessing.ptb import END_OF_LINE
@@ -18,6 +18,7 @@ from reproductions.protocol.results import Row
 from reproductions.protocol.rows import bootstrapped_row, stacked, validation_row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
+from reproductions.tasks.perplexity import reduction
 
 COLUMNS = (Column("perplexity", "perplexity"),)
 BLOCK = 100
@@ -47,14 +48,12 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
 
 def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
     """Reduction of the perplexity on the first side, averaged over seeds; paired bootstrap over blocks of lines."""
-    sides = of_blocks(better, "likelihood"), of_blocks(worse, "likelihood")
-    estimate = bootstrap_difference(sides[1], sides[0], perplexity, seed=0)
-    return Effect(estimate, "by how much perplexity is lower", BLOCKS)
+    return reduction(of_blocks(better, "likelihood"), of_blocks(worse, "likelihood"), BLOCKS)
 
 
 def nearest_third(outcomes: Sequence[Outcome]) -> Effect:
-    """Excess of the weight of the nearest third of the memories over their uniform share, in per cent; bootstrap over
-    blocks of lines."""
+    """Excess of the weight of the nearest third of the memories over their uniform share, in percentage points;
+    bootstrap over blocks of lines."""
     by_distance, tokens = of_blocks(outcomes, "weight_by_distance"), of_blocks(outcomes, "likelihood")[:, :, 1]
     window = by_distance.shape[2]
     nearest = window // 3
@@ -63,7 +62,7 @@ def nearest_third(outcomes: Sequence[Outcome]) -> Effect:
         return float(100 * (totals[0] / totals[1] - nearest / window))
 
     each = np.stack([by_distance[:, :, :nearest].sum(axis=2), tokens], axis=2)
-    what = f"per cent of the weight on the nearest {nearest} of {window} memories, minus the uniform share"
+    what = f"percentage points of the weight on the nearest {nearest} of {window} memories, minus the uniform share"
     return Effect(bootstrap_metric(each, above_uniform, seed=0), what, BLOCKS)
 
 

@@ -34,8 +34,9 @@ def accuracy_by_minutes(pretrained: Mapping[str, Sequence[str]], without: str, l
         for classifier, sources in pretrained.items():
             if {classifier, *sources} <= groups.keys():
                 spent = [groups[source][0].record["history"][-1] for source in sources]
-                seconds = sum(each.get("cpu_seconds", each.get("seconds", 0.0)) for each in spent)
-                points[seconds / 60] = accuracies(groups[classifier])
+                if all("cpu_seconds" in each for each in spent):
+                    seconds = sum(each["cpu_seconds"] for each in spent)
+                    points[seconds / 60] = accuracies(groups[classifier])
         if len(points) < 2:
             return {}
         path, label = directory / "accuracy_by_pretraining.png", f"accuracy with {labelled} labels, %"
@@ -58,7 +59,7 @@ def accuracy_by_labelled(systems: Mapping[str, Mapping[int, str]]) -> Draw:
             for title, variants in systems.items()
         }
         series = {title: points for title, points in series.items() if points}
-        if not series:
+        if len({count for points in series.values() for count in points}) < 2:
             return {}
         path = directory / "accuracy_by_labelled.png"
         score_by_amount(series, path, "labelled reviews", "accuracy, %", scale="log")

@@ -14,6 +14,7 @@ from reproductions.protocol.runs import PREPROCESSING
 from reproductions.protocol.task import TrainedModel
 from reproductions.tasks.classification.settings import ClassificationData
 from reproductions.tasks.classification.task import Classification
+from reproductions.tasks.prepared import hashes
 from reproductions.tasks.pretraining import attention_views
 from reproductions.tasks.pretraining.bert_settings import BertSettings
 from reproductions.tasks.pretraining.initialization import initialize_from
@@ -77,11 +78,7 @@ class FineTuning(Classification[BertSettings]):
         )
 
     def _data(self, settings: BertSettings, prepared: Result) -> ClassificationData:
-        data = super()._data(settings, prepared)
-        corpora = dict(data.corpora)
-        if "raw" in corpora and "pretraining" in prepared.card["facts"]:
-            corpora["raw"] = prepared.card["facts"]["pretraining"]["crawl"]["sha256"]
-        return replace(data, corpora=corpora, packages=("sentencepiece",))
+        return replace(super()._data(settings, prepared), corpora=hashes(prepared), packages=("sentencepiece",))
 
     def attention_of(
         self, trained: TrainedModel[BertSettings, ClassificationData], text: str, *, beam: int | None = None

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gluon_attn.evaluation.statistics import bootstrap, bootstrap_difference, perplexity
+from gluon_attn.evaluation.statistics import bootstrap, perplexity
 from gluon_attn.plots.curves import Score, training_curves as draw_training_curves
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.results import Row
 from reproductions.protocol.rows import bootstrapped_row, row, stacked, validation_row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
+from reproductions.tasks.perplexity import reduction
 
 NOTES = (
     "Left out of the text for pretraining, of the 712 404 reviews of the crawl, because NSMC evaluates on them: 63 981 "
@@ -54,10 +55,7 @@ def rows(outcomes: Sequence[Outcome], variant: Variant[Any]) -> list[Row]:
 
 def compare(better: Sequence[Outcome], worse: Sequence[Outcome]) -> Effect:
     """Reduction in perplexity from the second side to the first; paired bootstrap over pairs."""
-    sides = stacked(better, "likelihood"), stacked(worse, "likelihood")
-    return Effect(
-        bootstrap_difference(sides[1], sides[0], perplexity, seed=0), "by how much perplexity is lower", "pairs"
-    )
+    return reduction(stacked(better, "likelihood"), stacked(worse, "likelihood"), "pairs")
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:

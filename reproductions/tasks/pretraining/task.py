@@ -32,6 +32,7 @@ from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Task, TrainedModel, Variant
 from reproductions.tasks.classification.accuracy import per_cent
 from reproductions.tasks.lines import lines, too_long
+from reproductions.tasks.prepared import hashes
 from reproductions.tasks.pretraining import attention_views, results
 from reproductions.tasks.pretraining.batches import ReviewPairs, share_of_pairs
 from reproductions.tasks.pretraining.bert_settings import PretrainingData, PretrainingSettings
@@ -91,10 +92,8 @@ class Pretraining(Task[PretrainingSettings, PretrainingData]):
         return naver_pretraining.pipeline(max_length=settings.pretraining_length, masking=_masking(settings), **options)
 
     def _data(self, prepared: Result) -> PretrainingData:
-        corpora = prepared.corpora
-        if "crawl" in prepared.card["facts"]:  # archives of one crawl differ in their bytes, their contents do not
-            corpora["raw"] = prepared.card["facts"]["crawl"]["sha256"]
-        return PretrainingData(prepared.card["corpus"]["name"], corpora, prepared, packages=("sentencepiece",))
+        name = prepared.card["corpus"]["name"]
+        return PretrainingData(name, hashes(prepared), prepared, packages=("sentencepiece",))
 
     def initialize(self, model: BertForPretraining, data: PretrainingData, pretrained: TrainedModel[Any, Any]) -> None:
         """Continue the pretraining of a network: take all its parameters, and none of the optimizer's state.

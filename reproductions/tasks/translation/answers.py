@@ -91,7 +91,8 @@ def _shortened(sentences: Split, numbers: Sequence[int]) -> Split:
 
 
 def _write_alignment(number: int, words: list[str], tokens: list[str], weights: np.ndarray, folder: Path) -> None:
-    record = {"line": number, "source": words, "target": tokens, "weights": weights.tolist()}
+    target = [*tokens, "</s>"][: len(weights)]  # the end of the sentence attends too, unless the search ended before it
+    record = {"line": number, "source": words or ["<unk>"], "target": target, "weights": weights.tolist()}
     with (folder / "alignments.jsonl").open("a", encoding="utf-8", newline="\n") as stream:
         stream.write(json.dumps(record, ensure_ascii=False) + "\n")
     if max(len(words), len(weights)) > LONGEST_MATRIX:

@@ -28,6 +28,7 @@ from reproductions.protocol.task import Evaluation, TrainedModel
 from reproductions.tasks.translation.article_nouns import noun_of_article
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from reproductions.tasks.translation.decoding import SENTENCES, batch
+from reproductions.tasks.translation.results import as_drawn
 from reproductions.tasks.translation.task import Translation
 
 # Name of the criterion -> the attention that it applies to, and its name in figures.
@@ -35,7 +36,7 @@ CRITERIA: Mapping[str, tuple[str, str]] = {
     "before": ("encoder", "the token before"),
     "after": ("encoder", "the token after"),
     "word": ("encoder", "other pieces of the same word"),
-    "noun": ("encoder", "the noun of an article three or more words before"),
+    "noun": ("encoder", "the noun whose article is three or more words earlier"),
     "second_word": ("encoder", "the second word after such an article"),
     "decoder_before": ("decoder", "the token before"),
     "lexicon": ("crossing", "the source token whose likeliest translation is generated"),
@@ -233,7 +234,10 @@ def _prefers(criterion: str, control: str, outcomes: Sequence[Outcome]) -> Effec
     difference = difference[~np.isnan(difference)]
     if not len(difference):
         return None
-    what = f"weight of the best head, chosen on validation, on {CRITERIA[criterion][1]}, minus {CRITERIA[control][1]}"
+    what = (
+        f"weight of the best head, chosen on validation, on {CRITERIA[criterion][1]}, minus the weight on "
+        f"{CRITERIA[control][1]}"
+    )
     return Effect(bootstrap(difference, seed=0), what, "sentences")
 
 
@@ -269,7 +273,7 @@ def _titled(example: Mapping[str, Any]) -> tuple[str, list[str], list[str], np.n
     where = {"encoder": "encoder", "crossing": "decoder to source"}[example["kind"]]
     title = f"{where}, layer {example['layer']}, head {example['head']}\n{_SHORT[example['criterion']]}: "
     title += f"{example['mean']:.0%} of the weight on test"
-    return title, example["queries"], example["keys"], np.array(example["weights"])
+    return title, as_drawn(example["queries"]), as_drawn(example["keys"]), np.array(example["weights"])
 
 
 _SHORT = {

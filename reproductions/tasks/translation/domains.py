@@ -13,6 +13,7 @@ from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing import translation as pipelines
 from preprocessing.bitext.data import Pair
+from preprocessing.text.normalization import loose_key
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.own_data import OwnData
 from reproductions.protocol.results import Row
@@ -61,7 +62,7 @@ TEST_SETS = (TATOEBA, KORSTS, NEWS, JHE)
 @dataclass(frozen=True)
 class Pairs:
     """Sentences of a test set and their references; ``seen`` is the number of pairs that were left out because their
-    source sentence is in the training text."""
+    source sentence is in the training text, apart from case, punctuation and spacing."""
 
     sources: list[str]
     references: list[str]
@@ -70,8 +71,8 @@ class Pairs:
     @staticmethod
     def unseen(test: Pair, train: Pair) -> Pairs:
         """The pairs of a test set whose source sentence is not in the training text."""
-        known = set(train.source.text.tolist())
-        kept = [row for row, text in enumerate(test.source.text) if text not in known]
+        known = set(map(loose_key, train.source.text.tolist()))
+        kept = [row for row, text in enumerate(test.source.text.tolist()) if loose_key(text) not in known]
         sources, references = (side.text[kept].tolist() for side in test.sides)
         return Pairs(sources, references, len(test) - len(kept))
 

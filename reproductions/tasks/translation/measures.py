@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gluon_attn.evaluation.statistics import Estimate, bootstrap, bootstrap_difference, rank_correlation
+from gluon_attn.evaluation.statistics import bootstrap, bootstrap_difference, rank_correlation
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing.bitext.data import Pair
@@ -16,12 +16,12 @@ from preprocessing.pipeline.ragged import Ragged
 from preprocessing.text.data import Split
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.rows import stacked
-from reproductions.protocol.runs import Outcome, paired
+from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Evaluation
 from reproductions.tasks.bleu import PEERS, bleu
 from reproductions.tasks.translation.data import TranslationData, TranslationSettings
 from reproductions.tasks.translation.decoding import Translated, translate
-from reproductions.tasks.translation.results import by_halves, long_minus_short
+from reproductions.tasks.translation.results import by_length_class, long_minus_short
 from reproductions.tasks.translation.task import Translation
 
 JOINED = (2, 3)  # consecutive test sentences that are translated as one
@@ -110,20 +110,20 @@ def share_lost(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
     """As :func:`points_lost`, in per cent of the BLEU of single sentences: a system with low BLEU has fewer points to
     lose."""
     sides = single_and_joined(first), single_and_joined(second)
-    return _loses_more("per cent of BLEU lost", _lost_share, sides, (first, second), GROUPS)
+    return _loses_more("share of BLEU lost, in percentage points", _lost_share, sides, (first, second), GROUPS)
 
 
 def lost_above_12_words(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect:
     """How many more BLEU points the first side loses than the second from sentences of up to 12 words to longer ones.
     Three concatenated sentences, in contrast, are longer than almost all training sentences and end differently."""
-    sides = by_halves(first), by_halves(second)
+    sides = by_length_class(first), by_length_class(second)
     what = "BLEU to 12 words minus above"
     return _loses_more(what, lambda totals: -long_minus_short(totals), sides, (first, second), "sentences")
 
 
 def more_when_long(attention: Sequence[Outcome], without: Sequence[Outcome]) -> Effect:
     """How many more BLEU points the first side gains over the second above 12 words than up to 12."""
-    estimate = bootstrap_difference(by_halves(attention), by_halves(without), long_minus_short, seed=0)
+    estimate = bootstrap_difference(by_length_class(attention), by_length_class(without), long_minus_short, seed=0)
     return Effect(estimate, "BLEU points gained above 12 words minus those gained to 12", "sentences")
 
 
@@ -157,27 +157,3 @@ def _loses_more(
 ) -> Effect:
     names = " minus ".join(side[0].variant for side in sides)
     return Effect(bootstrap_difference(*counts, lost, seed=0), f"{what}, {names}", items)
-
-
-def minutes_gained(first: Sequence[Outcome], second: Sequence[Outcome]) -> Effect | None:
-    """Processor minutes that the first side saves to reach the best validation BLEU of the second, seed by seed. A
-    training of the first side that never reaches it would need more than all of its minutes: it counts with these, and
-    saves nothing. None without a seed that both sides have."""
-    gained = []
-    for fast, slow in paired(first, second):
-        best = max(row["validation_bleu"] for row in slow.record["history"])
-        needed, reached = (_minutes_to(outcome, best) for outcome in (slow, fast))
-        assert needed is not None  # it is the best of this training
-        spent = fast.record["history"][-1]["cpu_seconds"] / 60
-        gained.append(needed - reached if reached is not None else min(0.0, needed - spent))
-    if not gained:
-        return None
-    mean = float(np.mean(gained))
-    names = f"{second[0].variant} minus {first[0].variant}"
-    what = f"minutes of processor time to the best validation BLEU of {second[0].variant}, {names}"
-    return Effect(Estimate(mean, mean, mean), what, items="", split="validation")
-
-
-def _minutes_to(outcome: Outcome, bleu: float) -> float | None:
-    """Processor minutes until a validation BLEU is reached."""
-    return next((row["cpu_seconds"] / 60 for row in outcome.record["history"] if row["validation_bleu"] >= bleu), None)

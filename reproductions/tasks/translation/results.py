@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gluon_attn.evaluation.statistics import bootstrap_difference, perplexity
-from gluon_attn.plots.curves import Score, score_by_length, score_by_minutes, training_curves as draw_training_curves
+from gluon_attn.plots.curves import Score, score_by_length, training_curves as draw_training_curves
 from gluon_attn.plots.heatmap import Matrix, attention_matrices
 from preprocessing.files import write_text
 from preprocessing.pipeline.ragged import unpack_strings
@@ -21,6 +22,7 @@ from reproductions.protocol.rows import alone, bootstrapped_row, row, stacked, v
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Column, Variant
 from reproductions.tasks.bleu import PEERS, Bleu, bleu, chrf_signature
+from reproductions.tasks.perplexity import reduction
 
 OTHER_COLUMNS = (Column("sacreBLEU", "sacrebleu"), Column("chrF", "chrf"), Column("perplexity", "perplexity"))
 COLUMNS = (Column("BLEU", "bleu"), *OTHER_COLUMNS)
@@ -72,7 +74,7 @@ def rows(
     ]
     made = []
     for metric, array, signature, score in measured:
-        if array in first.predictions:
+        if any(array in outcome.predictions for outcome in outcomes):
             each = stacked(outcomes, array)
             one = bootstrapped_row(outcomes, variant, each, score, metric=metric, signature=signature)
             made.append(one if array == "bleu" else alone(one))
@@ -93,13 +95,11 @@ def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) ->
     array, score = _SCORES[metric]
     sides = stacked(better, array), stacked(worse, array)
     if metric == "perplexity":
-        estimate, what = bootstrap_difference(sides[1], sides[0], score, seed=0), "reduction in perplexity"
-    else:
-        estimate, what = bootstrap_difference(*sides, score, seed=0), "BLEU points"
-    return Effect(estimate, what, "sentences")
+        return reduction(*sides, "sentences")
+    return Effect(bootstrap_difference(*sides, score, seed=0), "BLEU points", "sentences")
 
 
-def by_halves(outcomes: Sequence[Outcome]) -> np.ndarray:
+def by_length_class(outcomes: Sequence[Outcome]) -> np.ndarray:
     """BLEU counts (seeds, sentences, 20): in one half the sentences of more than 12 words, in the other half the
     rest."""
     long = (outcomes[0].predictions["words"] > 12)[:, None]
@@ -108,15 +108,16 @@ def by_halves(outcomes: Sequence[Outcome]) -> np.ndarray:
 
 
 def long_minus_short(totals: np.ndarray) -> float:
-    """BLEU of the sentences of more than 12 words minus that of the others, from the sums of :func:`by_halves`."""
+    """BLEU of the sentences of more than 12 words minus that of the others, from sums of :func:`by_length_class`."""
     long, short = (bleu(half) for half in np.split(totals, 2))
     return long - short
 
 
 def by_length(outcome: Outcome) -> list[float]:
-    """BLEU of the test sentences of each range of lengths."""
+    """BLEU of the test sentences of each range of lengths; NaN for a range without sentences."""
     words, each = outcome.predictions["words"], outcome.predictions["bleu"]
-    return [bleu(each[(words >= low) & (words <= (high or words.max()))].sum(axis=0)) for low, high in LENGTHS]
+    ranges = [each[(words >= low) & (words <= (high or words.max()))] for low, high in LENGTHS]
+    return [bleu(counts.sum(axis=0)) if len(counts) else math.nan for counts in ranges]
 
 
 def length_labels() -> list[str]:
@@ -149,27 +150,6 @@ def bleu_by_length(*variants: str, joined: Sequence[int] = ()) -> Draw:
         path = directory / "bleu_by_length.png"
         score_by_length(lines, labels, path, "BLEU")
         return {"BLEU by length": path}
-
-    return draw
-
-
-def bleu_by_minutes(*variants: str) -> Draw:
-    """A figure of validation BLEU by processor minutes, with all trainings of these variants."""
-
-    def draw(groups: Groups, directory: Path) -> dict[str, Path]:
-        curves = {
-            name: [
-                [(epoch["cpu_seconds"] / 60, epoch["validation_bleu"]) for epoch in outcome.record["history"]]
-                for outcome in groups[name]
-            ]
-            for name in variants
-            if name in groups
-        }
-        if not curves:
-            return {}
-        path = directory / "bleu_by_minutes.png"
-        score_by_minutes(curves, path, "BLEU, greedy")
-        return {"BLEU by minutes": path}
 
     return draw
 
@@ -212,14 +192,14 @@ def _matrix(outcome: Outcome, example: Mapping[str, Any]) -> Matrix:
 
 
 def alignment(source: Sequence[str], target: Sequence[str], weights: np.ndarray, title: str) -> Matrix:
-    """The alignment of one translation, with a row for each target token and a column for each source token.
+    """The alignment of one translation, with a row for each target token and a column for each source token."""
+    return Matrix(as_drawn([*target, "</s>"][: len(weights)]), as_drawn(source or ["<unk>"]), weights, title)
 
-    A morpheme attached to the previous one is shown with a hyphen, as in grammars, since fonts lack the pipeline's
-    mark.
-    """
-    rows = [token.replace(JOINER, "-") for token in [*target, "</s>"][: len(weights)]]
-    columns = [token.replace(JOINER, "-") for token in source or ["<unk>"]]
-    return Matrix(rows, columns, weights, title)
+
+def as_drawn(tokens: Sequence[str]) -> list[str]:
+    """Tokens for a figure: a morpheme that is attached to the one before has a hyphen, as in grammars, since fonts lack
+    the pipeline's mark."""
+    return [token.replace(JOINER, "-") for token in tokens]
 
 
 def draw_alignment(source: Sequence[str], target: Sequence[str], weights: np.ndarray, path: Path, title: str) -> None:

@@ -87,7 +87,7 @@ def compare(metric: str, better: Sequence[Outcome], worse: Sequence[Outcome]) ->
     sides = [_by_word(outcomes, only_rare) for outcomes in (better, worse)]
     if not len(sides[0]):
         return None
-    what = f"per cent of the neighbours of {'rare' if only_rare else 'all'} words"
+    what = f"percentage points of the neighbours of {'rare' if only_rare else 'all'} words"
     return Effect(bootstrap(sides[0] - sides[1], seed=0), what, "words")
 
 
@@ -101,7 +101,7 @@ def better_at_best_epochs(better: Sequence[Outcome], worse: Sequence[Outcome]) -
     on_test = bootstrap(_by_word(better, only_rare=False) - _by_word(worse, only_rare=False), seed=0)
     difference = float(first - second)
     estimate = Estimate(difference, difference - on_test.mean + on_test.low, difference - on_test.mean + on_test.high)
-    what = "per cent of the neighbours of all words, best epoch minus best epoch"
+    what = "percentage points of the neighbours of all words, best epoch minus best epoch"
     return Effect(estimate, what, "words of test", split="validation")
 
 
@@ -110,7 +110,7 @@ def above_chance(outcomes: Sequence[Outcome]) -> Effect | None:
     if not _measured(outcomes):
         return None
     difference = _by_word(outcomes, only_rare=False) - outcomes[0].predictions["chance"]
-    return Effect(bootstrap(difference, seed=0), "per cent of the neighbours above chance", "words")
+    return Effect(bootstrap(difference, seed=0), "percentage points of the neighbours above chance", "words")
 
 
 def training_curves(outcomes: Mapping[str, Outcome], path: Path) -> None:

@@ -28,7 +28,7 @@ from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, Evaluation, Settings, Task, TrainedModel, Variant
 from reproductions.tasks.lines import lines
-from reproductions.tasks.prepared import PreparedCorpus
+from reproductions.tasks.prepared import PreparedCorpus, hashes
 from reproductions.tasks.word_vectors import results
 from reproductions.tasks.word_vectors.sentiment_lexicon import Agreement, SentimentLexicon, agreement, for_test
 from reproductions.tasks.word_vectors.trained_vectors import NEIGHBOURS, TrainedVectors
@@ -220,10 +220,8 @@ class WordVectors(Task[WordVectorSettings, WordVectorData]):
 
     def _data(self, settings: WordVectorSettings, prepared: Result, *, sample: bool) -> WordVectorData:
         settings = settings.on_sample() if sample else settings
-        name, corpora = prepared.card["corpus"]["name"], prepared.corpora
-        if "crawl" in prepared.card["facts"]:  # archives of one crawl differ in their bytes, their contents do not
-            corpora["raw"] = prepared.card["facts"]["crawl"]["sha256"]
-        return WordVectorData(name, corpora, prepared, settings.clear, settings.frequent)
+        name = prepared.card["corpus"]["name"]
+        return WordVectorData(name, hashes(prepared), prepared, settings.clear, settings.frequent)
 
     def objective(self, settings: WordVectorSettings, recipe: Recipe, data: WordVectorData) -> Objective:
         queries = data.queries(test=False)

@@ -429,3 +429,30 @@ def test_different_networks_can_form_an_ensemble() -> None:
             token = int(np.mean([np.exp(log_p.asnumpy()[0]) for log_p, _, _ in steps], axis=0).argmax())
             ids.append(token)
         assert hypotheses[row][0].ids == without_end(tuple(ids))
+
+
+class Undecided:
+    """Finds every token of six as likely as any other."""
+
+    @staticmethod
+    def start(source: nd.NDArray, length: nd.NDArray) -> tuple[Tensors, Tensors]:
+        return (nd.zeros((len(source), 1)),), (nd.zeros((len(source), 1)),)
+
+    @staticmethod
+    def step(tokens: nd.NDArray, memory: Tensors, state: Tensors) -> tuple[nd.NDArray, None, Tensors]:
+        return nd.full((len(tokens), 6), -np.log(6)), None, state
+
+
+def test_of_equal_scores_the_first_hypothesis_and_the_first_token_come_first() -> None:
+    found = beam_search(
+        [cast("EncoderDecoder", Undecided())],
+        np.full((2, 3), 4, np.int32),
+        np.full(2, 3, np.float32),
+        beam=2,
+        alpha=0.0,
+        max_steps=2,
+        begin=BEGIN,
+        end=END,
+        excluded=(0, PADDING, BEGIN, END),
+    )
+    assert [[one.ids for one in hypotheses] for hypotheses in found] == [[(4, 4), (4, 5)]] * 2

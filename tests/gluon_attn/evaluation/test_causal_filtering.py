@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gluon_attn.evaluation.causal_filtering import attended_regions, causal_regions, kept_weights
+from gluon_attn.evaluation.causal_filtering import Region, attended_regions, causal_regions, kept_weights
 from gluon_attn.evaluation.road import distances_to_edges, road_edges
 
 GRID = (6, 10)
@@ -80,3 +80,35 @@ def test_distances_to_edges() -> None:
     assert distances[3, 7] < distances[3, 9]
     assert distances[0, 0] > 10
     assert np.isnan(distances_to_edges(np.zeros((40, 80, 3), np.uint8), (5, 10))).all()
+
+
+def test_an_effect_is_the_distance_from_the_steering_of_its_own_frame() -> None:
+    weights = np.stack([attention((1, 1)), attention((1, 1))])
+    regions = causal_regions(weights, GRID, lambda frames, given: 3 * given[:, 11:13].sum(axis=1) + 5 * frames)
+    assert [round(own[0].effect, 6) for own in regions] == [0.9, 0.9]
+
+
+def test_a_region_with_exactly_the_least_effect_is_kept() -> None:
+    region = Region(np.array([3]), 0.5, 0.25)
+    assert kept_weights(np.full(60, 0.5), [region], 0.25)[3] == 0.5
+
+
+@pytest.mark.parametrize(("times", "regions"), [(13.4, 0), (13.6, 1)])
+def test_a_core_has_the_density_on_average_over_nine_cells(times: float, regions: int) -> None:
+    """1.5 times 9 uniform weights, whatever the sum of the weights is."""
+    weights = np.full(60, (1 - times / 60) / 59)
+    weights[25] = times / 60
+    assert len(attended_regions(weights, GRID)) == regions
+    assert len(attended_regions(3 * weights, GRID)) == regions
+
+
+def test_distances_are_those_of_the_centres_of_cells() -> None:
+    of_pixels = distances_to_edges(road(), (40, 80)).reshape(40, 80)
+    np.testing.assert_array_equal(distances_to_edges(road(), (5, 10)).reshape(5, 10), of_pixels[4::8, 4::8])
+
+
+@pytest.mark.parametrize(("channel", "is_divided"), [(1, True), (2, False)])
+def test_a_difference_of_40_divides_a_surface_in_saturation_but_not_in_value(channel: int, is_divided: bool) -> None:
+    image = np.full((40, 80, 3), (0, 100, 110), np.uint8)
+    image[:, 60:, channel] += 40
+    assert road_edges(image).any() == is_divided

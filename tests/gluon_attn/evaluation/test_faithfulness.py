@@ -62,3 +62,13 @@ def test_ids_may_have_more_than_one_column() -> None:
     tables = [np.stack([ids, ids], axis=1) for ids in SEQUENCES]
     by_row = faithfulness(lambda texts: classify([ids[:, 0] for ids in texts]), tables)
     np.testing.assert_array_equal(by_row.agreement, faithfulness(classify, SEQUENCES).agreement)
+
+
+def test_effects_are_changes_of_the_log_odds() -> None:
+    """Near certainty, deleting -3 changes the probability the least and the log odds the most."""
+
+    def classify(sequences: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+        return 1 / (1 + np.exp(-np.array([values.sum() for values in sequences]))), [np.abs(one) for one in sequences]
+
+    measured = faithfulness(classify, [np.array([2.6, 1.4, -3.0, 2.0])])
+    assert measured.agreement == pytest.approx([1.0])

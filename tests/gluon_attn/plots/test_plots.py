@@ -239,7 +239,7 @@ def test_matrices_side_by_side_have_one_colour_scale(monkeypatch: pytest.MonkeyP
 def test_the_best_score_is_that_of_all_trainings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     labels = recorded(monkeypatch, "plot", "label")
     score_by_minutes({"small": [[(1, 20.0), (2, 30.0)], [(1, 35.0), (2, 25.0)]]}, tmp_path / "x.png", "BLEU")
-    assert "small: 35.00 at best" in labels
+    assert "small: 35.00 at best, all seeds" in labels and "other seeds" in labels
 
 
 def test_a_title_keeps_the_case_of_its_score(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

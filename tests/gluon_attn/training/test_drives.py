@@ -132,3 +132,10 @@ def test_a_network_learns_to_steer_to_what_it_sees() -> None:
             loss.backward()
             trainer.step(1)
     assert goal.evaluate(model)["error"] < 0.6 * before
+
+
+def test_an_epoch_is_selected_by_the_mean_absolute_error_of_all_frames() -> None:
+    frames, model = drive(), network()
+    degrees = predict(model, frames, steps=STEPS, state_units=UNITS).degrees
+    error = float(np.mean([abs(one - wanted) for one, wanted in zip(degrees, frames.target, strict=True)]))
+    assert objective(frames).evaluate(model) == pytest.approx({"error": error, "loss": error})

@@ -6,18 +6,21 @@ import csv
 import json
 import math
 import os
+import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import mxnet as mx
 import numpy as np
 import pytest
 from mxnet import nd
 from mxnet.gluon import HybridBlock, nn
 from mxnet.gluon.loss import L2Loss
 
+from gluon_attn import runtime
 from gluon_attn.errors import UsageError
 from gluon_attn.runtime import derive
 from gluon_attn.training.checkpoint import Checkpoint, parameter_arrays, parameters_sha256
@@ -581,3 +584,23 @@ def test_a_model_without_gradients_is_validated_and_saved(tmp_path: Path) -> Non
     assert (trained.history, trained.best_epoch) == ([{"epoch": 1, "validation_accuracy": 70.0}], 1)
     saved = Checkpoint(run.checkpoint).group("best")
     assert parameters_sha256(saved) == parameters_sha256(values) == parameters_sha256(parameter_arrays(model))
+
+
+def test_every_epoch_draws_anew_by_its_own_seed(tmp_path: Path) -> None:
+    """Dropout and the like: NumPy's, MXNet's and Python's generators begin each epoch from (seed, epoch)."""
+
+    def draws() -> tuple[float, float, float]:
+        return random.random(), float(np.random.random_sample()), float(mx.nd.random.uniform().asscalar())
+
+    drawn: list[tuple[float, float, float]] = []
+
+    def drawing(generator: np.random.RandomState) -> Iterator[Batch]:
+        drawn.append(draws())
+        yield from batches(generator)
+
+    run_in(tmp_path, objective=replace(OBJECTIVE, batches=drawing))
+    expected = []
+    for epoch in range(1, RECIPE.epochs + 1):
+        runtime.seed_all(runtime.derive(1, "epoch", epoch))
+        expected.append(draws())
+    assert drawn == expected and len(set(drawn)) == RECIPE.epochs

@@ -77,3 +77,11 @@ def test_every_row_is_in_one_pair_and_half_are_of_one_film() -> None:
 
 def test_the_film_is_the_first_part_of_an_id() -> None:
     assert films(np.array(["10/1", "9/2", "10/3"])).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(("twins", "alone", "together"), [(9, 10, 7), (4, 8, 4), (3, 12, 3), (8, 0, 4)])
+def test_half_of_the_pairs_are_of_one_group_or_as_many_as_possible(twins: int, alone: int, together: int) -> None:
+    """Groups of two, and groups of one, whose rows can only be paired with those of others."""
+    group = np.concatenate([np.repeat(np.arange(twins), 2), twins + np.arange(alone)])
+    pairs = pair_rows(group, np.random.RandomState(0))
+    assert len(pairs.first) == twins + alone // 2 and pairs.together.sum() == together

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from preprocessing import documents, naver, sentences
@@ -12,6 +13,7 @@ from preprocessing.errors import InputError, ParameterError
 from preprocessing.text.own_texts import learned_labels, own_texts, own_texts_of, reading_own_texts
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import DropEmpty
+from preprocessing.text.writing import write
 
 HEADER = "id\tdocument\tlabel"
 ROWS = [(str(number), f"text number {number} about {'film' if number % 2 else 'sport'}") for number in range(60)]
@@ -97,6 +99,15 @@ def test_labels_that_are_numbers_are_in_the_order_of_numbers(tmp_path: Path) -> 
     long = "1" + "0" * 5_000
     train = [row.replace("\t10", f"\t{long}") for row in train]
     assert learned_labels(run(tmp_path, train=train, test=["1\ta\t2"]).data.learned) == ("2", long)
+
+
+def test_written_files_have_the_names_of_the_labels(tmp_path: Path) -> None:
+    result = run(tmp_path)
+    write(result, tmp_path / "out")
+    lines = (tmp_path / "out" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    names = [("art", "news")[label] for label in result.test.label]
+    assert [line.split("\t")[1] for line in lines] == names
+    assert np.load(tmp_path / "out" / "test.npz")["labels"].tolist() == ["art", "news"]
 
 
 def test_a_saved_result_knows_the_labels_without_rows(tmp_path: Path) -> None:

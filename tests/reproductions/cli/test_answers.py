@@ -82,6 +82,13 @@ def test_files_that_cannot_be_read_or_written_are_refused(options: tuple[str, ..
     assert gluon_attn(*PREDICT, *options).refusal == reason
 
 
+def test_the_answers_do_not_replace_the_questions(questions: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.txt").symlink_to(questions)
+    refusal = gluon_attn(*PREDICT, "--input", questions, "--output", tmp_path / "link.txt").refusal
+    assert refusal == f"{tmp_path / 'link.txt'}: is also the input; name another file for the answers"
+    assert questions.read_text(encoding="utf-8").split("\n")[:-1] == list(TEXTS)
+
+
 def test_options_that_name_another_network_than_model_are_refused() -> None:
     refusal = gluon_attn(*PREDICT, "--model", "folder", "--seed", "2", "--runs", "elsewhere").refusal
     assert refusal == "--model names a network, and so its variant and seed; leave out --seed and --runs"

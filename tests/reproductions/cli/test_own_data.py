@@ -109,7 +109,7 @@ def test_it_answers_from_a_copy_without_the_files(trained: tuple[Project, Answer
     answer = gluon_attn("predict", script, "--model", model, stdin=b"film number 3 is good\n\n")
     assert answer.code == 0, answer.err
     assert answer.out.split("\t")[0] in ("good", "bad") and answer.out.count("\n") == 2
-    suggested = next(line for line in trained[1].out.splitlines() if line.startswith("Answer lines of text: "))
+    suggested = next(line for line in trained[1].out.splitlines() if line.startswith("Use the network: "))
     words = ["predict", str(project.script), "--model", str(project.root / "attention" / "seed-1")]
     assert shlex.split(suggested)[-4:] == words
 

@@ -143,7 +143,10 @@ def test_hostile_text_is_text(tab: Tab, explorer: str, empty: Path) -> None:
 
     title = tab.evaluate("document.title")
     with served(fake(answer), empty) as address:
-        tab.open(address + "#" + urlencode({"m": hostile, "t": hostile, "q": "<b>"}))
+        tab.open(address + "#" + urlencode({"m": hostile, "t": hostile}))
+        tab.until("!document.getElementById('error').hidden")
+        assert hostile in tab.evaluate("document.getElementById('error').textContent")
+        tab.open(address + "#" + urlencode({"t": hostile, "q": "<b>"}))
         tab.until(DRAWN)
         tab.evaluate("document.querySelectorAll('#answer button.token')[1].click()")
         assert tab.evaluate("document.title") == title
@@ -162,6 +165,14 @@ def test_an_error_is_one_line_on_the_page(whole: Tab, empty: Path) -> None:
         message = whole.until("document.getElementById('error').textContent")
     assert message == "there is no <b>token</b> in this text"
     assert whole.evaluate("document.getElementById('answer').hidden")
+
+
+def test_a_link_to_a_network_that_is_not_there_is_answered_by_no_other(tab: Tab, explorer: str) -> None:
+    tab.open(f"{explorer}#{urlencode({'m': 'no/network', 't': '좋은 영화'})}")
+    tab.until("!document.getElementById('error').hidden")
+    message = tab.evaluate("document.getElementById('error').textContent")
+    assert message == "the network of this link, no/network, is not here; choose another"
+    assert tab.evaluate("document.getElementById('answer').hidden")
 
 
 def test_an_invisible_token_is_shown_by_its_code_point(tab: Tab, explorer: str) -> None:

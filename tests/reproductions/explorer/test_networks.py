@@ -97,7 +97,7 @@ def test_a_network_of_data_of_ones_own_has_their_languages(tmp_path: Path) -> No
     }
     (directory / "config.json").write_text(json.dumps(config), encoding="utf-8")
     (own,) = [each for each in find_networks(tmp_path, "bahdanau2014").offered if each.group == "runs"]
-    assert (own.language, own.target, own.beam) == ("fr", "de", 5)
+    assert (own.language, own.target, own.beam, own.title) == ("fr", "de", 5, "rnnsearch-ko-en, fr to de")
 
 
 def test_networks_that_attend_to_nothing_are_not_offered(tmp_path: Path) -> None:

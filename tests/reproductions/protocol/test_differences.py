@@ -51,3 +51,10 @@ def test_without_the_other_variant_or_a_common_seed_there_is_no_difference(tmp_p
     for outcomes in ([curved], [curved, straight]):
         rows, _ = conclude(REPRODUCTION, AGAINST, outcomes)
         assert not [row for row in rows if row.metric == COLUMN.metric]
+
+
+def test_one_common_seed_makes_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(papers, "names", tuple)
+    outcomes = [finished(tmp_path, name, seed, 0.8) for name, seed in (("straight", 1), ("curved", 1), ("curved", 2))]
+    rows, _ = conclude(REPRODUCTION, AGAINST, outcomes)
+    assert not [one for one in rows if one.metric == COLUMN.metric]

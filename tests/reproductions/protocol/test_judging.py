@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ from gluon_attn.evaluation.statistics import bootstrap
 from reproductions.protocol import papers
 from reproductions.protocol.claims import Better, Effect, Measured
 from reproductions.protocol.conclude import conclude
-from reproductions.protocol.judging import after_holm, judge, power, reported_difference
+from reproductions.protocol.judging import after_holm, judge, known_deviation, power, reported_difference
 from reproductions.protocol.reported import Reported, Table
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import JudgedClaim, Result
 from reproductions.protocol.runs import Outcome
+from tests.reproductions.protocol.tabulated import CPU as TABULATED, row
 from tests.reproductions.support import judged, outcome
 from tests.reproductions.toy import REPRODUCTION
 
@@ -223,7 +225,10 @@ def test_two_deterministic_variants_are_judged_by_items(tmp_path: Path) -> None:
     outcomes = [finished(tmp_path, "curved", 1, 0.8), finished(tmp_path, "straight", 1, 0.7)]
     (claim,) = conclude(paper, without_random_part("straight", "curved"), outcomes)[1]
     assert (claim.verdict, claim.ci95) == ("supported", claim.ci95_items)
-    assert claim.basis == "no random part; interval over items"
+    assert claim.basis == "no random part; interval over items" and claim.seed_deviation == 0
+    # Of the normal distribution, so that Holm's correction includes the claim.
+    error = (claim.ci95_items[1] - claim.ci95_items[0]) / (2 * 1.959964)
+    assert claim.p == pytest.approx(math.erfc(claim.effect / error / math.sqrt(2)), rel=1e-6)
     (one_side,) = conclude(paper, without_random_part("straight"), outcomes)[1]
     assert one_side.verdict == "not judged"
 
@@ -321,3 +326,23 @@ def test_holm_names_the_verdicts_that_a_correction_would_change() -> None:
     assert after_holm([clear, weak]) == []
     assert after_holm([clear, weak, replace(open_, p=0.4)]) == [weak]
     assert after_holm([judged(p=None, verdict="supported")]) == []
+
+
+def test_the_deviation_is_that_of_test_results_whatever_the_order_of_rows() -> None:
+    of_validation = row("pretrained", "validation", per_seed={"1": 10.0, "2": 90.0})
+    of_test = row("pretrained", per_seed={"1": 50.0, "2": 52.0})
+    for rows in ([of_validation, of_test], [of_test, of_validation]):
+        deviation = known_deviation(REPRODUCTION, BETTER, TABULATED, rows)
+        assert deviation is not None and deviation == (pytest.approx(np.sqrt(2)), 1)
+
+
+def test_seeds_of_the_own_published_table_do_not_count_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a table is published again, its seeds are in the rows and in the old results: the deviation would be the
+    same, and its degrees of freedom twice as many."""
+    rows = [row("pretrained", per_seed={"1": 50.0, "2": 52.0})]
+    Result("toy", "cpu", rows, [], {}).write(tmp_path / "toy.json")
+    monkeypatch.setattr(papers, "names", lambda: ("toy",))
+    monkeypatch.setattr(papers, "load", lambda name: REPRODUCTION)
+    monkeypatch.setattr(papers, "results_path", lambda name, preset: tmp_path / "toy.json")
+    deviation = known_deviation(REPRODUCTION, BETTER, TABULATED, rows)
+    assert deviation is not None and deviation.degrees == 1

@@ -150,6 +150,9 @@ def test_a_commit_is_marked_when_code_that_trains_differs_from_it(
     assert commit() == git("rev-parse", "HEAD").strip()
     path.write_text("2\n", encoding="utf-8")
     assert commit() == git("rev-parse", "HEAD").strip() + mark
+    git("checkout", "--quiet", ".")
+    (path.parent / f"new_{path.name}").write_text("1\n", encoding="utf-8")
+    assert commit() == git("rev-parse", "HEAD").strip() + mark
 
 
 def test_a_manifest_names_the_c_library_and_the_instruction_sets(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_a_script_with_the_name_of_another_module_does_not_replace_it(toy: str) 
     assert sys.modules["random"] is before
 
 
-@pytest.mark.parametrize("name", ["x", "x.py", "protocol", "__init__", "", "toy.txt"])
+@pytest.mark.parametrize("name", ["x", "protocol", "__init__", "", "toy.txt"])
 def test_an_unknown_paper_is_refused_with_the_known_ones(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,11 +73,31 @@ def test_a_script_that_fails_is_refused_with_its_line(text: str, reason: str, tm
         papers.load(str(tmp_path / "mine.py"))
 
 
+def test_a_script_that_is_not_there_is_named() -> None:
+    with pytest.raises(UsageError, match=r"^absent\.py: no such script"):
+        papers.load("absent.py")
+
+
 def test_a_script_with_the_name_of_a_paper_is_refused(toy: str) -> None:
     """Their runs would go into the same folder."""
     script = Path(toy).rename(Path(toy).with_name("cho2014.py"))
     with pytest.raises(UsageError, match=r"cho2014\.py: cho2014 is a paper of this project; give that name, or rename"):
         papers.load(str(script))
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_at_the_paper_s_scale_no_title_is_that_of_a_smaller_network(name: str) -> None:
+    preset = papers.load(name).preset("paper")
+    assert [variant.title for variant in preset.variants if "smaller" in variant.title] == []
+
+
+def test_scripts_agree_on_the_numbers_that_others_report() -> None:
+    values: dict[tuple[str, str, str, str], set[float]] = {}
+    for name in papers.names():
+        for number in papers.load(name).reported:
+            key = number.system, number.corpus, number.metric, number.source
+            values.setdefault(key, set()).add(number.value)
+    assert {key: found for key, found in values.items() if len(found) > 1} == {}
 
 
 @pytest.mark.parametrize("name", papers.names())

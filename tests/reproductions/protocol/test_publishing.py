@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gluon_attn.errors import UsageError
@@ -22,7 +23,7 @@ from reproductions.protocol.results import Result
 from reproductions.protocol.runner import combine_all, runs_of
 from reproductions.protocol.runs import Outcome, Run, in_order
 from reproductions.protocol.training import score, train
-from tests.reproductions.support import gluon_attn
+from tests.reproductions.support import gluon_attn, outcome
 
 FILES = {
     "toy.json",
@@ -92,9 +93,9 @@ def test_results_figures_readme_and_outcomes_are_published_next_to_the_script(to
     assert [claim.id for claim in result.claims] == ["bend", "chance"]
     assert list(dict.fromkeys(row.variant for row in result.rows)) == ["curved", "straight", "pretrained", "committee"]
     assert "[`toy.py`](../../toy.py)" in (results / "toy" / "README.md").read_text(encoding="utf-8")
-    for outcome in (results / "toy" / "outcomes").rglob("*.json"):
-        run = toy_paper / "runs" / "toy" / "cpu-portable" / outcome.relative_to(results / "toy" / "outcomes")
-        assert outcome.read_bytes() == run.read_bytes()
+    for path in (results / "toy" / "outcomes").rglob("*.json"):
+        run = toy_paper / "runs" / "toy" / "cpu-portable" / path.relative_to(results / "toy" / "outcomes")
+        assert path.read_bytes() == run.read_bytes()
 
 
 def test_publishing_again_removes_obsolete_files(published: Path) -> None:
@@ -421,7 +422,7 @@ def test_without_outcomes_nothing_can_be_published_again(published: Path) -> Non
 
 def test_an_unpublished_table_cannot_be_published_again(toy: str) -> None:
     for check in (True, False):
-        with pytest.raises(UsageError, match="no results here; run the reproduction first"):
+        with pytest.raises(UsageError, match="no results here; score the reproduction first"):
             publish_again(toy, "cpu", check=check)
     assert not papers.results_folder(toy).exists()
 
@@ -442,7 +443,7 @@ def test_claims_with_one_seed_use_the_deviation_of_all_published_tables(paper: s
     reproduction, result = papers.load(paper), Result.read(papers.results_path(paper, "cpu"))
     declared = {claim.id: claim for claim in reproduction.claims}
     for claim in result.claims:
-        if len(claim.per_seed) < 2 and claim.seed_deviation is not None:
+        if len(claim.per_seed) < 2 and claim.seed_deviation:  # zero between systems without a random part
             known = known_deviation(reproduction, declared[claim.id], reproduction.preset("cpu"), result.rows)
             assert known is not None
             assert claim.seed_deviation == pytest.approx(known.value * math.sqrt(2), rel=1e-12), claim.id
@@ -469,3 +470,10 @@ def test_published_outcomes_are_of_the_declared_variants(paper: str) -> None:
         assert config["corpora"] == outcome.record["corpora"] and config["pipeline"] == outcome.record["pipeline"]
         assert ("pretrained" in config["corpora"]) == (variant.pretrained is not None)
     assert hashes == result.manifest["parameters_sha256"]
+
+
+def test_what_no_training_repeats_is_not_published(toy: str, tmp_path: Path) -> None:
+    one = outcome(tmp_path / "runs", "curved", 1, {"right": np.ones(4, bool)}, asynchronous=True)
+    with pytest.raises(UsageError, match="no training repeats this one; train it without --asynchronous"):
+        publish(toy, papers.load(toy).preset("cpu"), [one], Result("toy", "cpu", [], [], {}))
+    assert not (Path(toy).parent / "results").exists()

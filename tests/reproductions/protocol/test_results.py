@@ -109,7 +109,7 @@ def test_a_file_of_something_else_is_refused_with_what_it_lacks(tmp_path: Path) 
 
 
 def test_a_missing_file_is_refused_with_a_remedy(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"results\.json: no results here; run the reproduction first"):
+    with pytest.raises(UsageError, match=r"results\.json: no results here; score the reproduction first"):
         Result.read(tmp_path / "results.json")
 
 

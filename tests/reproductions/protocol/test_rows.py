@@ -9,10 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import Estimate, bootstrap_metric
 from reproductions.protocol.reported import Reported
 from reproductions.protocol.results import Row
-from reproductions.protocol.rows import alone, best_validation, bootstrapped_row, row, seed_range, validation_row
+from reproductions.protocol.rows import (
+    alone,
+    best_validation,
+    bootstrapped_row,
+    row,
+    seed_range,
+    stacked,
+    validation_row,
+)
 from tests.reproductions.support import outcome
 from tests.reproductions.toy import PEER, REPRODUCTION
 
@@ -41,6 +50,15 @@ def test_one_seed_has_no_deviation(tmp_path: Path) -> None:
 def test_a_row_has_a_value_for_each_seed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="zip"):
         row_of(tmp_path, 1, 2, values=[80.0])
+
+
+def test_an_array_that_one_seed_lacks_is_named(tmp_path: Path) -> None:
+    both = [outcome(tmp_path, "curved", 1, {"right": np.ones(2)}), outcome(tmp_path, "curved", 2, {"more": np.ones(2)})]
+    assert stacked(both[:1], "right").shape == (1, 2)
+    with pytest.raises(
+        UsageError, match="has no right, which another seed of curved or its claim has; train and score"
+    ):
+        stacked(both, "right")
 
 
 def test_the_number_of_a_peer_is_in_the_test_row_of_its_metric(tmp_path: Path) -> None:

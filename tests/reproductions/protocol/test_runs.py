@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gluon_attn.errors import UsageError
-from reproductions.protocol.runs import Outcome, Run, by_variant, in_order, published_outcomes, write_outcome
+from reproductions.protocol.runs import Outcome, Run, by_variant, in_order, paired, published_outcomes, write_outcome
 from tests.reproductions.support import outcome, run
 
 RECORD = {
@@ -199,3 +199,10 @@ def test_an_incomplete_outcome_is_refused(missing: str, whole: Path) -> None:
 def test_missing_predictions_are_refused(whole: Path) -> None:
     (whole / "predictions.npz").unlink()
     assert "No such file" in refused(whole, "predictions.npz")
+
+
+def test_outcomes_are_paired_by_their_seeds(tmp_path: Path) -> None:
+    first, second = (
+        [outcome(tmp_path, name, seed) for seed in seeds] for name, seeds in (("a", (1, 3, 2)), ("b", (2, 4, 3)))
+    )
+    assert [(one.label, other.label) for one, other in paired(first, second)] == [("a/3", "b/3"), ("a/2", "b/2")]

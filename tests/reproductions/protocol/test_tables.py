@@ -189,3 +189,26 @@ def test_no_variant_is_lost_on_the_way_to_the_tables(path: Path) -> None:
     lines = table_lines(paper, paper.preset(published.preset), published)
     shown = [line.name for line in lines if line.name == line.row.variant]
     assert shown == list(dict.fromkeys(each.variant for each in published.rows))
+
+
+def test_a_column_never_has_a_validation_result() -> None:
+    of = result(row("curved", "validation", 99.0), *three("curved"), row("straight", "validation", 99.0))
+    assert row_of(of, "curved", Column("", "accuracy")) == of.rows[1]
+    assert row_of(of, "straight", Column("", "accuracy")) is None
+
+
+def test_a_reported_number_that_is_not_comparable_is_not_next_to_ours() -> None:
+    of = result(
+        *three("curved", reported=REPORTED, comparable=False), *three("straight", reported=REPORTED, comparable=True)
+    )
+    assert [line.reported is not None for line in table_lines(REPRODUCTION, CPU, of)] == [False, True]
+
+
+def test_three_seeds_have_their_deviation_and_two_both_values() -> None:
+    of = result(
+        row("curved", std=1.5, per_seed={"1": 84.0, "2": 86.0, "3": 88.0}, ci95=(80.0, 90.0), signature="all points"),
+        row("straight", std=1.5, per_seed={"1": 85.0, "2": 87.25}, signature="all points"),
+        row("pretrained", std=0.0, per_seed={"1": 86.125}, signature="all points"),
+    )
+    numbers = [line.numbers[0] for line in table_lines(REPRODUCTION, CPU, of)]
+    assert numbers == ["86.12 ± 1.50", "86.12 (85.00, 87.25)", "86.12"]

@@ -454,3 +454,19 @@ def test_an_ensemble_needs_all_its_members(one: Run) -> None:
     with pytest.raises(UsageError, match="curved with seed 2 has not been trained yet"):
         combine(ensemble, [one, replace(one, seed=2)])
     assert not (one.root / "committee").exists()
+
+
+def test_the_seed_of_a_run_is_that_of_its_first_parameters_and_of_its_training(
+    toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: dict[int, str] = {}
+    fit = training.fit
+
+    def spy(model: Any, *args: Any, seed: int, **options: Any) -> Any:
+        begun[seed] = parameters_sha256(parameter_arrays(model))
+        return fit(model, *args, seed=seed, **options)
+
+    monkeypatch.setattr(training, "fit", spy)
+    for seed in (1, 2):
+        train(run(tmp_path / "runs", "curved", seed, paper=toy), resume=False, overwrite=False)
+    assert set(begun) == {1, 2} and begun[1] != begun[2]

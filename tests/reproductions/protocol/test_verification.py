@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -239,3 +240,35 @@ def test_a_training_of_today_may_measure_more_than_a_published_one(tmp_path: Pat
     today = outcome(tmp_path / "today", "curved", 1, {"right": np.ones(2), "more": np.ones(2)}, **record)
     assert all(_checks(today, before, newer=True).values())
     assert not _checks(today, before)["predictions"] and not _checks(before, today, newer=True)["predictions"]
+    with_metric = replace(today, record={**today.record, "metrics": {**today.record["metrics"], "more": 1.0}})
+    assert all(_checks(with_metric, before, newer=True).values()) and not _checks(with_metric, before)["metrics"]
+    assert not _checks(today, with_metric, newer=True)["metrics"]
+
+
+@pytest.mark.parametrize(("difference", "same"), [(1e-14, True), (1e-9, False)])
+def test_a_metric_may_differ_in_its_last_bits_alone(difference: float, same: bool, tmp_path: Path) -> None:
+    record = dict.fromkeys(("parameters_sha256", "pipeline", "environment"), "1" * 64)
+    before, today = (
+        outcome(tmp_path / name, "curved", 1, {"right": np.ones(2)}, metrics={"accuracy": accuracy}, **record)
+        for name, accuracy in (("before", 50.0), ("today", 50.0 * (1 + difference)))
+    )
+    assert _checks(today, before)["metrics"] == same
+
+
+def test_every_row_of_a_table_without_outcomes_is_compared(toy: str, tmp_path: Path) -> None:
+    """Also if several rows have one metric, counted in different ways."""
+    preset = papers.load(toy).preset("smoke")
+    one = outcome(
+        tmp_path, "curved", 1, {"right": np.arange(8) < 6}, paper=toy, pipeline="1" * 64, environment="1" * 64
+    )
+    rows, _ = conclude.conclude(papers.load(toy), preset, [one])
+    assert [row.split for row in rows].count("test") > 1
+    for number, changed in enumerate(rows):
+        other = replace(changed, per_seed={"1": changed.per_seed["1"] + 1})
+        published = Result("toy", "smoke", [*rows[:number], other, *rows[number + 1 :]], [], {})
+        replace(published, manifest=manifest([one], "gluon-attn run", time.time())).write(
+            papers.results_path(toy, "smoke")
+        )
+        _, _, compare = _with_published(toy, preset, [run(tmp_path, "curved", paper=toy)], prepare=False)
+        differing = [name for name, same in compare(one).items() if not same]
+        assert differing == [f"{changed.split} {changed.metric}"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU
 
-from reproductions.tasks.bleu import COUNTS, Bleu, bleu, chrf, with_unknown_words
+from reproductions.tasks.bleu import COUNTS, PEERS, Bleu, bleu, bleu_up_to, chrf, with_unknown_words
 
 HYPOTHESES = ["The cat sat on the mat .", "a dog runs", "Two men are talking in a park ."]
 REFERENCES = ["the cat sat on a mat .", "A dog is running fast", "Two men are talking in the park ."]
@@ -54,3 +54,15 @@ def test_chrf_is_between_zero_and_one_hundred() -> None:
     assert chrf(REFERENCES, REFERENCES) == pytest.approx(100)
     assert 0 < chrf(HYPOTHESES, REFERENCES) < 100
     assert np.isclose(chrf(["zzz"], ["abc"]), 0)
+
+
+def test_bleu_of_captions_is_not_smoothed_and_that_of_translations_is() -> None:
+    """No 4-gram is right."""
+    totals = np.array([4, 2, 1, 0, 6, 5, 4, 3, 6, 6])
+    assert bleu_up_to(totals, 4) == 0.0 and bleu_up_to(totals, 3) == pytest.approx(100 * (4 / 6 * 2 / 5 / 4) ** (1 / 3))
+    assert bleu(totals) == pytest.approx(100 * (4 / 6 * 2 / 5 / 4 / (2 * 3)) ** (1 / 4))
+
+
+def test_published_translations_are_scored_without_case() -> None:
+    assert "case:lc" in PEERS.signature
+    assert PEERS.counts(["A Dog runs ."], ["a dog runs ."]).tolist() == [[4, 3, 2, 1, 4, 3, 2, 1, 4, 4]]

@@ -15,11 +15,13 @@ ONE_OF_EACH_TASK = {
     "documents": ("yang2016", "att"),
     "word vectors": ("mikolov2013", "skip-gram"),
     "language modelling": ("cheng2016", "lstm"),
+    "n-grams": ("bengio2003", "n5"),
     "translation": ("cho2014", "encdec"),
     "image classification": ("dosovitskiy2020", "patches"),
     "driving": ("kim2017", "attention-10"),
     "captioning": ("xu2015", "soft"),
     "pretraining": ("devlin2018", "pretraining"),
+    "fine-tuning": ("devlin2018", "bert"),
 }
 
 

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reproductions.tasks.captioning import image_features, nouns
+from reproductions.tasks.captioning.decoding import Caption
 from reproductions.tasks.captioning.nouns import CLASSES_OF
 
 # As the list of Keras's models has them, which is that of ILSVRC 2012 (pytorch/hub, imagenet_classes.txt). Of ranges of
@@ -62,3 +70,30 @@ def test_numbers_are_those_of_the_named_classes() -> None:
         assert CLASSES_OF[noun] == CLASSES_OF[other]
     for noun, other in PART_OF.items():
         assert set(CLASSES_OF[noun]) < set(CLASSES_OF[other])
+
+
+def test_a_noun_is_compared_with_the_weights_of_nouns_in_other_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A classifier whose probability of a dog is the weight on cell 0 of 7 x 7, and that of a cat the weight on cell 1.
+    The weights are over 14 x 14: four fine cells are one of the last grid."""
+    dog, cat, fine = 151, 281, np.zeros((3, 14, 14), np.float32)
+    fine[0, :2, :2] = 0.25  # all on cell 0
+    fine[1, :2, 2:4] = 0.25  # all on cell 1
+    fine[2, :2, :2], fine[2, 12:, 12:] = 0.125, 0.125  # half on cell 0
+
+    def classify(pooled: np.ndarray) -> np.ndarray:
+        p = np.zeros((len(pooled), 1000))
+        p[:, dog], p[:, cat] = pooled[:, 0], pooled[:, 1]
+        return p
+
+    monkeypatch.setattr(image_features, "network", lambda: SimpleNamespace(classify=classify))
+    last: Any = SimpleNamespace(rows=lambda images: np.tile(np.eye(49), (len(images), 1, 1)))
+    flat = fine.reshape(3, -1)
+    captions = [
+        Caption(["dog", "a", "cat"], 0.0, np.stack([flat[0], flat[2], flat[1]])),
+        Caption(["dog"], 0.0, flat[2:]),
+        Caption(["a"], 0.0, flat[:1]),
+    ]
+    # Nouns: 0 a dog and 1 a cat in the first image, 2 a dog in the second. Of ten shifts of three nouns, those by 1, 4,
+    # 7 and 10 give noun 2 the weights of noun 1, and those by 2, 5 and 8 the weights of noun 0.
+    measured = nouns.attended_classes(captions, last, "stride-16")
+    np.testing.assert_allclose(measured, [[2.0, 0.5, 2 / 49, 2], [0.5, 3 / 7, 1 / 49, 1], [0, 0, 0, 0]], rtol=1e-6)

@@ -92,6 +92,20 @@ def test_a_word_with_more_weight_in_its_class_supports_the_claim(tmp_path: Path)
     assert negative.estimate.mean == pytest.approx(-1.5) and "negative minus others" in negative.what
 
 
+def test_classes_of_ones_own_texts_are_not_those_of_the_claim(tmp_path: Path) -> None:
+    arrays = {"label": [0, 1], "rows_of_good": [0, 1], "weights_of_good": [1.0, 2.0]}
+    finished = outcome(tmp_path, "att", arrays=arrays, data={"name": "own documents"})
+    assert weighs_more("good", 1, [finished]) is None
+
+
+def test_a_class_that_is_never_right_has_no_example() -> None:
+    """The stub classifies all reviews as negative."""
+    data = TASK.prepare(SETTINGS, sample=True)
+    last: Any = None
+    model: Any = first_word
+    assert list(TASK.evaluate(model, SETTINGS, data, last).examples) == ["review_negative"]
+
+
 def test_figures_are_drawn_from_the_outcome(tmp_path: Path) -> None:
     review = {
         "row": 3,

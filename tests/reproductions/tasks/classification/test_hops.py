@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from reproductions.tasks.classification.hops import (
     summed_hops,
 )
 from reproductions.tasks.classification.settings import StructuredSettings
+from reproductions.tasks.classification.task import Reading
 from tests.reproductions.support import outcome
 
 SETTINGS = StructuredSettings(
@@ -149,3 +150,20 @@ def test_the_penalty_of_each_length_is_next_to_its_minimum(tmp_path: Path) -> No
         )
         penalty_by_length("free", hops=2)({"free": [outcome(tmp_path, "free", arrays=arrays)]}, tmp_path)
     assert seen == {"free": [3.0, 1.0], "labels": ["1", "2"], "bounds": {"minimum": [2.0, 0.0]}}
+
+
+def test_the_cost_of_hops_that_share_tokens_is_the_squared_norm() -> None:
+    """Two equal hops on one token: A A^T is all ones, and its distance from I has the square 2."""
+
+    def on_the_first(padded: nd.NDArray, lengths: nd.NDArray) -> ClassifierOutput:
+        weights = np.zeros((len(padded), 2, padded.shape[1]), np.float32)
+        weights[:, :, 0] = 1
+        return ClassifierOutput(nd.zeros((len(padded), 2)), hops=nd.array(weights))
+
+    data = TASK.prepare(SETTINGS, sample=True)
+    model: Any = on_the_first
+    found = measure_hops(Reading(model, data, cast(Any, None), cast(Any, None))).predictions
+    has_tokens = data.prepared.test.lengths > 0
+    assert has_tokens.any()
+    np.testing.assert_array_equal(found["cost"][has_tokens], 2.0)
+    np.testing.assert_array_equal(found["overlap"][has_tokens], 1.0)

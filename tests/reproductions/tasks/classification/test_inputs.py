@@ -82,6 +82,8 @@ def test_the_texts_of_a_split() -> None:
     cut = BagsOfNgrams(vocabulary_size=1_000, orders=(2,), buckets=50, max_words=3).texts(short)
     for row, text in zip(short.sequences(), cut, strict=True):
         assert text.tolist() == [*row[:3], *(1_000 + ngrams(row[:3], 2, 50))]
+    assert BagsOfNgrams(max_length=9, max_words=3).longest_text == 3, "n-grams do not count"
+    assert BagsOfNgrams(max_length=9).longest_text == 9 and BagsOfNgrams().longest_text is None
     words = BagsOfNgrams(vocabulary_size=1_000, orders=(), buckets=50).texts(short)
     assert [text.tolist() for text in words] == [row.tolist() for row in short.sequences()]
 

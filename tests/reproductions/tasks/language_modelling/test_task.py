@@ -21,7 +21,13 @@ from preprocessing.text.vocabulary import UNKNOWN_ID
 from reproductions.cheng2016 import REPRODUCTION, Language, Tape
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions, TrainedModel, Variant
-from reproductions.tasks.language_modelling.results import attention_by_distance, nearest_third, outside_window
+from reproductions.tasks.language_modelling import results as lm_results
+from reproductions.tasks.language_modelling.results import (
+    attention_by_distance,
+    nearest_third,
+    of_blocks,
+    outside_window,
+)
 from reproductions.tasks.language_modelling.task import LanguageModelling, LanguageModellingData, line_weights
 from tests.reproductions.support import outcome
 
@@ -267,3 +273,20 @@ def test_a_line_by_itself_is_shown_with_what_each_word_attends_to() -> None:
     assert len(view.surprise) == 5 and min(view.surprise) > 0
     with pytest.raises(UsageError, match="no word"):
         TASK.attention_of(network, " ")
+
+
+def test_the_nearest_third_is_compared_with_its_own_share_of_the_tape(tmp_path: Path) -> None:
+    """Of five memories one, of twenty six: their uniform share is not a third."""
+    for window in (5, 20):
+        tokens = 3.0 + np.arange(40) % 7
+        given = {"weight_by_distance": tokens[:, None] * np.full(window, 1 / window)}
+        given["likelihood"] = np.stack([tokens, tokens], axis=1)
+        effect = nearest_third([outcome(tmp_path / str(window), "lstmn", arrays=given)])
+        assert effect.estimate.mean == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_block_has_a_hundred_lines_and_there_are_at_least_twenty(tmp_path: Path) -> None:
+    for lines, blocks in ((4_050, 41), (60, 20), (2_000, 20)):
+        given = {"likelihood": np.ones((lines, 2))}
+        sums = of_blocks([outcome(tmp_path / str(lines), "lstm", arrays=given)], "likelihood")
+        assert sums.shape == (1, blocks, 2) and sums.sum() == 2 * lines and lm_results.BLOCK == 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,12 +13,14 @@ from mxnet import init, nd
 
 from gluon_attn import runtime
 from gluon_attn.errors import UsageError
+from gluon_attn.models.outputs import PretrainingOutput
 from gluon_attn.training.checkpoint import parameter_arrays
 from gluon_attn.training.loop import fit
 from gluon_attn.training.recipe import Recipe
 from gluon_attn.training.run_directory import RunDirectory
 from preprocessing.text.masking import Masking
-from preprocessing.text.vocabulary import CLASSIFY_ID, MASK_ID, PADDING_ID, SEPARATOR_ID
+from preprocessing.text.pairs import films, pair_rows
+from preprocessing.text.vocabulary import CLASSIFY_ID, MASK_ID, MASKED_SPECIALS, PADDING_ID, SEPARATOR_ID
 from reproductions.protocol.task import AnswerOptions, TrainedModel, Variant
 from reproductions.tasks.pretraining.batches import PairBatch, ReviewPairs, share_of_pairs
 from reproductions.tasks.pretraining.bert_settings import BertSettings, PretrainingData, PretrainingSettings
@@ -313,3 +315,47 @@ def test_left_to_right_the_perplexity_of_a_line_is_that_of_each_next_piece(data:
     network: TrainedModel[Any, Any] = TrainedModel(model, Variant("tiny", "", settings, RECIPE, TASK), TASK, data, "")
     (answer,) = TASK.answer(network, io.BytesIO(f"{text}\n".encode()), AnswerOptions())
     assert len(ids) > 3 and float(answer) == pytest.approx(np.exp(np.mean(nats)), rel=1e-3)
+
+
+class Stub:
+    """Predicts that every two reviews are of one film; of pieces, that all are equally likely."""
+
+    def __init__(self, vocabulary: int = 0) -> None:
+        self.vocabulary = vocabulary
+
+    def __call__(self, ids: nd.NDArray, *rest: nd.NDArray) -> PretrainingOutput:
+        places = rest[2]
+        pairs = nd.array([[0.0, 1.0]] * len(ids)) if len(rest) > 4 else None
+        return PretrainingOutput(nd.ones(places.shape), None if pairs is None else nd.zeros((len(ids),)), pairs)
+
+    def predict(self, read: nd.NDArray, segments: nd.NDArray, lengths: nd.NDArray, places: nd.NDArray) -> nd.NDArray:
+        columns, rows = np.divmod(places.asnumpy().astype(int), len(read))
+        assert (read.asnumpy()[rows, columns] == MASK_ID).all(), "the predicted piece is the masked one"
+        return nd.full((len(rows), self.vocabulary), 1 / self.vocabulary)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_pair_has_its_own_pieces_and_its_own_answer(causal: bool) -> None:
+    data = TASK.prepare(SETTINGS, sample=True)
+    settings, split = replace(SETTINGS, causal=causal, pairs=not causal), data.prepared.validation
+    measured = measure(cast(Any, Stub()), settings, data, split)
+    generator = np.random.RandomState(1)
+    generator.randint(0, 2**31, 2)  # the key of the masks
+    pairs = pair_rows(films(split.row_id), generator)
+    assert len(measured.likelihood) == len(pairs.first) == len(split) // 2
+    assert len(set(pairs.together.tolist())) == 2, "there are pairs of one film and of two"
+    np.testing.assert_array_equal(measured.likelihood[:, 0], measured.likelihood[:, 1])  # each piece costs one nat
+    if causal:
+        pieces = split.lengths[pairs.first] + split.lengths[pairs.second] + 2  # and the ends of both reviews
+        np.testing.assert_array_equal(measured.likelihood[:, 1], pieces)
+    else:
+        np.testing.assert_array_equal(measured.told, pairs.together)
+
+
+def test_special_tokens_are_never_among_the_likeliest_pieces() -> None:
+    """And each piece is predicted where it is masked: see the stub."""
+    data = TASK.prepare(SETTINGS, sample=True)
+    vocabulary = data.prepared.vocabulary
+    example = likeliest(cast(Any, Stub(len(vocabulary))), data, "이야기가 참 좋았다")
+    first = vocabulary.idx_to_token[len(MASKED_SPECIALS) : len(MASKED_SPECIALS) + 5]
+    assert [[token for token, _ in each] for each in example["predicted"]] == [first] * len(example["tokens"])

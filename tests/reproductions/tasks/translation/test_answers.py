@@ -32,6 +32,7 @@ def test_each_line_is_translated_and_aligned(flags: list[object], tmp_path: Path
     assert [record["line"] for record in records] == [1, 3]
     assert all((folder / f"line-{record['line']}.png").stat().st_size > 1_000 for record in records)
     assert all(len(row) == len(record["source"]) for record in records for row in record["weights"])
+    assert all(len(record["weights"]) == len(record["target"]) for record in records)
     again = gluon_attn("translate", "bahdanau2014", *flags, "--alignments", folder, stdin=lines)
     assert "is there already" in again.refusal or "exists" in again.refusal
 

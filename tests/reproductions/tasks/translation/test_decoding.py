@@ -25,6 +25,7 @@ from reproductions.tasks.translation.decoding import (
     translate_as_set,
     without_unknown,
 )
+from tests.reproductions.tasks.translation import test_task as translation
 from tests.reproductions.translating import network, undecided
 
 SMOKE = bahdanau2014.REPRODUCTION.preset("smoke")
@@ -147,3 +148,20 @@ def test_the_lexicon_has_every_source_token_of_train(data: TranslationData) -> N
     source = data.prepared.splits["train"].source
     assert set(data.lexicon) == {token for row in range(len(source)) for token in source.words(row)}
     assert data.lexicon is data.lexicon, "it is learned once"
+
+
+@pytest.fixture(scope="module")
+def of_the_task() -> TranslationData:
+    return translation.TASK.prepare(translation.SETTINGS, sample=True)
+
+
+def test_answers_are_searched_with_the_length_penalty_of_the_settings(of_the_task: TranslationData) -> None:
+    model, source = undecided(network(translation.SETTINGS, of_the_task)), of_the_task.prepared.splits["test"].source
+    for alpha in (0.0, 2.0):
+        settings = replace(translation.SETTINGS, alpha=alpha, replace_unknown=False)
+        trained = TrainedModel(
+            model, replace(translation.VARIANT, settings=settings), translation.TASK, of_the_task, ""
+        )
+        expected = translate([model], of_the_task, source, beam=settings.beam, alpha=alpha)
+        assert [one.tokens for one, *_ in translate_as_set(trained, source)] == [one.tokens for one in expected]
+        assert all(one.tokens for one in expected) == (alpha == 2.0), "the penalty decides"

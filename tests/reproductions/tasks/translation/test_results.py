@@ -22,9 +22,8 @@ from reproductions.tasks.translation.results import (
     alignments,
     alignments_next_to,
     bleu_by_length,
-    bleu_by_minutes,
-    by_halves,
     by_length,
+    by_length_class,
     compare,
     length_labels,
     long_minus_short,
@@ -107,7 +106,7 @@ def test_long_and_short_sentences_are_scored_separately(tmp_path: Path) -> None:
     words = np.array([5, 12, 13, 30])
     each = np.concatenate([counts(0.5, 2), counts(0.9, 2)])
     outcomes = [translated(tmp_path, "forward", 0.5, seed=seed, words=words, bleu=each) for seed in (1, 2)]
-    totals = by_halves(outcomes)
+    totals = by_length_class(outcomes)
     assert totals.shape == (2, 4, 20)
     assert long_minus_short(totals[1].sum(axis=0)) == pytest.approx(score(0.9) - score(0.5))
 
@@ -118,6 +117,7 @@ def test_bleu_by_length_has_a_number_for_each_range(tmp_path: Path) -> None:
     scores = by_length(translated(tmp_path, "forward", 0.5, words=words, bleu=each))
     assert len(scores) == len(length_labels())
     assert scores[0] == pytest.approx(score(0.5)) and scores[-1] == pytest.approx(score(0.9))
+    assert np.isnan(scores[1:-1]).all(), "there are no such sentences"
 
 
 def test_bleu_by_length_is_drawn_for_the_trained_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,18 +175,6 @@ def _width(path: Path) -> int:
         return image.width
 
 
-def test_bleu_by_minutes_has_a_line_for_each_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: dict[str, Any] = {}
-    monkeypatch.setattr(results, "score_by_minutes", lambda curves, *_: drawn.update(curves))
-    outcomes = [translated(tmp_path, "forward", 0.9, seed=seed) for seed in (1, 2)]
-    for outcome in outcomes:
-        outcome.record["history"] = [{"cpu_seconds": 60.0 * n, "validation_bleu": 10.0 * n} for n in (1, 2)]
-    paths = bleu_by_minutes("forward", "not trained")({"forward": outcomes}, tmp_path)
-    assert [path.name for path in paths.values()] == ["bleu_by_minutes.png"]
-    assert drawn == {"forward": [[(1.0, 10.0), (2.0, 20.0)]] * 2}
-    assert bleu_by_minutes("not trained")({}, tmp_path) == {}
-
-
 def test_joined_morphemes_are_drawn_with_a_hyphen() -> None:
     drawn = alignment(["학교", "￭에서", "밥@@"], ["먹", "￭다"], np.full((3, 3), 1 / 3), "title")
     assert (drawn.tokens_query, drawn.tokens_key) == (["먹", "-다", "</s>"], ["학교", "-에서", "밥@@"])
@@ -207,3 +195,13 @@ def test_translations_are_written_next_to_source_and_reference(tmp_path: Path) -
 def _packed(texts: list[str]) -> dict[str, np.ndarray]:
     utf8, offsets = pack_strings(texts)
     return {"utf8": utf8, "offsets": offsets}
+
+
+def test_every_sentence_is_in_the_range_of_its_length(tmp_path: Path) -> None:
+    """The first and the last length of each range are perfect, the others are not."""
+    words = np.array([1, 8, 9, 11, 12, 14, 15, 18, 19, 40, 5, 10, 13, 16, 25])
+    edges = np.arange(len(words)) < 10
+    each = np.where(edges[:, None], counts(1.0, len(words)), counts(0.5, len(words)))
+    one = translated(tmp_path, "search-all", 0.9, bleu=each, words=words)
+    wanted = bleu(2 * counts(1.0, 1)[0] + counts(0.5, 1)[0])
+    assert by_length(one) == pytest.approx([wanted] * 5)

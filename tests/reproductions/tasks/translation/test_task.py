@@ -9,8 +9,10 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from mxnet import nd
 
 from gluon_attn.errors import UsageError
+from gluon_attn.models.outputs import TranslationOutput
 from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing.pipeline.ragged import unpack_strings
 from reproductions import bahdanau2014
@@ -164,3 +166,17 @@ def test_an_ensemble_uses_all_its_members(data: TranslationData) -> None:
         np.testing.assert_array_equal(combined.predictions[name], together)
         assert all((together != one).any() for one in alone)
     assert combined.metrics == {"bleu": bleu(combined.predictions["bleu"].sum(axis=0))}
+
+
+def test_further_beams_are_searched_with_their_own_width(data: TranslationData) -> None:
+    """Greedy search goes on with the unknown token; a wider beam finds that it is better to end at once."""
+    settings = replace(SETTINGS, alpha=0.0, more_beams=(1,), replace_unknown=False)
+    model = undecided(network(settings, data))
+    arrays = TASK.evaluate(model, settings, data, LAST).predictions
+    assert (arrays["bleu_beam_1"][:, 8] > arrays["bleu"][:, 8]).all()
+
+
+def test_the_loss_of_training_is_the_smoothed_one(data: TranslationData) -> None:
+    task_loss = TASK.objective(SETTINGS, VARIANT.recipe, data).loss
+    output = TranslationOutput(loss=nd.array([[3.0, 1.0], [2.0, 0.0]]), nll=nd.array([[1.0, 1.0], [1.0, 0.0]]))
+    assert task_loss(output, nd.array([3.0])).asscalar() == 2.0
