@@ -142,7 +142,8 @@ def effects_by_seed(claim: Claim, preset: Preset, groups: Groups) -> dict[int | 
 def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, rows: Sequence[Row]) -> Deviation | None:
     """The standard deviation over seeds of the metric that a claim compares, pooled over all systems that have at least
     two seeds and read the same, in this table and in every other published one; if these are too few, over the systems
-    of all tasks of the same kind. None for :class:`Measured` claims, and if no system has two seeds."""
+    of all tasks of the same kind. Trainings that two tables share count once. None for :class:`Measured` claims, and if
+    no system has two seeds."""
     if not isinstance(claim, Better):
         return None
     task = preset.task(claim.better)
@@ -153,6 +154,7 @@ def known_deviation(reproduction: Reproduction, claim: Claim, preset: Preset, ro
         if path.exists() and papers.load(name) is not reproduction:
             others = _samples(Result.read(path).rows, papers.load(name).preset(preset.name), task, metric)
             same, kind = same + others[0], kind + others[1]
+    same, kind = _distinct(same), _distinct(kind)
     degrees = sum(len(sample) - 1 for sample in same)
     return pooled_deviation(same if degrees >= _DEGREES else kind)
 
@@ -225,3 +227,8 @@ def _samples(
             if other.reads == task.reads:
                 same.setdefault(row.variant, values)
     return list(same.values()), list(kind.values())
+
+
+def _distinct(samples: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Without repetitions: the same trainings have the same values to the last bit."""
+    return list({sample.tobytes(): sample for sample in samples}.values())

@@ -346,3 +346,15 @@ def test_seeds_of_the_own_published_table_do_not_count_twice(tmp_path: Path, mon
     monkeypatch.setattr(papers, "results_path", lambda name, preset: tmp_path / "toy.json")
     deviation = known_deviation(REPRODUCTION, BETTER, TABULATED, rows)
     assert deviation is not None and deviation.degrees == 1
+
+
+def test_trainings_that_two_tables_share_count_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = replace(REPRODUCTION, title="another paper with the same network")
+    shared, own = row("pretrained", per_seed={"1": 50.0, "2": 52.0}), row("curved", per_seed={"1": 60.0, "2": 66.0})
+    Result("other", "cpu", [shared, own], [], {}).write(tmp_path / "other.json")
+    monkeypatch.setattr(papers, "names", lambda: ("other",))
+    monkeypatch.setattr(papers, "load", lambda name: other)
+    monkeypatch.setattr(papers, "results_path", lambda name, preset: tmp_path / "other.json")
+    monkeypatch.setattr(type(other), "preset", lambda self, name: TABULATED)
+    deviation = known_deviation(REPRODUCTION, BETTER, TABULATED, [shared])
+    assert deviation == (pytest.approx(np.sqrt((2.0 + 18.0) / 2)), 2)
