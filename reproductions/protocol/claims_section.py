@@ -27,8 +27,9 @@ _CLAIM_HEADINGS = (
 
 
 def has_one_seed(claim: JudgedClaim) -> bool:
-    """Whether a definite verdict rests on fewer than two seeds that all systems share."""
-    return claim.verdict in DEFINITE and "; exceeds" in claim.basis
+    """Whether a definite verdict rests on fewer than two seeds that all systems share. The deviation is 0 for systems
+    without a random part."""
+    return claim.verdict in DEFINITE and len(claim.per_seed) < 2 and bool(claim.seed_deviation)
 
 
 def marks_of(reproduction: Reproduction, preset: Preset, result: Result) -> dict[str, str]:

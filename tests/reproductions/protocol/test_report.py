@@ -31,7 +31,7 @@ def test_the_readme_has_a_line_for_each_published_paper_with_its_main_result(own
 
 
 def test_below_the_table_stands_what_several_tests_at_once_would_change(own: Path) -> None:
-    one_seed = judged(id="single", p=None, verdict="contradicted", basis="one seed; exceeds")
+    one_seed = judged(id="single", p=None, verdict="contradicted", per_seed={"1": -0.5})
     several = (judged(id="clear", p=0.001), judged(id="weak", p=0.03), judged(id="none", verdict="not judged", p=None))
     publish(result(*three("curved"), claims=(*several, one_seed, judged(id="other", verdict="inconclusive", p=0.5))))
     text = "Of the 3 claims that are supported or contradicted, 1 would be inconclusive with Holm's correction within "
