@@ -81,9 +81,24 @@ def test_what_removing_stop_words_may_mean() -> None:
     assert f"change accuracy by {okt:+.2f}, {mecab:+.2f} and {tags:+.2f} points, a range of {spread};" in note
     assert f"those of the two lists of words differ by {words}" in note
     english, korean = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.ko.md"))
-    assert f"[{spread} points](" in english and f"the two word lists by {words}." in english
+    assert f"[{spread} points](" in english and f"the two word lists by {words};" in english
     assert f"[{spread}%p](" in korean and f"단어 목록 둘끼리는 {words}%p" in korean
     assert f"differ by {np.std(accuracy, ddof=1):.2f} (standard deviation of `base`)" in note
+
+
+def test_how_much_pipelines_with_mecab_differ() -> None:
+    """As a note of `naver_preprocessing` and the READMEs have it."""
+    (names,) = (claim.variants for claim in papers.load("naver_preprocessing").claims if claim.id == "pipelines")
+    means = np.array([mean_right(side).mean() for side in sides("naver_preprocessing", *names)])
+    drawn, attention = means[:6], means[6:]
+    note = papers.load("naver_preprocessing").notes[3]
+    assert f"six pipelines with Mecab are {drawn.min():.2f} to {drawn.max():.2f}" in note
+    assert f"a range of {np.ptp(drawn):.2f} points and a standard deviation of {drawn.std(ddof=1):.2f};" in note
+    assert f"that of the three kinds of attention is {attention.std(ddof=1):.2f}" in note
+    without = np.delete(drawn, drawn.argmin())
+    assert f"Without the lowest, it would be {without.std(ddof=1):.2f}" in note
+    assert f"differ by up to {np.ptp(drawn):.2f}. Here" in " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert f"여섯 가지는 {np.ptp(drawn):.2f}%p까지" in (ROOT / "README.ko.md").read_text("utf-8")
 
 
 @pytest.mark.corpus("nsmc")
