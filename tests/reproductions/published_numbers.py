@@ -452,9 +452,9 @@ def more_together(
     return mean_of(together - one - other, interval=interval)
 
 
-def extra_variation(sums: np.ndarray, count: int) -> float:
-    """Standard deviation of the accuracy of the first systems, minus that of the others; all are scored on NSMC."""
-    return float(np.std(sums[:count] / 50_000, ddof=1) - np.std(sums[count:] / 50_000, ddof=1))
+def extra_variation(accuracy: np.ndarray, count: int) -> float:
+    """Standard deviation of the accuracy of the first systems, minus that of the others."""
+    return float(np.std(accuracy[:count], ddof=1) - np.std(accuracy[count:], ddof=1))
 
 
 Measure = Callable[..., Numbers]
@@ -509,7 +509,9 @@ MEASURED: dict[str, Measure] = {
         (mean_right(base) - mean_right(without))[base[0]["seen_in_train"].astype(bool)], **how
     ),
     "naver_preprocessing pipelines": lambda *groups, **how: score_of(
-        [np.stack([mean_right(group) for group in groups], axis=1)], lambda sums: extra_variation(sums, 6), **how
+        [np.stack([mean_right(group) / len(group[0]["right"]) for group in groups], axis=1)],
+        lambda accuracy: extra_variation(accuracy, 6),
+        **how,
     ),
     "naver_self_attention readable-agreement": lambda side, **how: mean_of(unreadable(side, "agreement"), **how),
     "naver_self_attention readable-entropy": lambda side, **how: mean_of(-unreadable(side, "entropy"), **how),
