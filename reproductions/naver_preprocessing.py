@@ -239,7 +239,7 @@ REPRODUCTION = Reproduction(
         "scored, but none of these; the claim `morphemes-strong` was added at the same time.",
         "Means over seeds of the six pipelines with Mecab are 84.70 to 86.53, a range of 1.83 points and a standard "
         "deviation of 0.67; that of the three kinds of attention is 0.17 (`pipelines`). The lowest, `random-11`, is "
-        "the only one that removes stop words by tag. Without the lowest, it would be 0.25.",
+        "the only one that removes stop words by tag; without it the deviation is 0.25.",
         "`no-leaks` has no test reviews in train, so both its accuracies are the same. The claim `leaks-copied` was "
         "added after `leaks` had been scored, which is about all test reviews, most of them without a copy.",
     ),
