@@ -98,7 +98,7 @@ class Settings(TranslationSettings):
 
 
 joint_bpe = Settings(tokens="bpe", max_size=None, smoothing=0.1, tied=True, scaled_embeddings=True)
-backwards = replace(joint_bpe, units=256, embedding_units=256, layers=2, dropout=0.1)
+backwards = replace(joint_bpe, units=256, embedding_units=256, layers=2, dropout=0.2)
 forwards = replace(backwards, reverse_source=False)
 
 
