@@ -9,7 +9,7 @@ RNNsearch-50 does not. Figure 3: alignments are mostly monotone.
 Here we train on Multi30k, 29 000 captions of 13 words on average. Scores are therefore not comparable with the paper's,
 only the direction of differences between systems is. The networks have 256 units instead of 1 000 and read joint byte
 pairs instead of 30 000 words. Adam (with lazy updates of the source embeddings) replaces Adadelta. Dropout and label
-smoothing are added because the corpus is a thousand times smaller. *Short* stands for the paper's limit of 30 words:
+smoothing are added because the corpus is much smaller. *Short* stands for the paper's limit of 30 words:
 captions of up to 12 words, about half of all. The four systems of Table 1 are trained with smaller networks, next to
 the full RNNsearch. For Figure 2, long sentences are made by joining two or three consecutive test captions, source and
 reference alike. Korean is translated in both directions: Tatoeba's sentences and KorSTS's machine-translated training
@@ -61,7 +61,7 @@ CAGLAYAN = Table("Caglayan et al. (2017), README of wmt17-mmt", corpus="multi30k
 PEER_DE = CAGLAYAN.entry("text-only RNN with attention, byte pairs", 39.00)
 PEER_FR = replace(PEER_DE, value=59.02, corpus="multi30k en-fr")
 CALIXTO = replace(CAGLAYAN, source="Calixto et al. (2017)", checked="memory", digits=1)
-SCALE = "the paper has a thousand times the text, and 1 000 units, not 128"
+SCALE = "the paper has four hundred times as many sentences, and 1 000 units, not 128"
 OTHER_SYSTEM = "another implementation: other sizes and search"
 LOSES_MORE = "On long sentences RNNencdec loses more than RNNsearch"
 SHORT = 12  # source and target tokens, in place of the paper's 30 words

@@ -28,9 +28,6 @@ worse in the same time: 199.5 against 192.4 after one of three epochs.
 The paper mixes both models with equal weights. Here the weight of the network depends on how many of the previous words
 occur together as a context in the training text, and maximises the likelihood of the validation text. Both are shown.
 
-The learned features are compared with skip-gram vectors of the same text and width, by whether the nearest neighbours
-of a word share its sentiment, as in `mikolov2013`, taken from IMDb's training reviews.
-
 Claims: the network is better than n-grams of the same order; the mixture is better than both; longer contexts help the
 network, and more than they help n-grams; n-grams of five words are better than longer ones; the network is better
 without direct connections; words with similar features have similar meaning (section 1), and skip-gram vectors capture
@@ -245,6 +242,9 @@ REPRODUCTION = Reproduction(
         ),
         map_of("n5"),
     ),
-    notes=("Direct connections go through the tied features (W = C Q, 65 536 parameters); the paper's W is free.",),
+    notes=(
+        "Direct connections go through the tied features (W = C Q, 65 536 parameters); the paper's W is free.",
+        "Nearest neighbours share the sentiment of 131 words, as IMDb's ratings show it, in 51.9 % of cases by chance.",
+    ),
     pages=(neighbours_page("nearest words", "neighbours.tsv", "n5", "skip-gram"),),
 )

@@ -191,7 +191,7 @@ REPRODUCTION = Reproduction(
         ),
         Variant(
             "lstmn",
-            "LSTM with intra-attention, language model",
+            "LSTM with intra-attention, language model, 3 states on the tape",
             language,
             LANGUAGE,
             beside=LSTMN_300,
@@ -241,7 +241,7 @@ REPRODUCTION = Reproduction(
         "seeds differ. Memories are not ordered, so the LSTMN has to learn which memory is the latest before it can do "
         "what an LSTM does from the start. On validation its mean is worse at every epoch, by 0.6 points at the end "
         "(1.0 and 0.2 by seed). What the paper claims about long memories is not tested until `lstmn-20` is trained.",
-        "`perplexity` compares both under one recipe, not each at its best, and this recipe favours the LSTMN. In "
+        "The rows compare both under one recipe, not each at its best, and this recipe favours the LSTMN. In "
         "short runs, SGD brought the LSTM to a validation perplexity of 121 in three epochs, for which this recipe "
         "needs eight, and was worse than Adam for the LSTMN. Six epochs without dropout had been scored first.",
         "On sentiment, with a tape that holds the whole sentence, no difference between the networks is shown, "

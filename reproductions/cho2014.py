@@ -89,11 +89,16 @@ REPRODUCTION = Reproduction(
     variants=(
         Variant("encdec", "RNN encoder-decoder", full, STANDARD, beside=WITH_RNN, differs=RESCORES),
         Variant("encdec-small", f"RNN encoder-decoder{SMALLER}", small, SMALL, seeds=(1,)),
-        Variant("start-only", f"c in the initial state only{SMALLER}", start_only, SMALL, seeds=(1,)),
+        Variant("start-only", f"source vector in the initial state only{SMALLER}", start_only, SMALL, seeds=(1,)),
         Variant("plain-readout", f"tanh for maxout{SMALLER}", plain_readout, SMALL, seeds=(1,)),
     ),
     claims=(
-        Better("everywhere", "c at every step is better than in the initial state only", "encdec-small", "start-only"),
+        Better(
+            "everywhere",
+            "The source vector at every step is better than in the initial state only",
+            "encdec-small",
+            "start-only",
+        ),
         Better("maxout", "A maxout readout is better than tanh", "encdec-small", "plain-readout"),
     ),
     headline=("encdec-small", "start-only"),

@@ -234,9 +234,9 @@ REPRODUCTION = Reproduction(
         "epochs, too few for either kind to be at its best: the gap is also one of training time. They have 465 "
         "updates on 1 000 images, 1 560 on 10 000 and 1 760 on all: `gap` also compares trainings of different length. "
         "`hybrid` is not better than `resnet` of equal size and time (one seed, no claim); its seeds 2 and 3 took 96 % "
-        "and 98 % of the processor time of `resnet`, seed 1 had a faster one. For rows on 10 000 images three "
+        "and 98 % of the processor time of `resnet`, seed 1 ran on a faster processor. For rows on 10 000 images three "
         "seeds had been planned; when the first was scored, the others were dropped, as no claim needs them. After "
-        "test was scored, `kind` and `pooling` were changed to compare the same two systems in every seed.",
+        "test was scored, `kind` and `pooling` were changed to choose the two systems once; before, each seed chose.",
         "`positions-relative` replaces a network with a learned score for each offset, not a vector (appendix D.4), "
         "whose class token could not tell patches apart; its test accuracy, from three readings, was 52.63 ± 0.45.",
         "The second rate of `pooling` is twice the first; a lower one, which Figure 9 has for the mean, was not tried.",

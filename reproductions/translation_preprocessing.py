@@ -105,6 +105,11 @@ REPRODUCTION = Reproduction(
     paper=Override(lambda variant: variant if variant.name == BASE else None, seeds=(1, 2, 3)),
     columns=(*ChosenTranslation.columns, COLUMN),
     notes=(
+        "One network is trained so far: the verdicts are about how its translations are scored. The claims on tokens "
+        "and case wait for the other networks.",
+        "*BLEU of subwords* compares the network's own tokens, not joined to words. *sacreBLEU, cased* keeps the case "
+        "of both sides. *Tokenizer intl*, *none* and *char* are other tokenizers of sacreBLEU, on lower-cased text; "
+        "*none* splits at spaces only.",
         "BLEU on subwords is lower, not higher, because of the brevity penalty: 64 % of the subwords of a translation "
         "are in its reference, and 65 % of the words, but translations have 90 % as many subwords as the references, "
         "and 101 % as many words. Probably the network uses fewer rare words, which are split into more pieces.",

@@ -207,14 +207,13 @@ REPRODUCTION = Reproduction(
         "The `paper` preset has the sizes of the authors' code, which the paper does not state, for VGG-19 features. "
         "VGG-19's weights are not included: the preset only counts parameters.",
         "METEOR was changed after test had been scored: it was the mean of the scores of captions, 1.3 to 1.6 higher.",
-        "Until test had been scored, `hard-2` to `hard-4` were one claim, on the smallest of the three differences, "
-        "which was another one with each seed.",
+        "Until test had been scored, `hard-2` to `hard-4` were one claim, on the smallest of the three differences: "
+        "that of `hard-2` with seeds 1 and 2, of `hard-3` with seed 3.",
         "That attention finds the object that a noun names is measured against random attention (`points-random`, "
         "added after test was scored): +0.72, -0.27 and +2.09 points by seed. Claims against the weights of nouns in "
         "other images were withdrawn, though one was supported: random attention, too, is above these, at +1.93, +2.87 "
         "and +0.21 points, perhaps because a network names what its weights happen to show. Against equal weights "
-        "(`raises`) random attention is at -3.57, -2.27 and -4.88 points. These claims measure the weights alpha, also "
-        "of hard attention, of which search reads only the most probable position. They cover 44 words that are mapped "
+        "(`raises`) random attention is at -3.57, -2.27 and -4.88 points. These claims cover 44 words that are mapped "
         "to classes of ImageNet; of `soft`, 507 to 519 of 1 000 captions have one, and 38 to 40 % of these nouns are "
         "dog or dogs.",
         "How diffuse attention is: in the captions of the figures, the exponential of the entropy of a word's weights "

@@ -9,10 +9,10 @@ squares of their half-widths are added,
 with s the standard deviation of the effect over n seeds and SE_items its standard error by bootstrap over items.
 
 The method was chosen by simulation (``tests/gluon_attn/evaluation/test_inference.py``): with two, three and five seeds,
-and for any share of the variance that is due to seeds, at most one verdict in twenty is false. With two seeds, a
-bootstrap over seeds and items gives up to 29 % false verdicts, because it sees half of the variance, and Welch and
-Satterthwaite's degrees of freedom give up to 13 %. The price is a wider interval: with three seeds, up to 1.75 times
-the shortest possible.
+and for any share of the variance that is due to seeds, a claim whose true effect is 0 gets a verdict in at most one
+case in twenty. With two seeds, a bootstrap over seeds and items gives one in up to 29 % of the cases, because it sees
+half of the variance, and Welch and Satterthwaite's degrees of freedom in up to 13 %. The price is a wider interval:
+with three seeds, up to 1.75 times the shortest possible.
 """
 
 from __future__ import annotations

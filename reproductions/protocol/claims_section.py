@@ -10,7 +10,7 @@ from reproductions.protocol.reported import MARKS
 from reproductions.protocol.reproduction import Preset, Reproduction
 from reproductions.protocol.results import JudgedClaim, Result
 from reproductions.protocol.tables import markdown_table, shown_interval
-from reproductions.protocol.waiting import is_trained
+from reproductions.protocol.waiting import unmeasured_claims
 
 DEFINITE = ("supported", "contradicted")
 _CLAIM_HEADINGS = (
@@ -94,14 +94,6 @@ def after_correction(claims: Sequence[JudgedClaim]) -> str:
 
 
 def unmeasured(reproduction: Reproduction, result: Result) -> list[str]:
-    """A paragraph on the claims whose systems are all in the table, but whose effect cannot be measured from their
-    outcomes."""
-    judged = {claim.id for claim in result.claims}
-    unmeasured = [
-        f"{claim.statement} (`{claim.id}`)"
-        for claim in reproduction.claims
-        if is_trained(claim, result) and claim.id not in judged
-    ]
-    if not unmeasured:
-        return []
-    return ["", f"Declared, but not measurable on these outcomes: {'; '.join(unmeasured)}."]
+    """A paragraph on the claims whose effect cannot be measured from the outcomes of their systems."""
+    claims = "; ".join(f"{claim.statement} (`{claim.id}`)" for claim in unmeasured_claims(reproduction, result))
+    return ["", f"Declared, but not measurable on these outcomes: {claims}."] if claims else []

@@ -16,7 +16,7 @@ from reproductions.protocol.reproduction import Reproduction
 from reproductions.protocol.results import Result
 from reproductions.protocol.results_page import readme_of, results_readme_path
 from reproductions.protocol.tables import lines_of, markdown_table
-from reproductions.protocol.waiting import untrained_variants, waiting_claims
+from reproductions.protocol.waiting import unmeasured_claims, untrained_variants, waiting_claims
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -96,6 +96,7 @@ def _verdicts(reproduction: Reproduction, result: Result) -> str:
     counts = {verdict: verdicts.count(verdict) for verdict in sorted(verdicts)}
     preset = reproduction.preset("cpu")
     what = "waiting for training" if untrained_variants(preset, result) else "waiting for an ensemble"
+    counts["not measurable"] = len(unmeasured_claims(reproduction, result))
     counts[what] = len(waiting_claims(reproduction, preset, result))
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 

@@ -40,6 +40,12 @@ def waiting_claims(reproduction: Reproduction, preset: Preset, result: Result) -
     ]
 
 
+def unmeasured_claims(reproduction: Reproduction, result: Result) -> list[Claim]:
+    """The claims whose systems are all trained, but whose effect cannot be measured from their outcomes."""
+    judged = {claim.id for claim in result.claims}
+    return [claim for claim in reproduction.claims if is_trained(claim, result) and claim.id not in judged]
+
+
 def is_trained(claim: Claim, result: Result) -> bool:
     """Whether all systems that a claim names are trained, here or by another paper."""
     trained = {row.variant for row in result.rows}

@@ -237,7 +237,7 @@ def parallel_text(
     ] = None,
     bounded: Annotated[
         bool | None,
-        typer.Option(help="Keep text on disk, in memory that does not grow with it (default: for 64 MiB and more)."),
+        typer.Option(help="Keep the text on disk, not in memory (default: for 64 MiB and more)."),
     ] = None,
     sample: Sample = False,
     processes: Processes = None,

@@ -21,7 +21,7 @@ def test_the_readme_has_a_line_for_each_published_paper_with_its_main_result(own
     _, _, line, *_ = papers_markdown().splitlines()
     link = "[Quadrants: the hidden layer](reproductions/results/toy/README.md) (Someone (1969))"
     main = "with a hidden layer: nsmc, accuracy"
-    assert line == f"| {link} | {main} | 86.12 (85.88, 86.38) | 86.37 | 2 contradicted |"
+    assert line == f"| {link} | {main} | 86.12 (85.88, 86.38) | 86.37 | 2 contradicted, 2 not measurable |"
     supported = replace(CLAIM, verdict="supported")
     publish(result(*three("curved", reported=REPORTED), claims=(CLAIM, supported, CLAIM)))
     verdicts = "2 contradicted, 1 supported, 2 waiting for training"
@@ -48,9 +48,17 @@ def test_a_claim_that_waits_for_an_ensemble_is_not_said_to_wait_for_training(own
     assert "waiting for training" not in line, line
 
 
+def test_claims_that_cannot_be_measured_are_counted(own: Path) -> None:
+    preset = REPRODUCTION.preset("cpu")
+    rows = [one for variant in preset.variants for one in three(variant.name)]
+    publish(result(*rows, claims=tuple(judged(id=claim.id) for claim in REPRODUCTION.claims[1:])))
+    assert ", 1 not measurable" in papers_markdown().splitlines()[2]
+
+
 def test_as_long_as_the_main_system_is_not_trained_the_readme_shows_the_first_of_the_table(own: Path) -> None:
     publish(result(*three("straight")))
-    assert papers_markdown().splitlines()[2].endswith("| 86.12 (85.88, 86.38) |  | 1 waiting for training |")
+    shown = "| 86.12 (85.88, 86.38) | "
+    assert papers_markdown().splitlines()[2].endswith(f"{shown} | 1 not measurable, 1 waiting for training |")
     assert f"| {papers.load('toy').preset('cpu').variant('straight').title}: nsmc, accuracy |" in papers_markdown()
 
 
