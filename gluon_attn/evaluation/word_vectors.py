@@ -15,7 +15,7 @@ def nearest(
     Args:
         vectors: (words, units).
         ids: (queries,), the words whose neighbours to find.
-        count: number of neighbours per word, less than the number of candidates.
+        count: number of neighbours per word, at most; there are fewer if there are not as many candidates.
         among: (candidates,), ids of the candidates in ascending order; all words if None.
 
     Returns:
@@ -23,6 +23,7 @@ def nearest(
     """
     directions = _directions(vectors)
     candidates = np.arange(len(vectors)) if among is None else among
+    count = min(count, len(candidates) - bool(np.isin(ids, candidates).any()))
     candidate_directions = directions[candidates]
     neighbours, near = np.empty((len(ids), count), np.int64), np.empty((len(ids), count), vectors.dtype)
     for start in range(0, len(ids), _AT_ONCE):

@@ -84,15 +84,9 @@ class Progress:
         Raises:
             UsageError: if the metric that selects is missing, or if a metric is not finite.
         """
-        if objective.select not in metrics:
-            measured = ", ".join(metrics) or "nothing"
-            raise UsageError(f"validation measures {measured}, not {objective.select}, which selects the epoch")
         epoch = len(self.history) + 1
-        for name, value in metrics.items():
-            if not math.isfinite(value):
-                raise _diverged(f"the validation {name.replace('_', ' ')} is {value}", epoch, objective.steps)
         times = {"seconds": round(self.seconds, 3), "cpu_seconds": round(self.cpu_seconds, 3)}
-        validation = {f"validation_{name}": float(value) for name, value in metrics.items()}
+        validation = _validation(metrics, objective, epoch)
         self.history.append({"epoch": epoch, "train_loss": train_loss, **times, **validation})
         score = float(metrics[objective.select])
         best = self.history[self.best_epoch - 1][f"validation_{objective.select}"]
@@ -180,10 +174,24 @@ def fit(
     return Trained(progress.history, progress.best_epoch, progress.seconds)
 
 
+def _validation(metrics: Mapping[str, float], objective: Objective, epoch: int) -> dict[str, float]:
+    """The metrics as the history of a training has them.
+
+    Raises:
+        UsageError: if the metric that selects is missing, or if a metric is not finite.
+    """
+    if objective.select not in metrics:
+        measured = ", ".join(metrics) or "nothing"
+        raise UsageError(f"validation measures {measured}, not {objective.select}, which selects the epoch")
+    for name, value in metrics.items():
+        if not math.isfinite(value):
+            raise _diverged(f"the validation {name.replace('_', ' ')} is {value}", epoch, objective.steps)
+    return {f"validation_{name}": float(value) for name, value in metrics.items()}
+
+
 def _estimated(model: HybridBlock, objective: Objective, run: RunDirectory, seed: int) -> Trained:
     """Run the single epoch of a model that has nothing to train."""
-    metrics = objective.evaluate(model)
-    history = [{"epoch": 1} | {f"validation_{name}": value for name, value in metrics.items()}]
+    history: list[dict[str, float]] = [{"epoch": 1} | _validation(objective.evaluate(model), objective, 1)]
     state = {"history": history, "best_epoch": 1, "seconds": 0.0, "seed": seed}
     run.save({"best": checkpoint.parameter_arrays(model)}, state)
     run.write_metrics(history)

@@ -156,7 +156,8 @@ def publish(
     """Regenerate a published table from its published outcomes: results, figures and README.
 
     Nothing is trained, and no corpus is read. A claim with one seed is judged by the deviation over seeds in the tables
-    of all papers of its task, so a new table can change a verdict of another paper: give no PAPER to regenerate all.
+    of all papers of its task, so a new table can change a verdict of another paper: give no PAPER to regenerate all,
+    until none changes.
     """
     runtime.configure("portable")
     from reproductions.protocol import papers, publishing
@@ -164,13 +165,17 @@ def publish(
     published = [name for name in papers.names() if papers.results_path(name, preset).exists()]
     if paper is None and not published:
         raise UsageError(f"no paper has results of preset {preset}")
-    changed: list[Path] = []
-    for name in published if paper is None else [paper]:
-        changed += (of_paper := publishing.publish_again(name, preset, check=check))
-        for path in of_paper:
-            print(f"{'would change' if check else 'written'}: {path}")
-    if check and changed:
-        raise typer.Exit(1)
+    changed = True
+    while changed:
+        changed = False
+        for name in published if paper is None else [paper]:
+            for path in publishing.publish_again(name, preset, check=check):
+                print(f"{'would change' if check else 'written'}: {path}")
+                changed = True
+        if check and changed:
+            raise typer.Exit(1)
+        if paper is not None:
+            return
 
 
 def report(

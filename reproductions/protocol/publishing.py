@@ -14,7 +14,7 @@ from gluon_attn.errors import UsageError
 from preprocessing.files import atomic_directory, write_text
 from reproductions.protocol import papers
 from reproductions.protocol.conclude import conclude, draw_figures
-from reproductions.protocol.manifest import Training, environment, of_outcomes, pipelines
+from reproductions.protocol.manifest import Training, environment, inputs, of_outcomes, pipelines
 from reproductions.protocol.readings import read_readings
 from reproductions.protocol.reproduction import Preset
 from reproductions.protocol.results import Result
@@ -70,10 +70,12 @@ def check_together(runs: Sequence[Run], others: Sequence[Training] = ()) -> None
     """Check that trained runs can be in one table with other trainings, before they read the test split.
 
     Raises:
-        UsageError: if they were trained in several environments, or those of one variant on differently prepared data.
+        UsageError: if they were trained in several environments, or those of one variant on different files, from
+            different pretrained networks or on differently prepared data.
     """
     trained = [*map(_of, runs), *others]
     environment(trained)
+    inputs(trained)
     pipelines(trained)
 
 
@@ -131,7 +133,9 @@ def _write_folder(paper: str, preset: Preset, outcomes: Sequence[Outcome], resul
     readme = results_readme(reproduction, preset, result, read_readings(paper), figures)
     write_text(directory / "README.md", readme)
     for path in results_readme_path(paper).parent.glob("*"):
-        if path.is_file() and path.suffix != ".png" and path.name != "README.md":
+        if path.is_dir() and path.name != "outcomes":
+            shutil.copytree(path, directory / path.name)
+        elif path.is_file() and path.suffix != ".png" and path.name != "README.md":
             shutil.copyfile(path, directory / path.name)
 
 

@@ -24,7 +24,7 @@ class Row:
         ci95: 95 % bootstrap interval over test items; of metrics without items, such as chrF and those of validation,
             the range over seeds.
         parameters: number of parameters.
-        train_seconds: mean over seeds of the seconds of training, with validation.
+        train_seconds: mean over seeds of the seconds of training, without validation.
         reported: the number reported elsewhere, if any.
         comparable: whether corpus, split and metric of that number agree with this row.
         differs: what is different in the reported system.

@@ -143,12 +143,14 @@ def _continued(directory: Path, commit: str, environment: str) -> str:
     """Record the commit and the environment that this process trains with; return all commits of the training so far.
 
     Raises:
-        UsageError: if it began in another environment.
+        UsageError: if it began in another environment, or if the record of that is damaged.
     """
     path = directory / PROCESSES
     before = {"commit": commit, "environment": environment}
     if path.exists() and (directory / CHECKPOINT).exists():
         before = read_json(path)
+        if not isinstance(before, dict) or not {"commit", "environment"} <= before.keys():
+            raise UsageError(f"{path}: damaged; replace the run (--overwrite)")
     if before["environment"] != environment:
         raise UsageError(
             f"{directory}: its training began in another environment; continue it there, or replace it (--overwrite)"

@@ -34,8 +34,8 @@ class Scale:
     def worth(
         self, outcomes: Sequence[Outcome], base: Sequence[Outcome], deviation: Deviation | None = None
     ) -> Estimate:
-        """The gain over the base, with its interval over seeds and items as in verdicts: over the seeds that they
-        share, or, if these are fewer than two, over all outcomes.
+        """The gain over the base, with its interval over seeds and items: as in verdicts over the seeds that they
+        share, or, if these are fewer than two, over all outcomes of both.
 
         Args:
             outcomes, base: outcomes of the choice and of the base.

@@ -22,7 +22,7 @@ from tqdm import tqdm
 from gluon_attn.errors import UsageError
 from gluon_attn.models import efficientnet
 from gluon_attn.models.efficientnet import CHANNELS, GRID, LAST, MIDDLE, EfficientNetLite0
-from preprocessing.arrays import DamagedError
+from preprocessing.errors import InputError
 from preprocessing.files import atomic_file
 from preprocessing.flickr8k import CaptionResult
 from preprocessing.pipeline import cache as result_cache
@@ -111,7 +111,7 @@ def of_split(prepared: CaptionResult, split: str, grid: str) -> Features:
     for start in starts:
         shard = _shard(folder, start, _shape(names, start, grid))
         if shard is None:
-            raise DamagedError(f"{_path(folder, start)}: cannot be read back")
+            raise InputError(f"{_path(folder, start)}: cannot be read back; delete {folder} and run again")
         shards.append(shard)
     return Features(names, tuple(shards))
 

@@ -14,6 +14,7 @@ from gluon_attn.training.checkpoint import Checkpoint
 from preprocessing.bitext.data import Pair
 from preprocessing.pipeline.ragged import Ragged
 from preprocessing.text.data import Split
+from preprocessing.text.normalization import JOINER
 from reproductions.protocol.claims import Effect
 from reproductions.protocol.rows import stacked
 from reproductions.protocol.runs import Outcome
@@ -55,12 +56,17 @@ class JoinedSentences(AlignmentOrder):
         for number in JOINED:
             sources = joined_sources(test, number)
             translated = translate([model], data, sources, beam=settings.beam, alpha=settings.alpha)
-            tokens = [" ".join(data.prepared.words(sentence.tokens)) for sentence in translated]
+            tokens = [_unmarked(data.prepared.words(sentence.tokens)) for sentence in translated]
             joined = [" ".join(group) for group in grouped(np.array(references, dtype=object), number)]
             evaluation.predictions[f"joined_{number}"] = PEERS.counts(tokens, joined)
             words = grouped(evaluation.predictions["words"], number)
             evaluation.predictions[f"joined_{number}_words"] = words.sum(axis=1)
         return evaluation
+
+
+def _unmarked(words: Sequence[str]) -> str:
+    """A line of words without the marks of their spacing, as the references are."""
+    return " ".join(word.removeprefix(JOINER) for word in words)
 
 
 def order_of_alignment(sentence: Translated) -> float:

@@ -23,6 +23,12 @@ def test_nearest_among_a_selection() -> None:
     np.testing.assert_allclose(cosines, [[0, -1], [0, -1]], atol=1e-6)
 
 
+def test_there_are_fewer_neighbours_than_asked_for_if_there_are_few_words() -> None:
+    ids, cosines = nearest(VECTORS, np.array([0]), 9)
+    assert ids.tolist() == [[1, 2, 3, 5, 4]] and np.isfinite(cosines).all()
+    assert nearest(VECTORS, np.array([0]), 9, np.array([3, 4]))[0].tolist() == [[3, 4]]
+
+
 def test_a_batch_of_queries_equals_single_queries() -> None:
     vectors = np.random.RandomState(0).standard_normal((700, 5)).astype(np.float32)
     ids, cosines = nearest(vectors, np.arange(699, -1, -1), 3)

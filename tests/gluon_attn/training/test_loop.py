@@ -467,6 +467,13 @@ def test_no_metric_may_be_nan_and_the_selecting_one_must_be_measured(tmp_path: P
         run_in(tmp_path / "other", objective=replace(OBJECTIVE, evaluate=lambda model: {"loss": 1.0}))
 
 
+def test_the_metrics_of_a_model_without_parameters_are_checked_too(tmp_path: Path) -> None:
+    objective = replace(OBJECTIVE, evaluate=lambda model: {"error": math.nan})
+    with pytest.raises(UsageError, match="validation error is nan at epoch 1"):
+        fit(nn.Flatten(), objective, RECIPE, RunDirectory(tmp_path, {"seed": 1}), seed=1)
+    assert not (tmp_path / "checkpoint.npz").exists()
+
+
 def test_a_metric_of_numpy_is_written(tmp_path: Path) -> None:
     _, trained = run_in(tmp_path, objective=replace(OBJECTIVE, evaluate=lambda model: {"error": np.float32(0.5)}))
     assert [epoch["validation_error"] for epoch in trained.history] == [0.5] * 5

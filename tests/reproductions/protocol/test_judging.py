@@ -317,6 +317,11 @@ def test_power_needs_more_seeds_for_smaller_effects() -> None:
         power(judged(seed_deviation=None), 0.3)
 
 
+def test_more_seeds_of_what_is_not_random_show_nothing() -> None:
+    with pytest.raises(UsageError, match="claim a: its systems have no random part, so seeds do not matter"):
+        power(judged(seed_deviation=0.0, per_seed={"1": 0.5}), 0.3)
+
+
 def test_holm_names_the_verdicts_that_a_correction_would_change() -> None:
     clear, weak, open_ = (
         judged(id="clear", p=0.001),

@@ -65,6 +65,16 @@ def test_seeds_of_one_variant_on_different_data_cannot_share_a_table(tmp_path: P
         assert "\n" not in str(caught.value)
 
 
+def test_seeds_of_one_variant_start_from_one_pretrained_network(tmp_path: Path) -> None:
+    """And read the same files."""
+    read = {"train": "a" * 64, "pretrained": "b" * 64}
+    alike = [outcome(tmp_path, name, seed, corpora=read) for name in ("mean", "last") for seed in (1, 2)]
+    assert of_outcomes(alike)["corpora"] == {f"nsmc/{part}": sha256 for part, sha256 in read.items()}
+    for corpora in (read | {"pretrained": "c" * 64}, {"train": "a" * 64}):
+        with pytest.raises(UsageError, match="last: its seeds were trained with different nsmc/pretrained; "):
+            of_outcomes([*alike, outcome(tmp_path, "last", 3, corpora=corpora)])
+
+
 def test_trainings_with_other_bits_are_named_with_the_options_that_repeat_them(tmp_path: Path) -> None:
     outcomes = [
         outcome(tmp_path, "mean", 1),

@@ -354,6 +354,19 @@ def test_without_a_paper_all_published_tables_are_generated_again(monkeypatch: p
     assert "no paper has results of preset paper" in gluon_attn("publish", "--preset", "paper").refusal
 
 
+def test_all_tables_are_generated_again_until_none_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that changes can change verdicts of papers that come before it."""
+    changes = {"joulin2016": 1, "bengio2003": 2}
+
+    def publish_one(paper: str, preset_name: str, *, check: bool) -> list[Path]:
+        changes[paper] = changes.get(paper, 0) - 1
+        return [Path(paper)] if changes[paper] >= 0 else []
+
+    monkeypatch.setattr(publishing, "publish_again", publish_one)
+    answer = gluon_attn("publish")
+    assert (answer.code, answer.out.split()[1::2]) == (0, ["bengio2003", "joulin2016", "bengio2003"])
+
+
 @pytest.mark.parametrize("name", ["toy.json", "toy/README.md", "toy/both.png", "toy/points_curved.png"])
 @pytest.mark.parametrize("damage", ["edited", "deleted"])
 def test_manual_changes_are_noticed_and_overwritten(name: str, damage: str, published: Path) -> None:
@@ -377,12 +390,13 @@ def test_manual_changes_are_noticed_and_overwritten(name: str, damage: str, publ
 
 def test_a_figure_that_is_no_longer_drawn_is_removed(published: Path) -> None:
     folder = published.parent / "results" / "toy"
-    for name in ("old.png", "old.txt"):
+    for name in ("old.png", "old.txt", "mine/old.txt"):
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).touch()
     assert folder / "old.png" in publish_again(str(published), "cpu", check=True)
     assert (folder / "old.png").exists()
     assert folder / "old.png" in publish_again(str(published), "cpu", check=False)
-    assert not (folder / "old.png").exists() and (folder / "old.txt").exists()
+    assert not (folder / "old.png").exists() and (folder / "old.txt").exists() and (folder / "mine/old.txt").exists()
     assert publish_again(str(published), "cpu", check=True) == []
 
 

@@ -168,6 +168,16 @@ def test_a_resumed_training_names_its_commits_and_keeps_its_environment(
     assert trained(one, resume=True).record["commit"] == f"{first.record['commit']}, {'2' * 40}"
 
 
+@pytest.mark.parametrize("content", ["[]", "{}", '{"commit": "1"}'])
+def test_a_damaged_record_of_the_processes_is_refused(content: str, one: Run) -> None:
+    trained(one)
+    for name in ("training.json", "outcome.json"):
+        (one.directory / name).unlink()
+    (one.directory / "processes.json").write_text(content, encoding="utf-8")
+    with pytest.raises(UsageError, match=r"processes\.json: damaged; replace the run \(--overwrite\)"):
+        trained(one, resume=True)
+
+
 def test_overwriting_leaves_nothing_of_the_old_run(one: Run) -> None:
     first = trained(one)
     (one.directory / "outcome.json").write_text("{}", encoding="utf-8")

@@ -65,11 +65,13 @@ def test_joined_sentences_are_concatenated_tokens(data: TranslationData) -> None
     assert joined.text[1] == f"{test.source.text[2]} {test.source.text[3]}"
 
 
-def test_joined_counts_of_perfect_translations_are_perfect(
-    data: TranslationData, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    test = data.prepared.splits["test"]
+@pytest.mark.parametrize("target", ["de", "ko"])
+def test_joined_counts_of_perfect_translations_are_perfect(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in Korean, whose tokens have marks of their spacing."""
     settings = SMOKE.variant("search-all").settings
+    task = JoinedSentences(f"multi30k en-{target}", source="en", target=target)
+    data = task.prepare(settings, sample=True)
+    test = data.prepared.splits["test"]
 
     def perfect(models: Any, data: TranslationData, sentences: Split, **search: Any) -> list[Translated]:
         number = len(test) // len(sentences)
@@ -79,7 +81,7 @@ def test_joined_counts_of_perfect_translations_are_perfect(
         return [Translated([token for row in rows for token in whole[row]], "", 0.0, uniform) for rows in groups]
 
     monkeypatch.setattr(measures, "translate", perfect)
-    evaluation = TASK.evaluate(network(settings, data), settings, data, cast(Any, None))
+    evaluation = task.evaluate(network(settings, data), settings, data, cast(Any, None))
     for number in JOINED:
         assert bleu(evaluation.predictions[f"joined_{number}"].sum(axis=0)) == pytest.approx(100.0)
         words = evaluation.predictions[f"joined_{number}_words"]
