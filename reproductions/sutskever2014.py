@@ -11,9 +11,8 @@ Here we train on Multi30k, English to French as in the paper, 29 000 captions of
 comparable with the paper's, only the direction of differences between systems is. The networks have two layers of 256
 units and joint byte pairs instead of 160 000 and 80 000 words. Adam (with lazy updates of the source embeddings)
 replaces plain gradient descent. Dropout and label smoothing are added because the corpus is four hundred times smaller.
-Embeddings are multiplied by the square root of their width: after the first epoch, `reversed` (seed 1, dropout 0.3) has
-a validation BLEU of 9.0 with it and of 3.6 without, and of 9.9 with a learning rate of 0.005 instead of 0.002. As in
-the paper, search does not normalise by length. An ensemble averages the probabilities of the networks of all seeds.
+As in the paper, search does not normalise by length. The ensemble averages the probabilities of the networks of both
+seeds.
 
 Claims: reversing the source is better, in BLEU and in perplexity; beam 2 has most of the gain of beam 12; an ensemble
 is better than its members; long sentences are hardly worse than short ones (sec. 3.7, Figure 3). In the ``paper``
@@ -62,7 +61,6 @@ FORWARD_PERPLEXITY = SECTION_3_3.entry("forward LSTM", 5.8)
 REVERSED_PERPLEXITY = SECTION_3_3.entry("reversed LSTM", 4.7)
 SCALE = "the paper has four hundred times as many sentences, and 4 layers of 1 000 units, not 2 of 256"
 OUR_RECIPE = "recipe, case and the selection of training text are ours"
-TRAINING = replace(STANDARD, epochs=20, learning_rate=5e-3)
 MARGIN = 2.0  # BLEU points that count as hardly worse; chosen before anything was trained
 
 
@@ -73,7 +71,6 @@ class Settings(TranslationSettings):
     Attributes:
         layers: number of layers of the encoder and of the decoder.
         reverse_source: whether the encoder reads the source from its last token to its first.
-        scaled_embeddings: whether embeddings are multiplied by the square root of their width.
     """
 
     tokens: str = "words"
@@ -85,20 +82,18 @@ class Settings(TranslationSettings):
     embedding_units: int = 1000
     layers: int = 4
     reverse_source: bool = True
-    scaled_embeddings: bool = False
 
     def build(self, data: TranslationData) -> DeepLSTM:
         return DeepLSTM(
             layers=self.layers,
             reverse_source=self.reverse_source,
             layer_dropout=self.dropout,
-            scaled_embeddings=self.scaled_embeddings,
             **data.shared(self),
         )
 
 
-joint_bpe = Settings(tokens="bpe", max_size=None, smoothing=0.1, tied=True, scaled_embeddings=True)
-backwards = replace(joint_bpe, units=256, embedding_units=256, layers=2, dropout=0.1)
+joint_bpe = Settings(tokens="bpe", max_size=None, smoothing=0.1, tied=True)
+backwards = replace(joint_bpe, units=256, embedding_units=256, layers=2, dropout=0.3)
 forwards = replace(backwards, reverse_source=False)
 
 
@@ -146,14 +141,14 @@ REPRODUCTION = Reproduction(
         REVERSED_PERPLEXITY,
     ),
     variants=(
-        Variant("forward", "source read forwards", forwards, TRAINING, beside=FORWARD, differs=SCALE),
-        Variant("reversed", "source read backwards", backwards, TRAINING, beside=REVERSED, differs=SCALE),
+        Variant("forward", "source read forwards", forwards, STANDARD, beside=FORWARD, differs=SCALE),
+        Variant("reversed", "source read backwards", backwards, STANDARD, beside=REVERSED, differs=SCALE),
     ),
     ensembles=(
-        Ensemble("forward-ensemble", "all seeds, probabilities averaged", "forward", differs=SCALE),
+        Ensemble("forward-ensemble", "both seeds, probabilities averaged", "forward", differs=SCALE),
         Ensemble(
             "reversed-ensemble",
-            "all seeds, probabilities averaged",
+            "both seeds, probabilities averaged",
             "reversed",
             beside=TWO_REVERSED,
             differs=SCALE,
@@ -196,7 +191,7 @@ REPRODUCTION = Reproduction(
     ),
     headline=("forward", "reversed"),
     main="reversed",
-    seeds=(1, 2, 3),
+    seeds=(1, 2),
     smoke=Override(smoke, seeds=(1, 2)),
     paper=Override(paper),
     columns=(

@@ -32,9 +32,6 @@ class DeepLSTM(EncoderDecoder):
             ``units``; None for none.
         input_feeding: whether the attentional vector is an input of the next step; needs attention.
         layer_dropout: dropout rate before every layer but the first, and of the features.
-        scaled_embeddings: whether embeddings are multiplied by the square root of their width (Vaswani et al., 2017,
-            sec. 3.4), so that their components have a variance of about 1 at first. Without attention, networks learn
-            much faster with it.
         **common: arguments of :class:`EncoderDecoder`.
     """
 
@@ -49,14 +46,12 @@ class DeepLSTM(EncoderDecoder):
         attention: HybridBlock | None = None,
         input_feeding: bool = False,
         layer_dropout: float = 0.0,
-        scaled_embeddings: bool = False,
         **common: Any,
     ) -> None:
         super().__init__(source_units=source_units, target_units=target_units, feature_units=units, **common)
         if input_feeding and attention is None:
             raise ValueError("input feeding needs attention; give an attention, or input_feeding=False")
         self._layers, self._input_feeding = layers, input_feeding
-        self._scales = (source_units**0.5, target_units**0.5) if scaled_embeddings else (1.0, 1.0)
         with self.name_scope():
             self.encoder = LSTMEncoder(
                 units, layers, source_units, reverse_source=reverse_source, dropout=layer_dropout
@@ -76,7 +71,7 @@ class DeepLSTM(EncoderDecoder):
                         self.decoder.add(rnn.LSTM(units, input_size=width, i2h_bias_initializer=LSTMBias(1.0)))
 
     def encode(self, F: Operators, source: Tensor, source_length: Tensor) -> tuple[Tensors, Tensors]:
-        embedded = _scaled(self.embedding_dropout(self.source_embedding(source)), self._scales[0])
+        embedded = self.embedding_dropout(self.source_embedding(source))
         states, hidden, cells = self.encoder(embedded, source_length)
         if self.attention is None:
             return (), (*hidden, *cells)
@@ -143,10 +138,3 @@ class DeepLSTM(EncoderDecoder):
         stacked = self.layer_dropout(F.stack(*features, axis=1))
         alignment = F.reshape(F.stack(*weights, axis=2), (-3, 0, 0))
         return stacked, alignment, (*hidden, *cells, step + steps, fed)
-
-    def _embedded(self, ids: Tensor) -> Tensor:
-        return _scaled(super()._embedded(ids), self._scales[1])
-
-
-def _scaled(embedded: Tensor, scale: float) -> Tensor:
-    return embedded if scale == 1.0 else embedded * scale

@@ -20,7 +20,6 @@ from tests.gluon_attn.models.encoder_decoders import (
     MODELS,
     PADDING,
     PAIRS,
-    SOURCE_UNITS,
     SOURCE_VOCABULARY,
     TARGET_UNITS,
     TARGET_VOCABULARY,
@@ -83,22 +82,6 @@ def test_without_attention_there_are_no_weights(name: str) -> None:
     source, length, inputs, _ = PAIRS.arrays()
     assert step_by_step(model_of(name), source, length, inputs)[1] is None
     assert step_by_step(compiled(model_of(name)), source, length, inputs)[1] is None
-
-
-@pytest.mark.parametrize("attention", [None, "general"])
-def test_scaled_embeddings_are_those_times_the_root_of_their_width(attention: str | None) -> None:
-    """In training and in search."""
-    plain, scaled = deep_lstm(attention), deep_lstm(attention, scaled_embeddings=True)
-    source, length, inputs, targets = PAIRS.arrays()
-    for model in (plain, scaled):
-        initialize(model, source, length, inputs, targets, scale=0.5)
-    copy_parameters(scaled, plain)
-    for embedding, units in ((plain.source_embedding, SOURCE_UNITS), (plain.target_embedding, TARGET_UNITS)):
-        embedding.weight.set_data(embedding.weight.data() * units**0.5)
-    for one, other in zip(plain(source, length, inputs, targets), scaled(source, length, inputs, targets), strict=True):
-        np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-5)
-    searched = [step_by_step(model, source, length, inputs)[0] for model in (plain, scaled)]
-    np.testing.assert_allclose(*searched, rtol=1e-5)
 
 
 # --- padding, batch composition, compilation ---
