@@ -58,13 +58,21 @@ def read_readings(paper: str) -> list[Reading]:
 
 def append(paper: str, runs: Sequence[Run], note: str = "") -> Path:
     """Record a reading by each of these trained runs, before they read the test split. Returns the file of the
-    record. No other process adds to it at the same time."""
+    record. No other process adds to it at the same time.
+
+    Raises:
+        UsageError: if the folder of the results cannot be written, as in some installations without a clone.
+    """
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     at = commit()
     new = [Reading(run.variant, run.seed, training_of(run)["parameters_sha256"], at, now, note) for run in runs]
     path = record_path(paper)
-    with papers.locked_results(paper):
-        write_json(path, [asdict(reading) for reading in [*read_readings(paper), *new]])
+    try:
+        with papers.locked_results(paper):
+            write_json(path, [asdict(reading) for reading in [*read_readings(paper), *new]])
+    except PermissionError:
+        reason = "cannot be written, so this reading of the test split cannot be recorded"
+        raise UsageError(f"{path}: {reason}; score in a clone of the repository") from None
     return path
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gluon_attn.errors import UsageError
-from reproductions.protocol import readings, runner
+from reproductions.protocol import papers, readings, runner
 from reproductions.protocol.readings import Reading
 from tests.reproductions.support import gluon_attn, outcome, run, run_and_score
 
@@ -79,6 +79,20 @@ def test_a_reading_that_is_recorded_while_another_one_is_does_not_replace_it(
     assert [one.seed for one in read(toy)] == [1, 2]
     assert [path.name for path in readings.record_path(toy).parent.iterdir()] == ["test_readings.json"]
     assert f"waiting for process {os.getpid()}, which is writing the results of toy" in capsys.readouterr().err
+
+
+def test_no_network_reads_the_test_split_where_that_cannot_be_recorded(
+    toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = run(tmp_path, "curved", 1, paper=toy, preset="cpu")
+    outcome(tmp_path, "curved", 1, paper=toy, preset="cpu")
+
+    def refused(paper: str) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(papers, "locked_results", refused)
+    with pytest.raises(UsageError, match=r"test_readings\.json: cannot be written.*; score in a clone"):
+        readings.append(toy, [one])
 
 
 def test_readings_on_the_sample_are_not_recorded(toy: str, tmp_path: Path) -> None:
