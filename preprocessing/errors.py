@@ -60,6 +60,15 @@ def check_list(texts: Sequence[str]) -> None:
 
 
 def check_positive(**values: float | None) -> None:
+    """Raise ParameterError for the first value that is not a whole number from 1 to 2147483647. Each keyword is the
+    name of a parameter; None is not checked."""
+    for name, value in values.items():
+        if value is not None and not hasattr(value, "__index__"):
+            raise ParameterError(name, value, "must be a whole number", remedy="choose a positive whole number")
+    check_at_least_one(**values)
+
+
+def check_at_least_one(**values: float | None) -> None:
     """Raise ParameterError for the first value that is not a number from 1 to 2147483647, the largest number that
     arrays of lengths and ids can hold. Each keyword is the name of a parameter; None is not checked."""
     for name, value in values.items():

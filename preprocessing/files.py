@@ -9,6 +9,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -159,7 +160,10 @@ def _remove_abandoned(path: Path) -> None:
 
 def _unlocked(path: Path, parts: str) -> Iterator[Path]:
     """The files and folders next to a path, named after it, that no process has locked; each is locked meanwhile."""
+    numbered = re.compile(re.escape(f".{path.name}.") + r"\d+(\.replaced)?\.part")  # not those of ``<name>.<more>``
     for part in sorted(path.parent.glob(f".{glob.escape(path.name)}.{parts}")):
+        if not numbered.fullmatch(part.name):
+            continue
         with suppress(OSError):
             lock = os.open(part, os.O_RDONLY)
             try:

@@ -133,6 +133,9 @@ class ReadRatings(Step):
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         files = context.corpus(self.name)
+        if "validation" in files.paths:
+            remedy = "use own_texts.reading_own_texts(naver.pipeline(...)), which reads one"
+            raise InputError(files.path("validation"), "this pipeline makes its own validation split", remedy=remedy)
         splits = {part: read_ratings(files.path(part), rows=files.rows.get(part)) for part in ("train", "test")}
         facts = {
             "survey": {part: survey(split) for part, split in splits.items()},

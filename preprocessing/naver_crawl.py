@@ -51,6 +51,7 @@ def files(corpus: str = "nsmc-raw") -> CorpusFiles:
         sha256=crawl.sha256 | official.sha256,
         urls=crawl.urls | official.urls,
         rows=crawl.rows | official.rows,
+        stamps=crawl.stamps | official.stamps,
     )
 
 

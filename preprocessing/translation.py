@@ -36,7 +36,7 @@ from preprocessing.bitext.steps import (
 from preprocessing.bitext.subwords import ApplyBPE, LearnBPE
 from preprocessing.bitext.writing import write as write
 from preprocessing.corpora import CorpusFiles, locate
-from preprocessing.errors import InputError, ParameterError, check_choice, check_positive
+from preprocessing.errors import InputError, ParameterError, check_at_least_one, check_choice, check_positive
 from preprocessing.pipeline.step import Step
 from preprocessing.text.data import Data
 from preprocessing.text.normalization import MOSES_LANGUAGES, Lowercase, Normalize
@@ -90,6 +90,9 @@ def pipeline(
     known = CORPORA.get(corpus)
     if known is None:
         raise ParameterError("corpus", corpus, "has no translation pipeline", remedy=f"choose {', '.join(CORPORA)}")
+    if corpus == OWN_FILES and not (source and target):
+        reason = "source and target are not given"
+        raise InputError("your own files", reason, remedy="give both, as to own_files")
     source, target = source or known.languages[0], target or known.languages[1]
     columns = tuple(known.stand_ins.get(language, language) for language in (source, target))
     for language in columns:
@@ -105,7 +108,8 @@ def pipeline(
     empty = empty or known.empty
     check_choice("empty", empty, ("refuse", "drop"))
     check_positive(operations=operations, pieces=pieces, min_freq=min_freq, max_size=max_size)
-    check_positive(max_length=max_length, max_ratio=max_ratio)
+    check_positive(max_length=max_length)
+    check_at_least_one(max_ratio=max_ratio)
     if lowercase and truecase:
         raise InputError(
             "truecase", "needs text that is not lower-cased", remedy="choose lowercase=False or no truecase"

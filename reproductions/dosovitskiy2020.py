@@ -85,7 +85,7 @@ class ViTSettings(ImageSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class ResNetSettings(ImageSettings):
-    """The arguments of :class:`ResNet`; defaults are those of He et al.'s ResNet-20 for CIFAR-10."""
+    """The arguments of :class:`ResNet`; defaults are those of He et al.'s ResNet-20, with option B."""
 
     width: int = 16
     blocks: int = 3

@@ -18,7 +18,7 @@ There are four interfaces. *Cells* are called like GluonNLP's ``AttentionCell``,
 -> (context, weights)``, batch first, with a 0/1 mask of shape (batch, query_length, memory_length). *Scores* are for
 decoders, which attend to the same memory at every step: ``keys(F, memory)`` is called once per sentence, then
 ``(query, keys) -> scores`` at each step; global and local attention turn these into weights. *Pooling* has no query:
-``(states, mask) -> (context, weights)`` with a 0/1 mask (batch, length). *Multi-head* and intra-attention read (length,
-batch, units) and additive masks (:func:`.masks.additive_mask`). Weights are always returned and never stored on the
-block.
+``(states, mask) -> (context, weights)`` with a 0/1 mask (batch, length). *Multi-head* attention reads (length, batch,
+units), intra-attention one word at a time (batch, units); both have additive masks (:func:`.masks.additive_mask`).
+Weights are always returned and never stored on the block.
 """

@@ -1,5 +1,6 @@
-"""Faithfulness of attention weights: entropy, and agreement with leave-one-out effects (Jain and Wallace, 2019,
-"Attention is not explanation")."""
+"""Faithfulness of attention weights: entropy, and agreement with leave-one-out effects, after Jain and Wallace (2019,
+"Attention is not explanation"), who compare ranks by Kendall's tau and effects by the distance of probabilities; here
+ranks are compared by Spearman's correlation and effects by the change in log odds."""
 
 from __future__ import annotations
 

@@ -116,8 +116,8 @@ def bootstrap_difference(
 
 
 def in_blocks(totals: np.ndarray, length: int, fewest: int) -> np.ndarray:
-    """Sums over blocks of consecutive items, for the bootstrap of items that depend on their neighbours (Künsch, 1989),
-    such as the lines of a text: drawn one by one, they would give intervals that are too narrow.
+    """Sums over consecutive blocks that do not overlap (Carlstein, 1986), for the bootstrap of items that depend on
+    their neighbours, such as the lines of a text: drawn one by one, they would give intervals that are too narrow.
 
     Args:
         totals: (runs, items, counts) as in :func:`bootstrap_metric`.

@@ -181,7 +181,8 @@ class LSTMEncoder(HybridBlock):
 
     Call: ``(sequence, valid_length) -> (states, hidden, cells)`` with sequence (batch, length, in_units), states
     (batch, length, units) in sentence order even if it is read reversed, and for each layer hidden and cell (batch,
-    units) after the last token read. States on padding are undefined; mask them.
+    units) after the last token read. States on padding are undefined; mask them. Lengths must be 1 to ``length``
+    (:func:`~gluon_attn.layers.lengths.checked_lengths`).
     """
 
     def __init__(

@@ -43,11 +43,13 @@ class Bert(HybridBlock):
         heads: number of heads, *A*.
         hidden_units: width of the feed-forward layers.
         length: number of positions; MXNet raises an error for longer texts.
-        dropout: dropout rate of the embeddings and of the output of every sublayer.
+        dropout: dropout rate of the embeddings and of the output of every sublayer; the authors' code also drops
+            weights of attention.
         causal: whether a token attends only to itself and to the tokens before it.
 
     Call: ``(ids, segments, valid_length) -> (states, weights)`` with ids and segments (batch, length) of int32,
-    valid_length (batch,), states (length, batch, units), weights of the last layer (batch * heads, length, length).
+    valid_length (batch,) of float32, from 1 to length and not checked here, states (length, batch, units), weights of
+    the last layer (batch * heads, length, length).
     """
 
     def __init__(

@@ -63,6 +63,8 @@ class EncoderDecoder(HybridBlock):
         if shared and source_vocabulary != target_vocabulary:
             counts = f"{source_vocabulary} and {target_vocabulary}"
             raise ValueError(f"shared embeddings need one vocabulary, not {counts} tokens")
+        if shared and source_units != target_units:
+            raise ValueError(f"shared embeddings need equal widths, not {source_units} and {target_units} units")
         if tied and feature_units != target_units:
             raise ValueError(f"tied weights need equal widths, not {feature_units} features and {target_units} units")
         self._graphs = Graphs(self)

@@ -42,8 +42,8 @@ class Classifier(HybridBlock):
     """A text classifier; returns a :class:`ClassifierOutput`, eager or hybridized.
 
     A subclass computes a tuple with the logits first and names the other outputs in ``outputs``. It may leave out the
-    last ones, for instance without attention; these are None. If its first input is ids (batch, tokens) and its last
-    input has one axis, the latter is the numbers of tokens, which are checked.
+    last ones, for instance without attention; these are None. If its first input is ids (batch, tokens, ...) and its
+    last input has one axis, the latter is the numbers of tokens, which are checked.
 
     Raises:
         ValueError: if a text has no tokens, or more than there are ids.
@@ -58,7 +58,7 @@ class Classifier(HybridBlock):
         return token_table(self.embedding)
 
     def __call__(self, *inputs: Tensor) -> ClassifierOutput:
-        if isinstance(inputs[-1], nd.NDArray) and (inputs[0].ndim, inputs[-1].ndim) == (2, 1):
+        if isinstance(inputs[-1], nd.NDArray) and inputs[0].ndim >= 2 and inputs[-1].ndim == 1:
             inputs = (*inputs[:-1], checked_lengths(inputs[-1], inputs[0].shape[1]))
         logits, *others = super().__call__(*inputs)
         return ClassifierOutput(logits, **dict(zip(self.outputs[: len(others)], others, strict=True)))

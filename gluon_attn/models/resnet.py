@@ -3,7 +3,8 @@
     y = ReLU(F(x) + x)    F: two 3 x 3 convolutions, each with batch normalisation
 
 There are three stages of n blocks with w, 2w and 4w channels. The first block of the second and third stage halves
-height and width; its shortcut is a 1 x 1 convolution, the paper's option B. The network has 6n + 2 layers.
+height and width; its shortcut is a 1 x 1 convolution, the paper's option B (on CIFAR-10 the paper has option A, which
+has no parameters). The network has 6n + 2 layers.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from mxnet.gluon import nn
 from mxnet.initializer import Constant
 
 from gluon_attn.attention.additive import AdditiveScore
+from gluon_attn.errors import UsageError
 from gluon_attn.layers.cells import StepLSTM, unstack
 from gluon_attn.models.encoder_decoder import EncoderDecoder
 from gluon_attn.models.outputs import TranslationOutput
@@ -21,9 +22,9 @@ _RANDOM_DEVIATION = 2.0
 """Standard deviation of the scores of random attention. Most of the weight is then on a few of 49 positions; learned
 soft attention is far more diffuse."""
 _MOVING = 0.9
-"""Decay of the moving average of the baseline (sec. 4.2)."""
+"""Decay of the moving average of the baseline (sec. 4.1)."""
 _SAMPLED = 0.5
-"""Share of captions with sampled positions in training; the others use the expected context (sec. 4.2)."""
+"""Share of captions with sampled positions in training; the others use the expected context (sec. 4.1)."""
 
 
 class ShowAttendTell(EncoderDecoder):
@@ -61,6 +62,9 @@ class ShowAttendTell(EncoderDecoder):
 
     Call: as in :class:`EncoderDecoder`; source is (batch, positions, channels) of float32, source_length is not used.
     The loss (batch, steps + 1) has one more column than words, for the terms that belong to a caption as a whole.
+
+    Raises:
+        UsageError: when called, if the grid has another number of positions.
     """
 
     def __init__(
@@ -132,6 +136,7 @@ class ShowAttendTell(EncoderDecoder):
     def forward(
         self, source: nd.NDArray, source_length: nd.NDArray, inputs: nd.NDArray, targets: nd.NDArray
     ) -> TranslationOutput:
+        self._check(source)
         arrays = (source, source_length, inputs, targets)
         training = int(autograd.is_training())
         loss, nll, *reward = self._graphs(self._terms, *arrays, steps=inputs.shape[1], training=training)
@@ -140,6 +145,14 @@ class ShowAttendTell(EncoderDecoder):
                 mean = reward[0].mean().reshape((1,))
                 self.baseline.set_data(_MOVING * self.baseline.data() + (1 - _MOVING) * mean)
         return TranslationOutput(loss, nll)
+
+    def start(self, source: nd.NDArray, source_length: nd.NDArray) -> tuple[Tensors, Tensors]:
+        self._check(source)
+        return super().start(source, source_length)
+
+    def _check(self, source: nd.NDArray) -> None:
+        if source.shape[1] != self._positions:
+            raise UsageError(f"a grid of {source.shape[1]} positions, but the network attends to {self._positions}")
 
     def _terms(
         self,

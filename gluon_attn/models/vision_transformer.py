@@ -7,7 +7,7 @@
 
 Logits are a linear map of y, the final state of the class token. With mean pooling there is no class token, and y is
 the mean of LN(z_L) (app. D.3). Differences from the authors' code: the projections of attention have no biases, as in
-Vaswani et al. (2017), and the head never has a hidden layer.
+Vaswani et al. (2017), the head never has a hidden layer, and there is no dropout after the hidden layer of an MLP.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class VisionTransformer(HybridBlock):
 
     def attend(self, images: nd.NDArray) -> tuple[nd.NDArray, nd.NDArray]:
         """Return logits (batch, classes) and the weights of all layers (layers, batch, heads, tokens, tokens); the
-        first token is the class token."""
+        first token is the class token, if there is one."""
         logits, weights = self._graphs(self._with_weights, images)
         return logits, weights
 

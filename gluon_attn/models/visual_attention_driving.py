@@ -133,6 +133,9 @@ class RecurrentDriver(HybridBlock):
     Call: ``(frames, start, h, c) -> Steering``: frames (batch, steps, 3, height, width); start (batch, 1), 1 for
     sequences that begin here, whose state is computed from their first frame, 0 for sequences that continue; h and c
     (batch, units), the states of the latter.
+
+    Raises:
+        UsageError: when called, if sequences have another number of frames, or inputs different numbers of sequences.
     """
 
     def __init__(
@@ -175,6 +178,13 @@ class RecurrentDriver(HybridBlock):
         return self.convolutions.grid
 
     def forward(self, frames: nd.NDArray, *state: nd.NDArray) -> Any:
+        if isinstance(frames, nd.NDArray):
+            if frames.shape[1] != self._steps:
+                raise UsageError(
+                    f"sequences of {frames.shape[1]} frames, but the network reads {self._steps} at a time"
+                )
+            if any(len(array) != len(frames) for array in state):
+                raise UsageError(f"start, h and c must have a row for each of the {len(frames)} sequences")
         output = super().forward(frames, *state)
         if not isinstance(output[0], nd.NDArray):
             return output

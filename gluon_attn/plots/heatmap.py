@@ -71,7 +71,7 @@ class Matrix:
 
     @property
     def uniform(self) -> float:
-        """The uniform weight in per cent."""
+        """The uniform weight over the keys that are drawn, in per cent."""
         return 100 / len(self.tokens_key)
 
     @property

@@ -1,5 +1,5 @@
 """Texts with each word highlighted by its attention weight, as in Yang et al. (2016, Figures 5 and 6) and Lin et al.
-(2017, Figures 1 and 2)."""
+(2017, Figures 2 to 4)."""
 
 from __future__ import annotations
 

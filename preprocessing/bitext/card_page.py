@@ -5,7 +5,7 @@
     splits          {split: {rows, source_tokens, target_tokens}}
     facts
       collections   {part: {split, note, rows, distinct_source, distinct_target, repeated_pairs, padded_with_space,
-                    characters: {side: profile}}} of the files as read
+                    characters: {side: profile}}} of the files as read, without pairs with an empty side
       missing       {part: message}, only if a corpus is used without one of its collections
       stand_ins     {language: message}, only if the text of another language is used instead
       normalized    {side: {split: rows changed by normalisation}}

@@ -217,7 +217,7 @@ def read_columns(path: Path, collection: Collection, wanted: Sequence[str]) -> t
 
 
 def survey(pairs: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
-    """Counts of a collection before any step."""
+    """Counts of a collection before any step, without pairs that were left out because a side is empty."""
     sides = {"source": [source for _, source, _ in pairs], "target": [target for *_, target in pairs]}
     distinct = {side: len(set(texts)) for side, texts in sides.items()}
     return {

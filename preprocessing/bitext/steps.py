@@ -171,7 +171,7 @@ class FitTokenizer(Step[Bitext]):
         )
 
     def parameters(self) -> dict[str, Any]:
-        return {"tokenizer": self.tokenizer.name, **self.tokenizer.parameters(), "versions": self.tokenizer.versions()}
+        return self.tokenizer.described()
 
     def apply(self, data: Bitext, context: Context) -> tuple[Bitext, Notes]:
         texts = [text for side in data.splits["train"].sides for text in side.prepared]

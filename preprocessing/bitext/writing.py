@@ -30,6 +30,8 @@ def write(result: TranslationResult, directory: Path, *, overwrite: bool = False
 
     A result on disk (see ``bounded``) has a folder for each split instead (``train`` and so on) with a file for each
     array (``source_ids.npy`` and so on) that ``numpy.load(path, mmap_mode="r")`` maps into memory, and no ``.tsv``.
+    These are hard links to the files of the cache where the file system has such: copy them before changing one in
+    place.
 
     Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a
     ``card.json``), which is then replaced as a whole.

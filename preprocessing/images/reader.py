@@ -67,7 +67,10 @@ class ImageReader:
         Raises:
             InputError: a file is missing or cannot be decoded.
         """
-        return np.stack([self.pixels(str(path), _bytes(path)) for path in paths])
+        pixels = np.empty((len(paths), self.size, self.size, 3), np.uint8)
+        for row, path in enumerate(paths):
+            pixels[row] = self.pixels(str(path), _bytes(path))
+        return pixels
 
     def inputs(self, pixels: np.ndarray) -> np.ndarray:
         """Pixels (rows, size, size, 3) as float32 inputs (rows, 3, size, size)."""

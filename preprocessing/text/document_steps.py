@@ -36,7 +36,7 @@ class PlainText(Step[Data]):
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         splits, changed, examples = {}, {}, []
         for name, split in data.splits.items():
-            plain = object_column([plain_text(text) for text in split.text])
+            plain = object_column([plain_text(text) for text in split.prepared])
             splits[name] = replace(split, normalized=plain)
             differs = [row for row, text in enumerate(plain) if text != split.text[row]]
             changed[name] = len(differs)
@@ -79,7 +79,7 @@ class TokenizeSentences(Tokenize):
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         lines = {name: [text.split("\n") for text in split.prepared] for name, split in data.splits.items()}
         texts = [line for rows in lines.values() for row in rows for line in row]
-        fitted = data.tokenizer or self.tokenizer.fit(texts)
+        fitted = data.tokenizer or self.tokenizer.fit([line for row in lines["train"] for line in row])
         symbols, words = tokenize_all(fitted, texts, context.processes)
         splits, start = {}, 0
         for name, split in data.splits.items():

@@ -85,7 +85,7 @@ class Normalize(Step[Data]):
         normalize = normalizer(self.language)
         splits, changed, examples = {}, {}, []
         for name, split in data.splits.items():
-            normalized = object_column([normalize(text) for text in split.text])
+            normalized = object_column([normalize(text) for text in split.prepared])
             splits[name] = replace(split, normalized=normalized)
             differs = [row for row, text in enumerate(normalized) if text != split.text[row]]
             changed[name] = len(differs)

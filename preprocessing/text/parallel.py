@@ -36,6 +36,9 @@ def tokenize_all(tokenizer: Tokenizer, texts: Sequence[str], processes: int | No
     workers = min(processes or len(os.sched_getaffinity(0)), len(chunks))
     if workers <= 1:
         return _merge(tokenize_texts(tokenizer, chunk) for chunk in progress(chunks, TITLE, UNIT))
+    if start_method() == "spawn" and type(tokenizer).__module__ == "__main__":
+        reason = "is defined in the program that runs, from which worker processes cannot import it"
+        raise InputError(f"tokenizer {tokenizer.name}", reason, remedy="move it to a module, or give processes=1")
     context = multiprocessing.get_context(start_method())
     others = set(multiprocessing.active_children())
     with lean_main(), ProcessPoolExecutor(workers, context, _start_worker, (tokenizer,)) as pool:

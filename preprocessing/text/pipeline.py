@@ -60,7 +60,9 @@ class Result(RunResult["TextPipeline", Data]):
 
         Raises ParameterError for a single text instead of a list."""
         check_list(texts)
-        data = Data({"new": Split.of(list(texts))}, self.data.tokenizer, self.data.vocabulary)
+        data = Data(
+            {"new": Split.of(list(texts))}, self.data.tokenizer, self.data.vocabulary, learned=self.data.learned
+        )
         for step in self.pipeline.steps:
             if step.for_new_rows:
                 data, _ = step.apply(data, Context(processes=processes))

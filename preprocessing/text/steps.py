@@ -92,7 +92,9 @@ class MarkLeaks(Step[Data]):
         )
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
-        sources = [data.splits[name] for name in ("train", "validation") if name in data.splits]
+        has_own_validation = context.files is not None and "validation" in context.files.paths
+        of_train = ("train",) if has_own_validation else ("train", "validation")
+        sources = [data.splits[name] for name in of_train if name in data.splits]
         test = data.splits["test"]
         copies = labels_of_copies(sources, test)
         seen = np.array([text in copies for text in test.text], np.bool_)
@@ -166,7 +168,7 @@ class Tokenize(Step[Data]):
         return self.tokenizer.rule
 
     def parameters(self) -> dict[str, Any]:
-        return {"tokenizer": self.tokenizer.name, **self.tokenizer.parameters(), "versions": self.tokenizer.versions()}
+        return self.tokenizer.described()
 
     def apply(self, data: Data, context: Context) -> tuple[Data, Notes]:
         fitted = data.tokenizer or self.tokenizer.fit(data.splits["train"].prepared.tolist())

@@ -28,6 +28,13 @@ class Tokenizer(ABC):
     rule: str
     packages: ClassVar[tuple[str, ...]] = ()
     needs_jvm: ClassVar[bool] = False
+    version: ClassVar[int] = 1  # raised when the same text would give other tokens
+
+    def described(self) -> dict[str, Any]:
+        """What determines the tokens, JSON-able: name, parameters, installed packages, and the version of the code if
+        it is not the first."""
+        own = {"tokenizer": self.name, **self.parameters(), "versions": self.versions()}
+        return own if self.version == 1 else {**own, "tokenizer_version": self.version}
 
     def parameters(self) -> dict[str, Any]:
         """The choices of the caller, JSON-able."""
@@ -234,13 +241,17 @@ class SentencePiece(Tokenizer):
     training: ClassVar[dict[str, Any]] = {"normalization_rule_name": "nmt_nfkc"}
 
     def __init__(self, vocab_size: int = 8000, model: bytes = b"") -> None:
-        """``vocab_size``: an upper bound on the number of pieces; a small corpus yields fewer."""
+        """``vocab_size``: an upper bound on the number of pieces; a small corpus yields fewer. ``model``: a trained
+        model; without one, :meth:`fit` trains it."""
         self.vocab_size, self.model = vocab_size, model
 
     def parameters(self) -> dict[str, Any]:
-        return {"vocab_size": self.vocab_size, "model_type": "unigram"}
+        own = {"vocab_size": self.vocab_size, "model_type": "unigram"}
+        return {**own, "model_sha256": self.sha256} if self.model else own
 
     def fit(self, texts: Sequence[str]) -> SentencePiece:
+        if self.model:
+            return self
         trainer = import_package("sentencepiece").SentencePieceTrainer
         written = io.BytesIO()
         # Longer texts than this many bytes would be left out of the training without a word.

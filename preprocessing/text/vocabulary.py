@@ -96,6 +96,9 @@ class Vocabulary:
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """The tokens of ids; raises IndexError outside the vocabulary."""
+        ids = list(ids)
+        if min(ids, default=0) < 0:
+            raise IndexError(f"id {min(ids)} is outside the vocabulary")
         return [self.idx_to_token[index] for index in ids]
 
     def to_json(self) -> str:

@@ -34,6 +34,9 @@ class WordPiece(Tokenizer):
     def __init__(self, pieces: Sequence[str] = ()) -> None:
         self.pieces = tuple(pieces)
 
+    def parameters(self) -> dict[str, Any]:
+        return {"pieces_sha256": hashlib.sha256(self.state()).hexdigest()} if self.pieces else {}
+
     def state(self) -> bytes:
         return "\n".join(self.pieces).encode("utf-8")
 

@@ -14,6 +14,7 @@ import sys
 import tarfile
 import zipfile
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -439,3 +440,16 @@ def test_the_card_of_imdb() -> None:
     for row, text in enumerate(result.validation.text[:100]):
         expected = [moses.tokenize(part, escape=False) for part in split_sentences(plain_text(text))]
         assert result.validation.sentence_words(row) == [" ".join(part).lower().split() for part in expected]
+
+
+def test_a_learned_tokenizer_learns_from_the_sentences_of_train_only() -> None:
+    seen: list[str] = []
+
+    class Learned(Whitespace):
+        def fit(self, texts: Sequence[str]) -> Learned:
+            seen.extend(texts)
+            return self
+
+    splits = {name: Split.of([f"{name} one\n{name} two"]) for name in ("train", "validation", "test")}
+    TokenizeSentences(Learned()).apply(Data(splits), Context(processes=1))
+    assert seen == ["train one", "train two"]

@@ -141,3 +141,15 @@ def test_what_another_process_has_just_removed_is_no_error(tmp_path: Path, monke
     with atomic_file(tmp_path / "file") as stream:
         stream.write(b"whole")
     assert (tmp_path / "file").read_bytes() == b"whole"
+
+
+def test_what_a_killed_process_left_of_another_result_is_not_touched(tmp_path: Path) -> None:
+    """``out.v2`` was being replaced: its earlier files are nowhere else."""
+    other = tmp_path / ".out.v2.123.replaced.part"
+    other.mkdir()
+    (other / "ids").touch()
+    with atomic_directory(tmp_path / "out") as folder:
+        (folder / "ids").touch()
+    assert (other / "ids").exists()
+    with atomic_directory(tmp_path / "out.v2") as folder:
+        assert (tmp_path / "out.v2" / "ids").exists(), "it is back in its place until it is replaced"

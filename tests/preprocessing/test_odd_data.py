@@ -126,5 +126,7 @@ def test_sentences_and_reviews_of_ones_own_are_checked(tmp_path: Path) -> None:
     files = given("mine", {split: tmp_path / split for split in ("train", "validation", "test")})
     with pytest.raises(InputError, match=r"train, line 2: a text of 100004 characters"):
         sentences.prepare(files)
+    with pytest.raises(ParameterError, match=r"max_length 30\.0: must be a whole number"):
+        naver.pipeline(max_length=30.0)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="max_size 0: must be at least 1"):
         naver.pipeline(max_size=0)

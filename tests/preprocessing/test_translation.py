@@ -349,6 +349,16 @@ def test_a_failed_write_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_languages_of_your_own_files_are_named_twice(tmp_path: Path) -> None:
+    """Otherwise English to German would be read from German to English."""
+    for part in ("train", "test"):
+        for language in ("en", "de"):
+            (tmp_path / f"{part}.{language}").write_text("a\nb\n", encoding="utf-8")
+    files = translation.own_files(tmp_path, "en", "de")
+    with pytest.raises(InputError, match="your own files: source and target are not given; give both, as to own_files"):
+        translation.prepare(files, cache=False)
+
+
 def test_your_own_files_compressed_or_not(tmp_path: Path) -> None:
     files = own(tmp_path / "mine", train_en=["A dog runs.", "A cat runs.", "A dog runs."] * 2)
     (tmp_path / "mine" / "train.de").unlink()

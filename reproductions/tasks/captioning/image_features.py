@@ -111,7 +111,7 @@ def of_split(prepared: CaptionResult, split: str, grid: str) -> Features:
     for start in starts:
         shard = _shard(folder, start, _shape(names, start, grid))
         if shard is None:
-            raise InputError(f"{_path(folder, start)}: cannot be read back; delete {folder} and run again")
+            raise InputError(_path(folder, start), "cannot be read back", remedy=f"delete {folder} and run again")
         shards.append(shard)
     return Features(names, tuple(shards))
 

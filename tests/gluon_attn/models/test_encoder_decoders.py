@@ -20,6 +20,7 @@ from tests.gluon_attn.models.encoder_decoders import (
     MODELS,
     PADDING,
     PAIRS,
+    SOURCE_UNITS,
     SOURCE_VOCABULARY,
     TARGET_UNITS,
     TARGET_VOCABULARY,
@@ -252,6 +253,8 @@ def test_id_0_is_a_token_and_padding_is_the_id_that_was_given(name: str) -> None
 def test_tied_weights_of_different_widths_are_refused_and_so_is_input_feeding_without_attention() -> None:
     with pytest.raises(ValueError, match=f"not {MAXOUT} features and {TARGET_UNITS} units"):
         rnnsearch(tied=True)
+    with pytest.raises(ValueError, match=f"shared embeddings need equal widths, not {SOURCE_UNITS} and {TARGET_UNITS}"):
+        rnnsearch(shared=True, source_vocabulary=TARGET_VOCABULARY)
     with pytest.raises(ValueError, match="input feeding needs attention"):
         deep_lstm(None, input_feeding=True)
 

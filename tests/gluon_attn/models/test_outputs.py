@@ -47,15 +47,17 @@ class Lengths(Classifier):
     """Returns the numbers of tokens that it is called with."""
 
     def hybrid_forward(self, F: Any, ids: Any, valid_length: Any) -> tuple[Any, ...]:
-        return (F.sum(F.cast(ids, "float32"), axis=1) + valid_length,)
+        return (F.sum(F.cast(F.reshape(ids, (0, -1)), "float32"), axis=1) + valid_length,)
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 5)])
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_numbers_of_tokens_are_checked_and_may_be_integers(hybridized: bool) -> None:
+def test_numbers_of_tokens_are_checked_and_may_be_integers(shape: tuple[int, ...], hybridized: bool) -> None:
+    """Also of tokens with the ids of their syllables."""
     model = Lengths()
     model.initialize()
     model.hybridize(hybridized)
-    ids = nd.zeros((2, 3), dtype="int32")
+    ids = nd.zeros(shape, dtype="int32")
     assert model(ids, nd.array([1, 3], dtype="int32")).logits.asnumpy().tolist() == [1, 3]
     for wrong in (0, 4):
         with pytest.raises(ValueError, match=f"sequence 1 has {wrong} tokens, not 1 to 3; count them"):

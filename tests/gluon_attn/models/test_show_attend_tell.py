@@ -11,6 +11,7 @@ from mxnet import autograd, init, nd
 
 from gluon_attn import runtime
 from gluon_attn.decoding.beam_search import beam_search
+from gluon_attn.errors import UsageError
 from gluon_attn.models import show_attend_tell
 from gluon_attn.models.show_attend_tell import ATTENTIONS, ShowAttendTell
 from gluon_attn.training.checkpoint import named_parameters
@@ -198,6 +199,15 @@ def test_search_gives_the_likelihood_of_training_and_weights_that_sum_to_1(atten
     words = nd.array([[2, *ended[:-1]]] * 2, dtype="int32")
     nll = network(images(), LENGTHS, words, nd.array([ended] * 2, dtype="int32")).nll
     assert -nll[0].sum().asscalar() == pytest.approx(best.log_p, rel=1e-4)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_a_grid_of_another_size_is_refused(attention: str) -> None:
+    network, larger = model(attention), nd.ones((2, 9, 6))
+    with pytest.raises(UsageError, match="a grid of 9 positions, but the network attends to 4"):
+        network(larger, LENGTHS, WORDS, TARGETS)
+    with pytest.raises(UsageError, match="a grid of 9 positions"):
+        network.start(larger, LENGTHS)
 
 
 def test_an_unknown_attention_is_refused() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from mxnet import autograd, nd
 
+from gluon_attn.errors import UsageError
 from gluon_attn.models.visual_attention_driving import ConvolutionalDriver, LastSteering, RecurrentDriver, unattended
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
 
@@ -144,3 +145,14 @@ def test_no_network() -> None:
     before = nd.array([1.0, -2.0])
     assert LastSteering(0.0)(before).asnumpy().tolist() == [0.0, 0.0]
     assert LastSteering(1.0)(before).asnumpy().tolist() == [1.0, -2.0]
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_sequences_of_another_length_are_refused(hybridized: bool) -> None:
+    """Two more frames would otherwise be read as a second sequence."""
+    network = recurrent()
+    network.hybridize(hybridized)
+    with pytest.raises(UsageError, match=f"sequences of {2 * STEPS} frames, but the network reads {STEPS}"):
+        network(frames(1, 2 * STEPS), *beginning(1))
+    with pytest.raises(UsageError, match="start, h and c must have a row for each of the 2 sequences"):
+        network(frames(2), *beginning(1))

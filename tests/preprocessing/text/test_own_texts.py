@@ -13,6 +13,7 @@ from preprocessing.errors import InputError, ParameterError
 from preprocessing.text.own_texts import learned_labels, own_texts, own_texts_of, reading_own_texts
 from preprocessing.text.pipeline import Result, TextPipeline
 from preprocessing.text.steps import DropEmpty
+from preprocessing.text.truecasing import Truecase
 from preprocessing.text.writing import write
 
 HEADER = "id\tdocument\tlabel"
@@ -184,3 +185,24 @@ def test_a_pipeline_that_does_not_tokenise_is_read_from_the_cache_as_it_was() ->
         assert result.data.vocabulary is None and result.train.tokens is None and result.train.encoded is None
         with pytest.raises(InputError, match="the texts are not tokenised yet"):
             _ = result.train.tokenized
+
+
+def test_a_copy_in_your_own_validation_file_is_none_in_train(tmp_path: Path) -> None:
+    result = run(tmp_path, validation=["9\ta film\tart"], test=["1\ta film\tart", f"2\t{ROWS[0][1]}\tnews"])
+    assert result.test.seen_in_train.tolist() == [False, True]
+
+
+def test_a_pipeline_with_its_own_validation_split_refuses_a_validation_file(tmp_path: Path) -> None:
+    for name in ("train", "validation", "test"):
+        table(tmp_path / f"{name}.tsv", [f"{row}\ttext {row}\t{row % 2}" for row in range(9)])
+    with pytest.raises(InputError, match=r"validation\.tsv: .* its own validation split; use own_texts"):
+        PIPELINE.run(own_texts_of(tmp_path), cache=False, processes=1)
+
+
+def test_new_texts_are_encoded_with_all_that_was_learned(tmp_path: Path) -> None:
+    """Also with what a step learned besides tokenizer and vocabulary."""
+    chain = list(PIPELINE.steps)
+    at = next(number for number, step in enumerate(chain) if step.name == "tokenize")
+    chain[at + 1 : at + 1] = [Truecase()]
+    result = run(tmp_path, TextPipeline("naver", tuple(chain), PIPELINE.tokenizer), train=[*TRAIN, "99\tFilm\tart"])
+    assert result.encode(["Number 3"]).words(0) == ["number", "3"]

@@ -225,6 +225,38 @@ def test_spawned_workers_do_not_run_an_unguarded_script_again(tmp_path: Path) ->
     assert done.stdout == "once\n['가', '나', '다']\n", done.stderr
 
 
+def test_a_trained_sentencepiece_is_used_as_it_is(reviews: list[str]) -> None:
+    trained = SentencePiece(800).fit(reviews)
+    given = SentencePiece(800, trained.model)
+    assert given.fit(["another text"]) is given
+    described = SentencePiece(800).described()
+    assert given.described() == {**described, "model_sha256": trained.sha256}
+
+
+def test_another_version_of_a_tokenizer_is_described_as_another_one() -> None:
+    class Own(tokenizers.Whitespace):
+        """A tokenizer of one's own."""
+
+    first = Own().described()
+    assert first == tokenizers.Whitespace().described(), "the first version is not named"
+    Own.version = 2
+    assert Own().described() == {**first, "tokenizer_version": 2}
+
+
+def test_a_tokenizer_of_the_program_that_runs_cannot_be_sent_to_spawned_workers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Own(tokenizers.Whitespace):
+        """As if it was defined in a notebook."""
+
+    Own.__module__ = "__main__"
+    monkeypatch.setattr(parallel, "CHUNK", 2)
+    monkeypatch.setattr(parallel, "start_method", lambda: "spawn")
+    with pytest.raises(InputError, match=r"tokenizer whitespace: is defined in the program .* or give processes=1"):
+        parallel.tokenize_all(Own(), ["a", "b", "c", "d"], 2)
+    assert parallel.tokenize_all(Own(), ["a", "b", "c", "d"], 1)[0] == ["a", "b", "c", "d"]
+
+
 def test_a_dead_worker_is_reported(monkeypatch: pytest.MonkeyPatch, reviews: list[str]) -> None:
     class Dying(tokenizers.Whitespace):
         def tokenize(self, text: str) -> list[str]:

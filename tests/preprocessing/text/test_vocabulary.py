@@ -101,3 +101,11 @@ def test_gluonnlp_orders_begin_and_end_alike() -> None:
     ours = learn(tokens, specials=SEQUENCE_SPECIALS)
     assert ours.to_gluonnlp().idx_to_token == gluonnlp.Vocab(Counter(tokens)).idx_to_token == ours.idx_to_token
     assert (ours.to_gluonnlp().bos_token, ours.to_gluonnlp().eos_token) == ("<bos>", "<eos>")
+
+
+def test_ids_outside_the_vocabulary_have_no_token() -> None:
+    vocabulary = Vocabulary(["a"])
+    assert vocabulary.tokens([len(vocabulary) - 1]) == ["a"] and vocabulary.tokens([]) == []
+    for index in (-1, len(vocabulary)):
+        with pytest.raises(IndexError):
+            vocabulary.tokens([0, index])

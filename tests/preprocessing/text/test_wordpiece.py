@@ -62,3 +62,8 @@ def test_another_file_is_refused(tmp_path: Path, content: bytes, sha256: str, re
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         read_tokens(tmp_path / "vocab.txt")
+
+
+def test_other_pieces_are_another_tokenizer() -> None:
+    first, second = WordPiece(["a", "b"]), WordPiece(["a", "##b"])
+    assert first.described() != second.described() and WordPiece().parameters() == {}
