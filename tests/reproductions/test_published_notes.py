@@ -103,6 +103,14 @@ def test_how_much_pipelines_with_mecab_differ() -> None:
     assert f"여섯 가지는 {whole}%p까지," in korean and f"하나를 빼면 {rest}%p까지" in korean
 
 
+def test_what_60_tokens_are_worth() -> None:
+    """As a note of `naver_preprocessing` has it."""
+    names = ("base", "length-60", "syllable", "syllable-length-60")
+    means = [100 * mean_right(side).mean() for side in sides("naver_preprocessing", *names)]
+    words = f"adds {means[1] - means[0]:.2f} points with morphemes and {means[3] - means[2]:.2f} with syllables"
+    assert words in papers.load("naver_preprocessing").notes[1]
+
+
 @pytest.mark.corpus("nsmc")
 @pytest.mark.slow
 def test_how_much_of_the_reviews_the_choices_leave() -> None:
