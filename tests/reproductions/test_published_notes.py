@@ -106,7 +106,7 @@ def test_how_much_pipelines_with_mecab_differ() -> None:
 def test_what_60_tokens_are_worth() -> None:
     """As a note of `naver_preprocessing` has it."""
     names = ("base", "length-60", "syllable", "syllable-length-60")
-    means = [100 * mean_right(side).mean() for side in sides("naver_preprocessing", *names)]
+    means = [mean_right(side).mean() for side in sides("naver_preprocessing", *names)]
     words = f"adds {means[1] - means[0]:.2f} points with morphemes and {means[3] - means[2]:.2f} with syllables"
     assert words in papers.load("naver_preprocessing").notes[1]
 
