@@ -354,7 +354,7 @@ def test_without_a_paper_all_published_tables_are_generated_again(monkeypatch: p
     assert "no paper has results of preset paper" in gluon_attn("publish", "--preset", "paper").refusal
 
 
-def test_all_tables_are_generated_again_until_none_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_tables_are_generated_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table that changes can change verdicts of papers that come before it."""
     changes = {"joulin2016": 1, "bengio2003": 2}
 
