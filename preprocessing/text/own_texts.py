@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -124,7 +125,7 @@ class ReadTexts(Step[Data]):
             if label not in number:
                 known = ", ".join(labels[:10])
                 raise InputError(path, f"label {label[:20]!r} is not in train", line=line, remedy=f"known are {known}")
-        warnings += _odd_ids(path, table.row_ids)
+        warnings += _odd_ids(path, table.row_ids) + _decomposed(path, table.texts)
         numbers = np.array([number[label] for label in table.labels], np.int8)
         return Split.of(table.texts, row_id=table.row_ids, label=numbers), labels
 
@@ -158,6 +159,19 @@ def _odd_ids(path: Path, row_ids: Sequence[str]) -> list[str]:
         more = f" (and {len(repeated) - 1} more ids)" if len(repeated) > 1 else ""
         warnings.append(f"{path.name}, line {line}: {repeated[first]} rows have the id {first!r}{more}")
     return warnings
+
+
+def _decomposed(path: Path, texts: Sequence[str]) -> list[str]:
+    """A warning for Hangul in decomposed form, as in file names of macOS: analysers take it for unknown characters."""
+    lines = [line for line, text in enumerate(texts, start=2) if _DECOMPOSED.search(text)]
+    if not lines:
+        return []
+    rows = f"{len(lines)} of {len(texts)} texts have Hangul in decomposed form (NFD)"
+    return [f"{path.name}, line {lines[0]}: {rows}; most tokenizers need it composed, so convert the file to NFC"]
+
+
+_DECOMPOSED = re.compile(r"[\u1100-\u1112][\u1161-\u1175]")
+"""A leading consonant and a vowel that NFC would compose to a syllable block."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -156,6 +157,11 @@ def test_what_cannot_be_trained_on_is_refused_in_one_line(
         ({"train": [*TRAIN, "7\tagain\tart"]}, "train.tsv, line 62: 2 rows have the id '7'"),
         ({"train": [*TRAIN, *TRAIN[:3]]}, "train.tsv, line 62: 2 rows have the id '0' (and 2 more ids)"),
         ({"train": ["\tno id\tart", *TRAIN]}, "train.tsv, line 2: 1 of 61 ids are empty"),
+        (
+            {"train": [*TRAIN, "60\t한글 film\tart", unicodedata.normalize("NFD", "61\t한글 film\tart")]},
+            "train.tsv, line 63: 1 of 62 texts have Hangul in decomposed form (NFD); most tokenizers need it composed, "
+            "so convert the file to NFC",
+        ),
         ({"test": TRAIN[:2]}, "test.tsv: every text is in train too; accuracy says little"),
         ({"test": TEST[:1]}, "test.tsv: all rows have the label 'art'; accuracy says little"),
     ],
