@@ -7,8 +7,8 @@ Networks: ``StructuredClassifier`` (BiLSTM of 128, six hops) on texts as long as
 Forward, backward and update are timed. The rows are measured in turn, each in its own process, since MXNet and
 PyTorch bring different OpenMP runtimes; ratios are paired within a repetition.
 
-PyTorch offers choices (fused dense or sparse Adam; packed sequences or a reversed copy). Each is tried once, and a row
-of the table is the fastest. Batches of texts of similar length are part of our program: the target is compared with
+PyTorch offers choices (fused dense or sparse Adam; packed sequences, a reversed copy or, for sentences of documents,
+groups of similar length). Each is tried once, and a row of the table is the fastest. Batches of texts of similar length are part of our program: the target is compared with
 PyTorch on randomly drawn batches, and a second row shows PyTorch on our batches.
 
 Prints a table and writes ``benchmarks/results/documents_speed.json``.
@@ -33,10 +33,11 @@ TARGET = 1.2
 NETWORKS = (("structured", "nsmc"), ("structured", "imdb"), ("hierarchical", "imdb"))
 OURS, AGAINST, ON_OURS = "gluon_attn", "PyTorch eager", "PyTorch eager, our batches"
 ORDERS = {AGAINST: "as drawn", ON_OURS: "similar length"}
-WAYS = [
-    {"recurrent": recurrent, "optimizer": optimizer}
-    for recurrent, optimizer in product(("packed", "reversed"), ("fused adam", "sparse adam"))
-]
+WAYS = {
+    "structured": ("packed", "reversed"),
+    "hierarchical": ("packed", "reversed", "grouped"),
+}
+OPTIMIZERS = ("fused adam", "sparse adam")
 
 
 def measure(model: str, texts: str, threads: int, repetitions: int, steps: int, folder: Path) -> dict[str, Any]:
@@ -61,12 +62,13 @@ def measure(model: str, texts: str, threads: int, repetitions: int, steps: int, 
         return measured
 
     ways: dict[str, Mapping[str, str]] = {OURS: {}}
+    choices = [{"recurrent": way, "optimizer": optimizer} for way, optimizer in product(WAYS[model], OPTIMIZERS)]
     tried = []
     for name in ORDERS:
-        runs = [run(name, way) for way in WAYS]
-        tried += [{"name": name, **way, **measured} for way, measured in zip(WAYS, runs, strict=True)]
+        runs = [run(name, way) for way in choices]
+        tried += [{"name": name, **way, **measured} for way, measured in zip(choices, runs, strict=True)]
         seconds = [measured["seconds"] for measured in runs]
-        ways[name] = WAYS[seconds.index(min(seconds))]
+        ways[name] = choices[seconds.index(min(seconds))]
     runs_of: dict[str, list[dict[str, Any]]] = {name: [] for name in ways}
     for _ in range(repetitions):
         for name, way in ways.items():

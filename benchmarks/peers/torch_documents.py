@@ -20,14 +20,14 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from benchmarks.peers.torch_training import main, optimizers_of, second_epoch
 
-RECURRENT = ("packed", "reversed")
+GROUPS = 8  # of sentences of similar length
 
 
 class Bidirectional(nn.Module):
     """A bidirectional layer that ignores its padding: (batch, length, in_units), (batch,) -> both states.
 
-    ``recurrent``: how the padding is avoided: ``packed`` sequences, or a backward layer that reads each sentence
-    ``reversed`` by its own length.
+    ``recurrent``: how the padding is avoided: ``packed`` sequences, or (otherwise) a backward layer that reads each
+    sentence ``reversed`` by its own length.
     """
 
     def __init__(self, kind: Any, in_units: int, units: int, recurrent: str) -> None:
@@ -92,7 +92,10 @@ class Reader(nn.Module):
 
 class HierarchicalAttentionNetwork(nn.Module):
     """Yang et al. (2016): words are pooled into sentences, sentences into documents; ``(logits, word weights, sentence
-    weights)``, the word weights of real sentences only, one per row."""
+    weights)``, the word weights of real sentences only, one per row.
+
+    With ``recurrent="grouped"``, sentences are encoded in groups of similar length, each padded to its longest.
+    """
 
     def __init__(self, settings: Mapping[str, Any], *, sparse: bool, recurrent: str) -> None:
         super().__init__()
@@ -102,14 +105,29 @@ class HierarchicalAttentionNetwork(nn.Module):
         self.words = Reader(width, units, attention, recurrent)
         self.sentences = Reader(2 * units, units, attention, recurrent)
         self.output = nn.Linear(2 * units, 2)
+        self.groups = GROUPS if recurrent == "grouped" else 1
 
     def forward(self, ids: Tensor, counts: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         real = torch.arange(ids.shape[1]) < counts[:, None]
-        sentences, word_weights = self.words(self.dropout(self.embedding(ids[real])), lengths[real])
+        sentences, word_weights = self.encoded(ids[real], lengths[real])
         vectors = sentences.new_zeros(*real.shape, sentences.shape[1])
         vectors[real] = self.dropout(sentences)
         document, sentence_weights = self.sentences(vectors, counts)
         return self.output(self.dropout(document)), word_weights, sentence_weights
+
+    def encoded(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Vectors and word weights of sentences (sentences, words)."""
+        if self.groups == 1:
+            return self.words(self.dropout(self.embedding(ids)), lengths)
+        order = torch.argsort(lengths)
+        vectors, weights = [], []
+        for rows in order.chunk(self.groups):
+            width = int(lengths[rows[-1]])
+            vector, weight = self.words(self.dropout(self.embedding(ids[rows, :width])), lengths[rows])
+            vectors.append(vector)
+            weights.append(functional.pad(weight, (0, ids.shape[1] - width)))
+        back = torch.argsort(order)
+        return torch.cat(vectors)[back], torch.cat(weights)[back]
 
 
 MODELS = {"structured": StructuredClassifier, "hierarchical": HierarchicalAttentionNetwork}

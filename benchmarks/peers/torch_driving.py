@@ -1,6 +1,7 @@
 """The networks that steer in PyTorch, eager and compiled, and their training loop.
 
-Written for speed: what does not depend on the step is one product for all steps, and the optimizer is fused.
+Written for speed: what does not depend on the step is one product for all steps, channels are last in memory, and the
+optimizer is fused.
 
     python -m benchmarks.peers.torch_driving '{"arrays": "batches.npz", "threads": 2, ...}'
 
@@ -47,7 +48,8 @@ class Driver(nn.Module):
 
     def forward(self, frames: Tensor) -> Tensor:
         batch, steps = frames.shape[:2]
-        features = self.convolutions(frames.flatten(0, 1)).flatten(2).transpose(1, 2)
+        images = frames.flatten(0, 1).contiguous(memory_format=torch.channels_last)
+        features = self.convolutions(images).flatten(2).transpose(1, 2)
         if self.model == "convolutions":
             return self.output(torch.relu(self.hidden(features.flatten(1)))).view(batch, steps)
         features = features.reshape(batch, steps, self.regions, -1)
@@ -86,6 +88,7 @@ def measure(spec: Mapping[str, Any]) -> dict[str, float]:
             for i in range(spec["batches"])
         ]
     model = Driver(spec["settings"])
+    model.convolutions.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     network = torch.compile(model) if spec["compile"] else model
     optimizers = optimizers_of(model, "fused adam", spec["learning_rate"])
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from mxnet import autograd, nd
 
+from benchmarks.documents_speed import WAYS
 from benchmarks.ours import documents
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from tests.gluon_attn.support import array, dense, initialize, normal
@@ -24,7 +25,7 @@ SMALL = {
     "structured": {"embedding_units": 6, "units": 4, "attention_units": 5, "hops": 3, "hidden": 7},
     "hierarchical": {"embedding_units": 6, "units": 4, "attention_units": 5},
 }
-CASES = [(model, recurrent) for model in SMALL for recurrent in peers.RECURRENT]
+CASES = [(model, recurrent) for model in SMALL for recurrent in WAYS[model]]
 
 
 @pytest.fixture(autouse=True)
