@@ -2,6 +2,7 @@
 # docker run --rm gluon-attn                                                  (trains and compares the Naver network)
 # docker run --rm --volume "$PWD/data:/data" --volume "$PWD/runs:/gluon-attn/runs" gluon-attn reproduce bahdanau2014
 #     (corpora of ./data; what is trained stays in ./runs, and the same command continues it)
+# The image has no clone, so what it trains names the commit "unknown".
 FROM --platform=linux/amd64 python:3.11-bookworm
 WORKDIR /gluon-attn
 COPY . .

@@ -4,9 +4,9 @@
 
 Contestants, each in a new process, in turn, so that conditions are the same; times start after the imports:
 
-- ``konlpy-mecab``: ``[mecab.morphs(text) for text in texts]`` over all reviews in one process, texts already in memory;
-- ``konlpy-okt``: the same with Okt over the first rows only (it is slow); its time is scaled to all reviews. Both
-  taggers have loaded their dictionaries and tagged the last reviews before, so that nothing that is paid once is scaled;
+- ``konlpy-mecab``: ``[mecab.morphs(text) for text in texts]`` over all reviews, in one process;
+- ``konlpy-okt``: the same with Okt over the first rows only (it is slow); its time is scaled to all reviews. Before,
+  both taggers load their dictionaries and tag the last reviews, so that nothing that is paid once is scaled;
 - ``cold``: this project's whole pipeline with Mecab: find and verify the files, read, split, mark leaks, tokenise in
   all processes, learn the vocabulary, encode, compute the card, write the cache;
 - ``cached``: the same call again: read everything, card included, from the cache.
@@ -152,8 +152,8 @@ def table(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """The lines of the README's table of speeds."""
     lines = [
         {
-            "measure": f"cold preprocessing of {summary['reviews']} reviews with Mecab in all processes against a plain "
-            f"loop in one: {name} (processor time: {summary['cpu_ratios'][name]}x)",
+            "measure": f"cold preprocessing of {summary['reviews']} reviews with Mecab in all processes against a "
+            f"plain loop in one: {name} (processor time: {summary['cpu_ratios'][name]}x)",
             "measured": f"{summary['ratios'][name]}x",
             "target": f">= {target}x",
             "met": summary["ratios"][name] >= target,

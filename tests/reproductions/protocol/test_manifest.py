@@ -169,3 +169,20 @@ def test_a_manifest_names_the_c_library_and_the_instruction_sets(tmp_path: Path)
     record = manifest([outcome(tmp_path, "curved")], "command", 0.0)
     assert record["c_library"].startswith("glibc 2.")
     assert "SSE2" in record["cpu_features"].split()
+
+
+def test_another_build_of_a_package_counts_as_another_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MXNet's build for GPUs is the package `mxnet-cu112`, with the module `mxnet`."""
+    before, version = environment_digest(), metadata.version
+
+    def without_mxnet(name: str) -> str:
+        if name == "mxnet":
+            raise metadata.PackageNotFoundError(name)
+        return version("mxnet" if name == "mxnet-cu112" else name)
+
+    monkeypatch.setattr(metadata, "version", without_mxnet)
+    monkeypatch.setattr(metadata, "packages_distributions", lambda: {"mxnet": ["mxnet-cu112"]})
+    assert environment_digest() != before
+    monkeypatch.setattr(metadata, "packages_distributions", dict)
+    with pytest.raises(metadata.PackageNotFoundError):
+        environment_digest()
