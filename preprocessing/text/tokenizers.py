@@ -207,8 +207,17 @@ class Komoran(KoNLPyJVM):
 
 
 class Hannanum(KoNLPyJVM):
+    """Its tagger keeps at most 10 000 analyses and returns none at all for a text that has more."""
+
     name, tagger = "hannanum", "Hannanum"
-    rule = f"Morphemes of KoNLPy's Hannanum.morphs. {_GUARD}"
+    rule = (
+        "Morphemes of KoNLPy's Hannanum.morphs. Of quotation marks in a row, two are kept; with several longer runs in "
+        f"a text, Hannanum returns no morphemes. {_GUARD}"
+    )
+
+    @classmethod
+    def guarded(cls, text: str) -> str:
+        return super().guarded(re.sub(r"([\"'])\1{2,}", r"\1\1", text))
 
 
 class Kkma(KoNLPyJVM):
