@@ -185,9 +185,11 @@ def test_java_taggers_on_ordinary_and_on_dangerous_text(name: str, reviews: list
 def test_hannanum_tags_texts_with_many_quotation_marks() -> None:
     """For these, rows of NSMC, KoNLPy's Hannanum prints an error of Java and returns nothing."""
     tagger = tokenizers.get("hannanum")
-    assert "음악" in "".join(tagger.tokenize('"""우리나라의""""한""""이라는 정서와 비슷한블루스는 본능적이고솔직한음악."""'))
+    assert "음악" in "".join(
+        tagger.tokenize('"""우리나라의""""한""""이라는 정서와 비슷한블루스는 본능적이고솔직한음악."""')
+    )
     assert "미취학아동전용" in tagger.tokenize('"""전체관람가가 아니라 """"미취학아동전용""""이네요"')
-    assert tagger.tokenize("\"\"\"-'\"\"\"\"'\"\"\"\"'\"\"\"\"'\"\"\"\"'\"\"\"\"\"\"\"")
+    assert tagger.tokenize('"""-\'""""\'""""\'""""\'""""\'"""""""')
 
 
 @pytest.mark.parametrize("name", ["mecab", "jamo"])
