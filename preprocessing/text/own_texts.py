@@ -126,6 +126,10 @@ class ReadTexts(Step[Data]):
                 known = ", ".join(labels[:10])
                 raise InputError(path, f"label {label[:20]!r} is not in train", line=line, remedy=f"known are {known}")
         warnings += _odd_ids(path, table.row_ids) + _decomposed(path, table.texts)
+        padded = [line for line, label in enumerate(table.labels, start=2) if label != label.strip()]
+        if padded:
+            label = table.labels[padded[0] - 2]
+            warnings.append(f"{path.name}, line {padded[0]}: label {label!r} has white space, and so is one of its own")
         numbers = np.array([number[label] for label in table.labels], np.int8)
         return Split.of(table.texts, row_id=table.row_ids, label=numbers), labels
 

@@ -112,8 +112,8 @@
   element("frame").addEventListener("input", (event) => show(Number(event.target.value)));
   element("overlay").addEventListener("change", drawFrame);
   document.addEventListener("keydown", (event) => {
-    if (["INPUT", "SELECT", "BUTTON"].includes(event.target.tagName)) return;
-    if (event.key === " ") { play(!timer); event.preventDefault(); }
+    if (["INPUT", "SELECT"].includes(event.target.tagName) || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === " " && event.target.tagName !== "BUTTON") { play(!timer); event.preventDefault(); }
     if (event.key === "ArrowRight") show(current + 1);
     if (event.key === "ArrowLeft") show(current - 1);
   });

@@ -51,7 +51,7 @@
 
   function search() {
     const query = fold(by.query.value.trim().replace(/\s+/g, " "));
-    if (query && haystack === null) haystack = data.id.map((_, index) => fold(textOf(index)));
+    if (query && haystack === null) haystack = data.id.map((_, index) => fold(textOf(index).replace(/\s+/g, " ")));
     const { verdict, gold, predicted, confidence, in_train, order, matrix } =
       Object.fromEntries(filters.map((id) => [id, by[id].value]));
     found = [];

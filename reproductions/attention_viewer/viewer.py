@@ -82,7 +82,7 @@ def write(
         reviews: reviews in the order of the corpus.
         note: names and values of the notes below the heading, at least ``model``, ``corpus`` and ``digest``. If the
             corpus is ``sample``, the page warns that its numbers mean nothing.
-        labels: names of the labels, two to ten.
+        labels: names of the labels, two or more.
         language: language code of the reviews, for HTML.
 
     Raises:
@@ -107,8 +107,6 @@ def write(
 
 def _columns(reviews: Iterable[Review], labels: Sequence[str]) -> dict[str, Any]:
     """The content of the JSON block, which the docstring of this module describes."""
-    if not 2 <= len(labels) <= 10:
-        raise ValueError(f"{len(labels)} labels; one digit can code 2 to 10")
     ids, pieces, weights, gold, predicted, in_train, probability = [], [], [], [], [], [], []
     rest: dict[int, str] = {}
     text: dict[int, str] = {}
@@ -141,8 +139,8 @@ def _columns(reviews: Iterable[Review], labels: Sequence[str]) -> dict[str, Any]
         "id": ids,
         "pieces": pieces,
         "weights": weights,
-        "gold": "".join(gold),
-        "predicted": "".join(predicted),
+        "gold": gold if len(labels) > 10 else "".join(gold),
+        "predicted": predicted if len(labels) > 10 else "".join(predicted),
         "in_train": "".join(in_train),
         "probability": probability,
         "rest": rest,

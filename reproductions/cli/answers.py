@@ -207,7 +207,7 @@ def export(
     the corpus nor the state of the training.
     """
     runtime.configure(profile)
-    from reproductions.protocol import models, papers
+    from reproductions.protocol import loading, models, papers
     from reproductions.protocol.runs import Run
 
     if model is None:
@@ -215,5 +215,6 @@ def export(
         model = models.find(run, variant)
     else:
         check_alone(variant, seed, runs, preset)
+        loading.declared(paper, model)  # refuses the network of another paper
     models.export(model, out)
     print(f"exported: {out}")

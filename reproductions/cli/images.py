@@ -56,6 +56,7 @@ def caption(
     from reproductions.tasks.captioning.task import caption_files
 
     _refuse_line_feeds(images)
+    figures = {number: _figure(out, number, path) for number, path in enumerate(images, start=1)} if out else {}
     network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)
     trained = load_network("caption", network)
     failed = drawn = 0
@@ -71,7 +72,7 @@ def caption(
         if out is not None and answer.weights is not None:
             pixels = trained.data.prepared.reader.read([path])[0]
             panels = word_panels(pixels, answer.words, answer.weights)
-            image_attention.draw(panels, out / f"{number}-{path.stem}.png", answer.text)
+            image_attention.draw(panels, figures[number], answer.text)
             drawn += 1
     if out is not None and not drawn and failed < len(images):
         print(f"variant {trained.variant.name} has no attention: there is nothing to draw", file=sys.stderr)
@@ -109,6 +110,10 @@ def classify(
     check_output(attention, "a PNG file")
     if attention is not None and attention.suffix.lower() != ".png":
         raise UsageError(f"{attention}: the picture is a PNG; name a file that ends in .png")
+    if attention is not None and attention.resolve() in [path.resolve() for path in images]:
+        raise UsageError(f"{attention}: is one of the images; name another file for the picture")
+    if json and best > 1:
+        raise UsageError("--json prints the probabilities of all classes; leave out --best")
     _refuse_line_feeds(images)
     network = NetworkOptions(paper, variant, preset, seed, profile, threads, runs, model)
     trained = load_network("classify", network)
@@ -130,6 +135,20 @@ def classify(
         tell_which(network, trained)
     if len(classified) < len(images):
         raise typer.Exit(2)
+
+
+def _figure(folder: Path, number: int, image: Path) -> Path:
+    """The figure of an image.
+
+    Raises:
+        UsageError: if the folder is a file, or has a file of that name, which may be an image to caption.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: is a file; name a folder for the figures")
+    path = folder / f"{number}-{image.stem}.png"
+    if path.exists():
+        raise UsageError(f"{path}: exists already; name another folder for the figures")
+    return path
 
 
 def _refuse_line_feeds(images: Sequence[Path]) -> None:

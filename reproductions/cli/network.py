@@ -23,7 +23,7 @@ AnyVariant = Annotated[
         help="Which variant. Default: the first of the main ones that is trained, else an included one, else any."
     ),
 ]
-OneSeed = Annotated[int, typer.Option(help="Which trained seed.")]
+OneSeed = Annotated[int, typer.Option(min=0, help="Which trained seed.")]
 Model = Annotated[Path | None, typer.Option(help="Folder of a trained network: a run directory, a copy or an export.")]
 
 

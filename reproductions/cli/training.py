@@ -148,7 +148,7 @@ def score(
 def reproduce(
     paper: Paper,
     preset: PresetName = "cpu",
-    seed: Annotated[int, typer.Option(help="One seed.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="One seed.")] = 1,
     profile: Profile = "portable",
     runs: Runs = Path("runs"),
     overwrite: Overwrite = False,

@@ -84,7 +84,7 @@ const drawing = (() => {
   // One token of a line is in the tab order; the arrows move from there.
   function roving(line, onmove) {
     line.addEventListener("keydown", (event) => {
-      const tokens = [...line.querySelectorAll("button.token:not(.later)")];
+      const tokens = [...line.querySelectorAll("button.token")];
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       const position = tokens.indexOf(document.activeElement);
       let next = step ? position + step : event.key === "Home" ? 0 : event.key === "End" ? tokens.length - 1 : null;

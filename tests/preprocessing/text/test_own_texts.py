@@ -158,6 +158,10 @@ def test_what_cannot_be_trained_on_is_refused_in_one_line(
         ({"train": [*TRAIN, *TRAIN[:3]]}, "train.tsv, line 62: 2 rows have the id '0' (and 2 more ids)"),
         ({"train": ["\tno id\tart", *TRAIN]}, "train.tsv, line 2: 1 of 61 ids are empty"),
         (
+            {"train": [*TRAIN, "60\ta film\tart "]},
+            "train.tsv, line 62: label 'art ' has white space, and so is one of its own",
+        ),
+        (
             {"train": [*TRAIN, "60\t한글 film\tart", unicodedata.normalize("NFD", "61\t한글 film\tart")]},
             "train.tsv, line 63: 1 of 62 texts have Hangul in decomposed form (NFD); most tokenizers need it composed, "
             "so convert the file to NFC",

@@ -102,6 +102,15 @@ def test_reviews_survive_a_round_trip(tmp_path: Path) -> None:
     np.testing.assert_allclose(decoded(data["matrix"]["0"]), matrix.ravel(), atol=0.5 / 4095)
 
 
+def test_more_than_ten_labels_are_coded_by_their_numbers(tmp_path: Path) -> None:
+    """The script reads the number of a label at the position of its review, whether from a text or from a list."""
+    labels = [f"class {number}" for number in range(12)]
+    some = [review(["좋", "다"], label=None, predicted=11), review(["나쁘", "다"], id="2", label=3, predicted=10)]
+    write(tmp_path / "page.html", title="Reviews", reviews=some, note=NOTE, labels=labels)
+    data = Page(tmp_path / "page.html").data
+    assert (data["gold"], data["predicted"], data["labels"]) == (["-", "3"], ["11", "10"], labels)
+
+
 def test_examples_are_identified_by_position(tmp_path: Path) -> None:
     """They are shown but are not reviews of the corpus: the script does not count them."""
     example = review(["좋", "다"], id="example sentence from the post", label=None, is_example=True)

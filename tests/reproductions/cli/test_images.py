@@ -47,6 +47,23 @@ def test_a_name_of_two_lines_is_refused(command: str) -> None:
     assert "has a line feed in its name; rename the file" in gluon_attn(command, "a\nb.png").refusal
 
 
+def test_no_picture_replaces_an_image_or_another_file(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.png", tmp_path / "1-a.png"]
+    for path in paths:
+        shutil.copy(DRAWING, path)
+    refused = gluon_attn("classify", *paths, "--attention", paths[1])
+    assert refused.refusal == f"{paths[1]}: is one of the images; name another file for the picture"
+    refused = gluon_attn("caption", *paths, "--out", tmp_path)
+    assert refused.refusal == f"{paths[1]}: exists already; name another folder for the figures"
+    assert gluon_attn("caption", *paths, "--out", paths[0]).refusal.startswith(f"{paths[0]}: is a file; name a folder")
+    assert not refused.out and all(path.read_bytes() == DRAWING.read_bytes() for path in paths)
+
+
+def test_best_has_no_meaning_beside_json() -> None:
+    refusal = gluon_attn("classify", DRAWING, "--json", "--best", 2).refusal
+    assert refusal == "--json prints the probabilities of all classes; leave out --best"
+
+
 def test_a_paper_without_captions_is_refused(tmp_path: Path) -> None:
     refused = gluon_attn("caption", tmp_path / "a.png", "--paper", "lin2017", "--runs", tmp_path)
     assert "its task is classification; use gluon-attn predict lin2017" in refused.refusal

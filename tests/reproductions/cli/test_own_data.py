@@ -122,6 +122,8 @@ def test_it_is_exported_by_its_run_directory(trained: tuple[Project, Answer, Ans
     lines = b"film number 3 is good\n"
     answers = [gluon_attn("predict", project.script, "--model", path, stdin=lines).out for path in (directory, target)]
     assert answers[0] == answers[1] != ""
+    refusal = gluon_attn("export", "lin2017", "--model", directory, "--out", tmp_path / "another").refusal
+    assert refusal.endswith("not of lin2017; name that paper") and not (tmp_path / "another").exists()
     refusal = gluon_attn("export", project.script, "--model", directory, "--seed", "2", "--out", target).refusal
     assert refusal == "--model names a network, and so its variant and seed; leave out --seed"
 
