@@ -205,11 +205,11 @@ def test_the_effects_that_the_korean_document_names() -> None:
     effect = {name: claim["effect"] for name, claim in found.items()}
     text = korean_document()
 
-    def interval(name: str) -> str:
+    def interval(name: str, digits: int = 2) -> str:
         low, high = found[name]["ci95"]
-        return f"[{low:+.2f}, {high:+.2f}]"
+        return f"[{low:+.{digits}f}, {high:+.{digits}f}]"
 
-    assert f"정확도가 {effect['attention']:.2f}%p 낮아집니다. 95 % 구간은 {interval('attention')}" in text
+    assert f"정확도가 {effect['attention']:.2f}%p 낮아집니다. 95 % 구간은 {interval('attention', 3)}" in text
     assert f"내적보다 {effect['additive-dot']:.2f}%p 높습니다" in text
     of_seeds = found["additive-dot"]["per_seed"].values()
     assert f"모두 {min(of_seeds):.2f}–{max(of_seeds):.2f}%p로" in text
