@@ -129,7 +129,7 @@ class ReadTexts(Step[Data]):
         padded = [line for line, label in enumerate(table.labels, start=2) if label != label.strip()]
         if padded:
             label = table.labels[padded[0] - 2]
-            warnings.append(f"{path.name}, line {padded[0]}: label {label!r} has white space, and so is one of its own")
+            warnings.append(f"{path.name}, line {padded[0]}: label {label!r} begins or ends with white space")
         numbers = np.array([number[label] for label in table.labels], np.int8)
         return Split.of(table.texts, row_id=table.row_ids, label=numbers), labels
 

@@ -207,7 +207,7 @@ class Komoran(KoNLPyJVM):
 
 
 class Hannanum(KoNLPyJVM):
-    """Its tagger keeps at most 10 000 analyses and returns none at all for a text that has more."""
+    """Its tagger has room for 10 000 analyses, and returns none at all for a text with more."""
 
     name, tagger = "hannanum", "Hannanum"
     rule = (

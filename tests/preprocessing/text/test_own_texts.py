@@ -159,7 +159,7 @@ def test_what_cannot_be_trained_on_is_refused_in_one_line(
         ({"train": ["\tno id\tart", *TRAIN]}, "train.tsv, line 2: 1 of 61 ids are empty"),
         (
             {"train": [*TRAIN, "60\ta film\tart "]},
-            "train.tsv, line 62: label 'art ' has white space, and so is one of its own",
+            "train.tsv, line 62: label 'art ' begins or ends with white space",
         ),
         (
             {"train": [*TRAIN, "60\t한글 film\tart", unicodedata.normalize("NFD", "61\t한글 film\tart")]},
