@@ -8,10 +8,10 @@ The JSON block has ``labels``, the names of the labels, and columns with one ent
 tokens joined by line feeds, with a space before each token that starts a word; ``weights``, two base-64 digits per
 token (0 to 4095, in units of 1/4095); ``gold``, ``predicted`` and ``in_train``, one character each (``-``: no gold
 label; with more than ten labels, ``gold`` and ``predicted`` are lists of their numbers); ``probability`` of the
-predicted label in ten-thousandths. Some entries exist only for some reviews and are
-stored by position: ``rest``, the end of the text that the model did not read; ``text``, if the tokens are not pieces of
-the text; ``matrix``, all weights row by row, encoded like ``weights``. ``examples`` lists the positions of the texts
-that are not from the corpus; these are shown but not counted.
+predicted label in ten-thousandths. Some entries exist only for some reviews and are stored by position: ``rest``, the
+end of the text that the model did not read; ``text``, if the tokens are not pieces of the text; ``matrix``, all weights
+row by row, encoded like ``weights``. ``examples`` lists the positions of the texts that are not from the corpus; these
+are shown but not counted.
 """
 
 from __future__ import annotations
