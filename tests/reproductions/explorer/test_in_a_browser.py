@@ -205,6 +205,9 @@ def test_an_alignment_grows_word_by_word_and_the_beam_has_alternatives(tab: Tab,
     tab.evaluate("document.querySelector('.token.chosen').focus()")
     tab.key("ArrowLeft", 37)
     assert (tab.evaluate(CHOSEN), tab.evaluate(hidden)) == (["one"], 4)
+    tab.key("ArrowRight", 39)  # to a word that is not generated yet
+    assert (tab.evaluate(CHOSEN), tab.evaluate(hidden)) == (["two"], 3)
+    tab.key("ArrowLeft", 37)
     tab.evaluate("document.querySelector('[aria-label=\"Next word\"]').click()")
     assert tab.evaluate(CHOSEN) == ["two"]
     tab.evaluate("document.querySelector('[aria-label=Play]').click()")
