@@ -6,7 +6,7 @@ import inspect
 import io
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -116,25 +116,45 @@ _AFTER_INTERRUPT = {
 }
 
 
+_WrongCall: Any = typer.BadParameter.__bases__[0]  # click's UsageError, which Typer does not export
+
+
+def _refuse_call(error: Any) -> None:
+    """Print in one line what is wrong with an option or argument, in place of Typer's box of several."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # as Typer tells it apart; its message is the help
+        error.show()
+        return
+    what = " ".join(error.format_message().split()).rstrip(".")
+    remedy = f"; see {error.ctx.command_path} --help" if error.ctx else ""
+    print_refusal(f"{what[0].lower()}{what[1:]}{remedy}")
+
+
+def _interrupted() -> str:
+    """What to say after Ctrl-C."""
+    command, *options = [*sys.argv[1:], ""]
+    remedy = _AFTER_INTERRUPT.get(command, "")
+    if "--overwrite" in options:  # again, it would remove what is trained
+        remedy = remedy.replace("the same command", "the same command without --overwrite")
+    return f"interrupted{remedy}"
+
+
 def main() -> None:
     """Run the command line. An error that the user can fix is printed in one line, with exit status 2."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal without UTF-8 cannot show all characters of the corpora.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app(standalone_mode=True)
+        status = app(prog_name="gluon-attn", standalone_mode=False)
     except (InputError, UsageError) as error:
         print_refusal(error)
-        sys.exit(2)
-    except SystemExit as ended:
-        if ended.code == _INTERRUPTED:  # typer exits with this status at Ctrl-C and prints nothing
-            command, *options = [*sys.argv[1:], ""]
-            remedy = _AFTER_INTERRUPT.get(command, "")
-            if "--overwrite" in options:  # again, it would remove what is trained
-                remedy = remedy.replace("the same command", "the same command without --overwrite")
-            print_refusal(f"interrupted{remedy}")
-        raise
+        status = 2
+    except _WrongCall as error:
+        _refuse_call(error)
+        status = 2
     except OSError as error:
         what = error.strerror or " ".join(str(error).split()) or type(error).__name__
         print_refusal(f"{error.filename or 'input/output'}: {what}")
-        sys.exit(2)
+        status = 2
+    if status == _INTERRUPTED:  # typer ends with this status at Ctrl-C and prints nothing
+        print_refusal(_interrupted())
+    sys.exit(status)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -123,6 +124,29 @@ def test_what_needs_no_network_does_not_import_mxnet(arguments: str, code: int) 
     )
     ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ended.stdout.splitlines()[-2:] == [str(code), "[]"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("trian", "no such command 'trian'; see gluon-attn --help"),
+        ("run", "missing argument 'paper'; see gluon-attn run --help"),
+        ("run lin2017 --bare", "no such option: --bare.*; see gluon-attn run --help"),
+        ("run lin2017 --jobs 0", "invalid value for '--jobs': .+; see gluon-attn run --help"),
+        ("preprocess naver", "missing option '--out'; see gluon-attn preprocess naver --help"),
+        ("run lin2017 --preset", "option '--preset' requires an argument"),
+    ],
+)
+def test_a_wrong_call_is_refused_in_one_line(arguments: str, line: str) -> None:
+    answer = gluon_attn(*arguments.split())
+    assert re.fullmatch(line, answer.refusal), answer
+    assert not answer.out
+
+
+@pytest.mark.parametrize("arguments", ["", "preprocess"])
+def test_a_call_without_a_command_prints_the_help(arguments: str) -> None:
+    answer = gluon_attn(*arguments.split())
+    assert answer.code == 2 and "Usage: gluon-attn" in answer.out and not answer.err.strip()
 
 
 def test_the_version_is_printed() -> None:
