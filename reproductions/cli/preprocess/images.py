@@ -68,6 +68,9 @@ def drives(
         raise UsageError(
             f"--corpus {corpus}: no drive; choose {' or '.join(driving.CORPORA)}, or give --frames and --log"
         )
+    for name, seconds_given in {"block": block, "gap": gap}.items():
+        if test_only and seconds_given is not None:
+            raise UsageError(f"--{name} has no effect with --test-only; leave one of them out")
     given = {"wheel_base": wheel_base, "steering_ratio": steering_ratio, "slip": slip}
     seconds = block if block is not None else driving.SAMPLE_BLOCKS if sample else driving.BLOCKS
     prepared = driving.prepare(

@@ -54,6 +54,8 @@ def naver_reviews(
     from preprocessing import naver
     from preprocessing.text import own_texts
 
+    if keep == "last" and max_length is None:
+        raise UsageError("--keep last has no effect without --max-length; leave it out, or give --max-length")
     pipeline = naver.pipeline(
         tokenizer=tokenizer,
         max_length=max_length,
@@ -149,6 +151,8 @@ def labelled_documents(
     """The film reviews of IMDb (Maas et al., 2011), sentence by sentence."""
     from preprocessing import documents
 
+    if overlong == "wrap" and max_words is None:
+        raise UsageError("--overlong wrap has no effect without --max-words; leave it out, or give --max-words")
     prepared = documents.prepare(
         documents.own_documents(folder) if folder else "sample" if sample else "imdb",
         max_sentences=max_sentences,

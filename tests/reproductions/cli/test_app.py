@@ -716,15 +716,25 @@ def test_preprocess_writes_parallel_text(tokens: str, size: tuple[Any, ...], tmp
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (("--operations", 200), "--operations has no effect with --tokens words; leave it out, or choose bpe"),
+        ("translation --operations 200", "--operations has no effect with --tokens words; leave it out, or choose bpe"),
         (
-            ("--tokens", "bpe", "--pieces", 9),
+            "translation --tokens bpe --pieces 9",
             "--pieces has no effect with --tokens bpe; leave it out, or choose sentencepiece",
         ),
+        (
+            "naver --keep last",
+            "--keep last has no effect without --max-length; leave it out, or give --max-length",
+        ),
+        (
+            "documents --overlong wrap",
+            "--overlong wrap has no effect without --max-words; leave it out, or give --max-words",
+        ),
+        ("driving --test-only --gap 1", "--gap has no effect with --test-only; leave one of them out"),
+        ("driving --test-only --block 9", "--block has no effect with --test-only; leave one of them out"),
     ],
 )
-def test_sizes_of_other_tokens_are_refused(options: tuple[Any, ...], reason: str, tmp_path: Path) -> None:
-    assert gluon_attn("preprocess", "translation", "--sample", "--out", tmp_path, *options).refusal == reason
+def test_options_without_an_effect_are_refused(options: str, reason: str, tmp_path: Path) -> None:
+    assert gluon_attn("preprocess", *options.split(), "--sample", "--out", tmp_path).refusal == reason
 
 
 def test_preprocess_reads_your_own_parallel_files_and_names_their_faults(tmp_path: Path) -> None:
