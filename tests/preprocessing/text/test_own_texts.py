@@ -167,6 +167,7 @@ def test_what_cannot_be_trained_on_is_refused_in_one_line(
             "so convert the file to NFC",
         ),
         ({"test": TRAIN[:2]}, "test.tsv: every text is in train too; accuracy says little"),
+        ({"validation": TRAIN[:2]}, "validation.tsv: every text is in train too; accuracy says little"),
         ({"test": TEST[:1]}, "test.tsv: all rows have the label 'art'; accuracy says little"),
     ],
 )
