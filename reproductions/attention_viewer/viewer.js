@@ -99,6 +99,10 @@
     const tokens = piecesOf(index).map((piece) => piece.trimStart());
     const weights = weightsOf(data.matrix[index]);
     const frame = element("div", "matrix"), table = element("table"), head = element("tr");
+    // Whoever has no mouse scrolls it with the arrow keys.
+    frame.tabIndex = 0;
+    frame.setAttribute("role", "region");
+    frame.setAttribute("aria-label", "matrix of attention weights");
     table.append(element("caption", "", "A row for each query, a column for each key; per cent of the row."));
     head.append(element("td"), ...tokens.map((token) => element("th", "", token)));
     const top = element("thead"), body = element("tbody");
@@ -207,7 +211,7 @@
 
   function move(step) {
     const articles = [...by.reviews.querySelectorAll("article")];
-    const here = articles.indexOf(document.activeElement);
+    const here = articles.indexOf(document.activeElement.closest("article"));
     articles[Math.min(Math.max(here + step, 0), articles.length - 1)]?.focus();
   }
 
@@ -231,6 +235,7 @@
       if (event.key === "Escape") event.target.blur();
       return;
     }
+    if (event.key.startsWith("Arrow") && event.target.closest(".matrix")) return;
     if (event.key === "/" && !onlyExamples) by.query.focus();
     else if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from reproductions.attention_viewer.viewer import Review, write
@@ -45,6 +46,22 @@ def test_reviews_are_searched_filtered_and_turned_over(tab: Tab, tmp_path: Path)
     tab.evaluate("document.getElementById('query').dispatchEvent(new Event('input'))")
     tab.until(f"{SHOWN} === 3")
     assert tab.evaluate(COUNT).startswith("3 of 30 reviews") and not visible(tab, "pages")
+    assert tab.complaints() == []
+
+
+def test_a_wide_matrix_is_scrolled_by_keyboard(tab: Tab, tmp_path: Path) -> None:
+    tokens = [f"word{number}" for number in range(60)]
+    wide = review(0, "good", tokens=tokens, weights=[1 / 60] * 60, matrix=np.full((60, 60), 1 / 60))
+    write(tmp_path / "c.html", title="Reviews", reviews=[wide, *(review(n, "dull") for n in range(1, 30))], note=NOTE)
+    tab.open((tmp_path / "c.html").as_uri())
+    tab.key("j", 74)
+    tab.key("Enter", 13)
+    tab.evaluate("document.querySelector('.matrix').focus()")
+    tab.key("ArrowRight", 39)
+    tab.until("document.querySelector('.matrix').scrollLeft > 0")
+    assert tab.evaluate(SHOWN) == 25, "the page is not turned over"
+    tab.key("j", 74)
+    assert tab.evaluate("document.activeElement.dataset.index") == "1"
     assert tab.complaints() == []
 
 
