@@ -29,6 +29,7 @@ from werkzeug.wrappers import Request, Response
 from gluon_attn.errors import UsageError
 from preprocessing.errors import InputError
 from reproductions.explorer.networks import LONGEST_TEXT, WIDEST_BEAM, Busy, Networks
+from reproductions.explorer.pages import page
 
 LARGEST_BODY = 16 * LONGEST_TEXT
 """Maximum size of a request in bytes: every character as an escaped surrogate pair, and some room."""
@@ -41,6 +42,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+QUESTIONS = "api/attention"
+"""Path to which the page of the explorer posts texts."""
 RUNS = "runs/"
 """Beginning of the paths of the pages that runs have written."""
 # Any program may have written a page of a run, at any time. The sandbox gives it an origin of its own, so that its
@@ -78,10 +81,10 @@ class Explorer:
         try:
             response = self._answer(request)
         except HTTPException as error:
-            response = _error(str(error.description), error.code or 500)
+            response = _refusal(request, str(error.description), error.code or 500)
         except Exception:  # a fault of ours or of MXNet: the page reports it, and other requests are not affected
             traceback.print_exc()
-            response = _error("the explorer failed; its terminal says why", 500)
+            response = _refusal(request, "the explorer failed; its terminal says why", 500)
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         return response(environ, start_response)
@@ -90,7 +93,7 @@ class Explorer:
         if not self._is_this_machine(request.environ.get("HTTP_HOST", "")):
             raise BadRequest("this name is not one of the explorer; use the address that it printed")
         path = request.path.removeprefix("/")
-        if path == "api/attention":
+        if path == QUESTIONS:
             if request.method != "POST":
                 raise MethodNotAllowed(["POST"], "send a text by POST")
             return self._attention(request)
@@ -163,6 +166,14 @@ def _line(text: str) -> str:
 def _json(values: Any, status: int) -> Response:
     body = json.dumps(values, ensure_ascii=False, allow_nan=False)
     return Response(body, status, content_type="application/json; charset=utf-8")
+
+
+def _refusal(request: Request, message: str, status: int) -> Response:
+    """An error as JSON for the script of the page, as a page for whoever follows a link."""
+    if request.path.removeprefix("/") == QUESTIONS:
+        return _error(message, status)
+    body = page("document", live=True, here="", title=f"Error {status}", content=message, attention="")
+    return Response(body, status, content_type=TYPES[".html"])
 
 
 def _error(message: str, status: int) -> Response:

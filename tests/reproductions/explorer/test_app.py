@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,11 @@ def ask(answer: Any = translation, body: Any = None, **options: Any) -> TestResp
 
 
 def refusal(response: TestResponse) -> str:
-    """The only line of an error."""
-    (message,) = json.loads(response.get_data()).values()
+    """The only line of an error: as JSON, or on a page."""
+    if response.mimetype == "application/json":
+        (message,) = json.loads(response.get_data()).values()
+    else:
+        message = re.findall(r'<article class="document">\s*(.*?)\s*</article>', response.get_data(as_text=True))[0]
     assert message and "\n" not in message
     return str(message)
 
@@ -74,7 +78,10 @@ def test_a_server_for_others_answers_to_its_addresses_and_its_name_but_to_no_oth
 
 @pytest.mark.parametrize("path", ["/papers", "/../pyproject.toml", "/papers/%2e%2e/x", "/papers/a.png/", "/api"])
 def test_there_are_no_other_pages(path: str) -> None:
-    assert client().get(path, headers={"Host": HOST}).status_code == 404
+    response = client().get(path, headers={"Host": HOST})
+    assert response.status_code == 404 and response.mimetype == "text/html"
+    assert refusal(response) == "there is no such page; go back to /"
+    assert '<a class="name" href="/">' in response.get_data(as_text=True)
 
 
 def test_a_page_of_a_run_has_no_access_to_the_explorer() -> None:
