@@ -23,6 +23,8 @@ from reproductions.protocol.runs import Outcome, Run
 Compare = Callable[[Outcome], dict[str, bool]]
 """A function that compares an outcome: for each compared item, by name, whether it is the same."""
 
+ENVIRONMENT = "environment"
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -31,7 +33,8 @@ class Comparison:
     Attributes:
         label: label of the run.
         parameters_sha256: SHA-256 of its parameters.
-        checks: for each compared item, by name, whether it is the same.
+        checks: for each compared item, by name, whether it is the same. The environment is one of them, but does not
+            decide: another release of Python gives another digest, and the same bits.
     """
 
     label: str
@@ -40,11 +43,12 @@ class Comparison:
 
     @property
     def is_same(self) -> bool:
-        return all(self.checks.values())
+        return all(same for name, same in self.checks.items() if name != ENVIRONMENT)
 
     def __str__(self) -> str:
         names = ", ".join(name for name, same in self.checks.items() if same == self.is_same)
-        return f"{'same   ' if self.is_same else 'DIFFERS'} {self.label} {self.parameters_sha256}: {names}"
+        other = "; in another environment" if self.is_same and not self.checks.get(ENVIRONMENT, True) else ""
+        return f"{'same   ' if self.is_same else 'DIFFERS'} {self.label} {self.parameters_sha256}: {names}{other}"
 
 
 def verify(
@@ -58,7 +62,7 @@ def verify(
     finished: Path | None = None,
     own: OwnData | None = None,
 ) -> tuple[list[str], bool]:
-    """Compare parameters, predictions, metrics, and the digests of data and environment.
+    """Compare parameters, predictions, metrics, and the digest of the data; another environment is named.
 
     In the ``portable`` profile, runs are compared with the published results. In ``fast``, whose bits depend on the
     machine and the number of threads, and on the user's own data, they are compared with a second training. Nothing is
@@ -150,7 +154,7 @@ def _with_published(
 
 def _checks(outcome: Outcome, other: Outcome, *, newer: bool = False) -> dict[str, bool]:
     """Compare with another outcome of the same run; a ``newer`` outcome may have measured more."""
-    names = ("parameters_sha256", "pipeline", "environment")
+    names = ("parameters_sha256", "pipeline", ENVIRONMENT)
     same = {name.removesuffix("_sha256"): outcome.record[name] == other.record[name] for name in names}
     metrics, theirs = outcome.record["metrics"], other.record["metrics"]
     metrics = {name: metrics[name] for name in theirs if name in metrics} if newer else metrics
@@ -165,7 +169,7 @@ def _checks_by_table(outcome: Outcome, preset: Preset, result: Result) -> dict[s
     checks = {
         "parameters": record["parameters_sha256"] == manifest["parameters_sha256"][outcome.label],
         "pipeline": record["pipeline"] == manifest["pipeline"][outcome.variant],
-        "environment": record["environment"] == manifest["environment"],
+        ENVIRONMENT: record[ENVIRONMENT] == manifest[ENVIRONMENT],
     }
     published = {(row.variant, row.split, row.metric, row.signature): row for row in result.rows}
     for row in preset.task(outcome.variant).rows([outcome], preset.variant(outcome.variant)):

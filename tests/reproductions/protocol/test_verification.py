@@ -67,6 +67,16 @@ def test_the_published_bits_are_reproduced(published: str) -> None:
     assert answer.out.endswith("toy, preset smoke, profile portable: same bits as toy.smoke.json\n")
 
 
+def test_another_environment_with_the_same_bits_is_named_and_does_not_fail(published: str) -> None:
+    """Python 3.11.2 has another digest than 3.11.7."""
+    alter(published, environment="0" * 64)
+    answer = gluon_attn("verify", published, "--variant", "pretrained")
+    assert answer.code == 0, answer.out + answer.err
+    lines = answer.out.splitlines()
+    same = f"same    pretrained/1 {hashes(published)['pretrained/1']}: parameters, pipeline, {ACCURACY}"
+    assert f"{same}; in another environment" in lines and lines[-1].endswith("same bits as toy.smoke.json")
+
+
 def test_batches_are_divided_as_those_of_the_published_training(toy: str, tmp_path: Path) -> None:
     publish([run(tmp_path / "runs", "curved", paper=toy)], pieces=3)
     answer = gluon_attn("verify", toy, "--variant", "curved")
@@ -145,7 +155,6 @@ def test_differing_bits_are_named(published: str, given: dict[str, dict[str, obj
         ({}, ""),
         ({"parameters_sha256": "2" * 64}, "parameters"),
         ({"pipeline": "2" * 64}, "pipeline"),
-        ({"environment": "2" * 64}, "environment"),
         ({"metrics": {"accuracy": 50.0}}, "metrics"),
         ({"arrays": {**ARRAYS, "label": [0, 0]}}, "predictions"),
         ({"arrays": {**ARRAYS, "probability": [0.5, 0.5]}}, "predictions"),
