@@ -30,7 +30,7 @@ from reproductions.protocol.conclude import conclude
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import AnswerOptions
 from reproductions.tasks.driving import filtering
-from reproductions.tasks.driving.results import mean_error, totals
+from reproductions.tasks.driving.results import block_ends, in_pieces, mean_error, totals
 from reproductions.tasks.driving.task import items
 from tests.gluon_attn.evaluation.test_causal_filtering import road
 from tests.gluon_attn.training.test_drives import STEPS, UNITS, drive as recorded_drive, network as driver
@@ -344,6 +344,16 @@ def test_masked_frames_are_steered_from_their_own_state_and_regions_have_their_w
     assert len(expected) > 5 and np.ptp(expected) > 0
     np.testing.assert_allclose(found["region_distance"], expected, rtol=1e-4)
     np.testing.assert_allclose(found["region_effect"], effects, rtol=1e-3, atol=1e-6)
+
+
+def test_pieces_do_not_cross_the_ends_of_blocks() -> None:
+    sizes = [*[20] * 8, 16] * 2 + [*[20] * 5, 3]
+    item = np.repeat(np.arange(len(sizes)), sizes)
+    assert block_ends(item).tolist() == [9, 18, 24]
+    ones = np.ones((len(sizes), 1))
+    assert in_pieces([ones, 2 * ones], item)[:, :, 0].tolist() == [[3.0] * 6 + [2.0] * 3, [6.0] * 6 + [4.0] * 3]
+    assert in_pieces([ones], item, fewest=1)[0, :, 0].tolist() == [5.0, 4.0, 5.0, 4.0, 3.0, 3.0]
+    assert in_pieces([ones], item, fewest=99)[0, :, 0].tolist() == [1.0] * 24
 
 
 def test_intervals_draw_pieces_of_eighty_frames(tmp_path: Path) -> None:

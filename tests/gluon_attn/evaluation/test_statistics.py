@@ -10,12 +10,14 @@ from hypothesis import given, strategies as st
 from scipy.stats import spearmanr
 
 from gluon_attn.evaluation.statistics import (
+    MANY,
     bootstrap,
     bootstrap_difference,
     bootstrap_metric,
     in_blocks,
     normalised_entropy,
     rank_correlation,
+    widening,
 )
 from gluon_attn.runtime import derive
 
@@ -37,6 +39,21 @@ def test_ninety_five_percent_of_the_intervals_cover_the_truth() -> None:
         estimate = bootstrap(generator.normal(3.0, 2.0, size=80), seed=trial, resamples=200)
         covered += estimate.low <= 3.0 <= estimate.high
     assert 0.91 <= covered / 200 <= 0.985
+
+
+def test_intervals_over_few_units_cover_the_truth_as_often() -> None:
+    generator = np.random.RandomState(1)
+    estimates = [bootstrap(generator.normal(3.0, 2.0, size=8), seed=trial, resamples=300) for trial in range(500)]
+    covered = np.mean([estimate.low <= 3.0 <= estimate.high for estimate in estimates])
+    narrow = np.mean([abs(estimate.mean - 3.0) * widening(8) <= 1.96 * estimate.error for estimate in estimates])
+    assert 0.92 <= covered <= 0.98 and narrow < 0.90, "without the factor they would be too narrow"
+
+
+def test_the_factor_for_few_units() -> None:
+    """t with 8 degrees of freedom is 2.306 at 97.5 %."""
+    assert widening(9) == pytest.approx(2.306 / 1.95996 * math.sqrt(9 / 8), rel=1e-3)
+    values = np.arange(MANY, dtype=float)
+    assert bootstrap(values[:-1], seed=1).error > bootstrap(values, seed=1).error
 
 
 def test_a_paired_difference_is_narrower_than_its_parts() -> None:
@@ -85,7 +102,7 @@ def test_a_mean_of_totals_has_the_interval_of_the_mean() -> None:
 
 def test_totals_are_summed_before_they_are_scored() -> None:
     """Resampling item by item: the metric of sums, not the mean of metrics; runs are averaged after it."""
-    first, second = counts(3, 20, 1, higher=4), counts(2, 20, 2)
+    first, second = counts(3, MANY, 1, higher=4), counts(2, MANY, 2)
     estimate = bootstrap_difference(first, second, geometric, seed=7, resamples=200)
 
     def difference(rows: np.ndarray) -> float:
@@ -96,8 +113,8 @@ def test_totals_are_summed_before_they_are_scored() -> None:
         return float(ours - theirs)
 
     generator = np.random.RandomState(derive(7, "bootstrap"))
-    drawn = [difference(generator.randint(0, 20, 20)) for _ in range(200)]
-    assert estimate.mean == pytest.approx(difference(np.arange(20)))
+    drawn = [difference(generator.randint(0, MANY, MANY)) for _ in range(200)]
+    assert estimate.mean == pytest.approx(difference(np.arange(MANY)))
     assert (estimate.low, estimate.high) == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])))
 
 
