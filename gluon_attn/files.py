@@ -6,6 +6,7 @@ import errno
 import fcntl
 import glob
 import os
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -50,7 +51,10 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 def _remove_abandoned(path: Path) -> None:
     """Remove the unfinished files that no process has locked."""
+    numbered = re.compile(re.escape(f".{path.name}.") + r"\d+\.part")  # not those of ``<name>.<more>``
     for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        if not numbered.fullmatch(part.name):
+            continue
         with suppress(OSError), part.open("rb") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             part.unlink()

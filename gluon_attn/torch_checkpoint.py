@@ -63,7 +63,7 @@ def read_tensors(path: Path) -> dict[str, np.ndarray]:
             raise ValueError("its storages are not those of its tensors")
         flat = {key: _read(stream, storages[key]) for key in keys}
         if stream.read(1):
-            raise ValueError("it goes on after its tensors")
+            raise ValueError("data after the last tensor")
         return {name: tensor.of(flat[tensor.storage.key]) for name, tensor in tensors.items()}
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
@@ -80,7 +80,7 @@ class _Unpickler(pickle.Unpickler):
             return _tensor
         if module == "torch" and name in _TYPES:
             return _TYPES[name]
-        raise ValueError(f"it has {module}.{name}, which is no tensor")
+        raise ValueError(f"it contains {module}.{name}, which is not a tensor")
 
     def persistent_load(self, identifier: tuple[Any, ...]) -> _Storage:
         kind, dtype, key, _, size, view = identifier

@@ -17,6 +17,7 @@ from typing import Any
 from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.attention.masks import additive_mask
+from gluon_attn.errors import UsageError
 from gluon_attn.typing import Operators, Tensor
 
 
@@ -56,13 +57,13 @@ class PredictiveAttention(HybridBlock):
         query_units: width of the query.
 
     Raises:
-        ValueError: if the radius is below 1.
+        UsageError: if the radius is below 1.
     """
 
     def __init__(self, score: HybridBlock, radius: int, query_units: int, **parameters: Any) -> None:
         super().__init__(**parameters)
         if radius < 1:
-            raise ValueError(f"a window of radius {radius} has no Gaussian; choose a radius of at least 1")
+            raise UsageError(f"radius must be 1 or more, not {radius}")
         self._radius = radius
         with self.name_scope():
             self.score = score

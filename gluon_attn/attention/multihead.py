@@ -169,7 +169,7 @@ class SelfAttention(_MultiHead):
             UsageError: if scores depend on relative positions, which have no step.
         """
         if self.relative is not None:
-            raise UsageError("attention with relative positions reads whole sequences, not one token at a time")
+            raise UsageError("relative positions have no step for a single token; give the whole sequence")
         projected = F.reshape(self.projection(token), (-1, 3, self._width))
         query, key, value = (F.slice_axis(projected, axis=1, begin=part, end=part + 1) for part in range(3))
         query = query * self._key_width**-0.5

@@ -75,7 +75,7 @@ def beam_search(
         UsageError: if the beam is empty or wider than the vocabulary.
     """
     if beam < 1:
-        raise UsageError(f"a beam of {beam} holds no translation; choose 1 or more")
+        raise UsageError(f"beam must be 1 or more, not {beam}")
     if not len(source):
         return []
     kind = "float32" if np.issubdtype(source.dtype, np.floating) else "int32"

@@ -17,8 +17,8 @@ class ScoresByWidth:
     Attributes:
         widths: widths of queries and keys.
         variance: (widths,), variance of the scores q . k.
-        entropy: (widths,), mean entropy of the softmax of the scores divided by that of the uniform distribution, 0 to
-        1.
+        entropy: (widths,), mean entropy of the softmax of the scores divided by that of the uniform distribution, from
+            0 to 1.
         scaled_entropy: (widths,), the same for the scores divided by sqrt(width).
     """
 

@@ -44,7 +44,7 @@ class BidirectionalEncoder(HybridBlock):
         if cell not in _CELLS:
             raise UsageError(f"cell {cell!r} is unknown; choose one of {', '.join(_CELLS)}")
         if layers < 1:
-            raise UsageError(f"an encoder of {layers} layers reads nothing; choose 1 or more")
+            raise UsageError(f"layers must be 1 or more, not {layers}")
         layer = _CELLS[cell]
         with self.name_scope():
             self.dropout = nn.Dropout(dropout)

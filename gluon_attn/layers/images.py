@@ -93,10 +93,15 @@ class GridPositions(HybridBlock):
         class_token: whether a class token precedes the patches.
 
     Call: x (tokens, batch, units) -> x plus the position embeddings.
+
+    Raises:
+        UsageError: if the kind is unknown.
     """
 
     def __init__(self, kind: str, units: int, grid: int, class_token: bool, **parameters: Any) -> None:
         super().__init__(**parameters)
+        if kind not in ("1-d", "2-d"):
+            raise UsageError(f"positions {kind!r} are not those of a grid; choose 1-d or 2-d")
         self._kind, self._grid, self._units = kind, grid, units
         init = Normal(POSITION_DEVIATION)
         with self.name_scope():

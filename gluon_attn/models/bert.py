@@ -50,6 +50,9 @@ class Bert(HybridBlock):
     Call: ``(ids, segments, valid_length) -> (states, weights)`` with ids and segments (batch, length) of int32,
     valid_length (batch,) of float32, from 1 to length and not checked here, states (length, batch, units), weights of
     the last layer (batch * heads, length, length).
+
+    Raises:
+        UsageError: if there are no layers, or if ``units`` is not a multiple of ``heads``.
     """
 
     def __init__(
@@ -66,6 +69,8 @@ class Bert(HybridBlock):
         **parameters: Any,
     ) -> None:
         super().__init__(**parameters)
+        if layers < 1:
+            raise UsageError(f"layers must be 1 or more, not {layers}")
         self._heads, self._causal = heads, causal
         normal = Normal(DEVIATION)
         with self.name_scope():

@@ -10,6 +10,7 @@ from mxnet.gluon import HybridBlock, nn, rnn
 from mxnet.initializer import LSTMBias
 
 from gluon_attn.attention.masks import token_mask
+from gluon_attn.errors import UsageError
 from gluon_attn.layers.cells import StepLSTM, unstack
 from gluon_attn.layers.encoders import LSTMEncoder
 from gluon_attn.models.encoder_decoder import EncoderDecoder
@@ -50,7 +51,7 @@ class DeepLSTM(EncoderDecoder):
     ) -> None:
         super().__init__(source_units=source_units, target_units=target_units, feature_units=units, **common)
         if input_feeding and attention is None:
-            raise ValueError("input feeding needs attention; give an attention, or input_feeding=False")
+            raise UsageError("input feeding needs attention; give an attention, or input_feeding=False")
         self._layers, self._input_feeding = layers, input_feeding
         with self.name_scope():
             self.encoder = LSTMEncoder(

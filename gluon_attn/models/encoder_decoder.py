@@ -40,8 +40,8 @@ class EncoderDecoder(HybridBlock):
     the begin-of-sentence token; targets (batch, steps), the target followed by the end-of-sentence token; padded.
 
     Raises:
-        ValueError: if widths or vocabularies that must be equal are not, or, when called, if a source has no tokens or
-            more than there are ids.
+        UsageError: if widths or vocabularies that must be equal are not.
+        ValueError: when called, if a source has no tokens or more than there are ids.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class EncoderDecoder(HybridBlock):
         super().__init__(**parameters)
         if shared and source_vocabulary != target_vocabulary:
             counts = f"{source_vocabulary} and {target_vocabulary}"
-            raise ValueError(f"shared embeddings need one vocabulary, not {counts} tokens")
+            raise UsageError(f"shared embeddings need one vocabulary, not {counts} tokens")
         if shared and source_units != target_units:
-            raise ValueError(f"shared embeddings need equal widths, not {source_units} and {target_units} units")
+            raise UsageError(f"shared embeddings need equal widths, not {source_units} and {target_units} units")
         if tied and feature_units != target_units:
-            raise ValueError(f"tied weights need equal widths, not {feature_units} features and {target_units} units")
+            raise UsageError(f"tied weights need equal widths, not {feature_units} features and {target_units} units")
         self._graphs = Graphs(self)
         self._vocabulary, self._padding, self._smoothing = target_vocabulary, padding, smoothing
         with self.name_scope():
@@ -193,7 +193,7 @@ class EncoderDecoder(HybridBlock):
         memory, state = self.encode(F, source, source_length)
         _, weights, _ = self.decode(F, self._embedded(inputs), memory, state, steps, beam=1)
         if weights is None:
-            raise UsageError("this network has no attention, so it has no alignments")
+            raise UsageError("this network has no attention, so it has no alignments; choose one with attention")
         return weights
 
     def _embedded(self, ids: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from mxnet.gluon import HybridBlock, nn
 
 from gluon_attn.attention.masks import token_mask
 from gluon_attn.attention.pooling import AttentionPooling, max_pooling, mean_pooling
+from gluon_attn.errors import UsageError
 from gluon_attn.layers.encoders import BidirectionalEncoder
 from gluon_attn.layers.graphs import Graphs
 from gluon_attn.models.outputs import Classifier
@@ -33,13 +34,13 @@ class LevelEncoder(HybridBlock):
     in_units), lengths (batch,) of 1 or more, vector (batch, 2 * units), weights (batch, length), zero on padding.
 
     Raises:
-        ValueError: if the pooling is unknown.
+        UsageError: if the pooling is unknown.
     """
 
     def __init__(self, pooling: str, units: int, attention_units: int, in_units: int, **parameters: Any) -> None:
         super().__init__(**parameters)
         if pooling not in _POOLINGS:
-            raise ValueError(f"pooling {pooling!r} is unknown; choose one of {', '.join(_POOLINGS)}")
+            raise UsageError(f"pooling {pooling!r} is unknown; choose one of {', '.join(_POOLINGS)}")
         self._pooling = pooling
         with self.name_scope():
             self.encoder = BidirectionalEncoder("gru", units, layers=1, in_units=in_units)
@@ -124,10 +125,7 @@ class HierarchicalAttentionNetwork(Classifier):
         counts, lengths = (array.asnumpy().astype(np.int64) for array in (sentence_counts, word_counts))
         _check(counts, lengths, longest)
         real = np.arange(sentences) < counts[:, None]
-        positions, lengths = (
-            np.flatnonzero(real),
-            lengths[real],
-        )  # indices and lengths of the existing sentences
+        positions, lengths = np.flatnonzero(real), lengths[real]
 
         # Encode sentences of similar length together; `row` is the row of each sentence's vector in the result.
         flat, encoded = words.reshape((-3, 0)), []

@@ -25,6 +25,8 @@ import numpy as np
 from mxnet import nd
 from mxnet.gluon import HybridBlock
 
+from gluon_attn.errors import UsageError
+
 FALLBACK = (0.5, 1.0, 1.5)
 """Discounts used if they cannot be estimated from the counts, as in KenLM."""
 
@@ -65,7 +67,7 @@ class KneserNey(HybridBlock):
     ) -> None:
         super().__init__(**parameters)
         if order < 1:
-            raise ValueError(f"order {order} is not positive; choose 1 or more")
+            raise UsageError(f"order must be 1 or more, not {order}")
         self.order = order
         self._vocabulary_size, self._first = vocabulary_size, first
         tables = [None] * order if text is None else self._estimated(np.asarray(text))

@@ -8,6 +8,7 @@ from mxnet import nd
 from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import Uniform
 
+from gluon_attn.errors import UsageError
 from gluon_attn.layers.graphs import Graphs
 from gluon_attn.models.lstmn import LSTMN, SequenceEncoder
 from gluon_attn.models.outputs import LanguageModelOutput
@@ -45,7 +46,7 @@ class LanguageModel(HybridBlock):
     ) -> None:
         super().__init__(**parameters)
         if tied and encoder.units != embedding_units:
-            raise ValueError(f"tied weights need equal widths, not {encoder.units} and {embedding_units} units")
+            raise UsageError(f"tied weights need equal widths, not {encoder.units} and {embedding_units} units")
         self._graphs = Graphs(self)
         with self.name_scope():
             self.embedding = nn.Embedding(

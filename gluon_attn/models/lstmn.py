@@ -14,6 +14,7 @@ from mxnet.initializer import LSTMBias
 from gluon_attn.attention.intra import IntraAttention
 from gluon_attn.attention.masks import additive_mask, token_mask
 from gluon_attn.attention.pooling import mean_pooling
+from gluon_attn.errors import UsageError
 from gluon_attn.layers.cells import StepLSTM, unstack
 from gluon_attn.layers.graphs import Graphs
 from gluon_attn.models.outputs import Classifier
@@ -43,7 +44,7 @@ class LSTMN(HybridBlock):
     ) -> None:
         super().__init__(**parameters)
         if window < 1:
-            raise ValueError(f"a tape of {window} states cannot be attended to; choose a window of 1 or more")
+            raise UsageError(f"window must be 1 or more, not {window}")
         self.units, self.window = units, window
         with self.name_scope():
             self.attention = IntraAttention(attention_units or units, in_units, units)

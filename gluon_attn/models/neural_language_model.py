@@ -21,6 +21,7 @@ import numpy as np
 from mxnet.gluon import HybridBlock, nn
 from mxnet.initializer import Uniform
 
+from gluon_attn.errors import UsageError
 from gluon_attn.typing import Operators, Tensor
 
 
@@ -41,7 +42,7 @@ class NeuralLanguageModel(HybridBlock):
     nearest word first, and targets (batch,) of int32.
 
     Raises:
-        ValueError: if ``order`` is below 2.
+        UsageError: if ``order`` is below 2.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class NeuralLanguageModel(HybridBlock):
     ) -> None:
         super().__init__(**parameters)
         if order < 2:
-            raise ValueError(f"order {order} has no word before the predicted one; choose 2 or more")
+            raise UsageError(f"order must be 2 or more, not {order}")
         self.order = order
         self._direct = direct
         width = (order - 1) * feature_units

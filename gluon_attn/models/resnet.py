@@ -80,5 +80,5 @@ class ResNet(HybridBlock):
     def hybrid_forward(self, F: Operators, images: Tensor) -> Tensor:
         features = self.features(images)
         # Pooled as one column of positions. With AVX-512 the gradient of a pooled square has a layout for which batch
-        # normalisation in oneDNN has no optimized kernel; training took twice as long.
+        # normalisation in oneDNN has no optimised kernel; training took twice as long.
         return self.output(self.pool(F.reshape(features, (0, 0, -1, 1))))

@@ -85,7 +85,7 @@ class ShowAttendTell(EncoderDecoder):
         **common: Any,
     ) -> None:
         if attention not in ATTENTIONS:
-            raise ValueError(f"attention {attention!r} is none of {', '.join(ATTENTIONS)}")
+            raise UsageError(f"attention {attention!r} is unknown; choose one of {', '.join(ATTENTIONS)}")
         super().__init__(
             source_vocabulary=None,
             source_units=channels,
@@ -152,7 +152,8 @@ class ShowAttendTell(EncoderDecoder):
 
     def _check(self, source: nd.NDArray) -> None:
         if source.shape[1] != self._positions:
-            raise UsageError(f"a grid of {source.shape[1]} positions, but the network attends to {self._positions}")
+            reason = f"a grid of {source.shape[1]} positions, but the network attends to {self._positions}"
+            raise UsageError(f"{reason}; extract features of that size")
 
     def _terms(
         self,

@@ -10,6 +10,7 @@ from mxnet.gluon import HybridBlock, nn
 from gluon_attn.attention.masks import token_mask
 from gluon_attn.attention.pooling import max_pooling, mean_pooling
 from gluon_attn.attention.structured import StructuredAttention, redundancy_penalty
+from gluon_attn.errors import UsageError
 from gluon_attn.layers.encoders import BidirectionalEncoder
 from gluon_attn.layers.graphs import Graphs
 from gluon_attn.models.outputs import Classifier
@@ -43,7 +44,7 @@ class StructuredClassifier(Classifier):
     logits, and with attention the hops and the penalty of :func:`redundancy_penalty`.
 
     Raises:
-        ValueError: if hops, pooling and hidden are inconsistent.
+        UsageError: if hops, pooling and hidden are inconsistent.
     """
 
     outputs = ("hops", "penalty")
@@ -69,11 +70,11 @@ class StructuredClassifier(Classifier):
     ) -> None:
         super().__init__(**parameters)
         if (pooling is None) != (hops > 0) or pooling not in (None, *_WITHOUT_ATTENTION):
-            raise ValueError(
+            raise UsageError(
                 f"{hops} hops and pooling {pooling!r}: give hops and no pooling, or 0 hops and mean or max"
             )
         if isinstance(hidden, tuple) and not hops:
-            raise ValueError(f"a pruned layer {hidden} needs rows to share; without attention give one number or 0")
+            raise UsageError(f"a pruned layer {hidden} needs rows to share; without attention give one number or 0")
         self._graphs = Graphs(self)
         self._hops, self._pooling, self._masked = hops, pooling, masked
         rows, width = max(1, hops), 2 * units

@@ -53,8 +53,7 @@ class Transformer(EncoderDecoder):
         **common: Any,
     ) -> None:
         super().__init__(source_units=units, target_units=units, feature_units=units, **common)
-        self._units, self._heads, self._layers = units, heads, decoder_layers
-        self._width, self._has_final = units // heads, norm == "pre"
+        self._units, self._heads, self._layers, self._has_final = units, heads, decoder_layers, norm == "pre"
         layer: dict[str, Any] = {
             "units": units,
             "heads": heads,
@@ -74,6 +73,7 @@ class Transformer(EncoderDecoder):
                 self.decoder.add(DecoderLayer(**layer))
             if self._has_final:
                 self.encoder_norm, self.decoder_norm = LayerNorm(units), LayerNorm(units)
+        self._width = units // heads  # after the layers have checked that there are heads
 
     def encode(self, F: Operators, source: Tensor, source_length: Tensor) -> tuple[Tensors, Tensors]:
         """Return the encoder's states (source_length, batch, units) and the mask (batch, source_length); no state."""

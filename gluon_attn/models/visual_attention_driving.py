@@ -181,7 +181,7 @@ class RecurrentDriver(HybridBlock):
         if isinstance(frames, nd.NDArray):
             if frames.shape[1] != self._steps:
                 raise UsageError(
-                    f"sequences of {frames.shape[1]} frames, but the network reads {self._steps} at a time"
+                    f"sequences of {frames.shape[1]} frames, but the network reads {self._steps}; cut them to that"
                 )
             if any(len(array) != len(frames) for array in state):
                 raise UsageError(f"start, h and c must have a row for each of the {len(frames)} sequences")

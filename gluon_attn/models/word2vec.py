@@ -23,6 +23,7 @@ import mxnet as mx
 import numpy as np
 from mxnet.gluon import HybridBlock, nn
 
+from gluon_attn.errors import UsageError
 from gluon_attn.typing import Operators, Tensor
 
 KINDS = ("skip-gram", "cbow")
@@ -54,7 +55,7 @@ class Word2Vec(HybridBlock):
     ) -> None:
         super().__init__(**parameters)
         if kind not in KINDS:
-            raise ValueError(f"kind {kind!r} is unknown; choose one of {', '.join(KINDS)}")
+            raise UsageError(f"kind {kind!r} is unknown; choose one of {', '.join(KINDS)}")
         self._cbow = kind == "cbow"
         self._noise, self._weight = noise, negatives / noise
         uniform = mx.init.Uniform(0.5 / units)

@@ -121,7 +121,7 @@ def fit(
     Args:
         run: the run directory; resumed from its checkpoint if it has one.
         label: prefix of the progress bar and of each line of the log.
-        log: called with one line after each epoch.
+        log: called with one line after each epoch and, without a terminal, every half minute.
         workers: the workers that train together.
         pieces: number of pieces into which a worker divides its share of each batch to save memory (gradient
             accumulation).
@@ -225,8 +225,8 @@ def _epoch(
 ) -> float:
     """Run one epoch of updates; return the mean loss of its steps. Without a terminal for the progress bar, the log
     gets a line every half minute."""
-    told = time.monotonic()
-    told_each = log if not sys.stderr.isatty() else None
+    last_line = time.monotonic()
+    log_step = log if not sys.stderr.isatty() else None
     losses: list[float] = []
     pending: nd.NDArray | None = None
     bar = tqdm(
@@ -243,9 +243,9 @@ def _epoch(
         if pending is not None:
             losses.append(_finite(pending, epoch, number))
             bar.set_postfix(loss=f"{losses[-1]:.3f}", refresh=False)
-            if told_each and time.monotonic() - told > SECONDS_BETWEEN_LINES:
-                told = time.monotonic()
-                told_each(f"{label}: epoch {epoch}, step {number} of {steps}, loss {losses[-1]:.3f}")
+            if log_step and time.monotonic() - last_line > SECONDS_BETWEEN_LINES:
+                last_line = time.monotonic()
+                log_step(f"{label}: epoch {epoch}, step {number} of {steps}, loss {losses[-1]:.3f}")
         pending = mean
     if pending is not None:
         losses.append(_finite(pending, epoch, steps))

@@ -53,7 +53,7 @@ class Recipe:
     def __post_init__(self) -> None:
         for name, epochs in (("epochs", self.epochs), ("patience", self.patience)):
             if epochs < 1:
-                raise UsageError(f"{name} of {epochs} trains nothing; choose 1 or more")
+                raise UsageError(f"{name} must be 1 or more, not {epochs}")
         if self.decay not in DECAYS:
             raise UsageError(f"decay {self.decay!r} is unknown; choose one of {', '.join(DECAYS)}")
         if self.clip_norm is not None and not self.clip_norm > 0:

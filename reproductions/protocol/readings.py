@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gluon_attn.errors import UsageError
+from preprocessing.errors import InputError
 from preprocessing.files import write_json
 from reproductions.protocol import papers
 from reproductions.protocol.manifest import commit
@@ -61,7 +62,7 @@ def append(paper: str, runs: Sequence[Run], note: str = "") -> Path:
     record. No other process adds to it at the same time.
 
     Raises:
-        UsageError: if the folder of the results cannot be written, as in some installations without a clone.
+        UsageError: if the record cannot be written, as in some installations without a clone.
     """
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     at = commit()
@@ -70,7 +71,7 @@ def append(paper: str, runs: Sequence[Run], note: str = "") -> Path:
     try:
         with papers.locked_results(paper):
             write_json(path, [asdict(reading) for reading in [*read_readings(paper), *new]])
-    except PermissionError:
+    except (OSError, InputError):
         reason = "cannot be written, so this reading of the test split cannot be recorded"
         raise UsageError(f"{path}: {reason}; score in a clone of the repository") from None
     return path

@@ -153,7 +153,7 @@ class Preset:
                 reader = replace(variant, task=task.on(own), pretrained=pretrained)
                 readers.append(replace(reader, beside=None, comparable=False, differs=""))
         if not readers:
-            raise UsageError(f"no variant of preset {self.name} reads {own.files.name}")
+            raise UsageError(f"no variant of preset {self.name} reads {own.files.name}; choose another paper")
         names = [variant.name for variant in readers]
         start = {variant.name: variant.pretrained for variant in readers}
         reads = self.task(first.name).reads

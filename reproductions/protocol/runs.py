@@ -32,7 +32,9 @@ SAMPLE = "sample"
 
 _RECORD = {"metrics", "history", "train_seconds", "parameters", "parameters_sha256"}
 _RECORD |= {"corpus", "corpora", "pipeline", "commit", "environment"}
-_REMEDY = f"delete it and the {OUTCOME} next to it, and run again with --resume"
+_AGAIN = "delete it and run again with --resume"
+_SCORE_AGAIN = f"delete it and the {OUTCOME} next to it, and run again with --resume"
+_RESTORE = "restore it from the repository"
 _TRAINING = {"history", "best_epoch", "selected_by", "parameters_sha256", "corpus", "corpora", "pipeline", "commit"}
 _KEPT = (CONFIG, OUTCOME, "predictions.npz", "examples.json")
 
@@ -120,25 +122,27 @@ class Outcome:
         variant, seed: variant and seed of the run.
         record: content of ``outcome.json``: metrics, history, number of parameters and their SHA-256, corpus, commit,
             environment.
+        is_published: whether it is one of the repository, which no run replaces.
     """
 
     directory: Path
     variant: str
     seed: int | str
     record: dict[str, Any]
+    is_published: bool = False
 
     @classmethod
-    def read(cls, directory: Path, variant: str, seed: int | str) -> Outcome:
+    def read(cls, directory: Path, variant: str, seed: int | str, *, is_published: bool = False) -> Outcome:
         """Read the outcome of a finished run from a folder.
 
         Raises:
             UsageError: if the file is missing or damaged.
         """
-        path = directory / OUTCOME
-        record = read_json(path)
+        path, remedy = directory / OUTCOME, _RESTORE if is_published else _AGAIN
+        record = read_json(path, remedy)
         if not isinstance(record, dict) or not record.keys() >= _RECORD:
-            raise UsageError(f"{path}: damaged (no outcome of a run); delete it and run again with --resume")
-        return cls(directory, variant, seed, record)
+            raise UsageError(f"{path}: damaged (no outcome of a run); {remedy}")
+        return cls(directory, variant, seed, record, is_published)
 
     @classmethod
     def of(cls, run: Run) -> Outcome:
@@ -179,20 +183,24 @@ class Outcome:
     @cached_property
     def predictions(self) -> dict[str, np.ndarray]:
         """Arrays over the items of the test split, in the order of the corpus."""
-        return read_arrays(self.directory / "predictions.npz", remedy=_REMEDY)
+        return read_arrays(self.directory / "predictions.npz", remedy=self._remedy)
 
     @cached_property
     def examples(self) -> dict[str, Any]:
         """Examples that figures show, by name; empty if a task keeps none."""
         path = self.directory / "examples.json"
-        examples: dict[str, Any] = read_json(path) if path.exists() else {}
+        examples: dict[str, Any] = read_json(path, self._remedy) if path.exists() else {}
         return examples
 
     @cached_property
     def texts(self) -> dict[str, np.ndarray]:
         """Arrays over all test items that pages show; empty for a published outcome."""
         path = self.directory / "texts.npz"
-        return read_arrays(path, remedy=_REMEDY) if path.exists() else {}
+        return read_arrays(path, remedy=self._remedy) if path.exists() else {}
+
+    @property
+    def _remedy(self) -> str:
+        return _RESTORE if self.is_published else _SCORE_AGAIN
 
     def publish(self, root: Path) -> None:
         """Copy the files that may be published below a folder of outcomes: no parameters and no corpus texts."""
@@ -239,7 +247,7 @@ def training_in(directory: Path) -> dict[str, Any]:
     path = directory / TRAINING
     record = read_json(path)
     if not isinstance(record, dict) or not record.keys() >= _TRAINING:
-        raise UsageError(f"{path}: damaged (no record of a training); delete it and run again with --resume")
+        raise UsageError(f"{path}: damaged (no record of a training); {_AGAIN}")
     return record
 
 
@@ -269,7 +277,7 @@ def published_outcomes(root: Path, names: Sequence[str]) -> list[Outcome]:
     for name in names:
         for path in (root / name).glob("seed-*"):
             seed = path.name.removeprefix("seed-")
-            outcomes.append(Outcome.read(path, name, int(seed) if seed.isdigit() else seed))
+            outcomes.append(Outcome.read(path, name, int(seed) if seed.isdigit() else seed, is_published=True))
     return in_order(outcomes, names)
 
 
@@ -291,15 +299,15 @@ def by_variant(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     return groups
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, remedy: str = _AGAIN) -> Any:
     """Read a JSON file of a run.
 
     Raises:
-        UsageError: if it is missing or damaged.
+        UsageError: if it is missing or damaged; in the latter case the message ends with ``remedy``.
     """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UsageError(f"{path}: is missing; run again with --resume") from None
     except ValueError as error:
-        raise UsageError(f"{path}: damaged ({error}); delete it and run again with --resume") from None
+        raise UsageError(f"{path}: damaged ({error}); {remedy}") from None

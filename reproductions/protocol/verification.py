@@ -133,7 +133,7 @@ def _with_published(
     if manifest["profile"] != "portable":
         raise UsageError(f"{path}: made in the {manifest['profile']} profile, whose bits belong to one machine")
     if missing := [run.label for run in wanted if run.label not in manifest["parameters_sha256"]]:
-        raise UsageError(f"{path}: holds no parameters of {', '.join(missing)}; publish them first")
+        raise UsageError(f"{path}: has no parameters of {', '.join(missing)}; publish them first")
     options: Mapping[str, Sequence[str]] = manifest.get("options", {})
     if fast := [run.label for run in wanted if "--profile" in options.get(run.label, ())]:
         reason = "made in the fast profile, whose bits belong to one machine; name others with --variant"
@@ -146,7 +146,9 @@ def _with_published(
     def compare(outcome: Outcome) -> dict[str, bool]:
         directory = path.parent / result.paper / "outcomes" / outcome.variant / f"seed-{outcome.seed}"
         if preset.name == "cpu" and directory.exists():
-            return _checks(outcome, Outcome.read(directory, outcome.variant, outcome.seed), newer=True)
+            return _checks(
+                outcome, Outcome.read(directory, outcome.variant, outcome.seed, is_published=True), newer=True
+            )
         return _checks_by_table(outcome, preset, result)
 
     return path.name, options, compare

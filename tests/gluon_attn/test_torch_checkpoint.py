@@ -41,7 +41,9 @@ def test_the_weights_of_the_package_are_tensors() -> None:
 def test_a_file_with_code_is_refused_and_the_code_does_not_run(tmp_path: Path) -> None:
     path, made = tmp_path / "weights.pth", tmp_path / "made"
     path.write_bytes(pickled(MAGIC, PROTOCOL, {}, {"weight": Command(made)}, []))
-    with pytest.raises(UsageError, match=r"no PyTorch checkpoint of tensors \(it has .*mkdir, which is no tensor\)"):
+    with pytest.raises(
+        UsageError, match=r"no PyTorch checkpoint of tensors \(it contains .*mkdir, which is not a tensor\)"
+    ):
         read_tensors(path)
     assert not made.exists()
 

@@ -58,7 +58,7 @@ class Workers(Protocol):
         """Replace the gradient of each parameter by its sum over all workers; return the sum of the losses."""
 
     def updates(self, parameters: Sequence[Parameter], recipe: Recipe, steps: int) -> Updates:
-        """Return the updates of an epoch of ``steps`` steps, which use the gradients left by :meth:`sum`."""
+        """Return the updates of a training of ``steps`` steps an epoch; they use the gradients left by :meth:`sum`."""
 
     def once(self, compute: Callable[[], T]) -> T:
         """Compute a JSON value on the first worker and return it on all workers."""

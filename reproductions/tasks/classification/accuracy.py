@@ -45,7 +45,7 @@ def compare(better: Sequence[Outcome], worse: Sequence[Outcome], items: str) -> 
 def widest(*groups: Sequence[Outcome], items: str) -> Effect:
     """Difference between the best and the worst of several systems. They are chosen once, by their means over seeds;
     the effect of a seed is the difference of these two, negative if their order is reversed in that seed. They are
-    chosen on the same test items, so that even equal systems differ by a little more than nothing."""
+    chosen on the same test items and seeds, so that even equal systems differ: a claim on them needs a margin."""
     means = [share_right(group).mean() for group in groups]
     best, worst = groups[int(np.argmax(means))], groups[int(np.argmin(means))]
     estimate = bootstrap(share_right(best) - share_right(worst), seed=0)

@@ -10,6 +10,7 @@ from mxnet import autograd, nd
 from gluon_attn.attention.local import MonotonicAttention, PredictiveAttention
 from gluon_attn.attention.masks import token_mask
 from gluon_attn.attention.multiplicative import DotScore
+from gluon_attn.errors import UsageError
 from gluon_attn.training.checkpoint import named_parameters
 from tests.gluon_attn.support import array, initialize, normal
 
@@ -148,5 +149,5 @@ def test_the_predicted_position_is_trained_by_its_gaussian() -> None:
 
 
 def test_a_window_of_one_token_is_refused() -> None:
-    with pytest.raises(ValueError, match="a window of radius 0 has no Gaussian"):
+    with pytest.raises(UsageError, match="radius must be 1 or more, not 0"):
         PredictiveAttention(DotScore(), 0, UNITS)

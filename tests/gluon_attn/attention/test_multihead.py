@@ -179,5 +179,5 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
 def test_relative_positions_have_no_step() -> None:
     attention = SelfAttention(4, 2, relative_length=3)
     unused = array(np.zeros((2, 1, 2)))
-    with pytest.raises(UsageError, match="reads whole sequences, not one token at a time"):
+    with pytest.raises(UsageError, match="no step for a single token; give the whole sequence"):
         attention.step(nd, array(np.zeros((1, 4))), unused, unused, array([[0.0]]), array([[1.0]]))

@@ -251,11 +251,11 @@ def test_id_0_is_a_token_and_padding_is_the_id_that_was_given(name: str) -> None
 
 
 def test_tied_weights_of_different_widths_are_refused_and_so_is_input_feeding_without_attention() -> None:
-    with pytest.raises(ValueError, match=f"not {MAXOUT} features and {TARGET_UNITS} units"):
+    with pytest.raises(UsageError, match=f"not {MAXOUT} features and {TARGET_UNITS} units"):
         rnnsearch(tied=True)
-    with pytest.raises(ValueError, match=f"shared embeddings need equal widths, not {SOURCE_UNITS} and {TARGET_UNITS}"):
+    with pytest.raises(UsageError, match=f"shared embeddings need equal widths, not {SOURCE_UNITS} and {TARGET_UNITS}"):
         rnnsearch(shared=True, source_vocabulary=TARGET_VOCABULARY)
-    with pytest.raises(ValueError, match="input feeding needs attention"):
+    with pytest.raises(UsageError, match="input feeding needs attention"):
         deep_lstm(None, input_feeding=True)
 
 

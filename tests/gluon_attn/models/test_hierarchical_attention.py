@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from mxnet import autograd, nd
 
+from gluon_attn.errors import UsageError
 from gluon_attn.models.hierarchical_attention import HierarchicalAttentionNetwork, LevelEncoder, length_groups
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from tests.gluon_attn.support import (
@@ -335,5 +336,5 @@ def test_parameter_counts_match_the_equations() -> None:
 
 
 def test_an_unknown_pooling_is_refused() -> None:
-    with pytest.raises(ValueError, match="pooling 'last' is unknown; choose one of attention, mean, max"):
+    with pytest.raises(UsageError, match="pooling 'last' is unknown; choose one of attention, mean, max"):
         HierarchicalAttentionNetwork(**sizes("last"))

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from gluon_attn.errors import UsageError
 from gluon_attn.models.kneser_ney import FALLBACK, KneserNey, discounts
 from gluon_attn.training.checkpoint import parameter_arrays, set_parameters
 from tests.gluon_attn.support import normal
@@ -134,7 +135,7 @@ def test_longer_contexts_than_the_order_change_nothing() -> None:
 
 
 def test_an_order_below_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="order 0 is not positive"):
+    with pytest.raises(UsageError, match="order must be 1 or more, not 0"):
         KneserNey(order=0, vocabulary_size=3, first=FIRST, text=None)
 
 

@@ -14,6 +14,7 @@ from mxnet import autograd, nd
 from mxnet.gluon import HybridBlock
 
 from gluon_attn import runtime
+from gluon_attn.errors import UsageError
 from gluon_attn.models.language_model import NO_TARGET, LanguageModel
 from gluon_attn.models.lstmn import LSTMN, FusedLSTM, SentenceClassifier, relative_to_absolute
 from gluon_attn.training.bptt import language_objective, pieces
@@ -233,7 +234,7 @@ def test_tied_weights_are_one_parameter(name: str) -> None:
 
 
 def test_tied_weights_of_different_widths_are_refused() -> None:
-    with pytest.raises(ValueError, match=f"not {UNITS} and {EMBEDDING} units"):
+    with pytest.raises(UsageError, match=f"not {UNITS} and {EMBEDDING} units"):
         LanguageModel(vocabulary_size=WORDS, embedding_units=EMBEDDING, encoder=ENCODERS["lstm"](), tied=True)
 
 

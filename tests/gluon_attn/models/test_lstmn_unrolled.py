@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 from mxnet import autograd, nd
 from mxnet.gluon import HybridBlock
 
+from gluon_attn.errors import UsageError
 from gluon_attn.models.lstmn import LSTMN
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from tests.gluon_attn.support import array, check_numeric_gradients, dense, initialize, normal
@@ -225,7 +226,7 @@ def test_later_words_change_no_earlier_state() -> None:
 
 
 def test_a_tape_without_slots_is_refused() -> None:
-    with pytest.raises(ValueError, match="a tape of 0 states"):
+    with pytest.raises(UsageError, match="window must be 1 or more, not 0"):
         LSTMN(UNITS, IN, 0)
 
 

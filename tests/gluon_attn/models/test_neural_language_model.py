@@ -9,6 +9,7 @@ import pytest
 from mxnet import autograd, nd
 
 from gluon_attn import runtime
+from gluon_attn.errors import UsageError
 from gluon_attn.models.neural_language_model import NeuralLanguageModel
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from gluon_attn.training.recipe import Recipe
@@ -115,5 +116,5 @@ def training_loss_without_gradient(model: NeuralLanguageModel) -> None:
 
 def test_a_network_without_context_is_refused() -> None:
     sizes = {"vocabulary_size": WORDS, "feature_units": FEATURES, "hidden_units": HIDDEN}
-    with pytest.raises(ValueError, match="order 1 has no word before"):
+    with pytest.raises(UsageError, match="order must be 2 or more, not 1"):
         NeuralLanguageModel(order=1, **sizes)

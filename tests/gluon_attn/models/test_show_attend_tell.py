@@ -211,5 +211,5 @@ def test_a_grid_of_another_size_is_refused(attention: str) -> None:
 
 
 def test_an_unknown_attention_is_refused() -> None:
-    with pytest.raises(ValueError, match="'sharp' is none of soft, hard"):
+    with pytest.raises(UsageError, match="'sharp' is unknown; choose one of soft, hard"):
         model("sharp")

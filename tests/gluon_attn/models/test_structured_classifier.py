@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 from mxnet import autograd, nd
 
 from gluon_attn.attention.structured import redundancy_penalty
+from gluon_attn.errors import UsageError
 from gluon_attn.models.structured_classifier import PrunedLayer, StructuredClassifier
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
 from tests.gluon_attn.support import (
@@ -288,5 +289,5 @@ def test_the_network_of_the_paper_for_yelp(hidden: int | tuple[int, int], weight
     ],
 )
 def test_inconsistent_settings_are_refused(changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(UsageError, match=message):
         StructuredClassifier(**sizes(**changed))

@@ -9,6 +9,7 @@ import pytest
 from mxnet import nd
 
 from gluon_attn.decoding.beam_search import beam_search
+from gluon_attn.errors import UsageError
 from gluon_attn.models import transformer
 from gluon_attn.models.transformer import Transformer
 from gluon_attn.training.checkpoint import named_parameters, parameter_count
@@ -103,5 +104,5 @@ def test_shared_embeddings_are_one_parameter() -> None:
     assert model.source_embedding.weight is model.target_embedding.weight is model.output.weight
     names = [name for name, _ in named_parameters(model)]
     assert sum("embedding" in name for name in names) <= 1
-    with pytest.raises(ValueError, match="one vocabulary, not 9 and 11 tokens"):
+    with pytest.raises(UsageError, match="one vocabulary, not 9 and 11 tokens"):
         model_of("transformer", shared=True)

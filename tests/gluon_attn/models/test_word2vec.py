@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 from mxnet import autograd, nd
 
 from gluon_attn import runtime
+from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.word_vectors import nearest
 from gluon_attn.models.word2vec import KINDS, Word2Vec
 from gluon_attn.training.checkpoint import named_parameters, parameter_arrays, parameter_count, parameters_sha256
@@ -251,7 +252,7 @@ def test_initial_input_vectors_are_small_and_output_vectors_zero() -> None:
 
 
 def test_an_unknown_kind_is_refused_and_parameters_are_counted_without_allocation() -> None:
-    with pytest.raises(ValueError, match="kind 'glove' is unknown; choose one of skip-gram, cbow"):
+    with pytest.raises(UsageError, match="kind 'glove' is unknown; choose one of skip-gram, cbow"):
         Word2Vec(kind="glove", vocabulary_size=5, units=2, negatives=SMALL.negatives, noise=SMALL.noise)
     assert (
         parameter_count(

@@ -95,5 +95,5 @@ def test_a_recipe_is_serialisable_and_immutable() -> None:
 
 @pytest.mark.parametrize("name", ["epochs", "patience"])
 def test_a_recipe_trains_something(name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name} of 0 trains nothing; choose 1 or more"):
+    with pytest.raises(UsageError, match=f"{name} must be 1 or more, not 0"):
         Recipe(**{"epochs": 3, "batch_size": 8, "learning_rate": 1.0, name: 0})

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gluon_attn.errors import UsageError
+from preprocessing.errors import InputError
 from reproductions.protocol import papers, readings, runner
 from reproductions.protocol.readings import Reading
 from tests.reproductions.support import gluon_attn, outcome, run, run_and_score
@@ -81,14 +82,18 @@ def test_a_reading_that_is_recorded_while_another_one_is_does_not_replace_it(
     assert f"waiting for process {os.getpid()}, which is writing the results of toy" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "error",
+    [PermissionError(13, "Permission denied"), OSError(30, "Read-only file system"), InputError("x", "full")],
+)
 def test_no_network_reads_the_test_split_where_that_cannot_be_recorded(
-    toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: Exception, toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = run(tmp_path, "curved", 1, paper=toy, preset="cpu")
     outcome(tmp_path, "curved", 1, paper=toy, preset="cpu")
 
     def refused(paper: str) -> None:
-        raise PermissionError(13, "Permission denied")
+        raise error
 
     monkeypatch.setattr(papers, "locked_results", refused)
     with pytest.raises(UsageError, match=r"test_readings\.json: cannot be written.*; score in a clone"):

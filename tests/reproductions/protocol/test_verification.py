@@ -209,7 +209,7 @@ def test_the_checkpoint_of_a_finished_run_must_have_the_stated_parameters(publis
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"parameters_sha256": {}}, "holds no parameters of curved/1; publish them first"),
+        ({"parameters_sha256": {}}, "has no parameters of curved/1; publish them first"),
         ({"options": {"curved/1": ["--profile", "fast"]}}, "curved/1 made in the fast profile"),
         ({"profile": "fast"}, "made in the fast profile, whose bits belong to one machine"),
         ({"pipeline": {"curved": "0" * 64}}, "curved was trained on other data than the sample corpus gives here"),
