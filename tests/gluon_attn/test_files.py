@@ -53,12 +53,14 @@ def test_an_exception_leaves_the_previous_file_and_nothing_else(tmp_path: Path) 
 
 def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
     abandoned, written, other = (tmp_path / f".{name}.part" for name in ("file.1", "file.2", "file2.1"))
+    longer = tmp_path / ".file.csv.1.part"
     abandoned.write_bytes(b"half")
-    other.write_bytes(b"of another file")
+    for one in (other, longer):
+        one.write_bytes(b"of another file")
     with written.open("wb") as stream:
         fcntl.flock(stream, fcntl.LOCK_SH)
         write_text(tmp_path / "file", "whole")
-    assert sorted(os.listdir(tmp_path)) == [".file.2.part", ".file2.1.part", "file"]
+    assert sorted(os.listdir(tmp_path)) == [".file.2.part", ".file.csv.1.part", ".file2.1.part", "file"]
 
 
 def test_a_name_is_no_pattern_when_abandoned_files_are_removed(tmp_path: Path) -> None:

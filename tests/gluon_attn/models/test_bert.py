@@ -191,6 +191,11 @@ def test_an_unknown_pooling_is_refused() -> None:
         BertClassifier(encoder(), units=UNITS, heads=HEADS, classes=2, pooling="max")
 
 
+def test_a_network_without_layers_is_refused() -> None:
+    with pytest.raises(UsageError, match="layers must be 1 or more, not 0"):
+        encoder(layers=0)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 def test_it_learns_what_both_sides_tell(causal: bool, fresh_seed: int) -> None:
     """The masked token is told by the one after it; from those before it cannot be told."""

@@ -99,6 +99,12 @@ def test_parameters_are_those_of_the_equations(changed: dict[str, Any], millions
     assert round(parameter_count(model) / 1e6) == millions
 
 
+@pytest.mark.parametrize("heads", [0, 3])
+def test_heads_that_do_not_divide_the_units_are_refused(heads: int) -> None:
+    with pytest.raises(UsageError, match=f"512 units cannot be divided among {heads} heads"):
+        Transformer(**sizes(heads=heads))
+
+
 def test_shared_embeddings_are_one_parameter() -> None:
     model = model_of("transformer", shared=True, tied=True, source_vocabulary=11)
     assert model.source_embedding.weight is model.target_embedding.weight is model.output.weight

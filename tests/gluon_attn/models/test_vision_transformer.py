@@ -13,6 +13,7 @@ from mxnet import autograd, nd
 from scipy.special import erf
 
 from gluon_attn.errors import UsageError
+from gluon_attn.layers.images import GridPositions
 from gluon_attn.models.resnet import ResNet
 from gluon_attn.models.vision_transformer import VisionTransformer
 from gluon_attn.training.checkpoint import named_parameters
@@ -134,6 +135,11 @@ def test_positions_in_two_dimensions_share_rows_and_columns() -> None:
     one = vit().position_vectors()
     assert one is not None and (one == parameters(vit())["positions.table"].astype(np.float32)).all()
     assert vit(positions="none").position_vectors() is None
+
+
+def test_a_grid_has_positions_of_one_dimension_or_two() -> None:
+    with pytest.raises(UsageError, match="positions 'relative' are not those of a grid; choose 1-d or 2-d"):
+        GridPositions("relative", units=12, grid=4, class_token=True)
 
 
 def test_relative_positions_are_in_every_layer_and_replace_those_of_the_input() -> None:

@@ -118,6 +118,17 @@ def test_published_outcomes_are_ordered_by_variant_and_seed_with_ensembles_last(
     assert [type(one.seed) for one in outcomes] == [int, int, int, str]
 
 
+@pytest.mark.parametrize("name", ["outcome.json", "predictions.npz", "examples.json"])
+def test_damaged_published_outcomes_are_restored_and_not_deleted(name: str, tmp_path: Path) -> None:
+    whole = outcome(tmp_path / "runs", "mean", 1)
+    (whole.directory / "examples.json").write_text("{}", encoding="utf-8")
+    whole.publish(tmp_path)
+    (tmp_path / "mean" / "seed-1" / name).write_bytes(b"{")
+    with pytest.raises(UsageError, match="damaged .*; restore it from the repository"):
+        for one in published_outcomes(tmp_path, ["mean"]):
+            _ = one.predictions, one.examples
+
+
 def test_outcomes_are_in_the_order_of_the_table_however_they_were_run(tmp_path: Path) -> None:
     ran = [outcome(tmp_path, *run) for run in (("b", 2), ("a", 10), ("a", "2+10"), ("a", "1+2"), ("b", 1), ("a", 2))]
     assert [one.label for one in in_order(ran, ["a", "b"])] == ["a/2", "a/10", "a/1+2", "a/2+10", "b/1", "b/2"]
