@@ -124,7 +124,7 @@ def test_damaged_published_outcomes_are_restored_and_not_deleted(name: str, tmp_
     (whole.directory / "examples.json").write_text("{}", encoding="utf-8")
     whole.publish(tmp_path)
     (tmp_path / "mean" / "seed-1" / name).write_bytes(b"{")
-    with pytest.raises(UsageError, match="damaged .*; restore it from the repository"):
+    with pytest.raises(UsageError, match=r"damaged .*; restore it from the repository"):
         for one in published_outcomes(tmp_path, ["mean"]):
             _ = one.predictions, one.examples
 
