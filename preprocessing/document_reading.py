@@ -51,7 +51,7 @@ class DocumentKey:
         return f"{SPLITS[self.split]}/{LABELS[self.label]}/{self.name.removesuffix('.txt')}"
 
 
-def own_documents(path: Path, licence: str = "not stated") -> CorpusFiles:
+def own_documents(path: Path | str, licence: str = "not stated") -> CorpusFiles:
     """Your own folder or tar archive in the layout of IMDb, as a corpus."""
     return given(OWN_DOCUMENTS, {PART: path}, licence, folders=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from os import PathLike
 from typing import Any
 
@@ -46,17 +46,21 @@ class ParameterError(InputError):
 LARGEST = 2**31 - 1
 
 
-def check_list(texts: Sequence[str]) -> None:
-    """Raise ParameterError for a single text, whose characters would be taken for texts, and for a text that is not
-    Unicode."""
+def checked_list(texts: Iterable[str]) -> list[str]:
+    """The texts as a list. Raises ParameterError for a single text, whose characters would be taken for texts, and for
+    one that is no text or not Unicode."""
     if isinstance(texts, str):
         raise ParameterError("texts", texts, "is a single text", remedy="give a list of texts")
-    for number, text in enumerate(texts):
+    listed = list(texts)
+    for number, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise ParameterError("texts", text, f"text {number} is not a str", remedy="decode it, or leave it out")
         try:
             text.encode("utf-8")
         except UnicodeEncodeError:
             reason = f"text {number} contains half a surrogate pair, which is not a character"
             raise ParameterError("texts", text[:20], reason, remedy="remove it") from None
+    return listed
 
 
 def check_positive(**values: float | None) -> None:

@@ -177,8 +177,8 @@ def _unlocked(path: Path, parts: str) -> Iterator[Path]:
 def result_directory(path: Path | str, *, overwrite: bool) -> Iterator[Path]:
     """Like :func:`atomic_directory`, for a result with its card.
 
-    Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains an earlier result (a
-    ``card.json``), which is then replaced as a whole.
+    Raises InputError when the directory is not empty, unless ``overwrite`` is true and it contains the ``card.json`` of
+    an earlier result; it is then replaced as a whole, with whatever else is in it.
     """
     path = Path(path)
     check_result_directory(path, overwrite=overwrite)
@@ -195,8 +195,17 @@ def check_result_directory(path: Path, *, overwrite: bool) -> None:
         if not overwrite:
             remedy = "choose another, or pass --overwrite (overwrite=True)"
             raise InputError(path, "the directory is not empty", remedy=remedy)
-        if not (path / "card.json").is_file():
+        if not _has_card(path):
             raise InputError(path, "contains files that are not a result", remedy="choose another directory")
+
+
+def _has_card(path: Path) -> bool:
+    """Whether a directory has the card of an earlier result."""
+    try:
+        card = json.loads((path / "card.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(card, dict) and {"format", "pipeline", "digest"} <= card.keys()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -67,7 +67,7 @@ def pipeline(
     ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the training split. ``one_in``: one
     review in this many is held out for validation, and one for test. Raises ParameterError for an invalid value.
     """
-    check_positive(min_freq=min_freq, max_size=max_size)
+    check_positive(min_freq=min_freq, max_size=max_size, one_in=one_in)
     if one_in < 3:
         raise ParameterError("one_in", one_in, "must be at least 3", remedy="choose a larger number")
     chosen = tokenizers.get(tokenizer) if isinstance(tokenizer, str) else tokenizer

@@ -44,7 +44,7 @@ def pipeline(
     ``pieces``: an upper bound on the number of pieces. ``max_length``: maximum pieces per review. ``one_in``: one
     review in this many is held out for validation, and one for test. Raises ParameterError for an invalid value.
     """
-    check_positive(pieces=pieces, max_length=max_length)
+    check_positive(pieces=pieces, max_length=max_length, one_in=one_in)
     if one_in < 3:
         raise ParameterError("one_in", one_in, "must be at least 3", remedy="choose a larger number")
     tokenizer = SentencePiece(pieces)

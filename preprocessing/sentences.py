@@ -58,7 +58,7 @@ def pipeline(
     sentence (None: no limit). ``min_freq`` and ``max_size``: limits of the vocabulary, which is learned on the training
     split. Raises ParameterError for an invalid value.
     """
-    check_positive(max_length=max_length, min_freq=min_freq, max_size=max_size)
+    check_positive(classes=classes, max_length=max_length, min_freq=min_freq, max_size=max_size)
     if not 2 <= classes <= 10:
         raise ParameterError("classes", classes, "must be from 2 to 10: a label is one digit", remedy="choose 2 or 5")
     words = Whitespace()

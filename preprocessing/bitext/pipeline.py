@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from preprocessing.bitext.bounded.steps import obstacle
 from preprocessing.bitext.data import SIDES, Bitext, BothSides, Pair
 from preprocessing.bitext.steps import detokenized, whole_words
 from preprocessing.corpora import CorpusFiles, locate
-from preprocessing.errors import InputError, check_list, check_positive
+from preprocessing.errors import InputError, check_positive, checked_list
 from preprocessing.pipeline.pipeline import Pipeline, RunResult
 from preprocessing.pipeline.step import Context
 from preprocessing.text.data import Data, Split
@@ -113,13 +113,12 @@ class TranslationResult(RunResult["TranslationPipeline", Bitext]):
         """One message for each requested language that the corpus does not have, and for which another is used."""
         return list(self.card["facts"].get("stand_ins", {}).values())
 
-    def encode(self, texts: Sequence[str], *, processes: int | None = None) -> Split:
+    def encode(self, texts: Iterable[str], *, processes: int | None = None) -> Split:
         """Encode new source sentences by the same steps and the same learned state, one row per sentence.
 
         Raises ParameterError for a single sentence instead of a list."""
-        check_list(texts)
         state = self.data.source
-        data = Data({"new": Split.of(list(texts))}, state.tokenizer, state.vocabulary, state.learned)
+        data = Data({"new": Split.of(checked_list(texts))}, state.tokenizer, state.vocabulary, state.learned)
         for step in self.pipeline.steps:
             own = step.source if isinstance(step, BothSides) else None
             if own is not None and own.for_new_rows:

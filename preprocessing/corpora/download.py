@@ -27,13 +27,14 @@ def download(url: str, target: Path, *, sha256: str, how_to_get: str = "", timeo
     Leaves no file under the final name and raises MissingError when the server cannot be reached or the transfer is
     interrupted ``ATTEMPTS`` times, InputError when the complete file has another SHA-256 (it is then deleted).
     """
+    part = target.with_name(f".{target.name}.{sha256[:12]}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        opened = part.open("ab")
     except OSError as error:
-        reason = f"cannot be downloaded: {target.parent} cannot be made ({error.strerror or error})"
-        raise MissingError(url, reason, remedy=how_to_get or "set GLUON_ATTN_CACHE to a folder of yours") from None
-    part = target.with_name(f".{target.name}.{sha256[:12]}.part")
-    with part.open("ab") as stream:
+        reason = f"cannot be downloaded: {target.parent} cannot be written ({error.strerror or error})"
+        raise MissingError(url, reason, remedy=how_to_get or "set XDG_CACHE_HOME to a folder of yours") from None
+    with opened as stream:
         # Two processes that download the same file must not write into the same part.
         fcntl.flock(stream, fcntl.LOCK_EX)
         if target.exists():

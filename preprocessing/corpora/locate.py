@@ -130,12 +130,15 @@ def is_downloaded(name: str) -> bool:
     return not _is_offline() and all(file.url and file.sha256 for file in files)
 
 
-def given(name: str, paths: Mapping[str, Path], licence: str = "not stated", *, folders: bool = False) -> CorpusFiles:
+def given(
+    name: str, paths: Mapping[str, Path | str], licence: str = "not stated", *, folders: bool = False
+) -> CorpusFiles:
     """Your own files as a corpus; their hashes are computed, not checked. With ``folders`` a path may be a folder of
     files. Raises InputError for a path that is not a file, and if no paths are given."""
     if not paths:
         raise InputError(name, "no files are given", remedy="give the path of each part, such as train and test")
-    for path in paths.values():
+    files = {part: Path(path) for part, path in paths.items()}
+    for path in files.values():
         if not (path.is_file() or (folders and path.is_dir())):
             reason = "is not a regular file" if path.exists() else "no such file"
             raise InputError(path, reason, remedy="give the path of an existing file")
@@ -143,9 +146,12 @@ def given(name: str, paths: Mapping[str, Path], licence: str = "not stated", *, 
             str(path).encode()
         except UnicodeEncodeError:  # cards and results are UTF-8, and contain it
             raise InputError(path, "the name is not UTF-8", remedy="rename the file") from None
-    stamps = {part: _stamp(path) for part, path in paths.items()}
-    hashes = {part: _sha256(path) for part, path in paths.items()}
-    return CorpusFiles(name, dict(paths), hashes, licence, urls={}, origin="given", stamps=stamps)
+    try:
+        stamps = {part: _stamp(path) for part, path in files.items()}
+        hashes = {part: _sha256(path) for part, path in files.items()}
+    except PermissionError as error:
+        raise InputError(str(error.filename), "cannot be read", remedy="change its permissions") from None
+    return CorpusFiles(name, files, hashes, licence, urls={}, origin="given", stamps=stamps)
 
 
 def _roots(corpus: RegisteredCorpus) -> list[tuple[Path, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,14 +32,17 @@ LABELS = "labels"
 _MOST_LABELS = 100
 
 
-def own_texts(train: Path, test: Path, validation: Path | None = None, licence: str = "not stated") -> CorpusFiles:
+def own_texts(
+    train: Path | str, test: Path | str, validation: Path | str | None = None, licence: str = "not stated"
+) -> CorpusFiles:
     """Your own TSV files, in the layout of NSMC, as a corpus. Raises InputError for a missing file."""
     paths = {"train": train, **({"validation": validation} if validation else {}), "test": test}
     return given(OWN_TEXTS, paths, licence)
 
 
-def own_texts_of(folder: Path) -> CorpusFiles:
+def own_texts_of(folder: Path | str) -> CorpusFiles:
     """:func:`own_texts` of a folder: ``train.tsv``, ``test.tsv`` and, if it is there, ``validation.tsv``."""
+    folder = Path(folder)
     validation = folder / "validation.tsv"
     return own_texts(folder / "train.tsv", folder / "test.tsv", validation if validation.exists() else None)
 
@@ -87,9 +91,9 @@ class ReadTexts(Step[Data]):
         splits, warnings = {}, list[str]()
         for part in parts:
             splits[part], labels = self._read(files.path(part), labels, warnings)
-        for part in parts:
-            if part != "train" and set(splits[part].text) <= set(splits["train"].text):
-                warnings.append(f"{files.path(part).name}: every text is in train too; accuracy says little")
+        for part, other in (("validation", "train"), ("test", "train"), ("test", "validation")):
+            if {part, other} <= splits.keys() and set(splits[part].text) <= set(splits[other].text):
+                warnings.append(f"{files.path(part).name}: every text is in {other} too; accuracy says little")
         facts: dict[str, Any] = {
             LABELS: list(labels),
             "survey": {part: survey(split, width=5) for part, split in splits.items()},
@@ -116,6 +120,7 @@ class ReadTexts(Step[Data]):
             if len(labels) == 1:
                 reason = f"{'its only row has' if rows == 1 else f'all {rows} rows have'} the label {labels[0]!r}"
                 raise InputError(path, reason, remedy="give rows of two labels or more")
+            warnings += _look_the_same(path, labels)
             if len(labels) > _MOST_LABELS:
                 reason = f"{len(labels)} different labels, at most {_MOST_LABELS} are allowed"
                 raise InputError(path, reason, remedy="put the label into the third column")
@@ -124,8 +129,10 @@ class ReadTexts(Step[Data]):
         number = {label: index for index, label in enumerate(labels)}
         for line, label in enumerate(table.labels, start=2):
             if label not in number:
-                known = ", ".join(labels[:10])
-                raise InputError(path, f"label {label[:20]!r} is not in train", line=line, remedy=f"known are {known}")
+                remedy = f"known are {', '.join(labels[:10])}"
+                if _as_seen(label) in map(_as_seen, labels):
+                    remedy = "one of train looks the same, but is spelled otherwise; convert the files to NFC"
+                raise InputError(path, f"label {label[:20]!r} is not in train", line=line, remedy=remedy)
         warnings += _odd_ids(path, table.row_ids) + _decomposed(path, table.texts)
         padded = [line for line, label in enumerate(table.labels, start=2) if label != label.strip()]
         if padded:
@@ -137,6 +144,21 @@ class ReadTexts(Step[Data]):
 
 _LONGEST_ID = 1_000
 """Maximum number of characters of an id: the array of all ids is as wide as the longest."""
+
+
+def _as_seen(label: str) -> str:
+    """A label as it looks: composed, without format characters such as a zero-width space."""
+    return "".join(char for char in unicodedata.normalize("NFC", label) if unicodedata.category(char) != "Cf")
+
+
+def _look_the_same(path: Path, labels: Sequence[str]) -> list[str]:
+    """A warning for two labels that differ, but look the same."""
+    first: dict[str, str] = {}
+    for label in labels:
+        if (other := first.setdefault(_as_seen(label), label)) != label:
+            names = f"labels {other!a} and {label!a} look the same, but count as two"
+            return [f"{path.name}: {names}; convert the file to NFC, and remove invisible characters"]
+    return []
 
 
 def _in_order(labels: set[str]) -> tuple[str, ...]:
@@ -199,4 +221,11 @@ class HoldOut(SplitByHash):
         held_out, notes = super().apply(data, context)
         if notes.warnings:
             raise InputError("train", notes.warnings[0], remedy="give a validation file, or more rows")
-        return held_out, notes
+        lost = np.setdiff1d(data.splits["train"].label, held_out.splits["train"].label)
+        if not lost.size:
+            return held_out, notes
+        label = (learned_labels(data.learned) or ())[int(lost[0])]
+        reason, remedy = f"all rows with the label {label!r} are held out for validation", "give a validation file"
+        if len(np.unique(held_out.splits["train"].label)) == 1:
+            raise InputError("train", f"{reason}, and those left have one label", remedy=remedy)
+        return held_out, replace(notes, warnings=[f"train: {reason}; {remedy}"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from preprocessing import corpora
 from preprocessing.corpora import CorpusFiles
-from preprocessing.errors import check_list
+from preprocessing.errors import checked_list
 from preprocessing.pipeline.pipeline import Pipeline, RunResult
 from preprocessing.pipeline.step import Context
 from preprocessing.text.data import Data, Split
@@ -54,15 +54,13 @@ class Result(RunResult["TextPipeline", Data]):
             raise ValueError(f"pipeline {self.pipeline.name} does not tokenise")
         return self.data.tokenizer
 
-    def encode(self, texts: Sequence[str], *, processes: int | None = None) -> Split:
+    def encode(self, texts: Iterable[str], *, processes: int | None = None) -> Split:
         """Encode new texts by the same steps and the same learned state, one row per text; the row of a blank text has
         no tokens.
 
         Raises ParameterError for a single text instead of a list."""
-        check_list(texts)
-        data = Data(
-            {"new": Split.of(list(texts))}, self.data.tokenizer, self.data.vocabulary, learned=self.data.learned
-        )
+        new = Split.of(checked_list(texts))
+        data = Data({"new": new}, self.data.tokenizer, self.data.vocabulary, learned=self.data.learned)
         for step in self.pipeline.steps:
             if step.for_new_rows:
                 data, _ = step.apply(data, Context(processes=processes))

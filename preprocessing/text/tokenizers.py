@@ -37,8 +37,8 @@ class Tokenizer(ABC):
         return own if self.version == 1 else {**own, "tokenizer_version": self.version}
 
     def parameters(self) -> dict[str, Any]:
-        """The choices of the caller, JSON-able."""
-        return {}
+        """The choices of the caller, JSON-able: here all public attributes. A result is cached under them."""
+        return self.__getstate__()
 
     def versions(self) -> dict[str, str]:
         """The installed versions of the packages that determine the tokens."""
@@ -269,7 +269,7 @@ class SentencePiece(Tokenizer):
         try:
             trainer.train(
                 # SentencePiece leaves out every text that contains U+2585, by which it marks unknown characters.
-                sentence_iterator=(text.replace("\u2585", " ") for text in texts),
+                sentence_iterator=(_spaced(text).replace("\u2585", " ") for text in texts),
                 model_writer=written,
                 model_type="unigram",
                 vocab_size=self.vocab_size,
@@ -293,7 +293,7 @@ class SentencePiece(Tokenizer):
         return type(self)(self.vocab_size, state)
 
     def tokenize(self, text: str) -> list[str]:
-        pieces: list[str] = self._processor.encode(text, out_type=str)
+        pieces: list[str] = self._processor.encode(_spaced(text), out_type=str)
         return pieces
 
     @property
@@ -314,6 +314,11 @@ class SentencePiece(Tokenizer):
         if not self.model:
             raise ValueError("train the SentencePiece tokenizer with fit() first")
         return import_package("sentencepiece").SentencePieceProcessor(model_proto=self.model)
+
+
+def _spaced(text: str) -> str:
+    """The text with a space for U+0085, the only white space that is not one to SentencePiece."""
+    return text.replace("\x85", " ")
 
 
 TOKENIZERS: dict[str, type[Tokenizer]] = {

@@ -181,14 +181,6 @@ def test_a_zip_archive_is_refused(tmp_path: Path) -> None:
         run(tmp_path / "a.zip")
 
 
-def test_a_document_whose_name_is_not_utf_8_is_refused(tmp_path: Path) -> None:
-    path = folder(tmp_path / "files", FILES)
-    (path / "train" / os.fsdecode(b"\xc0\xd0")).mkdir()
-    (path / "train" / os.fsdecode(b"\xc0\xd0") / "1_1.txt").write_bytes(b"text")
-    with pytest.raises(InputError, match="is not a label"):
-        run(path)
-
-
 def test_a_missing_corpus_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="no such file"):
         own_documents(tmp_path / "absent")

@@ -21,6 +21,8 @@ HEADER = "id\tdocument\tlabel"
 ROWS = [(str(number), f"text number {number} about {'film' if number % 2 else 'sport'}") for number in range(60)]
 TRAIN = [f"{row_id}\t{text}\t{'art' if 'film' in text else 'news'}" for row_id, text in ROWS]
 TEST = ["1\ta film\tart", "2\ta match\tnews"]
+HANGUL = [f"{row_id}\t{text}\t{'긍정' if 'film' in text else '부정'}" for row_id, text in ROWS]
+HELD_OUT = "a film"  # by the hash of its text
 PIPELINE = naver.pipeline(tokenizer="whitespace", min_freq=1)
 
 
@@ -135,6 +137,15 @@ def test_a_saved_result_knows_the_labels_without_rows(tmp_path: Path) -> None:
         ({"test": [*TEST, "3\tx\t"]}, r"test\.tsv, line 4: has no label; write one, or leave the row out"),
         ({"train": TRAIN[:1]}, r"train\.tsv: its only row has the label 'news'; give rows of two labels"),
         ({"test": ["1\t\tart", "2\t  \tnews"]}, r"test\.tsv: no row has text; give texts in the second column"),
+        (
+            {"train": [*TRAIN[1::2], f"60\t{HELD_OUT}\tnews"]},
+            "train: all rows with the label 'news' are held out for validation, and those left have one label; give a "
+            "validation file",
+        ),
+        (
+            {"train": HANGUL, "test": [unicodedata.normalize("NFD", HANGUL[0])]},
+            r"test\.tsv, line 2: label '.*' is not in train; one of train looks the same, but is spelled otherwise",
+        ),
         ({"test": [*TEST, "3\tx\tarts"]}, r"test\.tsv, line 4: label 'arts' is not in train; known are art, news"),
         ({"train": TRAIN[2:4]}, r"train: too few rows \(2\) to hold out one in 10: none is left for validation; give"),
         (
@@ -158,7 +169,7 @@ def test_what_cannot_be_trained_on_is_refused_in_one_line(
         ({"train": [*TRAIN, *TRAIN[:3]]}, "train.tsv, line 62: 2 rows have the id '0' (and 2 more ids)"),
         ({"train": ["\tno id\tart", *TRAIN]}, "train.tsv, line 2: 1 of 61 ids are empty"),
         (
-            {"train": [*TRAIN, "60\ta film\tart "]},
+            {"train": [*TRAIN, "60\tthe film\tart "]},
             "train.tsv, line 62: label 'art ' begins or ends with white space",
         ),
         (
@@ -167,6 +178,16 @@ def test_what_cannot_be_trained_on_is_refused_in_one_line(
             "so convert the file to NFC",
         ),
         ({"test": TRAIN[:2]}, "test.tsv: every text is in train too; accuracy says little"),
+        (
+            {"train": [*TRAIN, f"60\t{HELD_OUT}\tpets"]},
+            "train: all rows with the label 'pets' are held out for validation; give a validation file",
+        ),
+        ({"validation": TEST}, "test.tsv: every text is in validation too; accuracy says little"),
+        (
+            {"train": [*TRAIN, "60\tthe film\tart\u200b"]},
+            "train.tsv: labels 'art' and 'art\\u200b' look the same, but count as two; convert the file to NFC, and "
+            "remove invisible characters",
+        ),
         ({"validation": TRAIN[:2]}, "validation.tsv: every text is in train too; accuracy says little"),
         ({"test": TEST[:1]}, "test.tsv: all rows have the label 'art'; accuracy says little"),
     ],
@@ -183,6 +204,26 @@ def test_nobody_is_told_to_fetch_their_own_file_again(tmp_path: Path) -> None:
         with pytest.raises(InputError) as caught:
             reading_own_texts(PIPELINE).run(own_texts_of(tmp_path))
         assert "fetch" not in caught.value.remedy and caught.value.remedy
+
+
+def test_any_iterable_of_texts_is_encoded_and_nothing_else(tmp_path: Path) -> None:
+    result = run(tmp_path)
+    assert result.encode(iter(["a film", "b"])).text.tolist() == ["a film", "b"]
+    for other in (None, float("nan"), b"x"):
+        with pytest.raises(ParameterError, match="text 1 is not a str; decode it, or leave it out"):
+            result.encode(["a", other])  # type: ignore[list-item]
+
+
+def test_paths_may_be_strings(tmp_path: Path) -> None:
+    run(tmp_path)
+    files = own_texts(str(tmp_path / "train.tsv"), str(tmp_path / "test.tsv"))
+    assert files.sha256 == own_texts_of(str(tmp_path)).sha256 == own_texts_of(tmp_path).sha256
+
+
+def test_labels_of_equal_numbers_are_ordered_by_their_digits(tmp_path: Path) -> None:
+    rows = [f"{row_id}\t{text}\t{('1', '01', '001', '10')[int(row_id) % 4]}" for row_id, text in ROWS]
+    result = run(tmp_path, train=rows, test=rows[:4], validation=rows[4:8])
+    assert learned_labels(result.data.learned) == ("001", "01", "1", "10")
 
 
 def test_half_a_surrogate_pair_is_not_text(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from preprocessing import naver
 from preprocessing.errors import InputError
 from preprocessing.naver import read_ratings
 from preprocessing.text import parallel, tokenizers
@@ -234,6 +235,54 @@ def test_spawned_workers_do_not_run_an_unguarded_script_again(tmp_path: Path) ->
     root = Path(tokenizers.__file__).parents[2]
     done = subprocess.run([sys.executable, str(script)], env={"PYTHONPATH": str(root)}, capture_output=True, text=True)
     assert done.stdout == "once\n['가', '나', '다']\n", done.stderr
+
+
+class Cut(tokenizers.Tokenizer):
+    """A user's tokenizer: the first characters of a text."""
+
+    name = "cut"
+    rule = "The first characters."
+
+    def __init__(self, characters: int) -> None:
+        self.characters = characters
+
+    def tokenize(self, text: str) -> list[str]:
+        return [text[: self.characters]]
+
+
+def test_a_users_tokenizer_is_described_by_its_attributes() -> None:
+    """Or the cache would return the tokens of another one."""
+    assert Cut(3).described() == {"tokenizer": "cut", "characters": 3, "versions": {}}
+    first, second = (naver.pipeline(tokenizer=Cut(number)).run("sample", processes=1) for number in (1, 3))
+    assert first.digest != second.digest and max(map(len, second.test.words(0))) == 3
+
+
+def test_no_piece_of_sentencepiece_is_white_space(reviews: list[str]) -> None:
+    pieces = tokenizers.get("sentencepiece", vocab_size=1_000).fit([*reviews, "가\x85나 " * 9])
+    spaces = [chr(code) for code in range(0x3001) if chr(code).isspace()]
+    for space in spaces:
+        assert not [token for token in pieces.tokenize(f"가{space}나") if any(map(str.isspace, token))], ascii(space)
+    assert pieces.tokenize("가\x85나") == pieces.tokenize("가 나")
+
+
+def test_a_long_text_is_part_of_the_training_of_sentencepiece(reviews: list[str]) -> None:
+    """SentencePiece leaves out texts above 4 192 bytes, unless it is told otherwise."""
+    pieces = tokenizers.get("sentencepiece", vocab_size=1_000).fit([*reviews, "zyx " * 2_000])
+    assert any("zyx" in piece for piece in pieces.pieces)  # type: ignore[attr-defined]
+
+
+def test_mecab_analyses_long_texts_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    mecab, read = tokenizers.get("mecab"), list[int]()
+    words = tokenizers.Mecab._words
+
+    def recorded(self: tokenizers.Mecab, piece: str) -> list[str]:
+        read.append(len(piece))
+        return words(self, piece)
+
+    monkeypatch.setattr(tokenizers.Mecab, "_words", recorded)
+    text = "재미있는 영화 " * 2_000
+    tokens = mecab.tokenize(text)
+    assert max(read) <= 10_000 and len(read) == 2 and tokens == words(mecab, "재미있는 영화 ") * 2_000  # type: ignore[arg-type]
 
 
 def test_a_trained_sentencepiece_is_used_as_it_is(reviews: list[str]) -> None:
