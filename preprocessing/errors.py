@@ -67,8 +67,10 @@ def check_positive(**values: float | None) -> None:
     """Raise ParameterError for the first value that is not a whole number from 1 to 2147483647. Each keyword is the
     name of a parameter; None is not checked."""
     for name, value in values.items():
-        if value is not None and not hasattr(value, "__index__"):
-            raise ParameterError(name, value, "must be a whole number", remedy="choose a positive whole number")
+        if value is not None and not isinstance(value, int):
+            # Those of NumPy could not be written to a card.
+            reason = "must be a whole number" if isinstance(value, float) else f"is {type(value).__name__}, not int"
+            raise ParameterError(name, value, reason, remedy="give a positive whole number")
     check_at_least_one(**values)
 
 

@@ -104,6 +104,4 @@ class Step(ABC, Generic[DataT]):
 
     def describe(self) -> dict[str, Any]:
         """Name, version, rule and parameters: what identifies the step in the card and in the cache."""
-        # JSON does not know NumPy's whole numbers.
-        own = {key: int(each) if isinstance(each, np.integer) else each for key, each in self.parameters().items()}
-        return {"name": self.name, "version": self.version, "rule": self.rule, "parameters": own}
+        return {"name": self.name, "version": self.version, "rule": self.rule, "parameters": self.parameters()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import resource
@@ -80,6 +81,9 @@ def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tm
         with atomic_file(tmp_path / "file") as stream:
             assert not abandoned[1].exists()
             stream.write(b"whole")
+            (own,) = tmp_path.glob(".file.*")
+            with own.open("rb") as other, pytest.raises(BlockingIOError):  # no other process takes it for abandoned
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         again = subprocess.run(
             [
                 sys.executable,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -103,6 +104,8 @@ def test_own_files_of_the_same_layout(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"max_length": 0}, "max_length 0: must be at least 1"),
+        ({"max_length": np.int64(3)}, "max_length 3: is int64, not int; give a positive whole number"),
+        ({"min_freq": 2.5}, "min_freq 2.5: must be a whole number"),
         ({"min_freq": 0}, "min_freq 0: must be at least 1"),
         ({"max_size": -1}, "max_size -1: must be at least 1"),
         ({"text": "raw"}, "text 'raw': no such choice; choose official or repaired"),
@@ -216,6 +219,32 @@ def test_only_an_earlier_result_is_overwritten_and_only_on_request(sample: Resul
     with pytest.raises(InputError, match="is a file"):
         naver.write(sample, tmp_path / "precious", overwrite=True)
     assert (tmp_path / "precious").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_card_of_something_else_is_no_result(sample: Result, tmp_path: Path) -> None:
+    (tmp_path / "card.json").write_text('{"name": "a card of mine"}', encoding="utf-8")
+    with pytest.raises(InputError, match="files that are not a result"):
+        naver.write(sample, tmp_path, overwrite=True)
+    assert (tmp_path / "card.json").exists()
+
+
+def test_repaired_text_is_split_as_the_official_one(tmp_path: Path) -> None:
+    rows = "".join(f'{row}\t"""a ""film"" {row}"""\t{row % 2}\n' for row in range(60))
+    for part in ("train", "test"):
+        (tmp_path / part).write_text(f"id\tdocument\tlabel\n{rows}", encoding="utf-8")
+    files = locate.given("mine", {part: tmp_path / part for part in ("train", "test")})
+    official, repaired = (naver.prepare(files, text=text, min_freq=1) for text in ("official", "repaired"))
+    for name, split in official.splits.items():
+        other = repaired.splits[name]
+        assert other.row_id.tolist() == split.row_id.tolist() and other.text[0] != split.text[0]
+
+
+def test_labels_are_those_of_the_smallest_hashes_and_the_vocabulary_is_that_of_all_texts(sample: Result) -> None:
+    few = naver.prepare("sample", labelled=20)
+    numbers = [int(hashlib.sha256(text.encode()).hexdigest()[16:24], 16) for text in sample.train.text]
+    expected = sorted(sorted(range(len(numbers)), key=numbers.__getitem__)[:20])
+    assert few.train.row_id.tolist() == sample.train.row_id[expected].tolist()
+    assert few.vocabulary.idx_to_token == sample.vocabulary.idx_to_token
 
 
 def test_a_trained_tokenizer_is_written_too(tmp_path: Path) -> None:

@@ -172,6 +172,14 @@ def test_faults_name_file_and_line(
     assert "official" not in str(error.value) and "\n" not in str(error.value)
 
 
+def test_a_file_that_is_changed_after_it_was_hashed_is_refused(corpus: CorpusFiles) -> None:
+    path = corpus.paths["train.en"]
+    path.write_bytes(path.read_bytes() + b"more\n")
+    corpus.paths["train.de"].write_bytes(corpus.paths["train.de"].read_bytes() + b"mehr\n")
+    with pytest.raises(InputError, match="was changed while it was in use; run again"):
+        run(corpus, bounded=True)
+
+
 def test_a_file_without_line_feeds_is_refused_at_its_first_piece(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -243,6 +243,22 @@ def test_a_cached_card_states_the_names_and_the_licence_of_this_run(tmp_path: Pa
     assert third.card["corpus"]["licence"] == "not stated", "read from the cache"
 
 
+def test_warnings_of_equal_files_name_those_of_this_run(tmp_path: Path) -> None:
+    pipeline = reading_own_texts(naver.pipeline(tokenizer="whitespace", min_freq=1))
+    for name in ("train", "other"):
+        own(tmp_path, f"{name}.tsv")
+        result = pipeline.run(own_texts(tmp_path / f"{name}.tsv", tmp_path / f"{name}.tsv"))
+        assert result.warnings == [f"{name}.tsv: every text is in train too; accuracy says little"]
+
+
+def test_the_key_depends_on_the_versions_of_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another dictionary of Mecab gives other tokens."""
+    files, pipeline = locate.find("sample"), naver.pipeline()
+    before = pipeline.key(files)
+    monkeypatch.setattr(tokenizers, "installed_version", lambda package: "0.0")
+    assert pipeline.key(files) != before
+
+
 def test_of_two_simultaneous_processes_one_does_the_work() -> None:
     program = (
         "import sys; from preprocessing import naver; from preprocessing.pipeline import cache; keep = cache.store;"
