@@ -46,8 +46,8 @@ class Network:
         paper, variant, seed: what was trained; of an ensemble, its seeds.
         source: title of the paper.
         title: title of the variant.
-        task, language, target: its task, the language of the texts that it reads, and the language into which it
-            translates.
+        task, language, target: its task, the language of the texts that it reads, empty if that is not known, and the
+            language into which it translates.
         corpus: corpus that it was trained on; ``sample`` if its answers mean nothing.
         parameters_sha256: SHA-256 of its parameters.
         beam: beam width of its settings; 0 if it does not translate.
@@ -161,9 +161,11 @@ def _describe(paper: str, directory: Path, id: str, group: str) -> Network | Non
     config, training, variant, task = declared(paper, directory)
     if not _attends(task):
         return None
-    title = variant.title
+    title, language = variant.title, task.input_language
     if "data" in config:  # the title names the paper's corpus or its languages
-        title = f"{variant.name}, {' to '.join(config['data']['languages']) or 'trained on data of your own'}"
+        languages = config["data"]["languages"]
+        title = f"{variant.name}, {' to '.join(languages) or 'trained on data of your own'}"
+        language = languages[0] if languages else ""
     return Network(
         id=id,
         group=group,
@@ -173,7 +175,7 @@ def _describe(paper: str, directory: Path, id: str, group: str) -> Network | Non
         source=papers.load(paper).title,
         title=title,
         task=task.name,
-        language=task.input_language,
+        language=language,
         target=getattr(task, "target", ""),
         corpus=training["corpus"],
         parameters_sha256=training["parameters_sha256"],

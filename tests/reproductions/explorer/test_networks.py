@@ -12,6 +12,7 @@ import pytest
 
 from gluon_attn.errors import UsageError
 from preprocessing.bitext.corpora import OWN_FILES
+from preprocessing.text.own_texts import OWN_TEXTS
 from reproductions.explorer import networks
 from reproductions.explorer.networks import WAITING, Busy, find_networks
 from reproductions.protocol import papers
@@ -98,6 +99,16 @@ def test_a_network_of_data_of_ones_own_has_their_languages(tmp_path: Path) -> No
     (directory / "config.json").write_text(json.dumps(config), encoding="utf-8")
     (own,) = [each for each in find_networks(tmp_path, "bahdanau2014").offered if each.group == "runs"]
     assert (own.language, own.target, own.beam, own.title) == ("fr", "de", 5, "rnnsearch-ko-en, fr to de")
+
+
+def test_the_language_of_texts_of_ones_own_is_not_known(tmp_path: Path) -> None:
+    """So the page offers no Korean examples."""
+    directory = copy_to(tmp_path)
+    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    config["data"] = {"name": OWN_TEXTS, "languages": [], "sha256": dict.fromkeys(("train", "test"), "0" * 64)}
+    (directory / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (own,) = [each for each in find_networks(tmp_path, NAVER).offered if each.group == "runs"]
+    assert own.language == "" and own.title == "as-written, trained on data of your own"
 
 
 def test_networks_that_attend_to_nothing_are_not_offered(tmp_path: Path) -> None:
