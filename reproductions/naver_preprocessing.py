@@ -205,12 +205,13 @@ REPRODUCTION = Reproduction(
     paper=Override(lambda variant: variant if variant.name == BASE else None, seeds=(1, 2, 3)),
     columns=(*ChosenNSMC.columns, COLUMN),
     figures=(
-        worth_of_choices(BASE, titles({**ASPECTS, "two choices together": TWO_CHOICES}), "worth", ACCURACY),
+        worth_of_choices(BASE, titles({**ASPECTS, "two choices together": TWO_CHOICES}), "worth", ACCURACY, linear=1.0),
         worth_of_choices(
             STRONG,
             titles({aspect: of_strong(choices) for aspect, choices in ASPECTS.items()}),
             "worth_strong",
             ACCURACY,
+            linear=1.0,
         ),
         spread_of_systems(
             BASE,

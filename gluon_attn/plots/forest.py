@@ -26,7 +26,9 @@ class Group:
     effects: Sequence[tuple[str, tuple[float, float, float]]]
 
 
-def forest(groups: Sequence[Group], path: Path, label: str, *, band: float | None = None) -> None:
+def forest(
+    groups: Sequence[Group], path: Path, label: str, *, band: float | None = None, linear: float | None = None
+) -> None:
     """Draw effects as points with intervals, one below the other, with their values; effects whose interval excludes
     zero are coloured.
 
@@ -35,6 +37,8 @@ def forest(groups: Sequence[Group], path: Path, label: str, *, band: float | Non
         path: the PNG to write.
         label: label of the effects, with their unit.
         band: two standard deviations of the difference of equal systems, shaded on either side of zero.
+        linear: largest effect up to which the scale is linear; beyond it is logarithmic, so that small effects can be
+            told apart next to large ones. None for a linear scale.
 
     Raises:
         UsageError: if there are no effects.
@@ -72,6 +76,17 @@ def forest(groups: Sequence[Group], path: Path, label: str, *, band: float | Non
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         axes.set_ylim(rows - 0.4, -0.6)
+        if linear is not None:
+            axes.set_xscale("symlog", linthresh=linear)
+            axes.margins(x=0.04)
+            axes.autoscale_view(scaley=False)
+            low, high = axes.get_xlim()
+            ticks = [sign * each * linear for each in (1, 2, 5, 10, 20, 50) for sign in (-1, 1)]
+            ticks = [0.0, -linear / 2, linear / 2, *ticks]
+            axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+            axes.minorticks_off()
+            axes.set_xlim(low, high)
+            label += f" (linear up to {linear:g}, logarithmic beyond)"
         axes.set_xlabel(label)
 
 

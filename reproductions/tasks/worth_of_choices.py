@@ -56,7 +56,9 @@ class Scale:
         return Estimate(gain.mean, *inference.interval())
 
 
-def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: str, scale: Scale) -> Draw:
+def worth_of_choices(
+    base: str, aspects: Mapping[str, Mapping[str, str]], name: str, scale: Scale, linear: float | None = None
+) -> Draw:
     """A figure of the effect of each choice.
 
     Args:
@@ -64,6 +66,7 @@ def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: 
         aspects: for each aspect, the titles of its variants by name.
         name: file name of the figure.
         scale: the score.
+        linear: as in :func:`~gluon_attn.plots.forest.forest`.
     """
 
     def draw(groups: Groups, directory: Path) -> dict[str, Path]:
@@ -95,7 +98,7 @@ def worth_of_choices(base: str, aspects: Mapping[str, Mapping[str, str]], name: 
         # Of the difference of two means over as many seeds as the base has.
         band = 2 * deviation.value * math.sqrt(2 / len(groups[base])) if deviation else None
         path = directory / f"{name}.png"
-        forest(drawn, path, f"{scale.unit} against {base}", band=band)
+        forest(drawn, path, f"{scale.unit} against {base}", band=band, linear=linear)
         return {f"effect of each choice ({base})": path}
 
     return draw

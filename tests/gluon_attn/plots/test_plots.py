@@ -114,6 +114,11 @@ def draw_forest(path: Path) -> None:
     forest([Group("tokenizer", effects)], path, "accuracy points", band=0.2)
 
 
+def draw_forest_with_a_large_effect(path: Path) -> None:
+    effects = [("okt", (-0.5, -0.8, -0.2)), ("jamo", (-16.0, -17.0, -15.0))]
+    forest([Group("tokenizer", effects)], path, "accuracy points", linear=1.0)
+
+
 def draw_strips(path: Path) -> None:
     strips({"seeds": np.array([85.9, 86.1]), "one": np.array([84.0])}, path, "accuracy (%)")
 
@@ -137,6 +142,7 @@ FIGURES = [
     draw_labels,
     draw_masks,
     draw_forest,
+    draw_forest_with_a_large_effect,
     draw_strips,
     draw_matrix,
     draw_curves,
