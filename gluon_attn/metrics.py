@@ -1,4 +1,4 @@
-"""Metrics: which direction is better, and perplexity from a mean loss."""
+"""Metrics: which direction is better, their bounds, and perplexity from a mean loss."""
 
 from __future__ import annotations
 
@@ -13,6 +13,18 @@ def lower_is_better(metric: str) -> bool:
     """Whether smaller values of a metric are better, as for errors, losses and perplexities; otherwise, larger ones
     are, as for accuracy and BLEU."""
     return metric in LOWER_IS_BETTER
+
+
+def bounds(metric: str) -> tuple[float, float]:
+    """The smallest and the largest value of a metric; infinite for one that is not known here."""
+    if metric == "perplexity":
+        return 1.0, math.inf
+    if lower_is_better(metric):
+        return 0.0, math.inf
+    return (0.0, 100.0) if metric in HIGHER_IS_BETTER | _OTHER_PERCENTAGES else (-math.inf, math.inf)
+
+
+_OTHER_PERCENTAGES = frozenset({"chrf", "meteor", "pairs", "sacrebleu"})
 
 
 def perplexity_of(loss: float) -> float:

@@ -47,14 +47,17 @@ LARGEST = 2**31 - 1
 
 
 def checked_list(texts: Iterable[str]) -> list[str]:
-    """The texts as a list. Raises ParameterError for a single text, whose characters would be taken for texts, and for
-    one that is no text or not Unicode."""
+    """The texts as a list. Raises InputError for a single text, whose characters would be taken for texts, and for one
+    that is no text or not Unicode."""
     if isinstance(texts, str):
         raise ParameterError("texts", texts, "is a single text", remedy="give a list of texts")
-    listed = list(texts)
+    try:
+        listed = list(texts)
+    except TypeError:
+        raise InputError("texts", f"{type(texts).__name__}, not a list of str", remedy="give a list of str") from None
     for number, text in enumerate(listed):
         if not isinstance(text, str):
-            raise ParameterError("texts", text, f"text {number} is not a str", remedy="decode it, or leave it out")
+            raise InputError("texts", f"text {number} is {type(text).__name__}, not str", remedy="give a list of str")
         try:
             text.encode("utf-8")
         except UnicodeEncodeError:
@@ -67,8 +70,8 @@ def check_positive(**values: float | None) -> None:
     """Raise ParameterError for the first value that is not a whole number from 1 to 2147483647. Each keyword is the
     name of a parameter; None is not checked."""
     for name, value in values.items():
-        if value is not None and not isinstance(value, int):
-            # Those of NumPy could not be written to a card.
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+            # NumPy's integers cannot be written as JSON, so not to a card.
             reason = "must be a whole number" if isinstance(value, float) else f"is {type(value).__name__}, not int"
             raise ParameterError(name, value, reason, remedy="give a positive whole number")
     check_at_least_one(**values)

@@ -6,7 +6,8 @@ squares of their half-widths are added,
 
     half^2 = (t_{n-1} s / sqrt n)^2 + (z SE_items)^2
 
-with s the standard deviation of the effect over n seeds and SE_items its standard error by bootstrap over items.
+with s the standard deviation of the effect over n seeds and SE_items its standard error by bootstrap over items. Over
+few items, z is a quantile of a t distribution too.
 
 The method was chosen by simulation (``tests/gluon_attn/evaluation/test_inference.py``): with two, three and five seeds,
 and for any share of the variance that is due to seeds, a claim whose true effect is 0 gets a verdict in at most one
@@ -37,17 +38,19 @@ class Inference:
         effect: mean over seeds.
         seed_error: standard error of the mean over seeds, with its degrees of freedom.
         degrees: see ``seed_error``.
-        item_error: standard error over items.
+        item_error: standard error over items, with its degrees of freedom.
+        item_degrees: see ``item_error``.
     """
 
     effect: float
     seed_error: float
     degrees: float
     item_error: float
+    item_degrees: float = math.inf
 
     def half(self, level: float = LEVEL) -> float:
         """Half-width of the interval over seeds and items."""
-        return float(half_width(level, self.seed_error, self.degrees, self.item_error))
+        return float(half_width(level, self.seed_error, self.degrees, self.item_error, self.item_degrees))
 
     def half_of_seeds(self, level: float = LEVEL) -> float:
         """Half-width of the interval over seeds alone."""
@@ -70,12 +73,13 @@ class Inference:
         return 1 - most if beyond(most) < 0 else 1 - float(brentq(beyond, 0.0, most))
 
 
-def over_seeds(effects: np.ndarray, item_error: float) -> Inference:
+def over_seeds(effects: np.ndarray, item_error: float, item_degrees: float = math.inf) -> Inference:
     """Inference from the effect of each seed; for a comparison, the difference of two systems with the same seed.
 
     Args:
         effects: (seeds,), two seeds or more.
         item_error: standard error of the mean effect over items, by bootstrap.
+        item_degrees: degrees of freedom of this error.
 
     Raises:
         ValueError: if there is only one seed.
@@ -83,10 +87,12 @@ def over_seeds(effects: np.ndarray, item_error: float) -> Inference:
     if len(effects) < 2:
         raise ValueError("a deviation over seeds needs two seeds or more")
     seed_error = float(np.std(effects, ddof=1)) / math.sqrt(len(effects))
-    return Inference(float(np.mean(effects)), seed_error, len(effects) - 1, item_error)
+    return Inference(float(np.mean(effects)), seed_error, len(effects) - 1, item_error, item_degrees)
 
 
-def half_width(level: float, seed_error: ArrayLike, degrees: float, item_error: float) -> np.ndarray:
+def half_width(
+    level: float, seed_error: ArrayLike, degrees: float, item_error: float, item_degrees: float = math.inf
+) -> np.ndarray:
     """Half-width of the interval at a confidence level.
 
     Args:
@@ -94,12 +100,14 @@ def half_width(level: float, seed_error: ArrayLike, degrees: float, item_error: 
         seed_error: standard errors of means over seeds, of any shape.
         degrees: degrees of freedom of these errors.
         item_error: standard error over items.
+        item_degrees: degrees of freedom of this error.
 
     Returns:
         An array of the shape of ``seed_error``.
     """
     tail = 0.5 + level / 2
-    width: np.ndarray = np.hypot(stats.t.ppf(tail, degrees) * np.asarray(seed_error), stats.norm.ppf(tail) * item_error)
+    of_items = stats.t.ppf(tail, item_degrees) * item_error
+    width: np.ndarray = np.hypot(stats.t.ppf(tail, degrees) * np.asarray(seed_error), of_items)
     return width
 
 

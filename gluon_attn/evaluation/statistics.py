@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,16 +19,23 @@ MANY = 30
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with an interval: by the functions of this module, the 95 % bootstrap interval over items."""
+    """A mean with an interval: by the functions of this module, the 95 % bootstrap interval over items.
+
+    Attributes:
+        mean, low, high: the mean and the ends of the interval.
+        degrees: degrees of freedom of the t distribution that the interval is of; infinite for a normal distribution.
+    """
 
     mean: float
     low: float
     high: float
+    degrees: float = math.inf
 
     @property
     def error(self) -> float:
-        """Standard error of a normal distribution with this 95 % interval."""
-        return (self.high - self.low) / (2 * 1.959964)
+        """Standard error of a t distribution with this 95 % interval."""
+        quantile = 1.959964 if math.isinf(self.degrees) else float(t.ppf(0.975, self.degrees))
+        return (self.high - self.low) / (2 * quantile)
 
 
 class Resampled(Estimate):
@@ -42,13 +50,14 @@ class Resampled(Estimate):
 
     def __init__(self, mean: float, resample: Callable[[], Sequence[float] | np.ndarray], units: int) -> None:
         object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "degrees", units - 1 if 1 < units < MANY else math.inf)
         self._resample, self._units = resample, units
 
     @cached_property
     def interval(self) -> tuple[float, float]:
         """Its two ends."""
         low, high = np.percentile(self._resample(), [2.5, 97.5])
-        if 1 < self._units < MANY:
+        if math.isfinite(self.degrees):
             factor = widening(self._units)
             low, high = self.mean - factor * (self.mean - low), self.mean + factor * (high - self.mean)
         return float(low), float(high)
@@ -63,9 +72,9 @@ class Resampled(Estimate):
 
 
 def widening(units: int) -> float:
-    """Half-width of the 95 % t interval of a mean over that of the percentile interval, which takes the deviation of
-    these units for that of all, and the normal distribution for Student's (the "narrowness bias" of Hesterberg, 2015,
-    "What teachers should know about the bootstrap").
+    """Half-width of the 95 % t interval of a mean over that of the percentile interval, which divides squares by n
+    instead of n - 1, and uses normal quantiles (the "narrowness bias" of Hesterberg, 2015, "What teachers should know
+    about the bootstrap").
 
     Args:
         units: number of units, two or more.

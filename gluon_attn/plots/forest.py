@@ -37,8 +37,8 @@ def forest(
         path: the PNG to write.
         label: label of the effects, with their unit.
         band: two standard deviations of the difference of equal systems, shaded on either side of zero.
-        linear: largest effect up to which the scale is linear; beyond it is logarithmic, so that small effects can be
-            told apart next to large ones. None for a linear scale.
+        linear: if the end of an interval is larger, the scale is linear up to this effect and logarithmic beyond it,
+            so that small effects can be told apart next to large ones. None for a linear scale.
 
     Raises:
         UsageError: if there are no effects.
@@ -76,7 +76,8 @@ def forest(
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         axes.set_ylim(rows - 0.4, -0.6)
-        if linear is not None:
+        largest = max(abs(end) for group in groups for _, (_, *ends) in group.effects for end in ends)
+        if linear is not None and largest > linear:
             axes.set_xscale("symlog", linthresh=linear)
             axes.margins(x=0.04)
             axes.autoscale_view(scaley=False)

@@ -33,7 +33,8 @@ def download(url: str, target: Path, *, sha256: str, how_to_get: str = "", timeo
         opened = part.open("ab")
     except OSError as error:
         reason = f"cannot be downloaded: {target.parent} cannot be written ({error.strerror or error})"
-        raise MissingError(url, reason, remedy=how_to_get or "set XDG_CACHE_HOME to a folder of yours") from None
+        remedy = "set XDG_CACHE_HOME to a folder of yours" + (f", or {how_to_get}" if how_to_get else "")
+        raise MissingError(url, reason, remedy=remedy) from None
     with opened as stream:
         # Two processes that download the same file must not write into the same part.
         fcntl.flock(stream, fcntl.LOCK_EX)

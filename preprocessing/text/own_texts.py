@@ -91,8 +91,9 @@ class ReadTexts(Step[Data]):
         splits, warnings = {}, list[str]()
         for part in parts:
             splits[part], labels = self._read(files.path(part), labels, warnings)
+        texts = {part: {str(text) for text in split.text if text.strip()} for part, split in splits.items()}
         for part, other in (("validation", "train"), ("test", "train"), ("test", "validation")):
-            if {part, other} <= splits.keys() and set(splits[part].text) <= set(splits[other].text):
+            if {part, other} <= texts.keys() and texts[part] <= texts[other]:
                 warnings.append(f"{files.path(part).name}: every text is in {other} too; accuracy says little")
         facts: dict[str, Any] = {
             LABELS: list(labels),
@@ -114,24 +115,28 @@ class ReadTexts(Step[Data]):
         if "" in table.labels:
             line = table.labels.index("") + 2
             raise InputError(path, "has no label", line=line, remedy="write one, or leave the row out")
-        rows = len(table.labels)
+        of_texts = [label for label, text in zip(table.labels, table.texts, strict=True) if text.strip()]
+        rows = len(of_texts)
         if not labels:
             labels = _in_order(set(table.labels))
-            if len(labels) == 1:
-                reason = f"{'its only row has' if rows == 1 else f'all {rows} rows have'} the label {labels[0]!r}"
-                raise InputError(path, reason, remedy="give rows of two labels or more")
+            if len(set(of_texts)) == 1:
+                every = "its only row with text has" if rows == 1 else f"all {rows} rows with text have"
+                remedy = "give rows of two labels or more"
+                raise InputError(path, f"{every} the label {of_texts[0]!r}", remedy=remedy)
             warnings += _look_the_same(path, labels)
+            if blank := [label for label in labels if label not in set(of_texts)]:
+                warnings.append(f"{path.name}: no row of {_named(blank)} has text")
             if len(labels) > _MOST_LABELS:
                 reason = f"{len(labels)} different labels, at most {_MOST_LABELS} are allowed"
                 raise InputError(path, reason, remedy="put the label into the third column")
-        elif len(set(table.labels)) == 1:
-            warnings.append(f"{path.name}: all rows have the label {table.labels[0]!r}; accuracy says little")
+        elif len(set(of_texts)) == 1:
+            warnings.append(f"{path.name}: all rows have the label {of_texts[0]!r}; accuracy says little")
         number = {label: index for index, label in enumerate(labels)}
         for line, label in enumerate(table.labels, start=2):
             if label not in number:
                 remedy = f"known are {', '.join(labels[:10])}"
                 if _as_seen(label) in map(_as_seen, labels):
-                    remedy = "one of train looks the same, but is spelled otherwise; convert the files to NFC"
+                    remedy = f"one of train looks the same, but is spelled otherwise; {_SPELLING}"
                 raise InputError(path, f"label {label[:20]!r} is not in train", line=line, remedy=remedy)
         warnings += _odd_ids(path, table.row_ids) + _decomposed(path, table.texts)
         padded = [line for line, label in enumerate(table.labels, start=2) if label != label.strip()]
@@ -157,8 +162,17 @@ def _look_the_same(path: Path, labels: Sequence[str]) -> list[str]:
     for label in labels:
         if (other := first.setdefault(_as_seen(label), label)) != label:
             names = f"labels {other!a} and {label!a} look the same, but count as two"
-            return [f"{path.name}: {names}; convert the file to NFC, and remove invisible characters"]
+            return [f"{path.name}: {names}; {_SPELLING}"]
     return []
+
+
+_SPELLING = "convert the files to NFC, and remove invisible characters"
+
+
+def _named(labels: Sequence[str]) -> str:
+    """Labels as a message names them: ``label 'a'``, ``labels 'a' and 'b'``."""
+    *others, last = map(repr, labels)
+    return f"labels {', '.join(others)} and {last}" if others else f"label {last}"
 
 
 def _in_order(labels: set[str]) -> tuple[str, ...]:
@@ -221,11 +235,18 @@ class HoldOut(SplitByHash):
         held_out, notes = super().apply(data, context)
         if notes.warnings:
             raise InputError("train", notes.warnings[0], remedy="give a validation file, or more rows")
-        lost = np.setdiff1d(data.splits["train"].label, held_out.splits["train"].label)
-        if not lost.size:
+        left = _labels_with_text(held_out.splits["train"])
+        lost = sorted(_labels_with_text(data.splits["train"]) - left)
+        if not lost:
             return held_out, notes
-        label = (learned_labels(data.learned) or ())[int(lost[0])]
-        reason, remedy = f"all rows with the label {label!r} are held out for validation", "give a validation file"
-        if len(np.unique(held_out.splits["train"].label)) == 1:
+        labels = learned_labels(data.learned) or ()
+        reason = f"all rows of {_named([labels[number] for number in lost])} are held out for validation"
+        remedy = "give a validation file"
+        if len(left) == 1:
             raise InputError("train", f"{reason}, and those left have one label", remedy=remedy)
         return held_out, replace(notes, warnings=[f"train: {reason}; {remedy}"])
+
+
+def _labels_with_text(split: Split) -> set[int]:
+    """The numbers of the labels of rows that are not blank."""
+    return {int(label) for label, text in zip(split.label, split.text, strict=True) if text.strip()}

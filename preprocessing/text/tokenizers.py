@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import re
 import shlex
@@ -37,8 +38,20 @@ class Tokenizer(ABC):
         return own if self.version == 1 else {**own, "tokenizer_version": self.version}
 
     def parameters(self) -> dict[str, Any]:
-        """The choices of the caller, JSON-able: here all public attributes. A result is cached under them."""
-        return self.__getstate__()
+        """The choices of the caller, JSON-able: here all public attributes. A result is cached under them.
+
+        Raises:
+            InputError: if one cannot be written as JSON.
+        """
+        chosen = self.__getstate__()
+        for name, value in chosen.items():
+            try:
+                json.dumps(value)
+            except (TypeError, ValueError):
+                reason = f"attribute {name} is {type(value).__name__}, which cannot be written as JSON"
+                remedy = "make it a cached_property, or override parameters()"
+                raise InputError(f"tokenizer {self.name}", reason, remedy=remedy) from None
+        return chosen
 
     def versions(self) -> dict[str, str]:
         """The installed versions of the packages that determine the tokens."""
@@ -61,7 +74,12 @@ class Tokenizer(ABC):
         """The tokens of one text, in order; [] for blank text."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if not key.startswith("_")}
+        """Public attributes without cached properties, which are computed again in another process."""
+        return {
+            key: value
+            for key, value in vars(self).items()
+            if not key.startswith("_") and not isinstance(getattr(type(self), key, None), cached_property)
+        }
 
 
 def without_spaces(text: str) -> str:
@@ -317,8 +335,8 @@ class SentencePiece(Tokenizer):
 
 
 def _spaced(text: str) -> str:
-    """The text with a space for U+0085, the only white space that is not one to SentencePiece."""
-    return text.replace("\x85", " ")
+    """The text with a space for each white space, some of which SentencePiece would delete, such as U+0085."""
+    return re.sub(r"\s", " ", text)
 
 
 TOKENIZERS: dict[str, type[Tokenizer]] = {

@@ -99,7 +99,7 @@
     const tokens = piecesOf(index).map((piece) => piece.trimStart());
     const weights = weightsOf(data.matrix[index]);
     const frame = element("div", "matrix"), table = element("table"), head = element("tr");
-    // Whoever has no mouse scrolls it with the arrow keys.
+    // Focusable, so that the arrow keys scroll it.
     frame.tabIndex = 0;
     frame.setAttribute("role", "region");
     frame.setAttribute("aria-label", "matrix of attention weights");

@@ -169,7 +169,7 @@ def _json(values: Any, status: int) -> Response:
 
 
 def _refusal(request: Request, message: str, status: int) -> Response:
-    """An error as JSON for the script of the page, as a page for whoever follows a link."""
+    """An error as JSON for the script of the page, otherwise as a page."""
     if request.path.removeprefix("/") == QUESTIONS:
         return _error(message, status)
     body = page("document", live=True, here="", title=f"Error {status}", content=message, attention="")

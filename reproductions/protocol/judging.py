@@ -59,14 +59,15 @@ def judge(
     interval, by_seeds, p, inference = (estimate.low, estimate.high), None, None, None
     is_judged, basis = True, _few_seeds(claim, groups, by_seed)
     if len(by_seed) > 1:
-        inference = over_seeds(np.array(list(by_seed.values())), estimate.error)
+        inference = over_seeds(np.array(list(by_seed.values())), estimate.error, estimate.degrees)
         basis = f"{len(by_seed)} seeds{_pretraining(claim, preset)}"
     elif all(variant_named(preset, name).deterministic for name in claim.variants):
         basis = "no random part; interval over items"
         deviation = Deviation(0.0, 1)
-        p = Inference(estimate.mean - margin, 0.0, 1, estimate.error).p
+        p = Inference(estimate.mean - margin, 0.0, 1, estimate.error, estimate.degrees).p
     elif deviation is not None and abs(estimate.mean - margin) > CLEAR * deviation.value:
-        inference = Inference(estimate.mean, math.sqrt(2) * deviation.value, deviation.degrees, estimate.error)
+        error = math.sqrt(2) * deviation.value
+        inference = Inference(estimate.mean, error, deviation.degrees, estimate.error, estimate.degrees)
         basis += f"; exceeds {CLEAR * deviation.value:.3f}, 3 √2 times the deviation over seeds of such tasks"
     else:
         is_judged = False

@@ -71,9 +71,9 @@ def append(paper: str, runs: Sequence[Run], note: str = "") -> Path:
     try:
         with papers.locked_results(paper):
             write_json(path, [asdict(reading) for reading in [*read_readings(paper), *new]])
-    except (OSError, InputError):
-        reason = "cannot be written, so this reading of the test split cannot be recorded"
-        raise UsageError(f"{path}: {reason}; score in a clone of the repository") from None
+    except (OSError, InputError) as error:
+        reason = f"this reading of the test split cannot be recorded ({error})"
+        raise UsageError(f"{path}: {reason}; score in a clone of the repository that can be written") from None
     return path
 
 

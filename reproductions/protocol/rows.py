@@ -10,7 +10,7 @@ import numpy as np
 
 from gluon_attn.errors import UsageError
 from gluon_attn.evaluation.statistics import Estimate, bootstrap_metric
-from gluon_attn.metrics import lower_is_better
+from gluon_attn.metrics import bounds, lower_is_better
 from reproductions.protocol.results import Row
 from reproductions.protocol.runs import Outcome
 from reproductions.protocol.task import Variant
@@ -28,13 +28,14 @@ def row(
     values: Sequence[float],
     ci95: Estimate | None = None,
 ) -> Row:
-    """One row: the value of a metric for each outcome, in the order of the outcomes, and an interval; by default, their
-    range.
+    """One row: the value of a metric for each outcome, in the order of the outcomes, and an interval, cut at the bounds
+    of the metric; by default, their range.
 
     A reported number is attached to the test row of its metric; :func:`alone` removes it if the row counts the metric
     in another way.
     """
     first, interval = outcomes[0], ci95 or seed_range(values)
+    least, most = bounds(metric)
     reported = variant.beside if split == "test" and variant.beside and variant.beside.metric == metric else None
     return Row(
         variant=variant.name,
@@ -45,7 +46,7 @@ def row(
         mean=float(np.mean(values)),
         std=float(np.std(values, ddof=1)) if len(values) > 1 else 0.0,
         per_seed={str(outcome.seed): value for outcome, value in zip(outcomes, values, strict=True)},
-        ci95=(interval.low, interval.high),
+        ci95=(max(interval.low, least), min(interval.high, most)),
         parameters=first.record["parameters"],
         train_seconds=float(np.mean([outcome.record["train_seconds"] for outcome in outcomes])),
         reported=asdict(reported) if reported else None,

@@ -138,10 +138,10 @@ class Outcome:
         Raises:
             UsageError: if the file is missing or damaged.
         """
-        path, remedy = directory / OUTCOME, _RESTORE if is_published else _AGAIN
+        path, remedy = directory / OUTCOME, _RESTORE if is_published else ""
         record = read_json(path, remedy)
         if not isinstance(record, dict) or not record.keys() >= _RECORD:
-            raise UsageError(f"{path}: damaged (no outcome of a run); {remedy}")
+            raise UsageError(f"{path}: damaged (no outcome of a run); {remedy or _AGAIN}")
         return cls(directory, variant, seed, record, is_published)
 
     @classmethod
@@ -299,15 +299,15 @@ def by_variant(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     return groups
 
 
-def read_json(path: Path, remedy: str = _AGAIN) -> Any:
+def read_json(path: Path, remedy: str = "") -> Any:
     """Read a JSON file of a run.
 
     Raises:
-        UsageError: if it is missing or damaged; in the latter case the message ends with ``remedy``.
+        UsageError: if it is missing or damaged; the message ends with ``remedy``, by default how to run again.
     """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UsageError(f"{path}: is missing; run again with --resume") from None
+        raise UsageError(f"{path}: is missing; {remedy or 'run again with --resume'}") from None
     except ValueError as error:
-        raise UsageError(f"{path}: damaged ({error}); {remedy}") from None
+        raise UsageError(f"{path}: damaged ({error}); {remedy or _AGAIN}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -48,11 +48,11 @@ class Scale:
             if deviation is None:
                 return gain
             seed_error = deviation.value * math.sqrt(1 / len(outcomes) + 1 / len(base))
-            inference = Inference(gain.mean, seed_error, deviation.degrees, gain.error)
+            inference = Inference(gain.mean, seed_error, deviation.degrees, gain.error, gain.degrees)
         else:
             gain = self.difference(*([pair[side] for pair in pairs] for side in (0, 1))).estimate
             of_seeds = [self.difference([own], [other]).estimate.mean for own, other in pairs]
-            inference = replace(over_seeds(np.array(of_seeds), gain.error), effect=gain.mean)
+            inference = replace(over_seeds(np.array(of_seeds), gain.error, gain.degrees), effect=gain.mean)
         return Estimate(gain.mean, *inference.interval())
 
 
@@ -82,17 +82,11 @@ def worth_of_choices(
         }
         systems = [groups[base], *(outcomes for choices in trained.values() for outcomes in choices.values())]
         deviation = pooled_deviation([np.array(scale.values(outcomes)) for outcomes in systems])
-        drawn = [
-            Group(
-                aspect,
-                [
-                    (title, astuple(scale.worth(outcomes, groups[base], deviation)))
-                    for title, outcomes in choices.items()
-                ],
-            )
-            for aspect, choices in trained.items()
-            if choices
-        ]
+        drawn = []
+        for aspect, choices in trained.items():
+            effects = [(title, scale.worth(outcomes, groups[base], deviation)) for title, outcomes in choices.items()]
+            if effects:
+                drawn.append(Group(aspect, [(title, (one.mean, one.low, one.high)) for title, one in effects]))
         if not drawn:
             return {}
         # Of the difference of two means over as many seeds as the base has.

@@ -349,11 +349,23 @@ def test_masked_frames_are_steered_from_their_own_state_and_regions_have_their_w
 def test_pieces_do_not_cross_the_ends_of_blocks() -> None:
     sizes = [*[20] * 8, 16] * 2 + [*[20] * 5, 3]
     item = np.repeat(np.arange(len(sizes)), sizes)
-    assert block_ends(item).tolist() == [9, 18, 24]
+    ends = block_ends({"item": item})
+    assert ends.tolist() == [9, 18, 24]
     ones = np.ones((len(sizes), 1))
-    assert in_pieces([ones, 2 * ones], item)[:, :, 0].tolist() == [[3.0] * 6 + [2.0] * 3, [6.0] * 6 + [4.0] * 3]
-    assert in_pieces([ones], item, fewest=1)[0, :, 0].tolist() == [5.0, 4.0, 5.0, 4.0, 3.0, 3.0]
-    assert in_pieces([ones], item, fewest=99)[0, :, 0].tolist() == [1.0] * 24
+    assert in_pieces([ones, 2 * ones], ends)[:, :, 0].tolist() == [[3.0] * 6 + [2.0] * 3, [6.0] * 6 + [4.0] * 3]
+    assert in_pieces([ones], ends, fewest=1)[0, :, 0].tolist() == [5.0, 4.0, 5.0, 4.0, 3.0, 3.0]
+    assert in_pieces([ones], ends, fewest=99)[0, :, 0].tolist() == [1.0] * 24
+
+
+def test_blocks_may_end_with_a_whole_item() -> None:
+    task, settings = CPU.task("always-0"), CPU.variant("always-0").settings
+    blocks = np.split(np.arange(93), [40, 60])
+    many = replace(recorded_drive(), pixels=np.zeros((93, 1)), target=np.zeros(93), stretches=blocks)
+    model = settings.build(cast(Any, None))
+    data: Any = SimpleNamespace(frames=lambda _: many, other=object())
+    made, _ = task.measured(model, settings, data)
+    assert made["block"].tolist() == made["other_block"].tolist() == [0] * 40 + [1] * 20 + [2] * 33
+    assert block_ends(made).tolist() == block_ends(made, "other_").tolist() == [2, 3, 5]
 
 
 def test_intervals_draw_pieces_of_eighty_frames(tmp_path: Path) -> None:

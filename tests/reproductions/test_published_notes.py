@@ -668,7 +668,10 @@ def test_how_long_a_resampled_piece_of_a_drive_lasts() -> None:
             times = np.array([float(line.split(",")[1]) for line in list(stream)[1:]]) / 1000
         seconds.append(80 * np.median(np.diff(times)))
     note = papers.load("kim2017").all_notes[0]
-    assert f"pieces of 80 frames ({seconds[0]:.0f} s on the lake, {seconds[1]:.0f} s on the other road)" in note
+    assert (
+        f"pieces of about 80 frames of one block ({seconds[0]:.0f} s on the lake, {seconds[1]:.0f} s on the other road)"
+        in note
+    )
 
 
 def test_how_many_updates_each_amount_of_images_gets() -> None:

@@ -60,7 +60,9 @@ def level(margin: float, items: str) -> Callable[..., Effect]:
 
     def effect(*groups: Sequence[Outcome]) -> Effect:
         apart = widest(*groups, items=items)
-        estimate = Estimate(margin - apart.estimate.mean, margin - apart.estimate.high, margin - apart.estimate.low)
+        widest_apart = apart.estimate
+        low, high = margin - widest_apart.high, margin - widest_apart.low
+        estimate = Estimate(margin - widest_apart.mean, low, high, widest_apart.degrees)
         by_seed = {seed: margin - difference for seed, difference in (apart.by_seed or {}).items()}
         return Effect(estimate, f"{margin} accuracy points minus the largest distance", items, by_seed=by_seed)
 

@@ -40,12 +40,12 @@ COLUMNS = (
 NOTES = (
     "Errors are mean absolute errors of the smoothed steering in degrees, over all test blocks; turns are frames with "
     f"a target of {TURN:g} degrees or more. Intervals resample pieces of about 80 frames of one block (8 s on the "
-    "lake, 6 s on the other road), because neighbouring frames are similar. They are widened to those of a t "
-    "distribution, since there are few pieces, and are still rough: the test split has four blocks. Both rules were "
-    "added after the test split was read, and changed no verdict. The other road is a drive on the simulator's other "
-    "track, steered by keyboard, which was not used to train or select any "
-    "network. Both drives are from a simulator instead of the paper's roads: errors are not comparable with the "
-    "paper's, only the direction of differences is.",
+    "lake, 6 s on the other road), because neighbouring frames are similar. Those of the lake, which has few pieces, "
+    "are widened to intervals of a t distribution, and are still rough: the test split has four blocks. Both rules "
+    "were added after the test split was read, and changed no verdict. The other road is a drive on the simulator's "
+    "other track, steered by keyboard, which was not used to train or select any network. Both drives are from a "
+    "simulator instead of the paper's roads: errors are not comparable with the paper's, only the direction of "
+    "differences is.",
 )
 
 
@@ -72,29 +72,32 @@ def totals(outcome: Outcome, prefix: str = "", *, turns: bool = False) -> np.nda
 def _each(outcomes: Sequence[Outcome], prefix: str = "", *, turns: bool = False) -> np.ndarray:
     """Return the totals of each seed and piece, (seeds, pieces, 3)."""
     of_items = [totals(outcome, prefix, turns=turns) for outcome in outcomes]
-    return in_pieces(of_items, outcomes[0].predictions[f"{prefix}item"])
+    return in_pieces(of_items, block_ends(outcomes[0].predictions, prefix))
 
 
-def block_ends(item: np.ndarray) -> np.ndarray:
-    """The item after the last one of each test block, from the item of each frame (frames,). All items of a block have
-    equally many frames, but its last one may have fewer."""
+def block_ends(arrays: Mapping[str, np.ndarray], prefix: str = "") -> np.ndarray:
+    """The item after the last one of each test block, from the arrays of one outcome. Outcomes from before there was
+    an array ``block`` are of drives where the last item of each block has fewer frames than the others."""
+    item = arrays[f"{prefix}item"]
+    if f"{prefix}block" in arrays:
+        last_frames = np.append(np.flatnonzero(np.diff(arrays[f"{prefix}block"])), len(item) - 1)
+        return np.asarray(item[last_frames] + 1)
     sizes = np.bincount(item)
-    ends: np.ndarray = np.flatnonzero((sizes != sizes.max()) | (np.arange(len(sizes)) == len(sizes) - 1)) + 1
-    return ends
+    return np.flatnonzero((sizes != sizes.max()) | (np.arange(len(sizes)) == len(sizes) - 1)) + 1
 
 
-def in_pieces(of_items: Sequence[np.ndarray], item: np.ndarray, length: int = 4, fewest: int = 8) -> np.ndarray:
+def in_pieces(of_items: Sequence[np.ndarray], ends: np.ndarray, length: int = 4, fewest: int = 8) -> np.ndarray:
     """Sums over pieces of about ``length`` consecutive items of one test block, which are shorter where there would be
     fewer than ``fewest`` pieces.
 
     Args:
         of_items: for each seed (items, counts).
-        item: (frames,), the item of each frame.
+        ends: the item after the last one of each block, (blocks,).
 
     Returns:
         (seeds, pieces, counts).
     """
-    blocks = np.split(np.arange(item.max() + 1), block_ends(item)[:-1])
+    blocks = np.split(np.arange(ends[-1]), ends[:-1])
     least = -(-fewest // len(blocks))
     counts = [min(len(block), max(least, round(len(block) / length))) for block in blocks]
     starts = [piece[0] for block, count in zip(blocks, counts, strict=True) for piece in np.array_split(block, count)]
@@ -183,7 +186,7 @@ def without_effect(outcomes: Sequence[Outcome]) -> Effect | None:
     for outcome in outcomes:
         kept, item, count = _regions(outcome)
         each.append(np.stack([np.bincount(item, value, count) for value in (~kept, np.ones(len(kept)))], axis=1))
-    sums = in_pieces(each, outcomes[0].predictions["item"])
+    sums = in_pieces(each, block_ends(outcomes[0].predictions))
     if not sums[:, :, 1].sum(axis=1).all():
         return None
     least = float(outcomes[0].predictions["least_effect"][0])
@@ -205,7 +208,7 @@ def nearer_edges(outcomes: Sequence[Outcome]) -> Effect | None:
         known = np.isfinite(distance)
         columns = [side * known * value for side in (kept, ~kept) for value in (np.nan_to_num(distance), 1.0)]
         each.append(np.stack([np.bincount(item, column, count) for column in columns], axis=1))
-    sums = in_pieces(each, outcomes[0].predictions["item"])
+    sums = in_pieces(each, block_ends(outcomes[0].predictions))
     if not (sums[:, :, 1].sum(axis=1).all() and sums[:, :, 3].sum(axis=1).all()):
         return None
 
@@ -238,7 +241,7 @@ def steering_over_time(*variants: str) -> Draw:
         if not shown:
             return {}
         first = next(iter(shown.values()))
-        frames = np.cumsum(np.bincount(first["item"]))[block_ends(first["item"]) - 1]
+        frames = np.cumsum(np.bincount(first["item"]))[block_ends(first) - 1]
         parts = np.split(np.arange(len(first["item"])), frames[:-1])
         path = directory / "steering_over_time.png"
         systems = {name: arrays["degrees"] for name, arrays in shown.items()}

@@ -192,8 +192,8 @@ class Drives(Task[SettingsT, DrivingData]):
     def measured(self, model: Any, settings: SettingsT, data: DrivingData) -> tuple[dict[str, np.ndarray], Predictions]:
         """Return the arrays of a test outcome that all systems have, and the predictions for the test blocks.
 
-        The arrays for the test blocks (frames,) are the predicted ``degrees``, ``target`` and ``item``, the index of
-        the test item; those of the other road, if there is one, have the prefix ``other_``.
+        The arrays for the test blocks (frames,) are the predicted ``degrees``, ``target``, and the indices of test
+        ``item`` and ``block``; those of the other road, if there is one, have the prefix ``other_``.
         """
         arrays: dict[str, np.ndarray] = {}
         on_test: Predictions | None = None
@@ -207,6 +207,7 @@ class Drives(Task[SettingsT, DrivingData]):
                 f"{prefix}degrees": predictions.degrees.astype(np.float32),
                 f"{prefix}target": frames.target.astype(np.float32),
                 f"{prefix}item": items(frames.stretches),
+                f"{prefix}block": np.repeat(range(len(frames.stretches)), [len(rows) for rows in frames.stretches]),
             }
         assert on_test is not None
         return arrays, on_test

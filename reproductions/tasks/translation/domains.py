@@ -175,7 +175,8 @@ def below_half(other: TestSet) -> Callable[[Sequence[Outcome]], Effect | None]:
         # Two independent samples of sentences.
         half_width = float(np.hypot((own.high - own.low) / 4, (outside.high - outside.low) / 2))
         what = f"half of the BLEU of the test split minus that on {other.title}"
-        return Effect(Estimate(mean, mean - half_width, mean + half_width), what, "sentences")
+        degrees = min(own.degrees, outside.degrees)
+        return Effect(Estimate(mean, mean - half_width, mean + half_width, degrees), what, "sentences")
 
     return effect
 

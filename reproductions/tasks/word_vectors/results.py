@@ -100,7 +100,8 @@ def better_at_best_epochs(better: Sequence[Outcome], worse: Sequence[Outcome]) -
     first, second = (np.mean([best_validation(one, "agreement") for one in side]) for side in (better, worse))
     on_test = bootstrap(_by_word(better, only_rare=False) - _by_word(worse, only_rare=False), seed=0)
     difference = float(first - second)
-    estimate = Estimate(difference, difference - on_test.mean + on_test.low, difference - on_test.mean + on_test.high)
+    shift = difference - on_test.mean
+    estimate = Estimate(difference, shift + on_test.low, shift + on_test.high, on_test.degrees)
     what = "percentage points of the neighbours of all words, best epoch minus best epoch"
     return Effect(estimate, what, "words of test", split="validation")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gluon_attn.evaluation.inference import half_width, holm, over_seeds, pooled_deviation, seeds_needed
+from gluon_attn.evaluation.inference import Inference, half_width, holm, over_seeds, pooled_deviation, seeds_needed
 
 SEEDS = (2, 3, 5)
 TRIALS = 20_000
@@ -89,6 +89,15 @@ def test_without_item_error_it_is_the_t_interval() -> None:
 def test_without_seed_deviation_it_is_the_normal_interval() -> None:
     result = over_seeds(np.array([1.0, 1.0]), 0.5)
     assert result.interval() == pytest.approx((1.0 - 1.95996 * 0.5, 1.0 + 1.95996 * 0.5), abs=1e-4)
+
+
+def test_over_few_items_it_is_a_t_interval_at_every_level() -> None:
+    values = np.array([0.1, 0.9, -0.3, 0.6, 0.8])
+    expected = stats.ttest_1samp(values, 0.0)
+    result = Inference(float(values.mean()), 0.0, 1, float(stats.sem(values)), item_degrees=4)
+    assert result.p == pytest.approx(expected.pvalue)
+    for level in (0.9, 0.99):
+        assert result.interval(level) == pytest.approx(tuple(expected.confidence_interval(level)))
 
 
 def test_equal_systems_have_no_effect() -> None:

@@ -53,7 +53,10 @@ def test_the_factor_for_few_units() -> None:
     """t with 8 degrees of freedom is 2.306 at 97.5 %."""
     assert widening(9) == pytest.approx(2.306 / 1.95996 * math.sqrt(9 / 8), rel=1e-3)
     values = np.arange(MANY, dtype=float)
-    assert bootstrap(values[:-1], seed=1).error > bootstrap(values, seed=1).error
+    few, many = bootstrap(values[:9], seed=1), bootstrap(values, seed=1)
+    assert (few.degrees, many.degrees, bootstrap(values[:1], seed=1).degrees) == (8, math.inf, math.inf)
+    assert few.error == pytest.approx((few.high - few.low) / (2 * 2.306), rel=1e-3)
+    assert many.error == pytest.approx((many.high - many.low) / (2 * 1.95996), rel=1e-3)
 
 
 def test_a_paired_difference_is_narrower_than_its_parts() -> None:

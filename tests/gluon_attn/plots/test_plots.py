@@ -155,6 +155,23 @@ FIGURES = [
 ]
 
 
+def test_effects_are_on_a_logarithmic_scale_only_if_one_is_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scales, ticks = [], []
+    set_xscale, set_xticks = Axes.set_xscale, Axes.set_xticks
+    monkeypatch.setattr(
+        Axes, "set_xscale", lambda axes, *of, **to: scales.append((of, to)) or set_xscale(axes, *of, **to)
+    )
+    monkeypatch.setattr(Axes, "set_xticks", lambda axes, *of: ticks.append(of[1]) or set_xticks(axes, *of))
+    for lowest in (-0.99, -1.01):
+        effects = [("okt", (-0.5, lowest, -0.2))]
+        forest([Group("tokenizer", effects)], tmp_path / f"{lowest}.png", "accuracy points", linear=1.0)
+    assert scales == [(("symlog",), {"linthresh": 1.0})]
+    ((*names,),) = ticks
+    assert {"-10", "-2", "-1", "-0.5", "0", "0.5", "1"} <= set(names)
+
+
 def chunks(png: bytes) -> list[bytes]:
     names, at = [], 8
     while at < len(png):

@@ -348,6 +348,7 @@ def test_a_missing_part_of_ones_own_files_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(MissingError, match=r"cannot be downloaded: .*file cannot be written .*; do this") as caught:
+    expected = r"cannot be downloaded: .*file cannot be written .*; set XDG_CACHE_HOME .*, or do this"
+    with pytest.raises(MissingError, match=expected) as caught:
         download("http://127.0.0.1:9/file", tmp_path / "file" / "x", sha256=SHA256, how_to_get="do this")
     assert "\n" not in str(caught.value)

@@ -133,18 +133,26 @@ def test_a_saved_result_knows_the_labels_without_rows(tmp_path: Path) -> None:
         ),
         ({"test": ["x\0\ta\tart"]}, r"test\.tsv, line 2: contains a NUL character"),
         ({"test": [f"{'x' * 1_001}\ta\tart"]}, r"test\.tsv, line 2: a text of 1001 characters, at most 1000"),
-        ({"train": TRAIN[1::2]}, r"train\.tsv: all 30 rows have the label 'art'; give rows of two labels or more"),
+        (
+            {"train": TRAIN[1::2]},
+            r"train\.tsv: all 30 rows with text have the label 'art'; give rows of two labels or more",
+        ),
         ({"test": [*TEST, "3\tx\t"]}, r"test\.tsv, line 4: has no label; write one, or leave the row out"),
-        ({"train": TRAIN[:1]}, r"train\.tsv: its only row has the label 'news'; give rows of two labels"),
+        (
+            {"train": [*TRAIN[1::2], "60\t \tnews"]},
+            r"train\.tsv: all 30 rows with text have the label 'art'; give rows",
+        ),
+        ({"train": TRAIN[:1]}, r"train\.tsv: its only row with text has the label 'news'; give rows of two labels"),
         ({"test": ["1\t\tart", "2\t  \tnews"]}, r"test\.tsv: no row has text; give texts in the second column"),
         (
             {"train": [*TRAIN[1::2], f"60\t{HELD_OUT}\tnews"]},
-            "train: all rows with the label 'news' are held out for validation, and those left have one label; give a "
+            "train: all rows of label 'news' are held out for validation, and those left have one label; give a "
             "validation file",
         ),
         (
             {"train": HANGUL, "test": [unicodedata.normalize("NFD", HANGUL[0])]},
-            r"test\.tsv, line 2: label '.*' is not in train; one of train looks the same, but is spelled otherwise",
+            r"test\.tsv, line 2: label '.*' is not in train; one of train looks the same, but is spelled otherwise; "
+            "convert the files to NFC, and remove invisible characters",
         ),
         ({"test": [*TEST, "3\tx\tarts"]}, r"test\.tsv, line 4: label 'arts' is not in train; known are art, news"),
         ({"train": TRAIN[2:4]}, r"train: too few rows \(2\) to hold out one in 10: none is left for validation; give"),
@@ -180,14 +188,21 @@ def test_what_cannot_be_trained_on_is_refused_in_one_line(
         ({"test": TRAIN[:2]}, "test.tsv: every text is in train too; accuracy says little"),
         (
             {"train": [*TRAIN, f"60\t{HELD_OUT}\tpets"]},
-            "train: all rows with the label 'pets' are held out for validation; give a validation file",
+            "train: all rows of label 'pets' are held out for validation; give a validation file",
         ),
         ({"validation": TEST}, "test.tsv: every text is in validation too; accuracy says little"),
         (
             {"train": [*TRAIN, "60\tthe film\tart\u200b"]},
-            "train.tsv: labels 'art' and 'art\\u200b' look the same, but count as two; convert the file to NFC, and "
+            "train.tsv: labels 'art' and 'art\\u200b' look the same, but count as two; convert the files to NFC, and "
             "remove invisible characters",
         ),
+        (
+            {"train": [*TRAIN, f"60\t{HELD_OUT}\tpets", f"61\t{HELD_OUT}\tplants"]},
+            "train: all rows of labels 'pets' and 'plants' are held out for validation; give a validation file",
+        ),
+        ({"train": [*TRAIN, "60\t \tpets"]}, "train.tsv: no row of label 'pets' has text"),
+        ({"test": [*TRAIN[:2], "60\t \tart"]}, "test.tsv: every text is in train too; accuracy says little"),
+        ({"test": [TEST[0], "60\t \tnews"]}, "test.tsv: all rows have the label 'art'; accuracy says little"),
         ({"validation": TRAIN[:2]}, "validation.tsv: every text is in train too; accuracy says little"),
         ({"test": TEST[:1]}, "test.tsv: all rows have the label 'art'; accuracy says little"),
     ],
@@ -209,8 +224,10 @@ def test_nobody_is_told_to_fetch_their_own_file_again(tmp_path: Path) -> None:
 def test_any_iterable_of_texts_is_encoded_and_nothing_else(tmp_path: Path) -> None:
     result = run(tmp_path)
     assert result.encode(iter(["a film", "b"])).text.tolist() == ["a film", "b"]
-    for other in (None, float("nan"), b"x"):
-        with pytest.raises(ParameterError, match="text 1 is not a str; decode it, or leave it out"):
+    with pytest.raises(InputError, match=r"^texts: NoneType, not a list of str; give a list of str$"):
+        result.encode(None)  # type: ignore[arg-type]
+    for other in (None, float("nan"), b"x", np.zeros((3, 3))):
+        with pytest.raises(InputError, match=r"texts: text 1 is \w+, not str; give a list of str$"):
             result.encode(["a", other])  # type: ignore[list-item]
 
 

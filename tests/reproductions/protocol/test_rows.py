@@ -43,6 +43,25 @@ def test_a_row_is_the_mean_and_the_deviation_over_seeds_with_the_given_interval(
     assert one.reported is not None and Reported(**one.reported) == PEER
 
 
+@pytest.mark.parametrize(
+    ("metric", "interval", "cut"),
+    [
+        ("accuracy", (-3.0, 104.0), (0.0, 100.0)),
+        ("sacrebleu", (-3.0, 104.0), (0.0, 100.0)),
+        ("error", (-3.0, 104.0), (0.0, 104.0)),
+        ("perplexity", (-3.0, 104.0), (1.0, 104.0)),
+        ("difference", (-3.0, 104.0), (-3.0, 104.0)),
+    ],
+)
+def test_an_interval_is_cut_at_the_bounds_of_the_metric(
+    tmp_path: Path, metric: str, interval: tuple[float, float], cut: tuple[float, float]
+) -> None:
+    outcomes = [outcome(tmp_path, CURVED.name, 1)]
+    estimate = Estimate(50.0, *interval)
+    one = row(outcomes, CURVED, split="test", metric=metric, signature="", values=[50.0], ci95=estimate)
+    assert one.ci95 == cut
+
+
 def test_one_seed_has_no_deviation(tmp_path: Path) -> None:
     assert row_of(tmp_path, 1).std == 0.0
 

@@ -124,9 +124,16 @@ def test_damaged_published_outcomes_are_restored_and_not_deleted(name: str, tmp_
     (whole.directory / "examples.json").write_text("{}", encoding="utf-8")
     whole.publish(tmp_path)
     (tmp_path / "mean" / "seed-1" / name).write_bytes(b"{")
-    with pytest.raises(UsageError, match=r"damaged .*; restore it from the repository"):
+    with pytest.raises(UsageError, match=rf"{name}: damaged .*; restore it from the repository"):
         for one in published_outcomes(tmp_path, ["mean"]):
             _ = one.predictions, one.examples
+
+
+def test_a_missing_published_outcome_is_restored(tmp_path: Path) -> None:
+    outcome(tmp_path / "runs", "mean", 1).publish(tmp_path)
+    (tmp_path / "mean" / "seed-1" / "outcome.json").unlink()
+    with pytest.raises(UsageError, match=r"outcome\.json: is missing; restore it from the repository"):
+        published_outcomes(tmp_path, ["mean"])
 
 
 def test_outcomes_are_in_the_order_of_the_table_however_they_were_run(tmp_path: Path) -> None:

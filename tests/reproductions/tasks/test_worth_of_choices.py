@@ -59,11 +59,14 @@ def test_the_band_is_that_of_a_difference_of_two_means(tmp_path: Path, monkeypat
     """Two standard errors; of the difference of means over as many seeds as the base has."""
     drawn: dict[str, Any] = {}
     monkeypatch.setattr(
-        worth, "forest", lambda groups, path, title, band, linear: drawn.update(band=band, groups=groups)
+        worth, "forest", lambda groups, path, title, band, linear: drawn.update(band=band, groups=groups, linear=linear)
     )
     base, own = system(tmp_path, "base", s1=0.49, s2=0.50, s3=0.51), system(tmp_path, "own", s1=0.60, s2=0.61, s3=0.62)
-    draw = worth.worth_of_choices("base", {"an aspect": {"own": "a title", "none": "not trained"}}, "figure", SCALE)
+    draw = worth.worth_of_choices(
+        "base", {"an aspect": {"own": "a title", "none": "not trained"}}, "figure", SCALE, linear=3.0
+    )
     assert list(draw({"base": base, "own": own}, tmp_path)) == ["effect of each choice (base)"]
+    assert drawn["linear"] == 3.0
     assert drawn["band"] == pytest.approx(2 * 1.0 * np.sqrt(2 / 3))
     (group,) = drawn["groups"]
     ((title, (gain, *_)),) = group.effects
